@@ -1,0 +1,2 @@
+//! The sapwood program.
+fn main() {}

@@ -1,0 +1,126 @@
+//! Checksums of file contents and of metadata.
+
+use std::fmt;
+
+use md5::Digest as _;
+
+macro_rules! digest_type {
+    ($(#[$doc:meta])* $name:ident, $hasher:ident, $engine:ty, $len:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub [u8; $len]);
+
+        impl $name {
+            /// The digest of `bytes`.
+            #[must_use]
+            pub fn of(bytes: &[u8]) -> Self {
+                Self(<$engine>::digest(bytes).into())
+            }
+
+            /// Parses exactly the right number of hexadecimal digits, of either case.
+            #[must_use]
+            pub fn parse(hex: &[u8]) -> Option<Self> {
+                let mut out = [0; $len];
+                parse_hex(hex, &mut out)?;
+                Some(Self(out))
+            }
+
+            /// The lower-case hexadecimal form.
+            #[must_use]
+            pub fn to_hex(&self) -> String {
+                self.to_string()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.iter().try_for_each(|b| write!(f, "{b:02x}"))
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        /// The digest of bytes that come piece by piece.
+        #[derive(Clone, Default)]
+        pub struct $hasher($engine);
+
+        impl $hasher {
+            /// Nothing hashed yet.
+            #[must_use]
+            pub fn new() -> Self {
+                Self::default()
+            }
+
+            /// Adds the next piece.
+            pub fn update(&mut self, bytes: &[u8]) {
+                self.0.update(bytes);
+            }
+
+            /// The digest of all that was added.
+            #[must_use]
+            pub fn finish(self) -> $name {
+                $name(self.0.finalize().into())
+            }
+        }
+
+        impl fmt::Debug for $hasher {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($hasher))
+            }
+        }
+    };
+}
+
+digest_type! {
+    /// An MD5 digest: the checksum of file contents everywhere in Subversion.
+    Md5, Md5Hasher, md5::Md5, 16
+}
+digest_type! {
+    /// A SHA-1 digest: the key of representation sharing, and a second checksum of contents.
+    Sha1, Sha1Hasher, sha1::Sha1, 20
+}
+
+fn parse_hex(hex: &[u8], out: &mut [u8]) -> Option<()> {
+    if hex.len() != out.len().checked_mul(2)? {
+        return None;
+    }
+    for (pair, slot) in hex.chunks_exact(2).zip(out) {
+        let [high, low] = pair else { return None };
+        *slot = hex_digit(*high)?.checked_mul(16)?.checked_add(hex_digit(*low)?)?;
+    }
+    Some(())
+}
+
+/// The value of one hexadecimal digit of either case.
+#[must_use]
+pub const fn hex_digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte.wrapping_sub(b'0')),
+        b'a'..=b'f' => Some(byte.wrapping_sub(b'a').wrapping_add(10)),
+        b'A'..=b'F' => Some(byte.wrapping_sub(b'A').wrapping_add(10)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_digests() {
+        assert_eq!(Md5::of(b"").to_hex(), "d41d8cd98f00b204e9800998ecf8427e");
+        assert_eq!(Sha1::of(b"abc").to_hex(), "a9993e364706816aba3e25717850c26c9cd0d89d");
+    }
+
+    #[test]
+    fn hex_round_trip_and_refusal() {
+        let sum = Md5::of(b"x");
+        assert_eq!(Md5::parse(sum.to_hex().as_bytes()), Some(sum));
+        assert_eq!(Md5::parse(b"d41d8cd98f00b204e9800998ecf8427"), None);
+        assert_eq!(Md5::parse(b"g41d8cd98f00b204e9800998ecf8427e"), None);
+    }
+}

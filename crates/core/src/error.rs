@@ -1,0 +1,170 @@
+//! E-codes and the error chain that a person or a client sees.
+//!
+//! Each crate has an error enum of its own; every one of them converts into [`SvnError`], the one
+//! form that reaches the command line (`svn: E160013: ...`) or the wire.
+
+use std::fmt;
+
+/// A Subversion error number, the `160013` of `E160013`. System errors (`errno` values, as the
+/// reference passes them through) are numbers below 120000 and are printed with six digits too.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ErrorCode(pub u32);
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "E{:06}", self.0)
+    }
+}
+
+impl fmt::Debug for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Shorthand for results that carry an [`SvnError`].
+pub type SvnResult<T> = Result<T, SvnError>;
+
+/// An error as people see it: an E-code, a sentence, and what caused it.
+///
+/// An empty message stands for the code's own generic sentence ([`ErrorCode::generic_message`]).
+#[derive(Clone, PartialEq, Eq)]
+pub struct SvnError {
+    inner: Box<Inner>,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    code: ErrorCode,
+    message: String,
+    cause: Option<SvnError>,
+}
+
+impl SvnError {
+    /// An error without a cause.
+    #[must_use]
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { inner: Box::new(Inner { code, message: message.into(), cause: None }) }
+    }
+
+    /// Puts this error below a new, more general one.
+    #[must_use]
+    pub fn wrap(self, code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { inner: Box::new(Inner { code, message: message.into(), cause: Some(self) }) }
+    }
+
+    /// Puts a more general sentence with the same code on top (the reference's "quick wrap").
+    #[must_use]
+    pub fn context(self, message: impl Into<String>) -> Self {
+        let code = self.code();
+        self.wrap(code, message)
+    }
+
+    /// The same error with `cause` at the very end of its chain.
+    #[must_use]
+    pub fn with_cause(mut self, cause: Self) -> Self {
+        self.inner.cause = Some(match self.inner.cause.take() {
+            Some(old) => old.with_cause(cause),
+            None => cause,
+        });
+        self
+    }
+
+    /// The outermost code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        self.inner.code
+    }
+
+    /// The outermost message, possibly empty.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.inner.message
+    }
+
+    /// What caused this error.
+    #[must_use]
+    pub fn cause(&self) -> Option<&Self> {
+        self.inner.cause.as_ref()
+    }
+
+    /// This error and its causes, outermost first.
+    pub fn chain(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |e| e.cause())
+    }
+
+    /// Whether `code` appears anywhere in the chain.
+    #[must_use]
+    pub fn has_code(&self, code: ErrorCode) -> bool {
+        self.chain().any(|e| e.code() == code)
+    }
+
+    /// The error for a failed system call: `errno` as the code where there is one, and a sentence
+    /// that ends with the system's own words, in the reference's form
+    /// (`Can't open file '/x': No such file or directory`).
+    #[must_use]
+    pub fn io(error: &std::io::Error, what: impl fmt::Display) -> Self {
+        let words = error.to_string();
+        // std appends " (os error N)", which the reference does not print.
+        let words = words.split(" (os error").next().unwrap_or_default();
+        let number = error.raw_os_error().and_then(|n| u32::try_from(n).ok());
+        Self::new(ErrorCode(number.unwrap_or(0)), format!("{what}: {words}"))
+    }
+}
+
+impl fmt::Display for SvnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, error) in self.chain().enumerate() {
+            if at > 0 {
+                f.write_str("; ")?;
+            }
+            let message = match error.message() {
+                "" => error.code().generic_message(),
+                message => message,
+            };
+            write!(f, "{}: {message}", error.code())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for SvnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for SvnError {}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $number:literal, $message:literal;)*) => {
+        impl ErrorCode {
+            $($(#[$doc])* pub const $name: Self = Self($number);)*
+
+            /// The sentence that stands for an error which came without one.
+            #[must_use]
+            pub const fn generic_message(self) -> &'static str {
+                match self.0 {
+                    $($number => $message,)*
+                    _ => "Unknown error",
+                }
+            }
+
+            /// The name of the code as a constant of this type, for logs and tests.
+            #[must_use]
+            pub const fn name(self) -> Option<&'static str> {
+                match self.0 {
+                    $($number => Some(stringify!($name)),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// A property name, date or other value is not well formed.
+    BAD_DATE = 125003, "Bogus date";
+    /// A node exists where it must not, or the reverse.
+    FS_NOT_FOUND = 160013, "Filesystem has no item";
+}

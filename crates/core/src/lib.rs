@@ -1,0 +1,27 @@
+//! The vocabulary that every other crate of Sapwood speaks: revision numbers, repository paths,
+//! property lists, dates, checksums, E-codes, and the small text forms (INI configuration, skels,
+//! hash dumps) that several on-disk formats are built from.
+//!
+//! Nothing here does I/O, reads the environment or prints.
+
+pub mod cancel;
+pub mod checksum;
+pub mod config;
+pub mod date;
+pub mod depth;
+pub mod error;
+pub mod hashdump;
+pub mod kind;
+pub mod path;
+pub mod props;
+pub mod revnum;
+pub mod skel;
+pub mod uri;
+
+pub use cancel::CancelToken;
+pub use checksum::{Md5, Sha1};
+pub use depth::Depth;
+pub use error::{ErrorCode, SvnError, SvnResult};
+pub use kind::NodeKind;
+pub use props::PropList;
+pub use revnum::Revnum;

@@ -1,0 +1,192 @@
+//! Repository paths.
+//!
+//! Two forms are used, as in the reference: an *fspath* is absolute (`/`, `/trunk/a`), a
+//! *relpath* has no leading slash (the empty string, `trunk/a`). Both are UTF-8 and canonical:
+//! no empty component, no trailing slash. Functions here take canonical input unless they say
+//! otherwise.
+
+use std::borrow::Cow;
+
+/// Makes any slash-separated string into a canonical fspath: one leading slash, no empty
+/// components, no trailing slash. `.` and `..` are left alone: they are ordinary names here and
+/// are refused where names are checked.
+#[must_use]
+pub fn canonical_fspath(path: &str) -> Cow<'_, str> {
+    if is_canonical_fspath(path) {
+        return Cow::Borrowed(path);
+    }
+    let mut out = String::with_capacity(path.len().saturating_add(1));
+    for part in path.split('/').filter(|p| !p.is_empty()) {
+        out.push('/');
+        out.push_str(part);
+    }
+    if out.is_empty() {
+        out.push('/');
+    }
+    Cow::Owned(out)
+}
+
+/// Whether `path` is an fspath in canonical form.
+#[must_use]
+pub fn is_canonical_fspath(path: &str) -> bool {
+    path == "/" || (path.starts_with('/') && !path.ends_with('/') && !path.contains("//"))
+}
+
+/// Makes any slash-separated string into a canonical relpath.
+#[must_use]
+pub fn canonical_relpath(path: &str) -> Cow<'_, str> {
+    if path.is_empty() || !(path.starts_with('/') || path.ends_with('/') || path.contains("//")) {
+        return Cow::Borrowed(path);
+    }
+    Cow::Owned(path.split('/').filter(|p| !p.is_empty()).collect::<Vec<_>>().join("/"))
+}
+
+/// The relpath of an fspath: everything after the leading slash.
+#[must_use]
+pub fn to_relpath(fspath: &str) -> &str {
+    fspath.strip_prefix('/').unwrap_or(fspath)
+}
+
+/// Joins a relpath (or one name) to a base, which may be an fspath or a relpath.
+#[must_use]
+pub fn join(base: &str, rel: &str) -> String {
+    if rel.is_empty() {
+        return base.to_owned();
+    }
+    if base.is_empty() {
+        return rel.to_owned();
+    }
+    let mut out = String::with_capacity(base.len().saturating_add(rel.len()).saturating_add(1));
+    out.push_str(base);
+    if !base.ends_with('/') {
+        out.push('/');
+    }
+    out.push_str(rel);
+    out
+}
+
+/// Splits into parent and last name. The parent of `/a` is `/`, of `a` the empty relpath; the
+/// root's parent is the root and its name is empty.
+#[must_use]
+pub fn split(path: &str) -> (&str, &str) {
+    match path.rsplit_once('/') {
+        Some(("", name)) => ("/", name),
+        Some(both) => both,
+        None => ("", path),
+    }
+}
+
+/// The last name of a path, empty for a root.
+#[must_use]
+pub fn basename(path: &str) -> &str {
+    split(path).1
+}
+
+/// The parent of a path; a root is its own parent.
+#[must_use]
+pub fn dirname(path: &str) -> &str {
+    split(path).0
+}
+
+/// What is left of `child` below `parent` as a relpath: the empty string when they are equal,
+/// `None` when `child` is not at or below `parent`. Both must be of the same form.
+#[must_use]
+pub fn skip_ancestor<'a>(parent: &str, child: &'a str) -> Option<&'a str> {
+    let rest = child.strip_prefix(parent)?;
+    if rest.is_empty() || parent.is_empty() || parent == "/" {
+        return Some(rest);
+    }
+    rest.strip_prefix('/')
+}
+
+/// Whether `child` is `parent` or below it.
+#[must_use]
+pub fn is_ancestor(parent: &str, child: &str) -> bool {
+    skip_ancestor(parent, child).is_some()
+}
+
+/// The deepest path that is at or above both. Both must be of the same form.
+#[must_use]
+pub fn common_ancestor<'a>(a: &'a str, b: &str) -> &'a str {
+    if is_ancestor(a, b) {
+        return a;
+    }
+    let mut end = 0;
+    for (at, ch) in a.char_indices() {
+        if b.get(..at.saturating_add(ch.len_utf8())) != a.get(..at.saturating_add(ch.len_utf8())) {
+            break;
+        }
+        if ch == '/' {
+            end = at;
+        }
+    }
+    if is_ancestor(b, a) {
+        end = b.len();
+    }
+    match a.get(..end) {
+        Some("") if a.starts_with('/') => "/",
+        Some(prefix) => prefix,
+        None => "",
+    }
+}
+
+/// The names of a path, in order; none for a root.
+pub fn components(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+    path.split('/').filter(|p| !p.is_empty())
+}
+
+/// Compares paths so that a directory is followed by everything below it before any sibling:
+/// the order in which the reference sorts paths (`a`, `a/b`, `a b`).
+#[must_use]
+pub fn compare(a: &str, b: &str) -> std::cmp::Ordering {
+    let key = |byte: &u8| if *byte == b'/' { 0 } else { u16::from(*byte).saturating_add(1) };
+    a.bytes().map(|b| key(&b)).cmp(b.bytes().map(|b| key(&b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn canonical_forms() {
+        for (input, want) in [("", "/"), ("/", "/"), ("a//b/", "/a/b"), ("/a/b", "/a/b")] {
+            assert_eq!(canonical_fspath(input), want);
+        }
+        for (input, want) in [("", ""), ("/", ""), ("/a//b/", "a/b")] {
+            assert_eq!(canonical_relpath(input), want);
+        }
+    }
+
+    #[test]
+    fn ancestry() {
+        assert_eq!(skip_ancestor("/", "/a/b"), Some("a/b"));
+        assert_eq!(skip_ancestor("/a", "/a/b"), Some("b"));
+        assert_eq!(skip_ancestor("/a", "/ab"), None);
+        assert_eq!(skip_ancestor("", "a"), Some("a"));
+        assert_eq!(common_ancestor("/a/b/c", "/a/b/d"), "/a/b");
+        assert_eq!(common_ancestor("/a/b", "/a/bc"), "/a");
+        assert_eq!(common_ancestor("/a/bc", "/a/b"), "/a");
+        assert_eq!(common_ancestor("/a/b/c", "/a/b"), "/a/b");
+        assert_eq!(common_ancestor("/x", "/y"), "/");
+        assert_eq!(common_ancestor("x/y", "x/z"), "x");
+        assert_eq!(common_ancestor("x", "y"), "");
+    }
+
+    #[test]
+    fn order_keeps_subtrees_together() {
+        let mut paths = vec!["/a b", "/a/b", "/a", "/", "/a/b/c"];
+        paths.sort_by(|a, b| compare(a, b));
+        assert_eq!(paths, ["/", "/a", "/a/b", "/a/b/c", "/a b"]);
+    }
+
+    #[test]
+    fn splitting() {
+        assert_eq!(split("/"), ("/", ""));
+        assert_eq!(split("/a"), ("/", "a"));
+        assert_eq!(split("/a/b"), ("/a", "b"));
+        assert_eq!(split("a"), ("", "a"));
+        assert_eq!(join("/", "a"), "/a");
+        assert_eq!(join("/a", ""), "/a");
+        assert_eq!(join("", "a"), "a");
+    }
+}

@@ -1,0 +1,25 @@
+//! The versioned filesystem: FSFS repositories on disk.
+//!
+//! [`Filesystem`] is one opened `db` folder. [`Root`] is one tree in it (a revision or a
+//! transaction), [`Node`] one file or directory of a tree. All are cheap to clone, `Send + Sync`,
+//! and share the process-wide [`Caches`].
+
+pub mod caches;
+pub mod changes;
+pub mod contents;
+pub mod error;
+pub mod filesystem;
+pub mod history;
+pub mod locks;
+pub mod node;
+pub mod root;
+
+pub use caches::Caches;
+pub use changes::{ChangeKind, ChangedPath, ChangedPaths};
+pub use contents::{Contents, ContentsDelta};
+pub use error::{Error, Result};
+pub use filesystem::{Filesystem, FormatInfo, OpenOptions};
+pub use history::History;
+pub use locks::Lock;
+pub use node::{DirEntry, Directory, Node, NodeRevId, Relation};
+pub use root::Root;

@@ -1,0 +1,2 @@
+//! The one command that is CI.
+fn main() {}
