@@ -1,2 +1,51 @@
-//! The sapwood program.
-fn main() {}
+//! The sapwood program: every Subversion program in one.
+//!
+//! What to do is decided by the name the program was called by (`svnadmin`, through a link that
+//! `sapwood install-links` made), else by the first argument (`sapwood svnadmin verify REPO`).
+//! Each program is one file of this crate and one row of [`programs::PROGRAMS`].
+
+mod install_links;
+mod programs;
+mod serve;
+mod svnadmin;
+mod svnfsfs;
+mod svnlook;
+mod svnserve;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let mut args: Vec<OsString> = std::env::args_os().collect();
+    if args.is_empty() {
+        return ExitCode::FAILURE;
+    }
+    let called_as = args.remove(0);
+    if let Some(program) = Path::new(&called_as).file_stem().and_then(programs::by_link_name) {
+        return (program.run)(args);
+    }
+    if args.is_empty() {
+        programs::print_help(&mut std::io::stderr());
+        return ExitCode::FAILURE;
+    }
+    let word = args.remove(0);
+    if let Some(program) = programs::by_word(&word) {
+        return (program.run)(args);
+    }
+    match word.to_str() {
+        Some("help" | "--help" | "-h" | "-?") => {
+            programs::print_help(&mut std::io::stdout());
+            ExitCode::SUCCESS
+        }
+        Some("--version") => {
+            println!("sapwood {}", env!("CARGO_PKG_VERSION"));
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("sapwood: unknown command '{}'", word.display());
+            eprintln!("Type 'sapwood help' for usage.");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The table of programs: what each is called, and the function that is its `main`.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::process::ExitCode;
+
+/// One program.
+pub(crate) struct Program {
+    /// The word that selects it, and the name of its link if it has one.
+    pub(crate) name: &'static str,
+    /// Whether `install-links` makes a link of this name (the programs of Subversion).
+    pub(crate) linked: bool,
+    /// One line for `sapwood help`.
+    pub(crate) about: &'static str,
+    /// Its `main`: takes the arguments after the program's name.
+    pub(crate) run: fn(Vec<OsString>) -> ExitCode,
+}
+
+/// All programs, in the order that help lists them.
+pub(crate) const PROGRAMS: &[Program] = &[
+    Program {
+        name: "serve",
+        linked: false,
+        about: "serve a repository, or a folder of repositories (--demo: a small one of our own)",
+        run: crate::serve::run,
+    },
+    Program {
+        name: "install-links",
+        linked: false,
+        about: "link every program's name to this program in a folder",
+        run: crate::install_links::run,
+    },
+    Program {
+        name: "svnserve",
+        linked: true,
+        about: "the svn:// server",
+        run: crate::svnserve::run,
+    },
+    Program {
+        name: "svnadmin",
+        linked: true,
+        about: "look after repositories",
+        run: crate::svnadmin::run,
+    },
+    Program {
+        name: "svnlook",
+        linked: true,
+        about: "look into a repository",
+        run: crate::svnlook::run,
+    },
+    Program {
+        name: "svnfsfs",
+        linked: true,
+        about: "look into the storage of a repository",
+        run: crate::svnfsfs::run,
+    },
+];
+
+/// The program that a link of this name (without `.exe`) stands for.
+pub(crate) fn by_link_name(name: &OsStr) -> Option<&'static Program> {
+    PROGRAMS.iter().find(|p| p.linked && name == p.name)
+}
+
+/// The program that a first argument selects.
+pub(crate) fn by_word(word: &OsStr) -> Option<&'static Program> {
+    PROGRAMS.iter().find(|p| word == p.name)
+}
+
+/// Writes the list of programs; a closed pipe is nobody's problem.
+pub(crate) fn print_help(out: &mut dyn Write) {
+    let mut text = String::from(
+        "usage: sapwood PROGRAM [ARGUMENTS]\n\nSubversion in one program. Each of these is a program:\n",
+    );
+    for program in PROGRAMS {
+        text.push_str(&format!("  {:<14} {}\n", program.name, program.about));
+    }
+    text.push_str("\nType 'sapwood PROGRAM --help' for the help of one of them.\n");
+    let _ = out.write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found() {
+        for (at, program) in PROGRAMS.iter().enumerate() {
+            let found = by_word(OsStr::new(program.name)).unwrap();
+            assert!(std::ptr::eq(found, &PROGRAMS[at]), "{} is there twice", program.name);
+        }
+        assert!(by_link_name(OsStr::new("svnserve")).is_some());
+        assert!(by_link_name(OsStr::new("serve")).is_none());
+    }
+}

@@ -1,0 +1,11 @@
+//! `svnadmin`: looks after repositories.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// The program's `main`.
+pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
+    let _ = args;
+    eprintln!("svnadmin: not there yet");
+    ExitCode::FAILURE
+}
