@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+mod codes;
+
 /// A Subversion error number, the `160013` of `E160013`. System errors (`errno` values, as the
 /// reference passes them through) are numbers below 120000 and are printed with six digits too.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -135,36 +137,3 @@ impl fmt::Debug for SvnError {
 }
 
 impl std::error::Error for SvnError {}
-
-macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $number:literal, $message:literal;)*) => {
-        impl ErrorCode {
-            $($(#[$doc])* pub const $name: Self = Self($number);)*
-
-            /// The sentence that stands for an error which came without one.
-            #[must_use]
-            pub const fn generic_message(self) -> &'static str {
-                match self.0 {
-                    $($number => $message,)*
-                    _ => "Unknown error",
-                }
-            }
-
-            /// The name of the code as a constant of this type, for logs and tests.
-            #[must_use]
-            pub const fn name(self) -> Option<&'static str> {
-                match self.0 {
-                    $($number => Some(stringify!($name)),)*
-                    _ => None,
-                }
-            }
-        }
-    };
-}
-
-codes! {
-    /// A property name, date or other value is not well formed.
-    BAD_DATE = 125003, "Bogus date";
-    /// A node exists where it must not, or the reverse.
-    FS_NOT_FOUND = 160013, "Filesystem has no item";
-}
