@@ -1,2 +1,45 @@
-//! The one command that is CI.
-fn main() {}
+//! `cargo xtask`: the one command that is CI.
+//!
+//! Holds the command line only; the steps are in [`steps`], the Debian packages that the
+//! interoperation tests need in [`packages`]. Invariant: `cargo xtask test` does everything that
+//! `.ci/run` does, needs no terminal and no input, and ends with a non-zero status if any step fails.
+
+mod packages;
+mod steps;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  test       install what the tests need (as root; else say what is missing), then run all checks
+  ci         the same; the name that says what it is for
+  packages   only install the Debian packages, or say which are missing
+  fmt        only the formatting check
+  clippy     only the lints
+  tests      only the tests (more arguments go to the test runner)
+";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let command = args.next().unwrap_or_default();
+    let rest: Vec<String> = args.collect();
+    let outcome = match command.as_str() {
+        "test" | "ci" => packages::ensure().and_then(|()| steps::everything()),
+        "packages" => packages::ensure(),
+        "fmt" => steps::fmt(),
+        "clippy" => steps::clippy(),
+        "tests" => steps::tests(&rest),
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The Debian packages that the interoperation tests need.
+//!
+//! Invariant: nothing is installed when all programs are there, so a machine without network or
+//! without root works once it is set up.
+
+use std::process::{Command, Stdio};
+
+/// One package, and a command that succeeds when it is installed.
+struct Package {
+    name: &'static str,
+    probe: &'static [&'static str],
+}
+
+/// The reference's programs are the oracle of most tests; git-svn and sqlite3 are clients.
+const NEEDED: [Package; 4] = [
+    Package { name: "subversion", probe: &["svnserve", "--version", "--quiet"] },
+    Package { name: "git", probe: &["git", "--version"] },
+    Package { name: "git-svn", probe: &["git", "svn", "--version"] },
+    Package { name: "python3", probe: &["python3", "--version"] },
+];
+
+/// Installs what is missing when we are root; otherwise says which packages are missing.
+///
+/// Missing packages are not an error here when we are not root: the tests that need them fail, and
+/// say so by name.
+pub(crate) fn ensure() -> Result<(), String> {
+    let missing: Vec<&str> = NEEDED.iter().filter(|p| !succeeds(p.probe)).map(|p| p.name).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !is_root() {
+        eprintln!(
+            "xtask: these Debian packages are missing, and the tests that need them will fail: {}\n\
+             xtask: install them with: sudo apt-get install {}",
+            missing.join(" "),
+            missing.join(" ")
+        );
+        return Ok(());
+    }
+    eprintln!("xtask: installing {}", missing.join(" "));
+    let install = |names: &[&str]| {
+        Command::new("apt-get")
+            .args(["install", "-y", "-q", "--no-install-recommends"])
+            .args(names)
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .stdin(Stdio::null())
+            .status()
+            .is_ok_and(|s| s.success())
+    };
+    if install(&missing) {
+        return Ok(());
+    }
+    // The package lists of a fresh machine may be empty or old.
+    let _ = Command::new("apt-get").args(["update", "-q"]).stdin(Stdio::null()).status();
+    if install(&missing) {
+        Ok(())
+    } else {
+        Err(format!("apt-get could not install {}", missing.join(" ")))
+    }
+}
+
+fn succeeds(command: &[&str]) -> bool {
+    let Some((program, args)) = command.split_first() else { return false };
+    Command::new(program)
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|s| s.success())
+}
+
+fn is_root() -> bool {
+    let Ok(out) = Command::new("id").arg("-u").output() else { return false };
+    out.stdout.trim_ascii() == b"0"
+}
