@@ -13,6 +13,7 @@ pub mod error;
 pub mod glob;
 pub mod hashdump;
 pub mod kind;
+pub mod mergeinfo;
 pub mod path;
 pub mod props;
 pub mod revnum;

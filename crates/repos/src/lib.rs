@@ -1,1 +1,35 @@
-//! TODO
+//! A repository: everything between the versioned filesystem (`fsfs`) and the protocols.
+//!
+//! Each module answers one kind of request (log, blame, update report, replay ...). All of them
+//! take a [`PathAuthorizer`], which says what the user may read, and hand results to callbacks or
+//! editors as they are found: nothing here collects a tree or a history whole.
+
+pub mod access;
+pub mod authorizer;
+pub mod dir_delta;
+pub mod dirent;
+pub mod error;
+pub mod file_revs;
+pub mod iprops;
+pub mod list;
+pub mod locations;
+pub mod log;
+pub mod mergeinfo;
+pub mod replay;
+pub mod reporter;
+pub mod repository;
+
+pub use access::{RevisionAccess, revision_access, revision_prop, revision_props};
+pub use authorizer::{Everything, PathAuthorizer, SubtreeAccess};
+pub use dir_delta::{DirDelta, dir_delta};
+pub use dirent::{CommittedInfo, Dirent, committed_info, stat};
+pub use error::{Error, Result};
+pub use file_revs::{FileRev, FileRevReceiver, FileRevsRequest, file_revs};
+pub use iprops::inherited_props;
+pub use list::{ListRequest, list};
+pub use locations::{Segment, deleted_rev, location_segments, locations};
+pub use log::{LogChange, LogEntry, LogRequest, RevpropSelection, log};
+pub use mergeinfo::{Inherit, mergeinfo_catalog};
+pub use replay::{ReplayRequest, replay};
+pub use reporter::{ReportRequest, Reporter};
+pub use repository::Repository;
