@@ -9,10 +9,14 @@ use crate::caches::Caches;
 use crate::changes::ChangedPaths;
 use crate::error::Result;
 use crate::root::Root;
+use crate::storage::Storage;
 
 /// How to open a filesystem.
 #[derive(Clone, Debug, Default)]
-pub struct OpenOptions {}
+pub struct OpenOptions {
+    /// Where files are read from; `None` is the local file system.
+    pub storage: Option<Arc<dyn Storage>>,
+}
 
 /// What the `format` file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +52,18 @@ impl Filesystem {
         todo!()
     }
 
+    /// The instance id, which is not shared with copies of the repository (format 7 and newer;
+    /// the UUID before).
+    pub fn instance_id(&self) -> Result<String> {
+        todo!()
+    }
+
+    /// Says that revisions `from` to `to` are about to be read, in this order. A hint: it may
+    /// start reading ahead, and never fails.
+    pub fn prefetch_revisions(&self, from: Revnum, to: Revnum) {
+        let _ = (from, to);
+    }
+
     /// The repository's UUID.
     pub fn uuid(&self) -> Result<String> {
         todo!()
@@ -80,11 +96,6 @@ impl Filesystem {
 
     /// The properties of a transaction.
     pub fn txn_props(&self, name: &str) -> Result<PropList> {
-        todo!()
-    }
-
-    /// The properties of a revision, as they are now (a change by another program is seen).
-    pub fn revprops(&self, revision: Revnum) -> Result<Arc<PropList>> {
         todo!()
     }
 

@@ -7,19 +7,25 @@
 pub mod caches;
 pub mod changes;
 pub mod contents;
+pub mod directory;
 pub mod error;
 pub mod filesystem;
 pub mod history;
 pub mod locks;
 pub mod node;
+pub mod revprops;
 pub mod root;
+pub mod storage;
 
-pub use caches::Caches;
+pub use caches::{CacheStats, Caches};
 pub use changes::{ChangeKind, ChangedPath, ChangedPaths};
 pub use contents::{Contents, ContentsDelta};
+pub use directory::{DirEntry, Directory};
 pub use error::{Error, Result};
 pub use filesystem::{Filesystem, FormatInfo, OpenOptions};
 pub use history::History;
 pub use locks::Lock;
-pub use node::{DirEntry, Directory, Node, NodeRevId, Relation};
+pub use node::{Node, NodeRevId, Relation};
+pub use revprops::RevpropsSnapshot;
 pub use root::Root;
+pub use storage::{LocalStorage, Storage};

@@ -5,12 +5,19 @@ use std::sync::Arc;
 use sapwood_core::{Md5, NodeKind, PropList, Revnum, Sha1};
 
 use crate::contents::{Contents, ContentsDelta};
+use crate::directory::Directory;
 use crate::error::Result;
 
 /// The identity of a node-revision, opaque outside this crate; `Display` is the reference's text
 /// form (`0.0.r3/45`, `_1.0.t3-1`).
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NodeRevId {}
+
+impl std::fmt::Display for NodeRevId {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        todo!()
+    }
+}
 
 /// How two node-revisions relate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,33 +28,6 @@ pub enum Relation {
     Common,
     /// Nothing in common.
     Unrelated,
-}
-
-/// One entry of a directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DirEntry {
-    /// The name, one path component.
-    pub name: String,
-    /// File or directory.
-    pub kind: NodeKind,
-    /// The entry's node-revision.
-    pub id: NodeRevId,
-}
-
-/// A directory's entries, sorted bytewise by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Directory {
-    /// The entries.
-    pub entries: Box<[DirEntry]>,
-}
-
-impl Directory {
-    /// The entry called `name`.
-    #[must_use]
-    pub fn find(&self, name: &str) -> Option<&DirEntry> {
-        let at = self.entries.binary_search_by(|e| e.name.as_str().cmp(name)).ok()?;
-        self.entries.get(at)
-    }
 }
 
 /// One file or directory of a [`crate::Root`], with the path it was reached by.
@@ -68,7 +48,7 @@ impl Node {
     }
     /// The node-revision.
     #[must_use]
-    pub fn id(&self) -> &NodeRevId {
+    pub fn id(&self) -> NodeRevId {
         todo!()
     }
     /// How this node relates to another of the same filesystem.

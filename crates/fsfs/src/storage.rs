@@ -1,0 +1,144 @@
+//! The one door to files: everything that this crate reads goes through [`Storage`].
+//!
+//! In use it is [`LocalStorage`]; tests count operations or inject faults; other engines (an
+//! object store) can plug in later, so the trait promises no more than these need.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What is needed of a file's or folder's metadata to notice that it was replaced or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    /// Inode number, or whatever changes when a file is replaced.
+    pub inode: u64,
+    /// Length in bytes.
+    pub len: u64,
+    /// Time of the last change of contents, in nanoseconds since 1970.
+    pub modified: i128,
+    /// Time of the last change of the inode, in nanoseconds since 1970.
+    pub changed: i128,
+}
+
+/// How long after a change a time stamp may still stay the same for another change: file systems
+/// stamp with the granularity of a kernel tick at best and of two seconds at worst.
+const RACY: Duration = Duration::from_secs(2);
+
+impl Stamp {
+    /// Whether a change after `now` is certain to give another stamp. While it is not, equal
+    /// stamps prove nothing.
+    #[must_use]
+    pub fn is_settled(&self, now: SystemTime) -> bool {
+        let Ok(now) = now.duration_since(UNIX_EPOCH) else { return false };
+        let Some(limit) = now.checked_sub(RACY).and_then(|d| i128::try_from(d.as_nanos()).ok())
+        else {
+            return false;
+        };
+        self.modified < limit && self.changed < limit
+    }
+}
+
+/// A file that is open for positioned reads.
+pub trait StoredFile: Send + Sync + fmt::Debug {
+    /// Reads at `offset` into `buf`; may read less than asked for; 0 only at the end of the file.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// The file's length now, in bytes.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Whether the file is empty.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+}
+
+/// A place that holds files. Errors keep their `ErrorKind`: `NotFound` has a meaning of its own.
+pub trait Storage: Send + Sync + fmt::Debug {
+    /// Opens a file for positioned reads.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>>;
+
+    /// Reads a whole small file; one that is longer than `limit` is an error of the kind
+    /// `FileTooLarge`.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>>;
+
+    /// The names in a folder, in no particular order.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn list(&self, path: &Path) -> io::Result<Vec<OsString>>;
+
+    /// The present stamp of a file or folder.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn stamp(&self, path: &Path) -> io::Result<Stamp>;
+}
+
+/// The local file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalStorage;
+
+impl StoredFile for fs::File {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(self, buf, offset)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+}
+
+impl Storage for LocalStorage {
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
+        Ok(Arc::new(fs::File::open(path)?))
+    }
+
+    fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+        use std::io::Read as _;
+        let file = fs::File::open(path)?;
+        let mut data = Vec::with_capacity(limit.min(4096));
+        let most = u64::try_from(limit).unwrap_or(u64::MAX);
+        file.take(most.saturating_add(1)).read_to_end(&mut data)?;
+        if data.len() > limit {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        Ok(data)
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
+        fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect()
+    }
+
+    fn stamp(&self, path: &Path) -> io::Result<Stamp> {
+        use std::os::unix::fs::MetadataExt as _;
+        let meta = fs::metadata(path)?;
+        let time = |sec: i64, nsec: i64| {
+            i128::from(sec).saturating_mul(1_000_000_000).saturating_add(i128::from(nsec))
+        };
+        Ok(Stamp {
+            inode: meta.ino(),
+            len: meta.len(),
+            modified: time(meta.mtime(), meta.mtime_nsec()),
+            changed: time(meta.ctime(), meta.ctime_nsec()),
+        })
+    }
+}
