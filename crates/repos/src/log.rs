@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sapwood_core::{CancelToken, NodeKind, PropList, Revnum, SvnResult};
-use sapwood_fsfs::{ChangeKind, ChangedPath};
+use sapwood_fsfs::{ChangeKind, ChangedPaths};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
@@ -65,7 +65,7 @@ pub struct LogEntry<'a> {
     pub has_children: bool,
     /// Whether this revision was merged by being taken away (a reverse merge).
     pub subtractive_merge: bool,
-    changes: &'a [ChangedPath],
+    changes: &'a ChangedPaths,
     // What authz leaves of each change and what old revisions do not say; empty when `changes`
     // can be told as they are.
     marks: &'a [Mark],
@@ -92,14 +92,14 @@ impl<'a> LogEntry<'a> {
                 return None;
             }
             Some(LogChange {
-                path: &change.path,
+                path: change.path,
                 kind: change.kind,
                 node_kind: change.node_kind.or(mark.and_then(|m| m.node_kind)),
                 text_mod: change.text_mod,
                 prop_mod: change.prop_mod,
-                copy_from: match &change.copy_from {
+                copy_from: match change.copy_from {
                     Some((revision, path)) if !mark.is_some_and(|m| m.hide_copy) => {
-                        Some((*revision, path.as_str()))
+                        Some((revision, path))
                     }
                     _ => None,
                 },
