@@ -1,0 +1,90 @@
+//! What can be wrong with the bytes, with its E-code and the reference's sentence.
+
+use std::borrow::Cow;
+
+use sapwood_core::{ErrorCode, SvnError};
+
+/// Shorthand for results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why bytes are not the item they should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The bytes end inside the item: with more bytes it might be whole. When there are no more,
+    /// this is corruption (E160004).
+    #[error("Unexpected end of {0}")]
+    UnexpectedEnd(&'static str),
+    /// E160004.
+    #[error("{0}")]
+    Corrupt(Cow<'static, str>),
+    /// E160054: an index contradicts itself or its file.
+    #[error("{0}")]
+    IndexCorrupt(Cow<'static, str>),
+    /// E160056: a number in an index, or asked of it, is out of range.
+    #[error("{0}")]
+    IndexOverflow(Cow<'static, str>),
+    /// E160055: an index does not cover the revision.
+    #[error("Revision {0} not covered by item index")]
+    IndexRevision(u64),
+    /// E160043: a format number that is not supported.
+    #[error("{0}")]
+    UnsupportedFormat(Cow<'static, str>),
+    /// E125006: a malformed format file.
+    #[error("{0}")]
+    BadVersionFile(Cow<'static, str>),
+    /// E160062.
+    #[error("Malformed node revision ID string '{0}'")]
+    MalformedNodeRevId(String),
+    /// E160053.
+    #[error("malformed txn id '{0}'")]
+    MalformedTxnId(String),
+    /// E200002: a malformed hash dump.
+    #[error("{0}")]
+    MalformedHash(Cow<'static, str>),
+    /// E160064: a manifest of packed revision properties is malformed.
+    #[error("{0}")]
+    RevpropManifest(Cow<'static, str>),
+    /// A length or count is above what this program accepts.
+    #[error("{what} of {size} exceeds the limit of {limit}")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// What the bytes say.
+        size: u64,
+        /// What is accepted.
+        limit: u64,
+    },
+}
+
+impl Error {
+    pub(crate) fn corrupt(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::Corrupt(message.into())
+    }
+
+    pub(crate) fn index(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::IndexCorrupt(message.into())
+    }
+
+    /// The E-code of this error.
+    #[must_use]
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::UnexpectedEnd(_) | Self::Corrupt(_) | Self::TooLarge { .. } => ErrorCode(160_004),
+            Self::IndexCorrupt(_) => ErrorCode(160_054),
+            Self::IndexRevision(_) => ErrorCode(160_055),
+            Self::IndexOverflow(_) => ErrorCode(160_056),
+            Self::UnsupportedFormat(_) => ErrorCode(160_043),
+            Self::BadVersionFile(_) => ErrorCode(125_006),
+            Self::MalformedNodeRevId(_) => ErrorCode(160_062),
+            Self::MalformedTxnId(_) => ErrorCode(160_053),
+            Self::MalformedHash(_) => ErrorCode(200_002),
+            Self::RevpropManifest(_) => ErrorCode(160_064),
+        }
+    }
+}
+
+impl From<Error> for SvnError {
+    fn from(error: Error) -> Self {
+        Self::new(error.code(), error.to_string())
+    }
+}

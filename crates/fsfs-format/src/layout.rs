@@ -1,0 +1,188 @@
+//! Where everything is in the `db` folder. Paths are relative to it, with `/`.
+
+use sapwood_core::{Md5, Revnum};
+
+use crate::format_file::{Addressing, FormatFile};
+use crate::id::{IdPart, NodeRevId, TxnId};
+
+/// Names of files and folders, and constants of formats.
+pub mod names {
+    /// Number and options of the format.
+    pub const FORMAT: &str = "format";
+    /// `fsfs`.
+    pub const FS_TYPE: &str = "fs-type";
+    /// The repository's UUID, and from format 7 the instance's.
+    pub const UUID: &str = "uuid";
+    /// The youngest revision.
+    pub const CURRENT: &str = "current";
+    /// Locked by writers.
+    pub const WRITE_LOCK: &str = "write-lock";
+    /// Locked while packing (format 7 and later).
+    pub const PACK_LOCK: &str = "pack-lock";
+    /// Revisions.
+    pub const REVS: &str = "revs";
+    /// Revision properties.
+    pub const REVPROPS: &str = "revprops";
+    /// Transactions.
+    pub const TRANSACTIONS: &str = "transactions";
+    /// Prototype revision files.
+    pub const TXN_PROTOREVS: &str = "txn-protorevs";
+    /// The number of the next transaction.
+    pub const TXN_CURRENT: &str = "txn-current";
+    /// Locked while that changes.
+    pub const TXN_CURRENT_LOCK: &str = "txn-current-lock";
+    /// Locks on paths.
+    pub const LOCKS: &str = "locks";
+    /// Origins of nodes with old ids.
+    pub const NODE_ORIGINS: &str = "node-origins";
+    /// The first revision that is not packed.
+    pub const MIN_UNPACKED_REV: &str = "min-unpacked-rev";
+    /// Configuration.
+    pub const CONFIG: &str = "fsfs.conf";
+    /// Sharing of representations.
+    pub const REP_CACHE: &str = "rep-cache.db";
+    /// Manifests of packed shards.
+    pub const MANIFEST: &str = "manifest";
+    /// The pack file of a shard.
+    pub const PACK: &str = "pack";
+    /// Written by 1.8 beside packed revprops, and ignored.
+    pub const REVPROP_GENERATION: &str = "revprop-generation";
+    /// A transaction's properties.
+    pub const TXN_PROPS: &str = "props";
+    /// A transaction's properties while it is being committed.
+    pub const TXN_PROPS_FINAL: &str = "props-final";
+    /// A transaction's changed paths.
+    pub const TXN_CHANGES: &str = "changes";
+    /// A transaction's next ids.
+    pub const TXN_NEXT_IDS: &str = "next-ids";
+    /// A transaction's next item index.
+    pub const TXN_ITEM_INDEX: &str = "itemidx";
+    /// A transaction's log-to-phys index.
+    pub const TXN_L2P: &str = "index.l2p";
+    /// A transaction's phys-to-log index.
+    pub const TXN_P2L: &str = "index.p2l";
+}
+
+/// From which format on something exists.
+pub mod since {
+    /// `layout` option, `txn-current`, `txn-protorevs`, ids with revisions, mergeinfo counts.
+    pub const LAYOUT: u32 = 3;
+    /// Packing of revisions, sharing of representations, kinds in changed paths, `fsfs.conf`.
+    pub const PACKING: u32 = 4;
+    /// Packing of revision properties.
+    pub const REVPROP_PACKING: u32 = 6;
+    /// Logical addressing, `pack-lock`, instance ids, mergeinfo flags in changed paths.
+    pub const LOGICAL: u32 = 7;
+    /// Svndiff 2, `-` in representation values, rep-cache schema 2.
+    pub const SVNDIFF2: u32 = 8;
+    /// The youngest format there is.
+    pub const YOUNGEST: u32 = 8;
+    /// Never released.
+    pub const REFUSED: u32 = 5;
+}
+
+/// The naming rules of one filesystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// What `format` says.
+    pub format: FormatFile,
+}
+
+#[allow(unused_variables)]
+impl Layout {
+    /// The rules of a format.
+    #[must_use]
+    pub const fn new(format: FormatFile) -> Self {
+        Self { format }
+    }
+    /// Whether items are addressed logically.
+    #[must_use]
+    pub const fn is_logical(&self) -> bool {
+        matches!(self.format.addressing, Addressing::Logical)
+    }
+    /// The shard of a revision, `None` in the linear layout.
+    #[must_use]
+    pub fn shard(&self, revision: Revnum) -> Option<u64> {
+        self.format.shard_size.and_then(|size| revision.0.checked_div(size))
+    }
+    /// The first revision of the file that holds `revision`: of its shard when packed.
+    #[must_use]
+    pub fn base_revision(&self, revision: Revnum, min_unpacked: Revnum) -> Revnum {
+        match self.format.shard_size {
+            Some(size) if revision < min_unpacked && size > 0 => {
+                Revnum(revision.0.saturating_sub(revision.0 % size))
+            }
+            _ => revision,
+        }
+    }
+    /// The file of an unpacked revision.
+    #[must_use]
+    pub fn rev_file(&self, revision: Revnum) -> String {
+        todo!()
+    }
+    /// The folder of a packed shard.
+    #[must_use]
+    pub fn pack_dir(&self, shard: u64) -> String {
+        todo!()
+    }
+    /// The pack file of a shard.
+    #[must_use]
+    pub fn pack_file(&self, shard: u64) -> String {
+        todo!()
+    }
+    /// The manifest of a packed shard (physical addressing).
+    #[must_use]
+    pub fn pack_manifest(&self, shard: u64) -> String {
+        todo!()
+    }
+    /// The file of unpacked revision properties.
+    #[must_use]
+    pub fn revprops_file(&self, revision: Revnum) -> String {
+        todo!()
+    }
+    /// The folder of unpacked revision properties: a shard's, or all.
+    #[must_use]
+    pub fn revprops_dir(&self, revision: Revnum) -> String {
+        todo!()
+    }
+    /// The folder of a shard's packed revision properties.
+    #[must_use]
+    pub fn revprops_pack_dir(&self, shard: u64) -> String {
+        todo!()
+    }
+    /// Whether the properties of a revision are packed.
+    #[must_use]
+    pub fn is_revprop_packed(&self, revision: Revnum, min_unpacked: Revnum) -> bool {
+        self.format.number >= since::REVPROP_PACKING && revision.0 != 0 && revision < min_unpacked
+    }
+    /// The folder of a transaction.
+    #[must_use]
+    pub fn txn_dir(&self, txn: &TxnId) -> String {
+        todo!()
+    }
+    /// A node-revision's file in its transaction.
+    #[must_use]
+    pub fn txn_node_file(&self, txn: &TxnId, id: &NodeRevId) -> String {
+        todo!()
+    }
+    /// The prototype revision file of a transaction.
+    #[must_use]
+    pub fn proto_rev_file(&self, txn: &TxnId) -> String {
+        todo!()
+    }
+    /// The write lock of that.
+    #[must_use]
+    pub fn proto_rev_lock(&self, txn: &TxnId) -> String {
+        todo!()
+    }
+    /// The digest file of a path.
+    #[must_use]
+    pub fn lock_file(digest: &Md5) -> String {
+        todo!()
+    }
+    /// The node-origins file of a node with an old id.
+    #[must_use]
+    pub fn node_origins_file(node: IdPart) -> String {
+        todo!()
+    }
+}
