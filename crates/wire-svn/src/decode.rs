@@ -1,0 +1,505 @@
+//! Items out of bytes.
+//!
+//! An item is a number, a word, a counted string or a list of items; each ends with white space.
+//! [`Decoder`] scans one item, resuming where the bytes ran out, into a flat table of tokens that
+//! holds offsets only; [`Item`], [`List`] and [`Tuple`] are views of that table and the bytes.
+//! The table is reused for the next item, so that a busy connection does not allocate.
+
+use sapwood_core::Revnum;
+use sapwood_core::path::{canonical_fspath, canonical_relpath};
+use std::borrow::Cow;
+
+use crate::error::{Error, Result};
+
+/// How many lists may lie around an item, plus one: an item at this depth is refused.
+pub const MAX_NESTING: usize = 64;
+/// The longest word, in bytes. (The reference refuses words of 25 and more when it reads.)
+pub const MAX_WORD: usize = 24;
+/// The most digits a number or a string's length may be written with; leading zeros count.
+pub const MAX_DIGITS: usize = 64;
+
+/// What one item may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the whole item. Strings that announce more are refused before they arrive.
+    pub bytes: usize,
+    /// Numbers, words, strings and lists in the item, all together. A token takes 24 bytes here.
+    pub tokens: usize,
+}
+
+impl Default for Limits {
+    /// 16 MiB, the reference's default, and a million tokens.
+    fn default() -> Self {
+        Self { bytes: 16 << 20, tokens: 1 << 20 }
+    }
+}
+
+/// One part of an item. Offsets are from the item's first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    Number(u64),
+    Word {
+        at: usize,
+        len: usize,
+    },
+    Text {
+        at: usize,
+        len: usize,
+    },
+    /// A list; `end` is the index of the first token after all that is in it.
+    List {
+        end: usize,
+    },
+}
+
+/// What [`Decoder::advance`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The item is complete and takes this many bytes, with the white space after it.
+    Complete(usize),
+    /// At least this many bytes more are needed.
+    NeedMore(usize),
+}
+
+/// Finds the end of one item and what is in it.
+#[derive(Debug)]
+pub struct Decoder {
+    limits: Limits,
+    tokens: Vec<Token>,
+    /// Indices of the lists that are still open.
+    open: Vec<usize>,
+    /// How much of the buffer is dealt with.
+    at: usize,
+    complete: bool,
+}
+
+impl Decoder {
+    /// A decoder that waits for the first byte of an item.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, tokens: Vec::new(), open: Vec::new(), at: 0, complete: false }
+    }
+
+    /// Forgets the present item and waits for the next.
+    pub fn reset(&mut self) {
+        self.tokens.clear();
+        self.open.clear();
+        self.at = 0;
+        self.complete = false;
+    }
+
+    /// Looks at `bytes`: all that has arrived since the item began, including what earlier calls
+    /// saw.
+    ///
+    /// # Errors
+    /// When the bytes are no item, or more than the limits allow. The connection is of no more
+    /// use then, for nobody knows where the next item begins.
+    pub fn advance(&mut self, bytes: &[u8]) -> Result<Progress> {
+        if self.complete {
+            return Ok(Progress::Complete(self.at));
+        }
+        loop {
+            let rest = bytes.get(self.at..).unwrap_or_default();
+            let Some((first, tail)) = rest.split_first() else { return self.need(bytes, 1) };
+            match first {
+                b' ' | b'\n' => {
+                    self.at = self.at.saturating_add(1);
+                    continue;
+                }
+                b'(' => {
+                    if self.open.len().saturating_add(1) >= MAX_NESTING {
+                        return Err(Error::NestedTooDeeply);
+                    }
+                    self.open.push(self.tokens.len());
+                    self.push(Token::List { end: 0 })?;
+                    self.at = self.at.saturating_add(1);
+                    continue;
+                }
+                b')' => {
+                    // The list ends only with the white space behind it.
+                    let Some(after) = tail.first() else { return self.need(bytes, 1) };
+                    let list = self.open.pop().ok_or(Error::Malformed)?;
+                    require_space(*after)?;
+                    let end = self.tokens.len();
+                    if let Some(slot) = self.tokens.get_mut(list) {
+                        *slot = Token::List { end };
+                    }
+                    self.at = self.at.saturating_add(2);
+                }
+                _ => {
+                    // An atom inside 63 lists is one level too deep, as an inner list would be.
+                    if self.open.len().saturating_add(1) >= MAX_NESTING {
+                        return Err(Error::NestedTooDeeply);
+                    }
+                    match scan_atom(rest, self.at, self.limits.bytes)? {
+                        Atom::Whole(token, len) => {
+                            self.push(token)?;
+                            self.at = self.at.saturating_add(len);
+                        }
+                        Atom::Short(missing) => return self.need(bytes, missing),
+                    }
+                }
+            }
+            if self.open.is_empty() {
+                self.complete = true;
+                return Ok(Progress::Complete(self.at));
+            }
+        }
+    }
+
+    /// The item that was found complete in `bytes`.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] when there is none.
+    pub fn item<'a>(&'a self, bytes: &'a [u8]) -> Result<Item<'a>> {
+        if !self.complete {
+            return Err(Error::Malformed);
+        }
+        View { tokens: &self.tokens, bytes }.item(0).ok_or(Error::Malformed)
+    }
+
+    /// The item that was found complete in `bytes`, which must be a list.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] when there is none, or it is no list.
+    pub fn tuple<'a>(&'a self, bytes: &'a [u8]) -> Result<Tuple<'a>> {
+        self.item(bytes)?.list().map(List::tuple)
+    }
+
+    fn need(&self, bytes: &[u8], missing: usize) -> Result<Progress> {
+        if bytes.len() >= self.limits.bytes {
+            return Err(Error::RequestTooLarge);
+        }
+        Ok(Progress::NeedMore(missing))
+    }
+
+    fn push(&mut self, token: Token) -> Result<()> {
+        if self.tokens.len() >= self.limits.tokens {
+            return Err(Error::TooManyItems);
+        }
+        self.tokens.push(token);
+        Ok(())
+    }
+}
+
+enum Atom {
+    Whole(Token, usize),
+    Short(usize),
+}
+
+const fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n')
+}
+
+fn require_space(byte: u8) -> Result<()> {
+    if is_space(byte) { Ok(()) } else { Err(Error::Malformed) }
+}
+
+/// One number, string or word at the start of `rest`, which lies at `offset` of the item.
+fn scan_atom(rest: &[u8], offset: usize, max_bytes: usize) -> Result<Atom> {
+    let Some(first) = rest.first() else { return Ok(Atom::Short(1)) };
+    if first.is_ascii_digit() {
+        return scan_digits(rest, offset, max_bytes);
+    }
+    if !first.is_ascii_alphabetic() {
+        return Err(Error::Malformed);
+    }
+    let is_letter = |b: &u8| b.is_ascii_alphanumeric() || *b == b'-';
+    let len = rest.iter().take(MAX_WORD.saturating_add(1)).take_while(|b| is_letter(b)).count();
+    if len > MAX_WORD {
+        return Err(Error::WordTooLong);
+    }
+    let Some(after) = rest.get(len) else { return Ok(Atom::Short(1)) };
+    require_space(*after)?;
+    Ok(Atom::Whole(Token::Word { at: offset, len }, len.saturating_add(1)))
+}
+
+fn scan_digits(rest: &[u8], offset: usize, max_bytes: usize) -> Result<Atom> {
+    let mut value: u64 = 0;
+    let mut digits = 0usize;
+    for byte in rest {
+        if !byte.is_ascii_digit() {
+            break;
+        }
+        digits = digits.saturating_add(1);
+        if digits > MAX_DIGITS {
+            return Err(Error::NumberTooLarge);
+        }
+        value = value
+            .checked_mul(10)
+            .and_then(|v| v.checked_add(u64::from(byte.wrapping_sub(b'0'))))
+            .ok_or(Error::NumberTooLarge)?;
+    }
+    match rest.get(digits) {
+        None => Ok(Atom::Short(1)),
+        Some(b':') => {
+            let len = usize::try_from(value).map_err(|_| Error::RequestTooLarge)?;
+            if len > max_bytes {
+                return Err(Error::RequestTooLarge);
+            }
+            let start = digits.saturating_add(1);
+            let end = start.saturating_add(len);
+            match rest.get(end) {
+                None => {
+                    let want = end.saturating_add(1);
+                    Ok(Atom::Short(want.saturating_sub(rest.len())))
+                }
+                Some(after) => {
+                    require_space(*after)?;
+                    let token = Token::Text { at: offset.saturating_add(start), len };
+                    Ok(Atom::Whole(token, end.saturating_add(1)))
+                }
+            }
+        }
+        Some(after) => {
+            require_space(*after)?;
+            Ok(Atom::Whole(Token::Number(value), digits.saturating_add(1)))
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct View<'a> {
+    tokens: &'a [Token],
+    bytes: &'a [u8],
+}
+
+impl<'a> View<'a> {
+    fn item(self, index: usize) -> Option<Item<'a>> {
+        let slice = |at: usize, len: usize| self.bytes.get(at..at.checked_add(len)?);
+        Some(match *self.tokens.get(index)? {
+            Token::Number(n) => Item::Number(n),
+            // Words are made of ASCII letters only, so this never loses anything.
+            Token::Word { at, len } => Item::Word(std::str::from_utf8(slice(at, len)?).ok()?),
+            Token::Text { at, len } => Item::Text(slice(at, len)?),
+            Token::List { end } => {
+                Item::List(List { view: self, next: index.checked_add(1)?, end })
+            }
+        })
+    }
+
+    /// The index of the item after the one at `index`.
+    fn after(self, index: usize) -> usize {
+        match self.tokens.get(index) {
+            Some(Token::List { end }) => *end,
+            _ => index.saturating_add(1),
+        }
+    }
+}
+
+/// One item, borrowed from the bytes it arrived in.
+#[derive(Clone, Copy, Debug)]
+pub enum Item<'a> {
+    /// A number.
+    Number(u64),
+    /// A word: ASCII letters, digits and hyphens.
+    Word(&'a str),
+    /// A counted string, any bytes.
+    Text(&'a [u8]),
+    /// A list.
+    List(List<'a>),
+}
+
+impl<'a> Item<'a> {
+    /// The list, when it is one.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] when it is something else.
+    pub fn list(self) -> Result<List<'a>> {
+        match self {
+            Self::List(list) => Ok(list),
+            _ => Err(Error::Malformed),
+        }
+    }
+}
+
+/// A list of items; iterating takes them one by one.
+#[derive(Clone, Copy, Debug)]
+pub struct List<'a> {
+    view: View<'a>,
+    next: usize,
+    end: usize,
+}
+
+impl<'a> List<'a> {
+    /// The same items, to be taken apart as a tuple.
+    #[must_use]
+    pub fn tuple(self) -> Tuple<'a> {
+        Tuple { rest: self }
+    }
+
+    /// Whether nothing is left.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.next >= self.end
+    }
+
+    /// How many items are left. Walks them.
+    #[must_use]
+    pub fn count_items(&self) -> usize {
+        Iterator::count(*self)
+    }
+}
+
+impl<'a> Iterator for List<'a> {
+    type Item = Item<'a>;
+
+    fn next(&mut self) -> Option<Item<'a>> {
+        if self.next >= self.end {
+            return None;
+        }
+        let item = self.view.item(self.next)?;
+        self.next = self.view.after(self.next);
+        Some(item)
+    }
+}
+
+/// Takes a list apart, part by part. A tuple may have more parts than are asked for: they are
+/// ignored, as the protocol demands.
+///
+/// The `opt_` methods are for parts after a place where the tuple may end: they give `None` at the
+/// end, and an error when something of another type is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Tuple<'a> {
+    rest: List<'a>,
+}
+
+#[allow(clippy::missing_errors_doc)] // All: `Error::Malformed` when the part is missing or of another type.
+impl<'a> Tuple<'a> {
+    /// Whether nothing is left.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// How many parts are left. Walks them.
+    #[must_use]
+    pub fn remaining(&self) -> usize {
+        self.rest.count_items()
+    }
+
+    fn part(&mut self) -> Result<Item<'a>> {
+        self.rest.next().ok_or(Error::Malformed)
+    }
+
+    /// A number.
+    pub fn number(&mut self) -> Result<u64> {
+        match self.part()? {
+            Item::Number(n) => Ok(n),
+            _ => Err(Error::Malformed),
+        }
+    }
+
+    /// A number, or the end.
+    pub fn opt_number(&mut self) -> Result<Option<u64>> {
+        if self.is_empty() { Ok(None) } else { self.number().map(Some) }
+    }
+
+    /// A revision number.
+    pub fn rev(&mut self) -> Result<Revnum> {
+        match self.number()? {
+            n if i64::try_from(n).is_ok() => Ok(Revnum(n)),
+            _ => Err(Error::Malformed),
+        }
+    }
+
+    /// A list that holds a revision number or nothing: `[ rev:number ]`.
+    pub fn bracketed_rev(&mut self) -> Result<Option<Revnum>> {
+        let mut inner = self.tuple()?;
+        if inner.is_empty() { Ok(None) } else { inner.rev().map(Some) }
+    }
+
+    /// A word.
+    pub fn word(&mut self) -> Result<&'a str> {
+        match self.part()? {
+            Item::Word(word) => Ok(word),
+            _ => Err(Error::Malformed),
+        }
+    }
+
+    /// A word, or the end.
+    pub fn opt_word(&mut self) -> Result<Option<&'a str>> {
+        if self.is_empty() { Ok(None) } else { self.word().map(Some) }
+    }
+
+    /// One of the words `true` and `false`.
+    pub fn bool(&mut self) -> Result<bool> {
+        match self.word()? {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(Error::Malformed),
+        }
+    }
+
+    /// One of the words `true` and `false`, or the end.
+    pub fn opt_bool(&mut self) -> Result<Option<bool>> {
+        if self.is_empty() { Ok(None) } else { self.bool().map(Some) }
+    }
+
+    /// A string, any bytes.
+    pub fn bytes(&mut self) -> Result<&'a [u8]> {
+        match self.part()? {
+            Item::Text(bytes) => Ok(bytes),
+            _ => Err(Error::Malformed),
+        }
+    }
+
+    /// A string, any bytes, or the end.
+    pub fn opt_bytes(&mut self) -> Result<Option<&'a [u8]>> {
+        if self.is_empty() { Ok(None) } else { self.bytes().map(Some) }
+    }
+
+    /// A list that holds a string or nothing: `[ value:string ]`.
+    pub fn bracketed_bytes(&mut self) -> Result<Option<&'a [u8]>> {
+        self.tuple()?.opt_bytes()
+    }
+
+    /// A string that must be UTF-8 without a NUL.
+    pub fn text(&mut self) -> Result<&'a str> {
+        as_text(self.bytes()?)
+    }
+
+    /// A string that must be UTF-8, or the end.
+    pub fn opt_text(&mut self) -> Result<Option<&'a str>> {
+        if self.is_empty() { Ok(None) } else { self.text().map(Some) }
+    }
+
+    /// A list that holds a UTF-8 string or nothing.
+    pub fn bracketed_text(&mut self) -> Result<Option<&'a str>> {
+        self.tuple()?.opt_text()
+    }
+
+    /// A relative path, made canonical.
+    pub fn relpath(&mut self) -> Result<Cow<'a, str>> {
+        self.text().map(canonical_relpath)
+    }
+
+    /// An absolute path, made canonical.
+    pub fn fspath(&mut self) -> Result<Cow<'a, str>> {
+        self.text().map(canonical_fspath)
+    }
+
+    /// A list.
+    pub fn list(&mut self) -> Result<List<'a>> {
+        self.part()?.list()
+    }
+
+    /// A list, or the end.
+    pub fn opt_list(&mut self) -> Result<Option<List<'a>>> {
+        if self.is_empty() { Ok(None) } else { self.list().map(Some) }
+    }
+
+    /// A list, to be taken apart itself.
+    pub fn tuple(&mut self) -> Result<Tuple<'a>> {
+        self.list().map(List::tuple)
+    }
+}
+
+/// A string as text: UTF-8 without a NUL, which no path, name or URL holds.
+///
+/// # Errors
+/// [`Error::Malformed`] when it is not.
+pub fn as_text(bytes: &[u8]) -> Result<&str> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Error::Malformed)?;
+    if text.contains('\0') { Err(Error::Malformed) } else { Ok(text) }
+}

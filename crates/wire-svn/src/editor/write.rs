@@ -1,0 +1,310 @@
+//! An editor that writes what it is told as editor commands.
+
+use sapwood_core::{Md5, Revnum, SvnResult};
+use sapwood_delta::{Editor, Handle, TextDelta, Version};
+
+use crate::encode::{Encode, Sink};
+use crate::error::Error;
+use crate::textdelta::send_delta;
+
+/// A [`Sink`] whose other side may answer before the edit is over.
+#[allow(clippy::missing_errors_doc)] // All: what the connection meets.
+pub trait EditSink: Sink {
+    /// Whether the other side has sent something, though it was not its turn: it has met an error
+    /// and wants the edit to end. Cheap when nothing was sent since the last call.
+    fn peer_spoke(&mut self) -> SvnResult<bool>;
+
+    /// Sends everything and reads one reply; the error when that is a failure.
+    fn read_reply(&mut self) -> SvnResult<()>;
+}
+
+/// What the other side understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WireOptions {
+    /// The newest svndiff version it reads.
+    pub svndiff: Version,
+    /// How hard to compress where that is done here, 0 to 9.
+    pub compression: u8,
+    /// Whether it knows `absent-dir` and `absent-file`.
+    pub absent_entries: bool,
+}
+
+/// Writes an edit into a sink. Tokens are `d` and `c` with the number of the node.
+pub struct WireEditor<'a> {
+    sink: &'a mut dyn EditSink,
+    options: WireOptions,
+    next: u64,
+    /// The other side has answered: nothing more may be said, and nothing more will come.
+    answered: bool,
+}
+
+impl<'a> WireEditor<'a> {
+    /// An editor for one edit.
+    pub fn new(sink: &'a mut dyn EditSink, options: WireOptions) -> Self {
+        Self { sink, options, next: 0, answered: false }
+    }
+
+    /// Looks whether the other side wants the edit to end, and opens a command.
+    fn begin(&mut self, head: &[u8]) -> SvnResult<&mut Vec<u8>> {
+        self.check()?;
+        let out = self.sink.buffer();
+        out.raw(head);
+        Ok(out)
+    }
+
+    fn check(&mut self) -> SvnResult<()> {
+        self.sink.relieve()?;
+        if !self.sink.peer_spoke()? {
+            return Ok(());
+        }
+        self.answered = true;
+        self.sink.buffer().raw(b"( abort-edit ( ) ) ");
+        self.sink.read_reply()?;
+        Err(Error::Part("Successful edit status returned too soon").into())
+    }
+
+    fn take_handle(&mut self) -> Handle {
+        let handle = Handle(self.next);
+        self.next = self.next.saturating_add(1);
+        handle
+    }
+
+    fn add(
+        &mut self,
+        head: &[u8],
+        letter: u8,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        let handle = self.take_handle();
+        let out = self.begin(head)?;
+        out.text(path);
+        token(out, b'd', parent);
+        token(out, letter, handle);
+        out.open();
+        if let Some((path, rev)) = copy_from {
+            out.text(path);
+            out.rev(rev);
+        }
+        out.raw(b") ) ) ");
+        Ok(handle)
+    }
+
+    fn open(
+        &mut self,
+        head: &[u8],
+        letter: u8,
+        path: &str,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        let handle = self.take_handle();
+        let out = self.begin(head)?;
+        out.text(path);
+        token(out, b'd', parent);
+        token(out, letter, handle);
+        out.bracketed_rev(base);
+        out.raw(b") ) ");
+        Ok(handle)
+    }
+
+    fn change_prop(
+        &mut self,
+        head: &[u8],
+        letter: u8,
+        node: Handle,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        let out = self.begin(head)?;
+        token(out, letter, node);
+        out.text(name);
+        out.bracketed(value);
+        out.raw(b") ) ");
+        Ok(())
+    }
+
+    fn absent(&mut self, head: &[u8], path: &str, parent: Handle) -> SvnResult<()> {
+        if !self.options.absent_entries {
+            return Ok(());
+        }
+        let out = self.begin(head)?;
+        out.text(path);
+        token(out, b'd', parent);
+        out.raw(b") ) ");
+        Ok(())
+    }
+}
+
+/// Appends a node's token as a string.
+fn token(out: &mut Vec<u8>, letter: u8, handle: Handle) {
+    let mut digits = itoa::Buffer::new();
+    let digits = digits.format(handle.0).as_bytes();
+    out.string_head(digits.len().saturating_add(1));
+    out.push(letter);
+    out.raw(digits);
+    out.push(b' ');
+}
+
+impl Editor for WireEditor<'_> {
+    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
+        let out = self.begin(b"( target-rev ( ")?;
+        out.rev(revision);
+        out.raw(b") ) ");
+        Ok(())
+    }
+
+    fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
+        let handle = self.take_handle();
+        let out = self.begin(b"( open-root ( ")?;
+        out.bracketed_rev(base);
+        token(out, b'd', handle);
+        out.raw(b") ) ");
+        Ok(handle)
+    }
+
+    fn delete_entry(
+        &mut self,
+        path: &str,
+        revision: Option<Revnum>,
+        parent: Handle,
+    ) -> SvnResult<()> {
+        let out = self.begin(b"( delete-entry ( ")?;
+        out.text(path);
+        out.bracketed_rev(revision);
+        token(out, b'd', parent);
+        out.raw(b") ) ");
+        Ok(())
+    }
+
+    fn add_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        self.add(b"( add-dir ( ", b'd', path, parent, copy_from)
+    }
+
+    fn open_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        self.open(b"( open-dir ( ", b'd', path, parent, base)
+    }
+
+    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        self.change_prop(b"( change-dir-prop ( ", b'd', dir, name, value)
+    }
+
+    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
+        let out = self.begin(b"( close-dir ( ")?;
+        token(out, b'd', dir);
+        out.raw(b") ) ");
+        Ok(())
+    }
+
+    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+        self.absent(b"( absent-dir ( ", path, parent)
+    }
+
+    fn add_file(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        self.add(b"( add-file ( ", b'c', path, parent, copy_from)
+    }
+
+    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+        self.open(b"( open-file ( ", b'c', path, parent, base)
+    }
+
+    fn apply_textdelta(
+        &mut self,
+        file: Handle,
+        base: Option<Md5>,
+        delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        let out = self.begin(b"( apply-textdelta ( ")?;
+        token(out, b'c', file);
+        out.open();
+        if let Some(base) = base {
+            checksum(out, base);
+        }
+        out.raw(b") ) ) ");
+        let options = self.options;
+        send_delta(delta, options.svndiff, options.compression, &mut |chunk| {
+            let out = self.begin(b"( textdelta-chunk ( ")?;
+            token(out, b'c', file);
+            self.sink.put_string(chunk)?;
+            self.sink.buffer().raw(b") ) ");
+            Ok(())
+        })?;
+        let out = self.begin(b"( textdelta-end ( ")?;
+        token(out, b'c', file);
+        out.raw(b") ) ");
+        Ok(())
+    }
+
+    fn change_file_prop(
+        &mut self,
+        file: Handle,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        self.change_prop(b"( change-file-prop ( ", b'c', file, name, value)
+    }
+
+    fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
+        let out = self.begin(b"( close-file ( ")?;
+        token(out, b'c', file);
+        out.open();
+        if let Some(text) = text {
+            checksum(out, text);
+        }
+        out.raw(b") ) ) ");
+        Ok(())
+    }
+
+    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+        self.absent(b"( absent-file ( ", path, parent)
+    }
+
+    fn close_edit(&mut self) -> SvnResult<()> {
+        self.answered = true;
+        self.sink.buffer().raw(b"( close-edit ( ) ) ");
+        self.sink.read_reply().inspect_err(|_| {
+            // The other side reads on until it sees this.
+            self.sink.buffer().raw(b"( abort-edit ( ) ) ");
+        })
+    }
+
+    fn abort_edit(&mut self) -> SvnResult<()> {
+        if self.answered {
+            return Ok(());
+        }
+        self.answered = true;
+        self.sink.buffer().raw(b"( abort-edit ( ) ) ");
+        self.sink.read_reply()
+    }
+}
+
+/// Appends a checksum as a string of hexadecimal digits.
+fn checksum(out: &mut Vec<u8>, sum: Md5) {
+    out.raw(b"32:");
+    for byte in sum.0 {
+        for digit in [byte >> 4, byte & 15] {
+            out.push(if digit < 10 {
+                digit.wrapping_add(b'0')
+            } else {
+                digit.wrapping_add(b'a' - 10)
+            });
+        }
+    }
+    out.push(b' ');
+}
