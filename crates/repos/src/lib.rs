@@ -8,6 +8,7 @@ pub mod access;
 pub mod authorizer;
 pub mod dir_delta;
 pub mod dirent;
+pub mod dump_filter;
 pub mod dumpstream;
 pub mod error;
 pub mod file_revs;
