@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod authorizer;
+pub mod authz;
 pub mod dir_delta;
 pub mod dirent;
 pub mod dump_filter;
@@ -23,6 +24,7 @@ pub mod repository;
 
 pub use access::{RevisionAccess, revision_access, revision_prop, revision_props};
 pub use authorizer::{Everything, PathAuthorizer, SubtreeAccess};
+pub use authz::{Access, Authz, ConfigSource, UserAuthz};
 pub use dir_delta::{DirDelta, dir_delta};
 pub use dirent::{CommittedInfo, Dirent, committed_info, stat};
 pub use error::{Error, Result};

@@ -1,0 +1,151 @@
+//! Path-based access rules: authz files.
+//!
+//! [`Authz`] is one authz file (with its global groups file), read and checked. [`UserAuthz`] is
+//! what it says about one user in one repository, compiled into a tree of path components
+//! ([`tree`]), and is the [`PathAuthorizer`] that the rest of this crate asks.
+//!
+//! Rules are those of Subversion 1.14. For one path, the rule with the deepest path counts; with
+//! glob rules several rules may match the same path, and the one that stands last in the file
+//! counts. Between a rule for all repositories and one for this repository with the same path,
+//! the repository's own counts when it mentions the user.
+//!
+//! Invariant: answers come from the file as parsed, nothing here looks at the disk again, so one
+//! request sees one set of rules.
+
+mod ini;
+mod model;
+mod parse;
+mod rule;
+mod source;
+mod tree;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sapwood_core::{SvnError, SvnResult};
+
+pub use model::Access;
+use model::{Model, Range};
+pub use source::ConfigSource;
+use tree::Tree;
+
+use crate::authorizer::{PathAuthorizer, SubtreeAccess};
+
+/// How many compiled (repository, user) pairs one [`Authz`] keeps; beyond that they are made anew.
+const MAX_COMPILED: usize = 4096;
+
+/// The rules of one authz file. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct Authz {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    model: Model,
+    compiled: Mutex<HashMap<(Box<str>, Box<str>), UserAuthz>>,
+}
+
+/// What the rules say about one user in one repository. Clones share everything.
+#[derive(Clone, Debug)]
+pub struct UserAuthz {
+    rules: Arc<UserRules>,
+}
+
+#[derive(Debug)]
+struct UserRules {
+    user: Box<str>,
+    /// The range of rights over the whole repository.
+    range: Range,
+    /// There only when the range leaves something to look up, which for most users it does not.
+    tree: Option<Tree>,
+}
+
+impl Authz {
+    /// Reads the rules out of the contents of an authz file, with the groups out of the global
+    /// groups file when there is one. `warn` receives what is odd but no error.
+    ///
+    /// # Errors
+    /// E220003 for what makes no sense, E200002 for a syntax error.
+    pub fn parse(
+        rules: &[u8],
+        groups: Option<&[u8]>,
+        warn: &mut dyn FnMut(SvnError),
+    ) -> SvnResult<Self> {
+        let model = parse::parse(rules, groups, warn)?;
+        Ok(Self { inner: Arc::new(Inner { model, compiled: Mutex::new(HashMap::new()) }) })
+    }
+
+    /// The rules for `user` (`None` for an anonymous one) in the repository called `repos`; the
+    /// empty name stands for no repository in particular, for which only general rules count.
+    #[must_use]
+    pub fn for_user(&self, repos: &str, user: Option<&str>) -> UserAuthz {
+        let user = user.unwrap_or_default();
+        let key = (Box::from(repos), Box::from(user));
+        if let Some(found) = self.inner.compiled.lock().get(&key) {
+            return found.clone();
+        }
+        let range = self.inner.model.global_range(user.as_bytes(), repos.as_bytes());
+        let tree = (range.min != range.max)
+            .then(|| Tree::new(&self.inner.model, repos.as_bytes(), user.as_bytes()));
+        let rules = Arc::new(UserRules { user: user.into(), range, tree });
+        let made = UserAuthz { rules };
+        let mut compiled = self.inner.compiled.lock();
+        if compiled.len() >= MAX_COMPILED {
+            compiled.clear();
+        }
+        compiled.insert(key, made.clone());
+        made
+    }
+}
+
+impl UserAuthz {
+    /// Whether the user has all of `required` at `path`, and at everything below it when
+    /// `recursive`. Without a path: whether they have it anywhere in the repository.
+    #[must_use]
+    pub fn allows(&self, path: Option<&str>, required: Access, recursive: bool) -> bool {
+        let range = self.rules.range;
+        if range.min.contains(required) {
+            return true;
+        }
+        if !range.max.contains(required) {
+            return false;
+        }
+        let Some(path) = path else { return true };
+        self.rules.tree.as_ref().is_some_and(|t| t.allows(path.as_bytes(), required, recursive))
+    }
+
+    /// The user's name, `None` for an anonymous one.
+    #[must_use]
+    pub fn user(&self) -> Option<&str> {
+        Some(&*self.rules.user).filter(|u| !u.is_empty())
+    }
+}
+
+impl PathAuthorizer for UserAuthz {
+    fn readable(&self, path: &str) -> SvnResult<bool> {
+        Ok(self.allows(Some(path), Access::READ, false))
+    }
+
+    fn everything_readable(&self) -> bool {
+        self.rules.range.min.contains(Access::READ)
+    }
+
+    fn subtree(&self, path: &str) -> SvnResult<SubtreeAccess> {
+        let mut range = self.rules.range;
+        if !range.min.contains(Access::READ)
+            && range.max.contains(Access::READ)
+            && let Some(tree) = &self.rules.tree
+        {
+            range = tree.range(path.as_bytes());
+        }
+        Ok(if range.min.contains(Access::READ) {
+            SubtreeAccess::Readable
+        } else if range.max.contains(Access::READ) {
+            SubtreeAccess::Mixed
+        } else {
+            SubtreeAccess::Unreadable
+        })
+    }
+}
