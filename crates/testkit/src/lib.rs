@@ -1,1 +1,36 @@
-//! TODO
+//! What the tests of all crates stand on: repositories made by the reference's own programs, in
+//! every format and layout, from scripted and from seeded random histories; and ways to run a
+//! program or a server of ours beside the reference's and to compare what they print and leave.
+//!
+//! Invariant: the same seed and shape give the same history on every machine, so a failure can be
+//! repeated from the name of the fixture alone.
+//!
+//! This crate is used by tests only. Its functions panic with a plain message when something does
+//! not work: for a test that is a failure, which is what it should be.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    reason = "test support: a failure here is a failed test, and all input is our own"
+)]
+
+pub mod compare;
+pub mod history;
+pub mod library;
+pub mod programs;
+pub mod project;
+pub mod random;
+pub mod repository;
+pub mod rng;
+pub mod scripted;
+pub mod server;
+pub mod tree;
+
+pub use compare::{Output, Trees};
+pub use history::History;
+pub use programs::Programs;
+pub use repository::{Packing, Repository, Shape};
+pub use rng::Rng;
+pub use server::Server;

@@ -1,0 +1,59 @@
+//! Fixtures that are made once and kept below cargo's target folder.
+//!
+//! Invariant: a fixture's folder appears under its name only when it is complete, and its name
+//! holds a checksum of all that it was made from, so a stale one is never used. Test processes
+//! that want the same fixture at the same time wait for the one that makes it.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// The folder of all fixtures.
+#[must_use]
+pub fn folder() -> PathBuf {
+    let exe = std::env::current_exe().expect("our own path");
+    let target = exe.ancestors().find(|d| d.join("CACHEDIR.TAG").is_file());
+    let folder = match target {
+        Some(target) => target.join("testkit"),
+        None => std::env::temp_dir().join("sapwood-testkit"),
+    };
+    fs::create_dir_all(&folder).expect("a folder for fixtures");
+    folder
+}
+
+/// The fixture `name`, made by `make` in an empty folder if it is not there yet. It is shared: do
+/// not change it.
+pub fn shared(name: &str, make: impl FnOnce(&Path)) -> PathBuf {
+    let folder = folder();
+    let done = folder.join(name);
+    if done.is_dir() {
+        return done;
+    }
+    let lock = File::create(folder.join(format!("{name}.lock"))).expect("a lock file");
+    lock.lock().expect("a lock");
+    if !done.is_dir() {
+        let work = folder.join(format!("{name}.new"));
+        let _ = fs::remove_dir_all(&work);
+        fs::create_dir_all(&work).expect("a folder for a fixture");
+        make(&work);
+        fs::rename(&work, &done).expect("the fixture's name");
+    }
+    done
+}
+
+/// Copies a folder with all it holds.
+pub fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap_or_else(|e| panic!("{}: {e}", to.display()));
+    for entry in fs::read_dir(from).unwrap_or_else(|e| panic!("{}: {e}", from.display())) {
+        let entry = entry.expect("an entry");
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().expect("a kind");
+        if kind.is_dir() {
+            copy_tree(&source, &target);
+        } else if kind.is_symlink() {
+            let link = fs::read_link(&source).expect("a link");
+            std::os::unix::fs::symlink(link, &target).expect("a link");
+        } else {
+            fs::copy(&source, &target).unwrap_or_else(|e| panic!("{}: {e}", source.display()));
+        }
+    }
+}
