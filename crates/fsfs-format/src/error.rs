@@ -41,6 +41,9 @@ pub enum Error {
     /// E200002: a malformed hash dump.
     #[error("{0}")]
     MalformedHash(Cow<'static, str>),
+    /// E200022: a revision number that is none.
+    #[error("Invalid revision number found parsing '{0}'")]
+    Revnum(String),
     /// E160064: a manifest of packed revision properties is malformed.
     #[error("{0}")]
     RevpropManifest(Cow<'static, str>),
@@ -61,6 +64,10 @@ impl Error {
         Self::Corrupt(message.into())
     }
 
+    pub(crate) fn revnum(bytes: &[u8]) -> Self {
+        Self::Revnum(crate::text::shown(bytes))
+    }
+
     pub(crate) fn index(message: impl Into<Cow<'static, str>>) -> Self {
         Self::IndexCorrupt(message.into())
     }
@@ -69,16 +76,19 @@ impl Error {
     #[must_use]
     pub const fn code(&self) -> ErrorCode {
         match self {
-            Self::UnexpectedEnd(_) | Self::Corrupt(_) | Self::TooLarge { .. } => ErrorCode(160_004),
-            Self::IndexCorrupt(_) => ErrorCode(160_054),
-            Self::IndexRevision(_) => ErrorCode(160_055),
-            Self::IndexOverflow(_) => ErrorCode(160_056),
-            Self::UnsupportedFormat(_) => ErrorCode(160_043),
-            Self::BadVersionFile(_) => ErrorCode(125_006),
-            Self::MalformedNodeRevId(_) => ErrorCode(160_062),
-            Self::MalformedTxnId(_) => ErrorCode(160_053),
-            Self::MalformedHash(_) => ErrorCode(200_002),
-            Self::RevpropManifest(_) => ErrorCode(160_064),
+            Self::UnexpectedEnd(_) | Self::Corrupt(_) | Self::TooLarge { .. } => {
+                ErrorCode::FS_CORRUPT
+            }
+            Self::IndexCorrupt(_) => ErrorCode::FS_INDEX_CORRUPTION,
+            Self::IndexRevision(_) => ErrorCode::FS_INDEX_REVISION,
+            Self::IndexOverflow(_) => ErrorCode::FS_INDEX_OVERFLOW,
+            Self::UnsupportedFormat(_) => ErrorCode::FS_UNSUPPORTED_FORMAT,
+            Self::BadVersionFile(_) => ErrorCode::BAD_VERSION_FILE_FORMAT,
+            Self::MalformedNodeRevId(_) => ErrorCode::FS_MALFORMED_NODEREV_ID,
+            Self::MalformedTxnId(_) => ErrorCode::FS_MALFORMED_TXN_ID,
+            Self::MalformedHash(_) => ErrorCode::MALFORMED_FILE,
+            Self::Revnum(_) => ErrorCode::REVNUM_PARSE_FAILURE,
+            Self::RevpropManifest(_) => ErrorCode::FS_CORRUPT_REVPROP_MANIFEST,
         }
     }
 }

@@ -6,7 +6,9 @@ use std::fmt;
 
 use sapwood_core::Revnum;
 
-use crate::error::Result;
+use crate::base36::{self, Base36};
+use crate::error::{Error, Result};
+use crate::text;
 
 /// A node id or a copy id.
 ///
@@ -19,7 +21,6 @@ pub struct IdPart {
     number: u64,
 }
 
-#[allow(unused_variables)]
 impl IdPart {
     /// `0`, the root directory's.
     pub const ROOT: Self = Self { revision: Some(Revnum(0)), number: 0 };
@@ -57,7 +58,19 @@ impl IdPart {
     /// Parses a whole slice.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
-        todo!()
+        match bytes {
+            b"0" => Some(Self::ROOT),
+            [b'_', number @ ..] => base36::parse(number).map(Self::in_txn),
+            _ => {
+                let (number, len) = base36::take(bytes)?;
+                let revision = match bytes.split_at_checked(len)?.1 {
+                    [] => 0,
+                    [b'-', revision @ ..] => text::number(revision)?,
+                    _ => return None,
+                };
+                Some(Self::new(Revnum(revision), number))
+            }
+        }
     }
 }
 
@@ -70,11 +83,18 @@ pub struct TxnId {
     pub number: u64,
 }
 
-#[allow(clippy::missing_errors_doc, unused_variables)]
+#[allow(clippy::missing_errors_doc)]
 impl TxnId {
     /// Parses a transaction's name; E160053 when malformed.
     pub fn parse(name: &[u8]) -> Result<Self> {
-        todo!()
+        Self::try_parse(name).ok_or_else(|| Error::MalformedTxnId(text::shown(name)))
+    }
+
+    fn try_parse(name: &[u8]) -> Option<Self> {
+        let dash = memchr::memchr(b'-', name)?;
+        let base = Revnum(text::number(name.get(..dash)?)?);
+        let number = base36::parse(name.get(dash.checked_add(1)?..)?)?;
+        Some(Self { base, number })
     }
 }
 
@@ -104,11 +124,28 @@ pub struct NodeRevId {
     pub location: Location,
 }
 
-#[allow(clippy::missing_errors_doc, unused_variables)]
+#[allow(clippy::missing_errors_doc)]
 impl NodeRevId {
     /// Parses a whole slice; E160062 when malformed.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        todo!()
+        Self::try_parse(bytes).ok_or_else(|| Error::MalformedNodeRevId(text::shown(bytes)))
+    }
+
+    fn try_parse(bytes: &[u8]) -> Option<Self> {
+        let mut parts = bytes.split(|b| *b == b'.');
+        let node = IdPart::parse(parts.next()?)?;
+        let copy = IdPart::parse(parts.next()?)?;
+        let location = match parts.next()? {
+            [b'r', at @ ..] => {
+                let slash = memchr::memchr(b'/', at)?;
+                let revision = Revnum(text::number(at.get(..slash)?)?);
+                let item = text::number(at.get(slash.checked_add(1)?..)?)?;
+                Location::Rev { revision, item }
+            }
+            [b't', txn @ ..] => Location::Txn(TxnId::try_parse(txn)?),
+            _ => return None,
+        };
+        parts.next().is_none().then_some(Self { node, copy, location })
     }
     /// The revision, `None` in a transaction.
     #[must_use]
@@ -147,19 +184,24 @@ impl NodeRevId {
 
 impl fmt::Display for IdPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        todo!()
+        let number = Base36(self.number);
+        match self.revision {
+            None => write!(f, "_{number}"),
+            Some(Revnum(0)) => write!(f, "{number}"),
+            Some(revision) => write!(f, "{number}-{revision}"),
+        }
     }
 }
 
 impl fmt::Display for TxnId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        todo!()
+        write!(f, "{}-{}", self.base, Base36(self.number))
     }
 }
 
 impl fmt::Display for NodeRevId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        todo!()
+        write!(f, "{}.{}.{:?}", self.node, self.copy, self.location)
     }
 }
 
@@ -180,5 +222,65 @@ impl fmt::Debug for Location {
             Self::Rev { revision, item } => write!(f, "r{revision}/{item}"),
             Self::Txn(txn) => write!(f, "t{txn}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_forms_round_trip() {
+        for id in [
+            "0.0.r0/17",
+            "0.0.r3/2",
+            "2.0.r47/1103",
+            "j5.v.r359/0",
+            "1-12.0.r12/5",
+            "1-12.3-9.r14/9223372036854775807",
+            "_0.0.t14-g",
+            "_1._0.t0-1",
+            "0.0.t5-zz",
+        ] {
+            assert_eq!(NodeRevId::parse(id.as_bytes()).unwrap().to_string(), id);
+        }
+    }
+
+    #[test]
+    fn refuses() {
+        for bad in [
+            "",
+            "0",
+            "0.0",
+            "0.0.",
+            "0.0.x",
+            "0.0.r",
+            "0.0.r1",
+            "0.0.r1/",
+            "0.0.r/1",
+            "0.0.r1/2.3",
+            "0.0.r-1/2",
+            "0.0.r1/9223372036854775808",
+            "A.0.r1/2",
+            "_.0.r1/2",
+            "0-.0.r1/2",
+            "0.0.t1",
+            "0.0.t1-",
+            "0.0.t-1",
+            "0.0.t1-A",
+            " 0.0.r1/2",
+            "1-1x.0.r1/2",
+        ] {
+            assert!(NodeRevId::parse(bad.as_bytes()).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn relation_of_temporary_nodes_stays_in_their_transaction() {
+        let id = |s: &str| NodeRevId::parse(s.as_bytes()).unwrap();
+        assert!(id("1.0.r1/2").is_related(&id("1.2.r5/3")));
+        assert!(id("1.0.r1/2").is_related(&id("1.0.t5-3")));
+        assert!(!id("_1.0.t5-3").is_related(&id("_1.0.t5-4")));
+        assert!(id("_1.0.t5-3").is_related(&id("_1._0.t5-3")));
     }
 }

@@ -25,6 +25,7 @@ pub mod p2l;
 pub mod packed_number;
 pub mod rep;
 pub mod revprops;
+mod text;
 pub mod trailer;
 pub mod txn;
 
