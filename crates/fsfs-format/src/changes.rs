@@ -1,9 +1,19 @@
 //! Changed paths of a revision or transaction: two lines a change, ended by a blank line.
 
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
 use sapwood_core::{NodeKind, Revnum};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::id::NodeRevId;
+use crate::layout::since;
+use crate::limits::PATH_LEN;
+use crate::noderev::{fspath, rev_and_path};
+use crate::text;
+
+/// Bytes after which a line must have ended: two paths, an id and flags.
+const LINE_LEN: usize = 2 * PATH_LEN + 1024;
 
 /// What happened to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,13 +58,14 @@ pub struct Changes<'a> {
     bytes: &'a [u8],
     at: usize,
     done: bool,
+    failed: bool,
 }
 
 impl<'a> Changes<'a> {
     /// Reads the list that `bytes` begin with.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, done: false }
+        Self { bytes, at: 0, done: false, failed: false }
     }
     /// How many bytes have been taken, with the blank line once it was met.
     #[must_use]
@@ -71,26 +82,327 @@ impl<'a> Changes<'a> {
 impl<'a> Iterator for Changes<'a> {
     type Item = Result<ChangeRef<'a>>;
     fn next(&mut self) -> Option<Self::Item> {
-        let _ = self.bytes;
-        todo!()
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        if self.done || self.failed || rest.is_empty() {
+            return None;
+        }
+        match ChangeRef::parse(rest) {
+            Ok((change, len)) => {
+                self.at = self.at.saturating_add(len);
+                self.done = change.is_none();
+                change.map(Ok)
+            }
+            Err(e) => {
+                self.failed = true;
+                Some(Err(e))
+            }
+        }
     }
 }
 
-/// Folds raw changes into one a path, as readers see them: the order is that of the paths
-/// (bytewise).
+impl<'a> ChangeRef<'a> {
+    /// The change that `bytes` begin with (`None` for the blank line that ends the list), and its
+    /// length.
+    fn parse(bytes: &'a [u8]) -> Result<(Option<Self>, usize)> {
+        let wrong = |what: &'static str| Error::corrupt(what);
+        let invalid = || wrong("Invalid changes line in rev-file");
+        let end = || match bytes.len() {
+            0..=LINE_LEN => Error::UnexpectedEnd("changed paths"),
+            _ => invalid(),
+        };
+        let (line, after) = text::line(bytes).ok_or_else(end)?;
+        if line.is_empty() {
+            return Ok((None, 1));
+        }
+        let mut rest = line;
+        let id = match text::word(&mut rest).ok_or_else(invalid)? {
+            b"reset" => None,
+            id => Some(NodeRevId::parse(id)?),
+        };
+        let action = text::word(&mut rest).ok_or_else(invalid)?;
+        let (action, node_kind) = match memchr::memchr(b'-', action) {
+            None => (action, None),
+            Some(at) => {
+                let (action, kind) = action.split_at_checked(at).ok_or_else(invalid)?;
+                let kind = kind.get(1..).and_then(NodeKind::from_word).ok_or_else(invalid)?;
+                (action, Some(kind))
+            }
+        };
+        let kind = ChangeKind::from_word(action)
+            .ok_or_else(|| wrong("Invalid change kind in rev file"))?;
+        if id.is_none() && kind != ChangeKind::Reset {
+            return Err(invalid());
+        }
+        let mut flag = |name: &'static str| match text::word(&mut rest) {
+            Some(b"true") => Ok(true),
+            Some(b"false") => Ok(false),
+            Some(_) => Err(wrong(name)),
+            None => Err(invalid()),
+        };
+        let text_mod = flag("Invalid text-mod flag in rev-file")?;
+        let prop_mod = flag("Invalid prop-mod flag in rev-file")?;
+        let mergeinfo_mod = match rest.first() {
+            Some(b'/') => None,
+            _ => match text::word(&mut rest) {
+                Some(b"true") => Some(true),
+                Some(b"false") => Some(false),
+                Some(_) => return Err(wrong("Invalid mergeinfo-mod flag in rev-file")),
+                None => return Err(invalid()),
+            },
+        };
+        let path = fspath(rest).ok_or_else(|| wrong("Invalid path in changes line"))?;
+        let (source, after) = text::line(after).ok_or_else(end)?;
+        let copy_from = match source {
+            [] => None,
+            _ => {
+                let (revision, path) = rev_and_path(source)?;
+                let path =
+                    fspath(path).ok_or_else(|| wrong("Invalid copy-from path in changes line"))?;
+                revision.map(|revision| (revision, path))
+            }
+        };
+        let change =
+            Self { id, kind, node_kind, text_mod, prop_mod, mergeinfo_mod, path, copy_from };
+        Ok((Some(change), bytes.len().saturating_sub(after.len())))
+    }
+
+    /// Appends the two lines for a filesystem of `format` (what the format cannot say is left
+    /// out). Transactions always store the node kind.
+    pub fn write(&self, format: u32, in_txn: bool, out: &mut Vec<u8>) {
+        let word = |flag| if flag { "true" } else { "false" };
+        match self.id {
+            Some(id) => text::push_display(id, out),
+            None => out.extend_from_slice(b"reset"),
+        }
+        text::push_display(format_args!(" {}", self.kind.word()), out);
+        if let (true, Some(kind)) = (in_txn || format >= since::PACKING, self.node_kind) {
+            text::push_display(format_args!("-{}", kind.word()), out);
+        }
+        text::push_display(format_args!(" {} {} ", word(self.text_mod), word(self.prop_mod)), out);
+        if let (true, Some(flag)) = (format >= since::LOGICAL, self.mergeinfo_mod) {
+            text::push_display(format_args!("{} ", word(flag)), out);
+        }
+        text::push_display(format_args!("{}\n", self.path), out);
+        if let Some((revision, path)) = self.copy_from {
+            text::push_display(format_args!("{revision} {path}"), out);
+        }
+        out.push(b'\n');
+    }
+}
+
+/// Folds raw changes into one a path, as readers of a transaction see them, in the bytewise order
+/// of paths.
 ///
 /// # Errors
 /// E160004 when changes contradict each other.
 pub fn fold<'a>(changes: impl IntoIterator<Item = ChangeRef<'a>>) -> Result<Vec<ChangeRef<'a>>> {
-    let _ = changes.into_iter();
-    todo!()
+    let mut folded = Folded::default();
+    for change in changes {
+        folded.add(change)?;
+    }
+    Ok(folded.changes.into_values().collect())
 }
 
-impl ChangeRef<'_> {
-    /// Appends the two lines for a filesystem of `format` (what the format cannot say is left
-    /// out). Transactions always store the node kind.
-    pub fn write(&self, format: u32, in_txn: bool, out: &mut Vec<u8>) {
-        let _ = (format, in_txn, out);
-        todo!()
+#[derive(Default)]
+struct Folded<'a> {
+    changes: BTreeMap<&'a str, ChangeRef<'a>>,
+    /// What was deleted where there is a replacement now.
+    deletions: BTreeMap<&'a str, ChangeRef<'a>>,
+}
+
+impl<'a> Folded<'a> {
+    fn add(&mut self, new: ChangeRef<'a>) -> Result<()> {
+        match self.changes.get_mut(new.path) {
+            None => {
+                self.changes.insert(new.path, new);
+            }
+            Some(old) => {
+                let merged = merge(old, &new, self.deletions.get(new.path))?;
+                if merged.is_some_and(|m| m.kind == ChangeKind::Replace)
+                    && matches!(new.kind, ChangeKind::Add | ChangeKind::Replace)
+                {
+                    self.deletions.insert(new.path, *old);
+                }
+                match merged {
+                    Some(merged) => *old = merged,
+                    None => {
+                        self.changes.remove(new.path);
+                    }
+                }
+            }
+        }
+        if matches!(new.kind, ChangeKind::Delete | ChangeKind::Replace) {
+            self.forget_below(new.path);
+        }
+        Ok(())
+    }
+
+    /// Removes what was changed below a path that is no more. Children of `/a` are the paths from
+    /// `/a/` up to `/a0`, for `0` follows `/`.
+    fn forget_below(&mut self, path: &str) {
+        let base = path.trim_end_matches('/');
+        let (first, last) = (format!("{base}/"), format!("{base}0"));
+        let range = (Bound::Excluded(first.as_str()), Bound::Excluded(last.as_str()));
+        let below: Vec<&str> = self.changes.range::<str, _>(range).map(|(p, _)| *p).collect();
+        for path in below {
+            self.changes.remove(path);
+        }
+    }
+}
+
+/// What two changes of one path come to; `None` when nothing is left.
+fn merge<'a>(
+    old: &ChangeRef<'a>,
+    new: &ChangeRef<'a>,
+    deletion: Option<&ChangeRef<'a>>,
+) -> Result<Option<ChangeRef<'a>>> {
+    use ChangeKind::{Add, Delete, Modify, Replace, Reset};
+    if new.id.is_some() && old.id != new.id && old.kind != Delete {
+        return Err(Error::corrupt("Invalid change ordering: new node revision ID without delete"));
+    }
+    if old.kind == Delete && !matches!(new.kind, Replace | Reset | Add) {
+        return Err(Error::corrupt("Invalid change ordering: non-add change on deleted path"));
+    }
+    if new.kind == Add && !matches!(old.kind, Delete | Reset) {
+        return Err(Error::corrupt("Invalid change ordering: add change on preexisting path"));
+    }
+    Ok(match new.kind {
+        Reset => None,
+        Delete if old.kind == Add => None,
+        // Deleting a replacement brings the first deletion back.
+        Delete if old.kind == Replace => Some(*deletion.unwrap_or(new)),
+        Delete => Some(*new),
+        Add | Replace => Some(ChangeRef { kind: Replace, ..*new }),
+        Modify => Some(ChangeRef {
+            text_mod: old.text_mod || new.text_mod,
+            prop_mod: old.prop_mod || new.prop_mod,
+            mergeinfo_mod: match new.mergeinfo_mod {
+                Some(true) => Some(true),
+                _ => old.mergeinfo_mod,
+            },
+            ..*old
+        }),
+    })
+}
+
+impl ChangeKind {
+    /// The word on disk.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Modify => "modify",
+            Self::Add => "add",
+            Self::Delete => "delete",
+            Self::Replace => "replace",
+            Self::Reset => "reset",
+        }
+    }
+
+    fn from_word(word: &[u8]) -> Option<Self> {
+        Some(match word {
+            b"modify" => Self::Modify,
+            b"add" => Self::Add,
+            b"delete" => Self::Delete,
+            b"replace" => Self::Replace,
+            b"reset" => Self::Reset,
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &str = "2-1.0.r5/4 modify-file true false false /trunk/a b\n\n\
+        0-5.1-5.r5/6 add-dir false false true /branches/x\n4 /trunk\n\
+        1-1.0.r1/2 delete-file false false false /trunk/c\n\n\n";
+
+    #[test]
+    fn list_round_trips() {
+        let mut list = Changes::new(LIST.as_bytes());
+        let all = list.by_ref().collect::<Result<Vec<_>>>().unwrap();
+        assert!(list.is_terminated());
+        assert_eq!(list.consumed(), LIST.len());
+        assert_eq!(all[1].copy_from, Some((Revnum(4), "/trunk")));
+        assert_eq!(all[0].path, "/trunk/a b");
+        let mut out = Vec::new();
+        all.iter().for_each(|c| c.write(8, false, &mut out));
+        out.push(b'\n');
+        assert_eq!(String::from_utf8(out).unwrap(), LIST);
+    }
+
+    #[test]
+    fn older_formats_say_less() {
+        let text = "2-1.0.r5/4 modify true false /trunk/a b\n\n";
+        let change = Changes::new(text.as_bytes()).next().unwrap().unwrap();
+        assert_eq!((change.node_kind, change.mergeinfo_mod), (None, None));
+        let mut out = Vec::new();
+        Changes::new(LIST.as_bytes()).next().unwrap().unwrap().write(3, false, &mut out);
+        assert_eq!(out, text.as_bytes());
+    }
+
+    #[test]
+    fn a_cut_list_asks_for_more() {
+        for len in 1..LIST.len() {
+            let last = Changes::new(&LIST.as_bytes()[..len]).last().unwrap();
+            let at_border = LIST.match_indices("\n\n").any(|(at, _)| at + 2 == len)
+                || LIST[..len].ends_with("/trunk\n");
+            assert_eq!(last.is_ok(), at_border, "{len}");
+            if !at_border {
+                assert_eq!(last, Err(Error::UnexpectedEnd("changed paths")));
+            }
+        }
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        for (from, to) in [
+            ("modify-file", "modify-link"),
+            ("modify-file", "modified"),
+            ("true false", "True false"),
+            ("false false /trunk/a", "false maybe /trunk/a"),
+            ("/trunk/a b", "trunk/a b"),
+            ("/trunk/a b", "/trunk/"),
+            ("4 /trunk", "x /trunk"),
+            ("4 /trunk", "4 trunk"),
+            ("2-1.0.r5/4", "2-1.0.r5"),
+            ("2-1.0.r5/4", "reset"),
+        ] {
+            let text = LIST.replacen(from, to, 1);
+            let all: Result<Vec<_>> = Changes::new(text.as_bytes()).collect();
+            assert!(all.is_err(), "{from} -> {to}");
+        }
+        let long = [b"0.0.r1/2 modify true false /".as_slice(), &[b'a'; LINE_LEN]].concat();
+        assert!(matches!(Changes::new(&long).next(), Some(Err(Error::Corrupt(_)))));
+    }
+
+    fn folded(lines: &[&str]) -> Result<Vec<String>> {
+        let text = lines.iter().map(|l| format!("{l}\n\n")).collect::<String>();
+        let raw: Vec<_> = Changes::new(text.as_bytes()).collect::<Result<_>>()?;
+        Ok(fold(raw)?.iter().map(|c| format!("{} {}", c.kind.word(), c.path)).collect())
+    }
+
+    #[test]
+    fn folding() {
+        let a = |action: &str, path: &str| format!("1.0.t1-1 {action} true false {path}");
+        let b = |action: &str, path: &str| format!("2.0.t1-1 {action} true false {path}");
+        let run = |lines: &[String]| folded(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(run(&[a("add", "/a"), a("modify", "/a")]).unwrap(), ["add /a"]);
+        assert_eq!(run(&[a("add", "/a"), a("delete", "/a")]).unwrap(), <[&str; 0]>::default());
+        assert_eq!(run(&[a("delete", "/a"), b("add", "/a")]).unwrap(), ["replace /a"]);
+        assert_eq!(
+            run(&[a("delete", "/a"), b("add", "/a"), b("delete", "/a")]).unwrap(),
+            ["delete /a"]
+        );
+        assert_eq!(
+            run(&[a("modify", "/a/b"), a("modify", "/a0"), b("modify", "/a-"), a("delete", "/a")])
+                .unwrap(),
+            ["delete /a", "modify /a-", "modify /a0"]
+        );
+        assert_eq!(run(&[a("modify", "/x"), a("delete", "/")]).unwrap(), ["delete /"]);
+        assert!(run(&[a("modify", "/a"), b("modify", "/a")]).is_err());
+        assert!(run(&[a("delete", "/a"), a("modify", "/a")]).is_err());
+        assert!(run(&[a("modify", "/a"), a("add", "/a")]).is_err());
     }
 }

@@ -1,10 +1,14 @@
 //! Directories: a hash dump of names to `file ID` or `dir ID`, and the incremental form that
 //! transactions append changes in.
 
+use std::collections::BTreeMap;
+
 use sapwood_core::NodeKind;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::hash::{self, Record};
 use crate::id::NodeRevId;
+use crate::text;
 
 /// One entry, borrowed from the bytes it was parsed from or from a [`Directory`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +21,30 @@ pub struct DirEntryRef<'a> {
     pub id: NodeRevId,
 }
 
-/// A whole directory in three allocations, sorted bytewise by name.
+impl<'a> DirEntryRef<'a> {
+    fn parse(name: &'a [u8], value: &[u8]) -> Result<Self> {
+        let corrupt = || Error::corrupt("Directory entry corrupt");
+        let mut rest = value;
+        let kind = text::word(&mut rest).and_then(NodeKind::from_word).ok_or_else(corrupt)?;
+        let id = NodeRevId::parse(text::word(&mut rest).ok_or_else(corrupt)?)?;
+        Ok(Self { name: component(name)?, kind, id })
+    }
+
+    fn write(&self, out: &mut Vec<u8>, value: &mut Vec<u8>) {
+        value.clear();
+        text::push_display(format_args!("{} {}", self.kind.word(), self.id), value);
+        hash::write_set(self.name.as_bytes(), value, out);
+    }
+}
+
+fn component(name: &[u8]) -> Result<&str> {
+    let fits = !name.is_empty() && memchr::memchr2(b'/', 0, name).is_none();
+    std::str::from_utf8(name).ok().filter(|_| fits).ok_or_else(|| {
+        Error::corrupt(format!("Directory entry with the malformed name '{}'", text::shown(name)))
+    })
+}
+
+/// A whole directory in two allocations, sorted bytewise by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directory {
     names: Box<str>,
@@ -32,70 +59,227 @@ struct Slot {
     id: NodeRevId,
 }
 
-#[allow(clippy::missing_errors_doc, unused_variables)]
+#[allow(clippy::missing_errors_doc)]
 impl Directory {
     /// Parses the hash dump that is a committed directory's text. Duplicate names, or names that
     /// are not one path component, are corruption.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        todo!()
+        let mut all = DirEntries::new(bytes).collect::<Result<Vec<_>>>()?;
+        // Nearly always sorted already.
+        if !all.is_sorted_by(|a, b| a.name < b.name) {
+            all.sort_by(|a, b| a.name.cmp(b.name));
+            if let Some(name) = all.array_windows().find(|[a, b]| a.name == b.name) {
+                let [a, _] = name;
+                return Err(Error::corrupt(format!(
+                    "Directory has two entries named '{}'",
+                    a.name
+                )));
+            }
+        }
+        Self::from_sorted(&all)
     }
+
     /// Parses a transaction's `.children` file: a hash dump, then changes.
     pub fn parse_incremental(bytes: &[u8]) -> Result<Self> {
-        todo!()
+        let mut all = BTreeMap::new();
+        let mut rest = bytes;
+        let mut base_done = false;
+        loop {
+            if rest.is_empty() && base_done {
+                break;
+            }
+            match hash::next(&mut rest, true)? {
+                Record::Set(name, value) => {
+                    let entry = DirEntryRef::parse(name, value)?;
+                    all.insert(entry.name, entry);
+                }
+                Record::Delete(name) => {
+                    all.remove(component(name)?);
+                }
+                Record::End if base_done => {
+                    return Err(Error::MalformedHash("Serialized hash malformed".into()));
+                }
+                Record::End => base_done = true,
+            }
+        }
+        Self::from_sorted(&all.into_values().collect::<Vec<_>>())
     }
+
+    fn from_sorted(all: &[DirEntryRef<'_>]) -> Result<Self> {
+        let total = all.iter().map(|e| e.name.len()).sum::<usize>();
+        let mut names = String::with_capacity(total);
+        let mut entries = Vec::with_capacity(all.len());
+        let fits = |n: usize| {
+            u32::try_from(n).map_err(|_| Error::TooLarge {
+                what: "directory",
+                size: u64::try_from(total).unwrap_or(u64::MAX),
+                limit: u64::from(u32::MAX),
+            })
+        };
+        for entry in all {
+            let (start, len) = (fits(names.len())?, fits(entry.name.len())?);
+            names.push_str(entry.name);
+            entries.push(Slot { start, len, kind: entry.kind, id: entry.id });
+        }
+        Ok(Self { names: names.into_boxed_str(), entries: entries.into_boxed_slice() })
+    }
+
     /// How many entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
+
     /// The entry at a position in the order of names.
     #[must_use]
     pub fn get(&self, at: usize) -> Option<DirEntryRef<'_>> {
-        todo!()
+        self.entries.get(at).map(|slot| self.view(slot))
     }
+
     /// The entry called `name`, by binary search.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<DirEntryRef<'_>> {
-        todo!()
+        self.get(self.entries.binary_search_by(|slot| self.name(slot).cmp(name)).ok()?)
     }
+
     /// The entries in the bytewise order of their names.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = DirEntryRef<'_>> + DoubleEndedIterator {
-        self.entries.iter().map(|slot| -> DirEntryRef<'_> { todo!() })
+        self.entries.iter().map(|slot| self.view(slot))
     }
+
     /// Appends the hash dump.
     pub fn write(&self, out: &mut Vec<u8>) {
-        todo!()
+        let mut value = Vec::new();
+        self.iter().for_each(|entry| entry.write(out, &mut value));
+        hash::write_end(out);
     }
+
     /// Bytes of memory it takes, for cache accounting.
     #[must_use]
     pub fn byte_len(&self) -> usize {
-        size_of::<Self>() + self.names.len() + self.entries.len() * size_of::<Slot>()
+        size_of::<Self>() + self.names.len() + size_of_val(&*self.entries)
+    }
+
+    fn name(&self, slot: &Slot) -> &str {
+        let start = usize::try_from(slot.start).unwrap_or(0);
+        let end = usize::try_from(slot.len).unwrap_or(0).saturating_add(start);
+        self.names.get(start..end).unwrap_or_default()
+    }
+
+    fn view(&self, slot: &Slot) -> DirEntryRef<'_> {
+        DirEntryRef { name: self.name(slot), kind: slot.kind, id: slot.id }
     }
 }
 
-/// The entries of a directory's hash dump as they are stored, without allocating.
+/// The entries of a directory's hash dump as they are stored, without allocating. Ends after an
+/// error.
 #[derive(Clone, Debug)]
 pub struct DirEntries<'a> {
-    bytes: &'a [u8],
+    rest: &'a [u8],
+    done: bool,
 }
 
 impl<'a> DirEntries<'a> {
     /// Reads the hash dump `bytes`.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes }
+        Self { rest: bytes, done: false }
+    }
+
+    fn take(&mut self) -> Result<Option<DirEntryRef<'a>>> {
+        match hash::next(&mut self.rest, false)? {
+            Record::Set(name, value) => DirEntryRef::parse(name, value).map(Some),
+            Record::Delete(_) | Record::End => Ok(None),
+        }
     }
 }
 
 impl<'a> Iterator for DirEntries<'a> {
     type Item = Result<DirEntryRef<'a>>;
     fn next(&mut self) -> Option<Self::Item> {
-        let _ = self.bytes;
-        todo!()
+        if self.done {
+            return None;
+        }
+        let taken = self.take().transpose();
+        self.done = !matches!(taken, Some(Ok(_)));
+        taken
+    }
+}
+
+/// Appends one change to a transaction's `.children` file: a new entry, or a deletion.
+pub fn write_increment(name: &str, entry: Option<(NodeKind, NodeRevId)>, out: &mut Vec<u8>) {
+    match entry {
+        Some((kind, id)) => DirEntryRef { name, kind, id }.write(out, &mut Vec::new()),
+        None => text::push_display(format_args!("D {}\n{name}\n", name.len()), out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: &str = "K 1\nA\nV 14\ndir 0-1.0.r1/3\nK 7\na b.txt\nV 13\nfile 2.0.r9/8\nEND\n";
+
+    #[test]
+    fn sample_round_trips() {
+        let dir = Directory::parse(SAMPLE.as_bytes()).unwrap();
+        assert_eq!(dir.len(), 2);
+        assert_eq!(dir.find("A").unwrap().kind, NodeKind::Dir);
+        assert_eq!(dir.find("a b.txt").unwrap().id.to_string(), "2.0.r9/8");
+        assert_eq!(dir.find("b"), None);
+        let mut out = Vec::new();
+        dir.write(&mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), SAMPLE);
+        assert!(Directory::parse(b"END\n").unwrap().is_empty());
+    }
+
+    #[test]
+    fn unsorted_input_is_sorted_and_duplicates_are_refused() {
+        let two = |a: &str, b: &str| {
+            format!("K 1\n{a}\nV 13\nfile 2.0.r9/8\nK 1\n{b}\nV 13\nfile 2.0.r9/8\nEND\n")
+        };
+        let dir = Directory::parse(two("b", "a").as_bytes()).unwrap();
+        assert_eq!(dir.iter().map(|e| e.name).collect::<Vec<_>>(), ["a", "b"]);
+        assert!(Directory::parse(two("a", "a").as_bytes()).is_err());
+    }
+
+    #[test]
+    fn increments() {
+        let mut bytes = SAMPLE.as_bytes().to_vec();
+        let id = NodeRevId::parse(b"_0.0.t9-1").unwrap();
+        write_increment("new", Some((NodeKind::File, id)), &mut bytes);
+        write_increment("A", None, &mut bytes);
+        write_increment("gone", None, &mut bytes);
+        let dir = Directory::parse_incremental(&bytes).unwrap();
+        assert_eq!(dir.iter().map(|e| e.name).collect::<Vec<_>>(), ["a b.txt", "new"]);
+        assert!(Directory::parse(&bytes).is_ok_and(|d| d.len() == 2));
+        assert!(Directory::parse_incremental(&bytes[..bytes.len() - 1]).is_err());
+        assert!(Directory::parse_incremental(b"").is_err());
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        for len in 0..SAMPLE.len() {
+            assert!(Directory::parse(&SAMPLE.as_bytes()[..len]).is_err(), "{len}");
+        }
+        for (from, to) in [
+            ("dir 0", "die 0"),
+            ("K 1\nA", "K 1\n/"),
+            ("K 1\nA", "K 0\n"),
+            ("K 1\nA", "K 9999999999999999999\nA"),
+            ("V 14", "V 13"),
+            ("V 14", "V -1"),
+            ("V 14", "W 14"),
+            ("0-1.0.r1/3", "0-1.0.r1.3"),
+            ("K 7", "D 7"),
+        ] {
+            assert!(Directory::parse(SAMPLE.replacen(from, to, 1).as_bytes()).is_err(), "{to}");
+        }
     }
 }

@@ -1,0 +1,59 @@
+//! Cutting lines and words out of bytes.
+
+use sapwood_core::revnum::parse_u64;
+
+/// The line that `bytes` begin with, without its newline, and what follows it. `None` when there
+/// is no newline.
+pub(crate) fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memchr(b'\n', bytes)?;
+    let (line, rest) = bytes.split_at_checked(at)?;
+    Some((line, rest.get(1..)?))
+}
+
+/// Takes the next word off the front of `rest`, and the one space that ends it. `None` when
+/// nothing is left.
+pub(crate) fn word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    if rest.is_empty() {
+        return None;
+    }
+    let (word, after) = match memchr::memchr(b' ', rest) {
+        Some(at) => (rest.get(..at)?, rest.get(at.saturating_add(1)..)?),
+        None => (*rest, <&[u8]>::default()),
+    };
+    *rest = after;
+    Some(word)
+}
+
+/// A non-negative number that fits the reference's signed 64-bit integers.
+pub(crate) fn number(bytes: &[u8]) -> Option<u64> {
+    // 18 digits cannot overflow: the usual case without checks.
+    if bytes.is_empty() || bytes.len() > 18 {
+        return parse_u64(bytes).filter(|n| i64::try_from(*n).is_ok());
+    }
+    let mut value = 0u64;
+    for byte in bytes {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+    }
+    Some(value)
+}
+
+/// Appends a decimal number.
+pub(crate) fn push_number(value: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// Appends anything that can be displayed.
+pub(crate) fn push_display(value: impl std::fmt::Display, out: &mut Vec<u8>) {
+    use std::io::Write as _;
+    // Writing to a vector cannot fail.
+    let _ = write!(out, "{value}");
+}
+
+/// Bytes for an error sentence: what is not UTF-8 is replaced, and little is shown.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.get(..200).unwrap_or(bytes)).into_owned()
+}
