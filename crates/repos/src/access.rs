@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sapwood_core::props::names;
 use sapwood_core::{PropList, Revnum};
 
 use crate::authorizer::PathAuthorizer;
@@ -23,38 +24,80 @@ pub enum RevisionAccess {
 ///
 /// # Errors
 /// E160006 when there is no such revision; corruption and system errors.
-#[allow(unused_variables)]
 pub fn revision_access(
     repository: &Repository,
     revision: Revnum,
     authorizer: &dyn PathAuthorizer,
 ) -> Result<RevisionAccess> {
-    todo!()
+    if authorizer.everything_readable() {
+        return Ok(RevisionAccess::Full);
+    }
+    let (mut found_readable, mut found_unreadable) = (false, false);
+    let changes = repository.fs().changed_paths(revision)?;
+    for change in changes.iter() {
+        let mut see = |path: &str| -> Result<()> {
+            if authorizer.readable(path)? {
+                found_readable = true;
+            } else {
+                found_unreadable = true;
+            }
+            Ok(())
+        };
+        see(change.path)?;
+        if let Some((_, source)) = change.copy_from
+            && !authorizer.readable(source)?
+        {
+            // A readable source alone makes nothing readable.
+            found_unreadable = true;
+        }
+        if found_readable && found_unreadable {
+            return Ok(RevisionAccess::Partial);
+        }
+    }
+    Ok(if found_unreadable && !found_readable { RevisionAccess::None } else { RevisionAccess::Full })
 }
 
 /// The properties of `revision` that may be read.
 ///
 /// # Errors
 /// As [`revision_access`].
-#[allow(unused_variables)]
 pub fn revision_props(
     repository: &Repository,
     revision: Revnum,
     authorizer: &dyn PathAuthorizer,
 ) -> Result<Arc<PropList>> {
-    todo!()
+    let access = revision_access(repository, revision, authorizer)?;
+    if access == RevisionAccess::None {
+        return Ok(Arc::new(PropList::new()));
+    }
+    let all = repository.fs().revprops(revision)?;
+    Ok(restrict(all, access))
+}
+
+/// What `access` leaves of a revision's properties.
+pub(crate) fn restrict(all: Arc<PropList>, access: RevisionAccess) -> Arc<PropList> {
+    match access {
+        RevisionAccess::Full => all,
+        RevisionAccess::Partial => Arc::new(
+            [names::AUTHOR, names::DATE]
+                .into_iter()
+                .filter_map(|name| Some((name.to_owned(), all.get(name)?.to_vec())))
+                .collect(),
+        ),
+        RevisionAccess::None => Arc::new(PropList::new()),
+    }
 }
 
 /// One property of `revision`, if it is set and may be read.
 ///
 /// # Errors
 /// As [`revision_access`].
-#[allow(unused_variables)]
 pub fn revision_prop(
     repository: &Repository,
     revision: Revnum,
     name: &str,
     authorizer: &dyn PathAuthorizer,
 ) -> Result<Option<Vec<u8>>> {
-    todo!()
+    let props = revision_props(repository, revision, authorizer)?;
+    Ok(props.get(name).map(<[u8]>::to_vec))
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use sapwood_core::{NodeKind, PropList, Revnum};
-use sapwood_fsfs::{Filesystem, Node, Root};
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError};
+use sapwood_fsfs::{Node, RevpropsSnapshot, Root};
 
 use crate::error::Result;
 
@@ -47,25 +47,38 @@ impl CommittedInfo {
 ///
 /// # Errors
 /// Corruption and system errors.
-#[allow(unused_variables)]
-pub fn committed_info(fs: &Filesystem, node: &Node) -> Result<CommittedInfo> {
-    todo!()
+pub fn committed_info(revprops: &mut RevpropsSnapshot, node: &Node) -> Result<CommittedInfo> {
+    let Some(revision) = node.created_rev() else {
+        return Err(SvnError::new(
+            ErrorCode::FS_NOT_REVISION_ROOT,
+            format!("'{}' was not committed yet", node.path()),
+        )
+        .into());
+    };
+    Ok(CommittedInfo { revision, revprops: revprops.get(revision)? })
 }
 
 /// What is at `path`; `None` when nothing is.
 ///
 /// # Errors
 /// Corruption and system errors.
-#[allow(unused_variables)]
 pub fn stat(root: &Root, path: &str) -> Result<Option<Dirent>> {
-    todo!()
+    match root.find(path)? {
+        Some(node) => Ok(Some(stat_node(&mut root.fs().revprops_snapshot(), &node)?)),
+        None => Ok(None),
+    }
 }
 
 /// [`stat`] of a node at hand.
 ///
 /// # Errors
 /// Corruption and system errors.
-#[allow(unused_variables)]
-pub fn stat_node(fs: &Filesystem, node: &Node) -> Result<Dirent> {
-    todo!()
+pub fn stat_node(revprops: &mut RevpropsSnapshot, node: &Node) -> Result<Dirent> {
+    let kind = node.kind();
+    Ok(Dirent {
+        kind,
+        size: if kind == NodeKind::File { Some(node.length()?) } else { None },
+        has_props: node.has_props()?,
+        committed: committed_info(revprops, node)?,
+    })
 }

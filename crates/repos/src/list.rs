@@ -1,10 +1,12 @@
 //! Listing a tree.
 
-use sapwood_core::{CancelToken, Depth, SvnResult};
-use sapwood_fsfs::Root;
+use std::sync::Arc;
 
-use crate::authorizer::PathAuthorizer;
-use crate::dirent::Dirent;
+use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, SvnError, SvnResult, glob, path};
+use sapwood_fsfs::{Directory, Node, RevpropsSnapshot, Root};
+
+use crate::authorizer::{PathAuthorizer, SubtreeAccess};
+use crate::dirent::{Dirent, stat_node};
 use crate::error::Result;
 
 /// What to list.
@@ -26,17 +28,18 @@ pub struct ListEntry<'a> {
     /// Its fspath.
     pub path: &'a str,
     /// File or directory.
-    pub kind: sapwood_core::NodeKind,
+    pub kind: NodeKind,
     /// The rest, unless [`ListRequest::path_info_only`].
     pub dirent: Option<&'a Dirent>,
 }
 
-/// Tells `receiver` the nodes at and below a path, in the reference's order.
+/// Tells `receiver` the nodes at and below a path: a directory, then its children in bytewise order
+/// of their names, each followed by what is below it. Nothing is told of a path that may not be
+/// read.
 ///
 /// # Errors
-/// E160013 when there is nothing at the path, E170001 when it may not be read; what the receiver
-/// returns; corruption and system errors.
-#[allow(unused_variables)]
+/// E160013 when there is nothing at the path, E165002 for a depth that lists nothing; what the
+/// receiver returns; corruption and system errors.
 pub fn list(
     root: &Root,
     request: &ListRequest<'_>,
@@ -44,5 +47,104 @@ pub fn list(
     cancel: &CancelToken,
     receiver: &mut dyn FnMut(&ListEntry<'_>) -> SvnResult<()>,
 ) -> Result<()> {
-    todo!()
+    if request.depth < Depth::Empty {
+        let number = if request.depth == Depth::Unknown { -2 } else { -1 };
+        return Err(SvnError::new(
+            ErrorCode::REPOS_BAD_ARGS,
+            format!("Invalid depth '{number}' in svn_repos_list"),
+        )
+        .into());
+    }
+    if !authorizer.readable(request.path)? {
+        return Ok(());
+    }
+    let Some(top) = root.find(request.path)? else {
+        return Err(SvnError::new(
+            ErrorCode::FS_NOT_FOUND,
+            format!("Path '{}' not found", request.path),
+        )
+        .into());
+    };
+    if request.patterns.is_some_and(<[&str]>::is_empty) {
+        return Ok(());
+    }
+    let everything = authorizer.subtree(request.path)? == SubtreeAccess::Readable;
+    let mut walk = Walk { request, revprops: root.fs().revprops_snapshot(), receiver };
+    if walk.matches(path::basename(request.path)) {
+        walk.tell(&top)?;
+    }
+    if top.kind() == NodeKind::File || request.depth == Depth::Empty {
+        return Ok(());
+    }
+    // Directories being listed: their entries and the next place in them. Grows with the depth of
+    // the tree only.
+    let mut stack = vec![Level { entries: top.entries()?, dir: top, at: 0 }];
+    while let Some(level) = stack.last_mut() {
+        let Some(entry) = level.entries.get(level.at) else {
+            stack.pop();
+            continue;
+        };
+        level.at = level.at.saturating_add(1);
+        let is_dir = entry.kind == NodeKind::Dir;
+        if is_dir && request.depth == Depth::Files {
+            continue;
+        }
+        let is_match = walk.matches(entry.name);
+        if !is_match && !is_dir {
+            continue;
+        }
+        let descend = is_dir && request.depth == Depth::Infinity;
+        if !is_match && !descend {
+            continue;
+        }
+        if !everything && !authorizer.readable(&path::join(level.dir.path(), entry.name))? {
+            continue;
+        }
+        let Some(node) = level.dir.child(entry.name)? else { continue };
+        if is_match {
+            walk.tell(&node)?;
+        }
+        if cancel.is_cancelled() {
+            return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
+        }
+        if descend {
+            stack.push(Level { entries: node.entries()?, dir: node, at: 0 });
+        }
+    }
+    Ok(())
+}
+
+struct Level {
+    dir: Node,
+    entries: Arc<Directory>,
+    at: usize,
+}
+
+struct Walk<'a> {
+    request: &'a ListRequest<'a>,
+    revprops: RevpropsSnapshot,
+    receiver: &'a mut dyn FnMut(&ListEntry<'_>) -> SvnResult<()>,
+}
+
+impl Walk<'_> {
+    fn matches(&self, name: &str) -> bool {
+        self.request.patterns.is_none_or(|patterns| fuzzy_matches(patterns, name))
+    }
+
+    fn tell(&mut self, node: &Node) -> Result<()> {
+        let dirent = if self.request.path_info_only {
+            None
+        } else {
+            Some(stat_node(&mut self.revprops, node)?)
+        };
+        let entry =
+            ListEntry { path: node.path(), kind: node.kind(), dirent: dirent.as_ref() };
+        Ok((self.receiver)(&entry)?)
+    }
+}
+
+/// Whether one of the patterns, which clients send folded, matches the folded `name`.
+fn fuzzy_matches(patterns: &[&str], name: &str) -> bool {
+    let folded = name.to_lowercase();
+    glob::matches_any(patterns, folded)
 }

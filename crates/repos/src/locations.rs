@@ -1,9 +1,11 @@
 //! Where a node was in other revisions.
 
-use sapwood_core::{Revnum, SvnResult};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path};
+use sapwood_fsfs::{Filesystem, Relation};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
+use crate::log::no_such_revision;
 use crate::repository::Repository;
 
 /// A range of revisions in which a node was at one path.
@@ -21,8 +23,7 @@ pub struct Segment {
 /// for those revisions in which it existed; youngest first.
 ///
 /// # Errors
-/// E160013 when nothing is there in `peg`; E170001 when it may not be read.
-#[allow(unused_variables)]
+/// E160013 when nothing is there in `peg`; E220001 when it may not be read.
 pub fn locations(
     repository: &Repository,
     path: &str,
@@ -30,15 +31,118 @@ pub fn locations(
     revisions: &[Revnum],
     authorizer: &dyn PathAuthorizer,
 ) -> Result<Vec<(Revnum, String)>> {
-    todo!()
+    let fs = repository.fs();
+    check_readable(authorizer, path)?;
+    let mut wanted = revisions.to_vec();
+    wanted.sort_unstable_by(|a, b| b.cmp(a));
+    let mut wanted = wanted.into_iter().peekable();
+    let mut found = Vec::new();
+
+    // Of the revisions younger than the peg, start at the youngest in which the path is the same
+    // line of history.
+    let mut revision = peg;
+    while let Some(younger) = wanted.next_if(|r| *r > peg) {
+        if is_ancestor_at(fs, path, peg, younger)? {
+            revision = younger;
+            break;
+        }
+    }
+    let mut pending = (revision > peg).then_some(revision);
+    let mut path = path.to_owned();
+
+    while pending.is_some() || wanted.peek().is_some() {
+        let Some(before) = prev_location(fs, revision, &path)? else { break };
+        // The node is at this path since the copy ...
+        while let Some(at) = next_if(&mut pending, &mut wanted, |r| r >= before.appeared) {
+            found.push((at, path.clone()));
+        }
+        // ... and nowhere between the copy's source and the copy.
+        while next_if(&mut pending, &mut wanted, |r| r > before.revision).is_some() {}
+        path = before.path;
+        revision = before.revision;
+        if !authorizer.readable(&path)? {
+            return Ok(found);
+        }
+    }
+
+    // No copy any more: the same path, for as long as the nodes are related.
+    let here = fs.revision_root(revision)?.node(&path)?;
+    while let Some(at) = next_if(&mut pending, &mut wanted, |_| true) {
+        let related = fs
+            .revision_root(at)?
+            .find(&path)?
+            .is_some_and(|there| here.relation(&there) != Relation::Unrelated);
+        if !related {
+            break;
+        }
+        found.push((at, path.clone()));
+    }
+    Ok(found)
+}
+
+fn next_if(
+    pending: &mut Option<Revnum>,
+    rest: &mut std::iter::Peekable<std::vec::IntoIter<Revnum>>,
+    wanted: impl Fn(Revnum) -> bool,
+) -> Option<Revnum> {
+    match *pending {
+        Some(first) if wanted(first) => pending.take(),
+        Some(_) => None,
+        None => rest.next_if(|r| wanted(*r)),
+    }
+}
+
+fn check_readable(authorizer: &dyn PathAuthorizer, path: &str) -> Result<()> {
+    if authorizer.readable(path)? {
+        return Ok(());
+    }
+    let message = "Unreadable path encountered; access denied";
+    Err(SvnError::new(ErrorCode::AUTHZ_UNREADABLE, message).into())
+}
+
+/// Whether the history of `path` in `future` leads to the same path in `peg`.
+fn is_ancestor_at(fs: &Filesystem, path: &str, peg: Revnum, future: Revnum) -> Result<bool> {
+    let mut history = fs.revision_root(future)?.history(path)?;
+    while let Some((place, revision)) = history.previous(true)? {
+        if revision <= peg {
+            return Ok(place == path);
+        }
+    }
+    Ok(false)
+}
+
+/// Where a node was before the youngest copy that affected it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PreviousLocation {
+    /// The revision of the copy.
+    pub(crate) appeared: Revnum,
+    /// The path before it.
+    pub(crate) path: String,
+    /// The revision that was copied.
+    pub(crate) revision: Revnum,
+}
+
+/// The place of the node at `path` in `revision` before the youngest copy that affected it (of
+/// itself or of a parent); `None` when there was no copy.
+pub(crate) fn prev_location(
+    fs: &Filesystem,
+    revision: Revnum,
+    path: &str,
+) -> Result<Option<PreviousLocation>> {
+    let root = fs.revision_root(revision)?;
+    let Some((appeared, copy_path)) = root.closest_copy(path)? else { return Ok(None) };
+    let copy = fs.revision_root(appeared)?.node(&copy_path)?;
+    let Some((source_rev, source)) = copy.copied_from() else { return Ok(None) };
+    let below = path::skip_ancestor(&copy_path, path).unwrap_or_default();
+    let path = path::join(source, below);
+    Ok(Some(PreviousLocation { appeared, path, revision: source_rev }))
 }
 
 /// Tells `receiver` the history of the node at `path` in `peg` (`None`: youngest) as segments,
 /// youngest first, from `start` (`None`: `peg`) back to `end` (`None`: 0).
 ///
 /// # Errors
-/// As [`locations`]; what the receiver returns.
-#[allow(unused_variables)]
+/// E160006 for revisions out of order; as [`locations`]; what the receiver returns.
 pub fn location_segments(
     repository: &Repository,
     path: &str,
@@ -48,7 +152,45 @@ pub fn location_segments(
     authorizer: &dyn PathAuthorizer,
     receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
 ) -> Result<()> {
-    todo!()
+    let fs = repository.fs();
+    let youngest = fs.youngest()?;
+    let peg = peg.unwrap_or(youngest);
+    let start = start.unwrap_or(peg);
+    let end = end.unwrap_or(Revnum::ZERO);
+    for (revision, limit) in [(peg, youngest), (start, peg), (end, start)] {
+        if revision > limit {
+            return Err(no_such_revision(revision));
+        }
+    }
+    check_readable(authorizer, path)?;
+    let mut send = |first: Revnum, last: Revnum, path: Option<&str>| -> Result<()> {
+        if first <= start && last >= end {
+            let path = path.map(|p| path::to_relpath(p).to_owned());
+            receiver(&Segment { start: first.max(end), end: last.min(start), path })?;
+        }
+        Ok(())
+    };
+    let mut current = peg;
+    let mut path = path.to_owned();
+    while current >= end {
+        let before = prev_location(fs, current, &path)?;
+        let first = match &before {
+            Some(before) => before.appeared,
+            None => fs.revision_root(current)?.node_origin_rev(&path)?.max(end),
+        };
+        if !authorizer.readable(&path)? {
+            return Ok(());
+        }
+        send(first, current, Some(&path))?;
+        let Some(before) = before else { break };
+        if first.0.saturating_sub(before.revision.0) > 1 {
+            let gap_end = Revnum(first.0.saturating_sub(1));
+            send(before.revision.next(), gap_end, None)?;
+        }
+        current = before.revision;
+        path = before.path;
+    }
+    Ok(())
 }
 
 /// The revision after `start` and up to `end` in which `path` was first deleted or replaced;
@@ -56,12 +198,36 @@ pub fn location_segments(
 ///
 /// # Errors
 /// E160006 for bad revisions.
-#[allow(unused_variables)]
 pub fn deleted_rev(
     repository: &Repository,
     path: &str,
     start: Revnum,
     end: Revnum,
 ) -> Result<Option<Revnum>> {
-    todo!()
+    let fs = repository.fs();
+    let (start, mut end) = (start.min(end), start.max(end));
+    let Some(first) = fs.revision_root(start)?.find(path)? else { return Ok(None) };
+    // Whether `path` in a revision is the node of `start`, not replaced since: a copy made
+    // later is a replacement even when it is related.
+    let lives = |revision: Revnum| -> Result<bool> {
+        let root = fs.revision_root(revision)?;
+        let Some(node) = root.find(path)? else { return Ok(false) };
+        if first.relation(&node) == Relation::Unrelated {
+            return Ok(false);
+        }
+        Ok(root.closest_copy(path)?.is_none_or(|(copied, _)| copied <= start))
+    };
+    if lives(end)? {
+        return Ok(None);
+    }
+    let mut low = start;
+    while end.0.saturating_sub(low.0) > 1 {
+        let middle = Revnum(low.0.midpoint(end.0));
+        if lives(middle)? {
+            low = middle;
+        } else {
+            end = middle;
+        }
+    }
+    Ok(Some(end))
 }

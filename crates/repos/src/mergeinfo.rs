@@ -1,7 +1,11 @@
 //! Mergeinfo of paths: explicit, inherited, and of everything below.
 
+pub(crate) mod changes;
+
 use sapwood_core::mergeinfo::Mergeinfo;
-use sapwood_core::{Revnum, SvnResult};
+use sapwood_core::props::names::MERGEINFO;
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path};
+use sapwood_fsfs::Root;
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
@@ -42,11 +46,11 @@ impl Inherit {
 }
 
 /// Tells `receiver` the mergeinfo of each of `paths` (fspaths) in `revision` (`None`: youngest),
-/// and of what is below them with `include_descendants`. Paths without mergeinfo are not told.
+/// and of what is below them with `include_descendants`. Paths without mergeinfo, with malformed
+/// mergeinfo, or that may not be read, are not told.
 ///
 /// # Errors
 /// E160013 for paths that do not exist; what the receiver returns; corruption and system errors.
-#[allow(unused_variables)]
 pub fn mergeinfo_catalog(
     repository: &Repository,
     paths: &[&str],
@@ -56,5 +60,89 @@ pub fn mergeinfo_catalog(
     authorizer: &dyn PathAuthorizer,
     receiver: &mut dyn FnMut(&str, &Mergeinfo) -> SvnResult<()>,
 ) -> Result<()> {
-    todo!()
+    let fs = repository.fs();
+    let revision = match revision {
+        Some(revision) => revision,
+        None => fs.youngest()?,
+    };
+    let root = fs.revision_root(revision)?;
+    let format = fs.format().number;
+    for path in paths {
+        if !authorizer.readable(path)? {
+            continue;
+        }
+        if format < MIN_MERGEINFO_FORMAT {
+            return Err(SvnError::new(
+                ErrorCode::UNSUPPORTED_FEATURE,
+                format!(
+                    "Querying mergeinfo requires version {MIN_MERGEINFO_FORMAT} of the FSFS \
+                     filesystem schema; filesystem '{}' uses only version {format}",
+                    fs.path().display()
+                ),
+            )
+            .into());
+        }
+        if let Some(info) = for_path(&root, path, inherit, true)? {
+            receiver(path, &info)?;
+        }
+        if include_descendants {
+            root.mergeinfo_below(path, &mut |place, value| {
+                // `path` itself was told, or not, above.
+                if place == *path {
+                    return Ok(());
+                }
+                match Mergeinfo::parse(value) {
+                    Ok(info) => Ok(receiver(place, &info)?),
+                    // Malformed mergeinfo counts as none.
+                    Err(_) => Ok(()),
+                }
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The first filesystem format that keeps track of where mergeinfo is.
+const MIN_MERGEINFO_FORMAT: u32 = 3;
+
+/// The mergeinfo of `path`; malformed mergeinfo counts as none. With `adjust`, inherited mergeinfo
+/// is what `path` gets of it: inheritable ranges only, sources one path further down.
+pub(crate) fn for_path(
+    root: &Root,
+    path: &str,
+    inherit: Inherit,
+    adjust: bool,
+) -> Result<Option<Mergeinfo>> {
+    // The path has to exist whatever it inherits.
+    let mut node = root.node(path)?;
+    let mut place = path;
+    if inherit == Inherit::NearestAncestor {
+        if path == "/" {
+            return Ok(None);
+        }
+        place = path::dirname(path);
+        node = root.node(place)?;
+    }
+    while !node.has_mergeinfo() {
+        if inherit == Inherit::Explicit || place == "/" {
+            return Ok(None);
+        }
+        place = path::dirname(place);
+        node = root.node(place)?;
+    }
+    let props = node.props()?;
+    let Some(value) = props.get(MERGEINFO) else {
+        let revision = root.base_revision();
+        return Err(SvnError::new(
+            ErrorCode::FS_CORRUPT,
+            format!("Node-revision '{place}@{revision}' claims to have mergeinfo but doesn't"),
+        )
+        .into());
+    };
+    let Ok(info) = Mergeinfo::parse(value) else { return Ok(None) };
+    if !adjust || place == path {
+        return Ok(Some(info));
+    }
+    let below = path::skip_ancestor(place, path).unwrap_or_default();
+    Ok(Some(info.only(true).with_suffix(below)))
 }

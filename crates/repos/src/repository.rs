@@ -1,8 +1,11 @@
 //! One repository folder: `format`, `conf`, `hooks`, `locks`, `db`.
 
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sapwood_core::revnum::parse_u64;
+use sapwood_core::{ErrorCode, SvnError};
 use sapwood_fsfs::{Caches, Filesystem, OpenOptions};
 
 use crate::error::Result;
@@ -26,17 +29,31 @@ impl Repository {
     ///
     /// # Errors
     /// As said, and whatever opening the filesystem meets.
-    #[allow(unused_variables)]
     pub fn open(path: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Result<Self> {
-        todo!()
+        let format = read_format(&path.join("format"))?;
+        if format != FORMAT && format != FORMAT_LEGACY {
+            return Err(SvnError::new(
+                ErrorCode::REPOS_UNSUPPORTED_VERSION,
+                format!(
+                    "Expected repository format '{FORMAT_LEGACY}' or '{FORMAT}'; found format \
+                     '{format}'"
+                ),
+            )
+            .into());
+        }
+        let fs = Filesystem::open(&path.join("db"), caches, options)?;
+        Ok(Self { inner: Arc::new(Inner { path: path.to_owned(), format, fs }) })
     }
 
     /// The folder of the repository that `path` is in or at: the nearest folder upwards that
-    /// looks like a repository. `path` itself need not exist.
+    /// looks like a repository. `path` itself need not exist. A folder that cannot be looked into
+    /// counts as one, so that opening it tells why.
     #[must_use]
-    #[allow(unused_variables)]
     pub fn find_root(path: &Path) -> Option<PathBuf> {
-        todo!()
+        path.ancestors()
+            .filter(|candidate| !candidate.as_os_str().is_empty())
+            .find(|candidate| looks_like_repository(candidate))
+            .map(Path::to_owned)
     }
 
     /// The folder, as it was given.
@@ -80,4 +97,57 @@ impl Repository {
     pub fn db_dir(&self) -> PathBuf {
         self.inner.path.join("db")
     }
+}
+
+/// The number in `format` files since Subversion 1.4.
+const FORMAT: u32 = 5;
+/// The number in `format` files before.
+const FORMAT_LEGACY: u32 = 3;
+/// More than a `format` file ever holds.
+const MAX_FORMAT_FILE: u64 = 80;
+
+fn read_format(file: &Path) -> Result<u32> {
+    let shown = file.display();
+    let opened = std::fs::File::open(file)
+        .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{shown}'")))?;
+    let mut text = Vec::new();
+    opened
+        .take(MAX_FORMAT_FILE)
+        .read_to_end(&mut text)
+        .map_err(|e| SvnError::io(&e, format_args!("Can't read file '{shown}'")))?;
+    if text.is_empty() {
+        // The number of APR's "end of file".
+        let message = format!("Can't read file '{shown}': End of file found");
+        return Err(SvnError::new(ErrorCode(70014), message).into());
+    }
+    let line = text.split(|b| matches!(b, b'\r' | b'\n')).next().unwrap_or_default();
+    if line.is_empty() || !line.iter().all(u8::is_ascii_digit) {
+        return Err(SvnError::new(
+            ErrorCode::BAD_VERSION_FILE_FORMAT,
+            format!("First line of '{shown}' contains non-digit"),
+        )
+        .into());
+    }
+    let number = parse_u64(line).and_then(|n| u32::try_from(n).ok());
+    number.ok_or_else(|| {
+        let digits = String::from_utf8_lossy(line);
+        SvnError::new(
+            ErrorCode::INCORRECT_PARAMS,
+            format!("Number '{digits}' is out of range '[-2147483648, 2147483647]'"),
+        )
+        .into()
+    })
+}
+
+fn looks_like_repository(folder: &Path) -> bool {
+    // Absence is an answer; anything else that fails is left for opening to explain.
+    let is = |path: PathBuf, follow: bool, wanted: fn(&std::fs::Metadata) -> bool| {
+        let found = if follow { std::fs::metadata(path) } else { std::fs::symlink_metadata(path) };
+        match found {
+            Ok(data) => wanted(&data),
+            Err(e) => !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+        }
+    };
+    is(folder.join("format"), false, std::fs::Metadata::is_file)
+        && is(folder.join("db"), true, std::fs::Metadata::is_dir)
 }

@@ -1,0 +1,80 @@
+//! What a user may see of a revision's changed paths, and what old revisions do not record.
+
+use sapwood_core::{NodeKind, Revnum, path};
+use sapwood_fsfs::{ChangeKind, ChangedPath, ChangedPaths, Filesystem};
+
+use super::Mark;
+use crate::access::RevisionAccess;
+use crate::authorizer::PathAuthorizer;
+use crate::error::Result;
+
+/// Fills `marks` for the changes of `revision` (leaves it empty when all can be told as they are)
+/// and says how much of the revision may be read. Node kinds that are not recorded are looked up
+/// only with `kinds`.
+pub(super) fn mark(
+    fs: &Filesystem,
+    revision: Revnum,
+    list: &ChangedPaths,
+    authorizer: &dyn PathAuthorizer,
+    kinds: bool,
+    marks: &mut Vec<Mark>,
+) -> Result<RevisionAccess> {
+    marks.clear();
+    let everything = authorizer.everything_readable();
+    if everything && !(kinds && list.iter().any(|c| c.node_kind.is_none())) {
+        return Ok(RevisionAccess::Full);
+    }
+    let (mut found_readable, mut found_unreadable) = (false, false);
+    for change in list.iter() {
+        let mut mark = Mark::default();
+        if !everything && !authorizer.readable(change.path)? {
+            mark.hidden = true;
+            found_unreadable = true;
+        } else {
+            found_readable = true;
+            if kinds && change.node_kind.is_none() {
+                mark.node_kind = find_kind(fs, revision, &change)?;
+            }
+            if let Some((_, source)) = change.copy_from
+                && !everything
+                && !authorizer.readable(source)?
+            {
+                mark.hide_copy = true;
+                found_unreadable = true;
+            }
+        }
+        marks.push(mark);
+    }
+    Ok(if list.is_empty() {
+        RevisionAccess::Full
+    } else if !found_readable {
+        RevisionAccess::None
+    } else if found_unreadable {
+        RevisionAccess::Partial
+    } else {
+        RevisionAccess::Full
+    })
+}
+
+/// The kind of a changed node of a revision that does not record kinds (before format 4).
+fn find_kind(
+    fs: &Filesystem,
+    revision: Revnum,
+    change: &ChangedPath<'_>,
+) -> Result<Option<NodeKind>> {
+    let root = fs.revision_root(revision)?;
+    if change.kind != ChangeKind::Delete {
+        return Ok(root.kind(change.path)?);
+    }
+    // What was deleted is gone: look below the parent's previous place. The first step of its
+    // history is this revision itself, because the deletion changed it.
+    let (parent, name) = path::split(change.path);
+    let mut history = root.history(parent)?;
+    history.previous(true)?;
+    match history.previous(true)? {
+        Some((parent, before)) => {
+            Ok(fs.revision_root(before)?.kind(&path::join(&parent, name))?)
+        }
+        None => Ok(None),
+    }
+}

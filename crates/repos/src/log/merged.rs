@@ -1,0 +1,337 @@
+//! Logs of paths, with the revisions that were merged into them.
+//!
+//! A revision that changes mergeinfo has children: the revisions that it merged, searched for in
+//! the merge sources, which may have children again. Searches nest on a stack of our own.
+
+use std::collections::HashSet;
+
+use sapwood_core::Revnum;
+use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
+use sapwood_core::path;
+
+use super::search::Search;
+use super::{Carried, Origin, Run, told};
+use crate::error::Result;
+use crate::locations::location_segments;
+use crate::mergeinfo::changes::{MergeinfoChange, merged_in};
+
+/// A range of revisions (both ends in it) and the paths they were merged from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct MergedRange {
+    first: u64,
+    last: u64,
+    paths: Vec<String>,
+    reverse: bool,
+}
+
+/// What a request with merged revisions remembers.
+struct MergeState {
+    /// The natural history of the requested paths: merged revisions in it are not told again.
+    target_history: Mergeinfo,
+    /// Merged revisions that were told.
+    told: HashSet<Revnum>,
+    /// Which revisions of which paths were searched; `None` when that is not kept (oldest
+    /// first, as in the reference).
+    processed: Option<Mergeinfo>,
+}
+
+/// A level of the stack.
+enum Frame {
+    /// A search for merged revisions, and its key for telling cycles.
+    Search(Search, MergedRange),
+    /// Ranges still to be searched, the next one last.
+    Ranges(Vec<MergedRange>),
+}
+
+impl Run<'_> {
+    /// The log of `self.request.paths`.
+    pub(super) fn paths(
+        &mut self,
+        oldest: Revnum,
+        youngest: Revnum,
+        descending: bool,
+    ) -> Result<()> {
+        let mut state = MergeState {
+            target_history: Mergeinfo::new(),
+            told: HashSet::new(),
+            processed: descending.then(Mergeinfo::new),
+        };
+        if self.request.include_merged_revisions {
+            state.target_history = self.natural_history(oldest, youngest)?;
+        }
+        let paths = self.request.paths;
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let mut search = Search::new(self, paths, oldest, youngest, false)?;
+        if descending {
+            let mut sent = 0u64;
+            while let Some(revision) = search.next(self.authorizer)? {
+                let change = self.children(&search, revision)?;
+                self.one(revision, &change, &mut state)?;
+                sent = sent.saturating_add(1);
+                if self.request.limit > 0 && sent >= self.request.limit {
+                    break;
+                }
+            }
+            return Ok(());
+        }
+        let mut found = Vec::new();
+        while let Some(revision) = search.next(self.authorizer)? {
+            found.push((revision, self.children(&search, revision)?));
+        }
+        let limit = match self.request.limit {
+            0 => usize::MAX,
+            n => usize::try_from(n).unwrap_or(usize::MAX),
+        };
+        for (revision, change) in found.iter().rev().take(limit) {
+            self.one(*revision, change, &mut state)?;
+        }
+        Ok(())
+    }
+
+    /// What the mergeinfo of the searched paths gained and lost in `revision`.
+    fn children(&self, search: &Search, revision: Revnum) -> Result<MergeinfoChange> {
+        if self.request.include_merged_revisions {
+            merged_in(self.fs, &search.paths(), revision)
+        } else {
+            Ok(MergeinfoChange::default())
+        }
+    }
+
+    /// Tells a revision of the requested paths and what was merged in it.
+    fn one(
+        &mut self,
+        revision: Revnum,
+        change: &MergeinfoChange,
+        state: &mut MergeState,
+    ) -> Result<()> {
+        let has_children = !change.is_empty();
+        self.send(revision, Origin { has_children, subtractive: false })?;
+        if has_children { self.merged_revisions(change, state) } else { Ok(()) }
+    }
+
+    /// Tells the revisions that a change of mergeinfo names, and those merged into them.
+    fn merged_revisions(&mut self, change: &MergeinfoChange, state: &mut MergeState) -> Result<()> {
+        let mut stack = vec![Frame::Ranges(ranges_of(change))];
+        while let Some(top) = stack.last_mut() {
+            match top {
+                Frame::Ranges(ranges) => match ranges.pop() {
+                    None => {
+                        stack.pop();
+                        self.tell_end()?;
+                    }
+                    Some(range) => {
+                        if let Some(frame) = self.open(range, state, &stack)? {
+                            stack.push(frame);
+                        }
+                    }
+                },
+                Frame::Search(search, _) => match search.next(self.authorizer)? {
+                    None => {
+                        stack.pop();
+                    }
+                    Some(revision) => {
+                        let subtractive = search.subtractive;
+                        let change = merged_in(self.fs, &search.paths(), revision)?;
+                        let has_children = !change.is_empty();
+                        self.send_merged(revision, Origin { has_children, subtractive }, state)?;
+                        if has_children {
+                            stack.push(Frame::Ranges(ranges_of(&change)));
+                        }
+                    }
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts the search of a range, unless it was searched before.
+    fn open(
+        &self,
+        mut range: MergedRange,
+        state: &mut MergeState,
+        stack: &[Frame],
+    ) -> Result<Option<Frame>> {
+        if let Some(processed) = &mut state.processed {
+            reduce(&mut range, processed);
+            if !range.paths.is_empty() {
+                remember(&range, processed);
+            }
+        }
+        // The same search inside itself would nest for ever: mergeinfo that names its own
+        // revision, which the reference does not survive when it goes oldest first.
+        let inside_itself =
+            stack.iter().any(|f| matches!(f, Frame::Search(_, outer) if *outer == range));
+        if range.paths.is_empty() || inside_itself {
+            return Ok(None);
+        }
+        let paths: Vec<&str> = range.paths.iter().map(String::as_str).collect();
+        let (oldest, youngest) = (Revnum(range.first), Revnum(range.last));
+        let mut search = Search::new(self, &paths, oldest, youngest, true)?;
+        search.subtractive = range.reverse;
+        Ok(Some(Frame::Search(search, range)))
+    }
+
+    /// Tells a merged revision, unless it is part of the requested paths' own history or was told.
+    fn send_merged(
+        &mut self,
+        revision: Revnum,
+        origin: Origin,
+        state: &mut MergeState,
+    ) -> Result<()> {
+        self.marks.clear();
+        if state.target_history.is_empty() {
+            if state.told.insert(revision) {
+                return self.send(revision, origin);
+            }
+            if self.request.changed_paths && revision > Revnum::ZERO {
+                let (list, _) = self.look(revision)?;
+                self.carry(list);
+            }
+            return Ok(());
+        }
+        if revision == Revnum::ZERO {
+            return Ok(());
+        }
+        let (list, access) = self.look(revision)?;
+        let history = &state.target_history;
+        let interesting = told(&list, &self.marks).any(|change| {
+            !history.0.iter().any(|(source, ranges)| {
+                path::is_ancestor(source, change.path) && ranges.contains_revision(revision.0)
+            })
+        });
+        if interesting && state.told.insert(revision) {
+            return self.tell(revision, Some(&list), access, origin);
+        }
+        if self.request.changed_paths {
+            self.carry(list);
+        }
+        Ok(())
+    }
+
+    fn carry(&mut self, changes: std::sync::Arc<sapwood_fsfs::ChangedPaths>) {
+        self.carried.push(Carried { changes, marks: std::mem::take(&mut self.marks) });
+    }
+
+    /// The locations of the requested paths between two revisions, in the form of mergeinfo.
+    fn natural_history(&self, oldest: Revnum, youngest: Revnum) -> Result<Mergeinfo> {
+        let mut all = Mergeinfo::new();
+        for path in self.request.paths {
+            let mut one = Mergeinfo::new();
+            location_segments(
+                self.repository,
+                path,
+                Some(youngest),
+                Some(youngest),
+                Some(oldest),
+                self.authorizer,
+                &mut |segment| {
+                    // Mergeinfo has no form for revision 0 alone.
+                    if let Some(relpath) = segment.path.as_ref().filter(|_| segment.end.0 > 0) {
+                        let start = segment.start.0.saturating_sub(1);
+                        let ranges = RangeList::one(start, segment.end.0, true);
+                        one.0.entry(format!("/{relpath}")).or_default().merge(&ranges);
+                    }
+                    Ok(())
+                },
+            )?;
+            all.merge(&one);
+        }
+        Ok(all)
+    }
+}
+
+/// The ranges that a change names, in ascending order (they are searched from the last).
+fn ranges_of(change: &MergeinfoChange) -> Vec<MergedRange> {
+    let mut out = Vec::new();
+    cut(&change.added, false, &mut out);
+    cut(&change.deleted, true, &mut out);
+    out.sort_by_key(|r| (r.first, r.last));
+    out
+}
+
+/// Cuts the ranges of all sources at each other's ends, so that each piece has one set of sources.
+fn cut(info: &Mergeinfo, reverse: bool, out: &mut Vec<MergedRange>) {
+    // Per source its ranges with both ends in them, the next one last.
+    let mut sources: Vec<(Vec<(u64, u64)>, &str)> = info
+        .0
+        .iter()
+        .map(|(source, ranges)| {
+            let mut list: Vec<(u64, u64)> =
+                ranges.0.iter().map(|r| (r.start.saturating_add(1), r.end)).collect();
+            list.reverse();
+            (list, source.as_str())
+        })
+        .filter(|(list, _)| !list.is_empty())
+        .collect();
+    loop {
+        sources.sort_by_key(|(list, _)| list.last().copied());
+        let heads: Vec<(u64, u64)> =
+            sources.iter().filter_map(|(list, _)| list.last().copied()).collect();
+        let Some((first, first_end)) = heads.first().copied() else { return };
+        let count = heads.iter().take_while(|(start, _)| *start == first).count();
+        let last = match heads.get(count) {
+            Some((next, _)) if first_end >= *next => next.saturating_sub(1),
+            _ => first_end,
+        };
+        out.push(MergedRange {
+            first,
+            last,
+            paths: sources.iter().take(count).map(|(_, s)| (*s).to_owned()).collect(),
+            reverse,
+        });
+        for (list, _) in sources.iter_mut().take(count) {
+            if let Some(head) = list.last_mut() {
+                head.0 = last.saturating_add(1);
+                if head.0 > head.1 {
+                    list.pop();
+                }
+            }
+        }
+        sources.retain(|(list, _)| !list.is_empty());
+    }
+}
+
+/// Takes out of `range` what was searched before: whole paths, or, of a single path, one end.
+fn reduce(range: &mut MergedRange, processed: &Mergeinfo) {
+    let (start, end) = (range.first, range.last.saturating_add(1));
+    let mut at = 0;
+    while let Some(source) = range.paths.get(at) {
+        let mut drop_it = false;
+        if let Some(ranges) = processed.0.get(source) {
+            let single = range.paths.len() == 1;
+            for seen in &ranges.0 {
+                if seen.start <= start && seen.end >= end {
+                    drop_it = true;
+                    break;
+                }
+                if single {
+                    if seen.start <= start && seen.end > start {
+                        range.first = seen.end.saturating_sub(1);
+                        break;
+                    }
+                    if seen.start < end && seen.end >= end {
+                        range.last = seen.start;
+                        break;
+                    }
+                }
+            }
+        }
+        if drop_it {
+            range.paths.remove(at);
+        } else {
+            at = at.saturating_add(1);
+        }
+    }
+}
+
+/// Notes that `range` is being searched. Half-open with the end one further, so that single
+/// revisions count too.
+fn remember(range: &MergedRange, processed: &mut Mergeinfo) {
+    let (first, last) = (range.first.min(range.last), range.first.max(range.last));
+    let ranges = RangeList::one(first, last.saturating_add(1), true);
+    for source in &range.paths {
+        processed.0.entry(source.clone()).or_default().merge(&ranges);
+    }
+}

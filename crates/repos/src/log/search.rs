@@ -1,0 +1,120 @@
+//! Which revisions changed a set of paths: their histories walked together, youngest first.
+
+use sapwood_core::{ErrorCode, Revnum, SvnError};
+use sapwood_fsfs::History;
+
+use super::{Run, unreadable};
+use crate::authorizer::PathAuthorizer;
+use crate::error::Result;
+
+/// The history of one path.
+struct PathHistory {
+    history: History,
+    /// The path at `revision`, the next place that is to be told.
+    path: String,
+    revision: Revnum,
+    done: bool,
+}
+
+impl PathHistory {
+    /// Goes to the next older place; done at the end, before `oldest`, or where it may not be
+    /// read.
+    fn advance(
+        &mut self,
+        cross_copies: bool,
+        oldest: Revnum,
+        authorizer: &dyn PathAuthorizer,
+    ) -> Result<()> {
+        let Some((path, revision)) = self.history.previous(cross_copies)? else {
+            self.done = true;
+            return Ok(());
+        };
+        self.path = path;
+        self.revision = revision;
+        self.done = revision < oldest
+            || (!authorizer.everything_readable() && !authorizer.readable(&self.path)?);
+        Ok(())
+    }
+}
+
+/// A walk over the histories of several paths.
+pub(super) struct Search {
+    histories: Vec<PathHistory>,
+    oldest: Revnum,
+    /// The next revision to look at; `None` when all histories have ended.
+    current: Option<Revnum>,
+    cross_copies: bool,
+    /// Whether the revisions found were merged by being taken away.
+    pub(super) subtractive: bool,
+}
+
+impl Search {
+    /// Starts at `youngest`. With `lenient`, paths that do not exist there are left out.
+    pub(super) fn new(
+        run: &Run<'_>,
+        paths: &[&str],
+        oldest: Revnum,
+        youngest: Revnum,
+        lenient: bool,
+    ) -> Result<Self> {
+        let cross_copies = !run.request.strict_node_history;
+        let root = run.fs.revision_root(youngest)?;
+        let mut histories = Vec::with_capacity(paths.len());
+        for path in paths {
+            if !run.authorizer.everything_readable() && !run.authorizer.readable(path)? {
+                return Err(unreadable());
+            }
+            let opened = root.history(path).map_err(crate::Error::from).and_then(|history| {
+                let mut one = PathHistory {
+                    history,
+                    path: (*path).to_owned(),
+                    revision: youngest,
+                    done: false,
+                };
+                one.advance(cross_copies, oldest, run.authorizer)?;
+                Ok(one)
+            });
+            match opened {
+                Ok(one) => histories.push(one),
+                Err(e) => {
+                    let e = SvnError::from(e);
+                    let missing = matches!(
+                        e.code(),
+                        ErrorCode::FS_NOT_FOUND
+                            | ErrorCode::FS_NOT_DIRECTORY
+                            | ErrorCode::FS_NO_SUCH_REVISION
+                    );
+                    if !(lenient && missing) {
+                        return Err(e.into());
+                    }
+                }
+            }
+        }
+        Ok(Self { histories, oldest, current: Some(youngest), cross_copies, subtractive: false })
+    }
+
+    /// The next revision that changed one of the paths.
+    pub(super) fn next(&mut self, authorizer: &dyn PathAuthorizer) -> Result<Option<Revnum>> {
+        while let Some(current) = self.current {
+            let mut changed = false;
+            for one in &mut self.histories {
+                if !one.done && one.revision >= current {
+                    changed = true;
+                    one.advance(self.cross_copies, self.oldest, authorizer)?;
+                }
+            }
+            self.current =
+                self.histories.iter().filter(|one| !one.done).map(|one| one.revision).max();
+            if changed {
+                return Ok(Some(current));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where the paths are after the last step: the places that come next, as the reference
+    /// looks at mergeinfo there.
+    pub(super) fn paths(&self) -> Vec<&str> {
+        self.histories.iter().map(|one| one.path.as_str()).collect()
+    }
+}

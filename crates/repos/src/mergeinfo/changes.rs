@@ -1,0 +1,193 @@
+//! How a revision changed mergeinfo: what it merged, and what it took back.
+
+use std::collections::BTreeMap;
+
+use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::props::names::MERGEINFO;
+use sapwood_core::{ErrorCode, Revnum, SvnError, path};
+use sapwood_fsfs::{ChangeKind, ChangedPath, Filesystem, Root};
+
+use super::{Inherit, for_path};
+use crate::error::Result;
+use crate::locations::prev_location;
+
+/// What mergeinfo gained and lost.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MergeinfoChange {
+    /// Ranges that are there only after the change.
+    pub(crate) added: Mergeinfo,
+    /// Ranges that were there only before.
+    pub(crate) deleted: Mergeinfo,
+}
+
+impl MergeinfoChange {
+    /// Whether nothing changed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.deleted.is_empty()
+    }
+
+    fn between(before: Option<&Mergeinfo>, after: Option<&Mergeinfo>) -> Self {
+        let (deleted, added) = Mergeinfo::diff_options(before, after, false);
+        Self { added, deleted }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.added.merge(&other.added);
+        self.deleted.merge(&other.deleted);
+    }
+}
+
+/// A place in history.
+struct Place {
+    root: Root,
+    path: String,
+}
+
+/// What `revision` changed in the mergeinfo of `paths` and of everything below them, taken
+/// together. Malformed mergeinfo counts as no change.
+pub(crate) fn merged_in(
+    fs: &Filesystem,
+    paths: &[&str],
+    revision: Revnum,
+) -> Result<MergeinfoChange> {
+    let mut all = MergeinfoChange::default();
+    if revision == Revnum::ZERO || paths.is_empty() {
+        return Ok(all);
+    }
+    let changed = match explicit_changes(fs, revision) {
+        Ok(changed) => changed,
+        Err(e) => {
+            let e = SvnError::from(e);
+            if e.code() == ErrorCode::MERGEINFO_PARSE_ERROR {
+                return Ok(all);
+            }
+            return Err(e.into());
+        }
+    };
+    if changed.is_empty() {
+        return Ok(all);
+    }
+    let root = fs.revision_root(revision)?;
+    for path in paths.iter().filter(|p| !changed.contains_key(**p)) {
+        if let Some(change) = inherited_change(fs, &root, revision, path)? {
+            all.merge(&change);
+        }
+    }
+    for (place, change) in &changed {
+        if paths.iter().any(|path| path::is_ancestor(path, place)) {
+            all.merge(change);
+        }
+    }
+    Ok(all)
+}
+
+/// How the explicit mergeinfo of each changed path changed.
+fn explicit_changes(
+    fs: &Filesystem,
+    revision: Revnum,
+) -> Result<BTreeMap<String, MergeinfoChange>> {
+    let mut out = BTreeMap::new();
+    let list = fs.changed_paths(revision)?;
+    let maybe = |c: &ChangedPath<'_>| c.prop_mod && c.mergeinfo_mod != Some(false);
+    if !list.iter().any(|c| maybe(&c)) {
+        return Ok(out);
+    }
+    let any_copy = list.iter().any(|c| matches!(c.kind, ChangeKind::Add | ChangeKind::Replace));
+    let root = fs.revision_root(revision)?;
+    for change in list.iter().filter(maybe) {
+        let base = match change.kind {
+            ChangeKind::Delete => continue,
+            ChangeKind::Modify => {
+                Some(previous_place(fs, revision, change.path, any_copy)?)
+            }
+            ChangeKind::Add | ChangeKind::Replace => match change.copy_from {
+                Some((source_rev, source)) => Some(Place {
+                    root: fs.revision_root(source_rev)?,
+                    path: source.to_owned(),
+                }),
+                None => None,
+            },
+        };
+        let before = match &base {
+            Some(base) => base.root.node(&base.path)?.props()?.get(MERGEINFO).map(<[u8]>::to_vec),
+            None => None,
+        };
+        let props = root.node(change.path)?.props()?;
+        let after = props.get(MERGEINFO);
+        if after == before.as_deref() {
+            continue;
+        }
+        // Where explicit mergeinfo came or went, it is compared with what is inherited without.
+        let inherited = |root: &Root, path: &str| for_path(root, path, Inherit::Inherited, true);
+        let after_info = match after {
+            Some(value) => Some(Mergeinfo::parse(value)),
+            None => inherited(&root, change.path)?.map(Ok),
+        };
+        let before_info = match (&before, &base) {
+            (Some(value), _) => Some(Mergeinfo::parse(value)),
+            (None, Some(base)) => inherited(&base.root, &base.path)?.map(Ok),
+            (None, None) => None,
+        };
+        let (after_info, before_info) = (after_info.transpose()?, before_info.transpose()?);
+        let change_here = MergeinfoChange::between(before_info.as_ref(), after_info.as_ref());
+        out.insert(change.path.to_owned(), change_here);
+    }
+    Ok(out)
+}
+
+/// Where `path` was before `revision`: at the source of a copy made in it, else at the same path.
+fn previous_place(
+    fs: &Filesystem,
+    revision: Revnum,
+    path: &str,
+    any_copy: bool,
+) -> Result<Place> {
+    let copied = if any_copy { prev_location(fs, revision, path)? } else { None };
+    Ok(match copied.filter(|c| c.appeared == revision) {
+        Some(copy) => Place { root: fs.revision_root(copy.revision)?, path: copy.path },
+        None => {
+            let before = Revnum(revision.0.saturating_sub(1));
+            Place { root: fs.revision_root(before)?, path: path.to_owned() }
+        }
+    })
+}
+
+/// How the mergeinfo that `path` inherits changed; `None` when it did not, or only because a copy
+/// moved the path.
+fn inherited_change(
+    fs: &Filesystem,
+    root: &Root,
+    revision: Revnum,
+    path: &str,
+) -> Result<Option<MergeinfoChange>> {
+    let missing = |e: crate::Error| {
+        let e = SvnError::from(e);
+        match e.code() {
+            ErrorCode::FS_NOT_FOUND
+            | ErrorCode::FS_NOT_DIRECTORY
+            | ErrorCode::MERGEINFO_PARSE_ERROR => Ok(None),
+            _ => Err(crate::Error::from(e)),
+        }
+    };
+    let Some(base) = previous_place(fs, revision, path, true).map(Some).or_else(missing)? else {
+        return Ok(None);
+    };
+    let before = for_path(&base.root, &base.path, Inherit::Inherited, true).map(Some);
+    let Some(before) = before.or_else(missing)? else { return Ok(None) };
+    // As the parents have it, not adjusted to the path: the same here means that only the path
+    // moved.
+    let raw_before = for_path(&base.root, &base.path, Inherit::NearestAncestor, false)?;
+    let after = for_path(root, path, Inherit::Inherited, true)?;
+    let raw_after = for_path(root, path, Inherit::NearestAncestor, false)?;
+    if before.is_none() && after.is_none() {
+        return Ok(None);
+    }
+    let only_moved = match (&raw_before, &raw_after) {
+        (Some(before), Some(after)) => before.equals(after, true),
+        (before, _) => before.is_none(),
+    };
+    if only_moved {
+        return Ok(None);
+    }
+    Ok(Some(MergeinfoChange::between(before.as_ref(), after.as_ref())))
+}
