@@ -54,7 +54,11 @@ pub fn revision_access(
             return Ok(RevisionAccess::Partial);
         }
     }
-    Ok(if found_unreadable && !found_readable { RevisionAccess::None } else { RevisionAccess::Full })
+    Ok(if found_unreadable && !found_readable {
+        RevisionAccess::None
+    } else {
+        RevisionAccess::Full
+    })
 }
 
 /// The properties of `revision` that may be read.

@@ -29,7 +29,11 @@ pub fn inherited_props(
         let mut props = root.node(parent)?.props()?;
         if let Some(name) = name {
             props = Arc::new(
-                props.get(name).map(|value| (name.to_owned(), value.to_vec())).into_iter().collect(),
+                props
+                    .get(name)
+                    .map(|value| (name.to_owned(), value.to_vec()))
+                    .into_iter()
+                    .collect(),
             );
         }
         if !props.is_empty() {

@@ -137,8 +137,7 @@ impl Walk<'_> {
         } else {
             Some(stat_node(&mut self.revprops, node)?)
         };
-        let entry =
-            ListEntry { path: node.path(), kind: node.kind(), dirent: dirent.as_ref() };
+        let entry = ListEntry { path: node.path(), kind: node.kind(), dirent: dirent.as_ref() };
         Ok((self.receiver)(&entry)?)
     }
 }

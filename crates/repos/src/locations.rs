@@ -65,6 +65,9 @@ pub fn locations(
         }
     }
 
+    if pending.is_none() && wanted.peek().is_none() {
+        return Ok(found);
+    }
     // No copy any more: the same path, for as long as the nodes are related.
     let here = fs.revision_root(revision)?.node(&path)?;
     while let Some(at) = next_if(&mut pending, &mut wanted, |_| true) {

@@ -15,9 +15,7 @@ mod search;
 use std::sync::Arc;
 
 use sapwood_core::props::names;
-use sapwood_core::{
-    CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult,
-};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_fsfs::{ChangeKind, ChangedPaths, Filesystem, RevpropsSnapshot};
 
 use crate::access::RevisionAccess;

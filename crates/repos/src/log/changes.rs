@@ -72,9 +72,7 @@ fn find_kind(
     let mut history = root.history(parent)?;
     history.previous(true)?;
     match history.previous(true)? {
-        Some((parent, before)) => {
-            Ok(fs.revision_root(before)?.kind(&path::join(&parent, name))?)
-        }
+        Some((parent, before)) => Ok(fs.revision_root(before)?.kind(&path::join(&parent, name))?),
         None => Ok(None),
     }
 }

@@ -97,14 +97,11 @@ fn explicit_changes(
     for change in list.iter().filter(maybe) {
         let base = match change.kind {
             ChangeKind::Delete => continue,
-            ChangeKind::Modify => {
-                Some(previous_place(fs, revision, change.path, any_copy)?)
-            }
+            ChangeKind::Modify => Some(previous_place(fs, revision, change.path, any_copy)?),
             ChangeKind::Add | ChangeKind::Replace => match change.copy_from {
-                Some((source_rev, source)) => Some(Place {
-                    root: fs.revision_root(source_rev)?,
-                    path: source.to_owned(),
-                }),
+                Some((source_rev, source)) => {
+                    Some(Place { root: fs.revision_root(source_rev)?, path: source.to_owned() })
+                }
                 None => None,
             },
         };
@@ -136,12 +133,7 @@ fn explicit_changes(
 }
 
 /// Where `path` was before `revision`: at the source of a copy made in it, else at the same path.
-fn previous_place(
-    fs: &Filesystem,
-    revision: Revnum,
-    path: &str,
-    any_copy: bool,
-) -> Result<Place> {
+fn previous_place(fs: &Filesystem, revision: Revnum, path: &str, any_copy: bool) -> Result<Place> {
     let copied = if any_copy { prev_location(fs, revision, path)? } else { None };
     Ok(match copied.filter(|c| c.appeared == revision) {
         Some(copy) => Place { root: fs.revision_root(copy.revision)?, path: copy.path },
@@ -160,20 +152,9 @@ fn inherited_change(
     revision: Revnum,
     path: &str,
 ) -> Result<Option<MergeinfoChange>> {
-    let missing = |e: crate::Error| {
-        let e = SvnError::from(e);
-        match e.code() {
-            ErrorCode::FS_NOT_FOUND
-            | ErrorCode::FS_NOT_DIRECTORY
-            | ErrorCode::MERGEINFO_PARSE_ERROR => Ok(None),
-            _ => Err(crate::Error::from(e)),
-        }
-    };
-    let Some(base) = previous_place(fs, revision, path, true).map(Some).or_else(missing)? else {
-        return Ok(None);
-    };
-    let before = for_path(&base.root, &base.path, Inherit::Inherited, true).map(Some);
-    let Some(before) = before.or_else(missing)? else { return Ok(None) };
+    let Some(base) = if_there(previous_place(fs, revision, path, true))? else { return Ok(None) };
+    let before = for_path(&base.root, &base.path, Inherit::Inherited, true);
+    let Some(before) = if_there(before)? else { return Ok(None) };
     // As the parents have it, not adjusted to the path: the same here means that only the path
     // moved.
     let raw_before = for_path(&base.root, &base.path, Inherit::NearestAncestor, false)?;
@@ -190,4 +171,18 @@ fn inherited_change(
         return Ok(None);
     }
     Ok(Some(MergeinfoChange::between(before.as_ref(), after.as_ref())))
+}
+
+/// `None` for a path that does not exist.
+fn if_there<T>(found: Result<T>) -> Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(e) => {
+            let e = SvnError::from(e);
+            match e.code() {
+                ErrorCode::FS_NOT_FOUND | ErrorCode::FS_NOT_DIRECTORY => Ok(None),
+                _ => Err(e.into()),
+            }
+        }
+    }
 }
