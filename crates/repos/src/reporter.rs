@@ -1,11 +1,22 @@
 //! Update reports: what a working copy has, and the edit that brings it to a revision.
+//!
+//! The client describes its working copy entry by entry (depth first, parents before children).
+//! Entries are spooled ([`spool`]) until the report is complete; then the source tree that they
+//! describe and the target revision are walked side by side ([`drive`]), with a stack of our own,
+//! and the differences go to an editor.
 
-use sapwood_core::{CancelToken, Depth, Revnum};
+mod drive;
+mod files;
+mod spool;
+
+use sapwood_core::{CancelToken, Depth, ErrorCode, Revnum, SvnError, path};
 use sapwood_delta::Editor;
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
 use crate::repository::Repository;
+use drive::Drive;
+use spool::{PathInfo, Spool};
 
 /// What the client wants.
 #[derive(Clone, Copy, Debug)]
@@ -30,28 +41,80 @@ pub struct ReportRequest<'a> {
 
 /// A report that is being taken in.
 pub struct Reporter<'a> {
-    _request: std::marker::PhantomData<&'a ()>,
+    repository: Repository,
+    revision: Revnum,
+    anchor: String,
+    target: String,
+    target_path: String,
+    is_switch: bool,
+    text_deltas: bool,
+    depth: Depth,
+    ignore_ancestry: bool,
+    send_copyfrom_args: bool,
+    authorizer: &'a dyn PathAuthorizer,
+    cancel: CancelToken,
+    spool: Spool,
 }
 
-#[allow(unused_variables)]
+impl std::fmt::Debug for Reporter<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reporter")
+            .field("revision", &self.revision)
+            .field("anchor", &self.anchor)
+            .field("target", &self.target)
+            .finish_non_exhaustive()
+    }
+}
+
+fn bad_args(message: impl Into<String>) -> crate::Error {
+    SvnError::new(ErrorCode::REPOS_BAD_ARGS, message).into()
+}
+
+fn bad_report(message: &str) -> crate::Error {
+    SvnError::new(ErrorCode::REPOS_BAD_REVISION_REPORT, message).into()
+}
+
 impl<'a> Reporter<'a> {
     /// Begins a report.
     ///
     /// # Errors
-    /// None yet; kept for limits.
+    /// E165002 for a depth that cannot be requested.
     pub fn new(
         repository: &Repository,
         request: &ReportRequest<'_>,
         authorizer: &'a dyn PathAuthorizer,
         cancel: &CancelToken,
     ) -> Result<Self> {
-        todo!()
+        if request.depth == Depth::Exclude {
+            return Err(bad_args("Request depth 'exclude' not supported"));
+        }
+        let anchor = path::canonical_fspath(request.anchor).into_owned();
+        let target_path = match request.switch_to {
+            Some(switch) => path::canonical_fspath(switch).into_owned(),
+            None => path::join(&anchor, request.target),
+        };
+        Ok(Self {
+            repository: repository.clone(),
+            revision: request.revision,
+            anchor,
+            target: request.target.to_owned(),
+            target_path,
+            is_switch: request.switch_to.is_some(),
+            text_deltas: request.text_deltas,
+            depth: request.depth,
+            ignore_ancestry: request.ignore_ancestry,
+            send_copyfrom_args: request.send_copyfrom_args,
+            authorizer,
+            cancel: cancel.clone(),
+            spool: Spool::new(),
+        })
     }
 
-    /// The working copy has `path` (a relpath below the anchor) at `revision`, as deep as `depth`.
+    /// The working copy has `path` (a relpath below the anchor and target) at `revision`, as deep
+    /// as `depth`.
     ///
     /// # Errors
-    /// When the report is too large or out of order.
+    /// E165002 for an unknown depth; when the report cannot be stored.
     pub fn set_path(
         &mut self,
         path: &str,
@@ -60,7 +123,7 @@ impl<'a> Reporter<'a> {
         start_empty: bool,
         lock_token: Option<&str>,
     ) -> Result<()> {
-        todo!()
+        self.add(path, None, revision, depth, start_empty, lock_token)
     }
 
     /// The working copy has at `path` what is at the fspath `link` in `revision`.
@@ -76,7 +139,10 @@ impl<'a> Reporter<'a> {
         start_empty: bool,
         lock_token: Option<&str>,
     ) -> Result<()> {
-        todo!()
+        if depth == Depth::Exclude {
+            return Err(bad_args("Depth 'exclude' not supported for link"));
+        }
+        self.add(path, Some(link), Some(revision), depth, start_empty, lock_token)
     }
 
     /// The working copy has nothing at `path`.
@@ -84,15 +150,91 @@ impl<'a> Reporter<'a> {
     /// # Errors
     /// As [`Reporter::set_path`].
     pub fn delete_path(&mut self, path: &str) -> Result<()> {
-        todo!()
+        self.add(path, None, None, Depth::Infinity, false, None)
     }
 
-    /// The report is complete: drives `editor` to the end (`close_edit`). When that fails the
-    /// caller aborts the edit.
+    fn add(
+        &mut self,
+        path: &str,
+        link: Option<&str>,
+        revision: Option<Revnum>,
+        depth: Depth,
+        start_empty: bool,
+        lock_token: Option<&str>,
+    ) -> Result<()> {
+        if depth == Depth::Unknown {
+            return Err(bad_args("Unsupported report depth 'unknown'"));
+        }
+        self.spool.write(&PathInfo {
+            // Relative to the anchor, as the edit's paths are.
+            path: path::join(&self.target, path),
+            link: link.map(str::to_owned),
+            revision,
+            depth,
+            start_empty,
+            lock_token: lock_token.map(str::to_owned),
+        })
+    }
+
+    /// The report is complete: drives `editor` to the end. Once the drive has begun, the edit is
+    /// closed or, when something fails, aborted here.
     ///
     /// # Errors
-    /// What the report's content deserves; what the editor returns; corruption and system errors.
+    /// E165004 for a report that does not describe the target; what else the report's content
+    /// deserves; what the editor returns; corruption and system errors.
     pub fn finish(self, editor: &mut dyn Editor) -> Result<()> {
-        todo!()
+        let mut entries = self.spool.read()?;
+        let invalid = "Invalid report for top level of working copy";
+        let mut info = entries
+            .next()?
+            .filter(|info| info.path == self.target && info.link.is_none())
+            .ok_or_else(|| bad_report(invalid))?;
+        let source_revision = info.revision.ok_or_else(|| bad_report(invalid))?;
+        let mut lookahead = entries.next()?;
+        if let Some(next) = lookahead.take_if(|next| next.path == self.target) {
+            // The target is switched or deleted: the first entry only said which revision the
+            // anchor has.
+            if self.target.is_empty() {
+                return Err(bad_report("Two top-level reports with no target"));
+            }
+            let depth = if next.revision.is_none() { info.depth } else { next.depth };
+            info = PathInfo { depth, ..next };
+            lookahead = entries.next()?;
+        }
+        let fs = self.repository.fs();
+        let target_root = fs.revision_root(self.revision)?;
+        let mut drive = Drive {
+            fs,
+            repository: &self.repository,
+            revision: self.revision,
+            target_root,
+            source_roots: Vec::new(),
+            uuid: fs.uuid()?,
+            revprops: fs.revprops_snapshot(),
+            is_switch: self.is_switch,
+            text_deltas: self.text_deltas,
+            ignore_ancestry: self.ignore_ancestry,
+            send_copyfrom_args: self.send_copyfrom_args,
+            authorizer: self.authorizer,
+            cancel: &self.cancel,
+            entries,
+            lookahead,
+            editor,
+        };
+        let driven = drive.run(
+            source_revision,
+            info,
+            &self.anchor,
+            &self.target,
+            &self.target_path,
+            self.depth,
+        );
+        match driven {
+            Ok(()) => Ok(editor.close_edit()?),
+            Err(e) => match editor.abort_edit() {
+                Ok(()) => Err(e),
+                Err(also) => Err(SvnError::from(e).with_cause(also).into()),
+            },
+        }
     }
 }

@@ -1,0 +1,632 @@
+//! The walk over source and target trees.
+//!
+//! Directories that are open in the edit are [`Level`]s of an explicit stack: what it holds grows
+//! with the depth of the tree, and with the number of report entries of one directory.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, path};
+use sapwood_delta::{Editor, Handle};
+use sapwood_fsfs::{DirEntry, Directory, Filesystem, Node, Relation, RevpropsSnapshot, Root};
+
+use super::files::Open;
+use super::spool::{Entries, PathInfo};
+use crate::authorizer::{PathAuthorizer, SubtreeAccess};
+use crate::error::Result;
+use crate::locations::deleted_rev;
+use crate::repository::Repository;
+
+/// How many trees of source revisions are kept open.
+const SOURCE_ROOTS: usize = 4;
+
+/// One report being answered.
+pub(super) struct Drive<'a> {
+    pub(super) fs: &'a Filesystem,
+    pub(super) repository: &'a Repository,
+    pub(super) revision: Revnum,
+    pub(super) target_root: Root,
+    /// Most recently used first.
+    pub(super) source_roots: Vec<Root>,
+    pub(super) uuid: String,
+    pub(super) revprops: RevpropsSnapshot,
+    pub(super) is_switch: bool,
+    pub(super) text_deltas: bool,
+    pub(super) ignore_ancestry: bool,
+    pub(super) send_copyfrom_args: bool,
+    pub(super) authorizer: &'a dyn PathAuthorizer,
+    pub(super) cancel: &'a CancelToken,
+    pub(super) entries: Entries,
+    /// The next entry of the report that was not used yet.
+    pub(super) lookahead: Option<PathInfo>,
+    pub(super) editor: &'a mut dyn Editor,
+}
+
+/// Where an entry comes from. `path` without `node` is a place where nothing is.
+#[derive(Clone, Debug, Default)]
+struct Source {
+    revision: Revnum,
+    path: Option<String>,
+    node: Option<Node>,
+}
+
+/// How deep the working copy is at some place, and how deep the client wants it.
+#[derive(Clone, Copy, Debug)]
+struct Depths {
+    wc: Depth,
+    requested: Depth,
+}
+
+impl Depths {
+    fn below(self) -> Self {
+        let below = |depth| if depth == Depth::Immediates { Depth::Empty } else { depth };
+        Self { wc: below(self.wc), requested: below(self.requested) }
+    }
+
+    /// Whether an entry is wanted that the working copy is too shallow to have.
+    fn is_upgrade(self, kind: NodeKind) -> bool {
+        let Self { wc, requested } = self;
+        if requested == Depth::Unknown || requested <= wc || wc == Depth::Immediates {
+            return false;
+        }
+        match kind {
+            NodeKind::File => wc != Depth::Files,
+            NodeKind::Dir => !(wc == Depth::Empty && requested == Depth::Files),
+        }
+    }
+}
+
+/// A directory that is open in the edit.
+struct Level {
+    handle: Handle,
+    /// The path in the edit, a relpath.
+    path: String,
+    source_revision: Revnum,
+    source: Option<Node>,
+    source_entries: Option<Arc<Directory>>,
+    target: Node,
+    target_entries: Arc<Directory>,
+    /// In the order in which they are to be sent, where that is not the order of names.
+    target_order: Option<Vec<u32>>,
+    depths: Depths,
+    /// Names that the report dealt with, on either side.
+    done_source: HashSet<String>,
+    done_target: HashSet<String>,
+    phase: Phase,
+    /// Whether everything in the target directory may be read.
+    readable: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Entries that the report mentions.
+    Report,
+    /// Entries that only the source has: the next one.
+    Deletions(usize),
+    /// Entries of the target: the next one.
+    Targets(usize),
+}
+
+/// An entry to be brought from source to target.
+struct Entry<'p> {
+    source: Source,
+    target_path: &'p str,
+    target: Option<Node>,
+    parent: Handle,
+    /// The path in the edit.
+    path: &'p str,
+    depths: Depths,
+    /// Whether all of the parent's target may be read.
+    readable: bool,
+}
+
+impl Drive<'_> {
+    /// Drives the editor from `open_root` to the root's `close_directory`.
+    pub(super) fn run(
+        &mut self,
+        source_revision: Revnum,
+        info: PathInfo,
+        anchor: &str,
+        operand: &str,
+        target_path: &str,
+        requested: Depth,
+    ) -> Result<()> {
+        let target_anchor =
+            if operand.is_empty() { target_path } else { path::dirname(target_path) };
+        if !self.authorizer.readable(target_anchor)? {
+            return Err(SvnError::new(
+                ErrorCode::AUTHZ_ROOT_UNREADABLE,
+                "Not authorized to open root of edit operation",
+            )
+            .into());
+        }
+        let source_path = path::join(anchor, operand);
+        let mut source = Source {
+            revision: source_revision,
+            node: self.source_root(source_revision)?.find(&source_path)?,
+            path: Some(source_path),
+        };
+        let target = self.target_root.find(target_path)?;
+        // What was only added in the working copy has no source.
+        if info.revision.is_some() && info.link.is_none() && source.node.is_none() {
+            source.path = None;
+        }
+        let depths = Depths { wc: info.depth, requested };
+        if operand.is_empty() {
+            let Some(target) = target else {
+                return Err(SvnError::new(
+                    ErrorCode::FS_PATH_SYNTAX,
+                    format!("Target path '{target_path}' does not exist"),
+                )
+                .into());
+            };
+            let is_dir = |node: &Node| node.kind() == NodeKind::Dir;
+            if !source.node.as_ref().is_some_and(is_dir) || !is_dir(&target) {
+                return Err(SvnError::new(
+                    ErrorCode::FS_PATH_SYNTAX,
+                    "Cannot replace a directory from within",
+                )
+                .into());
+            }
+            self.editor.set_target_revision(self.revision)?;
+            let root = self.editor.open_root(Some(source_revision))?;
+            let level =
+                self.level(root, String::new(), source, target, info.start_empty, depths, false)?;
+            return self.walk(level);
+        }
+        self.editor.set_target_revision(self.revision)?;
+        let root = self.editor.open_root(Some(source_revision))?;
+        let entry = Entry {
+            source,
+            target_path,
+            target,
+            parent: root,
+            path: operand,
+            depths,
+            readable: false,
+        };
+        if let Some(level) = self.update_entry(entry, Some(info))? {
+            self.walk(level)?;
+        }
+        Ok(self.editor.close_directory(root)?)
+    }
+
+    fn source_root(&mut self, revision: Revnum) -> Result<Root> {
+        match self.source_roots.iter().position(|root| root.revision() == Some(revision)) {
+            Some(at) => {
+                let root = self.source_roots.remove(at);
+                self.source_roots.insert(0, root.clone());
+                Ok(root)
+            }
+            None => {
+                let root = self.fs.revision_root(revision)?;
+                self.source_roots.truncate(SOURCE_ROOTS.saturating_sub(1));
+                self.source_roots.insert(0, root.clone());
+                Ok(root)
+            }
+        }
+    }
+
+    /// Compares the properties of a directory that was just opened, and prepares the walk of its
+    /// entries.
+    #[allow(clippy::too_many_arguments)]
+    fn level(
+        &mut self,
+        handle: Handle,
+        path: String,
+        source: Source,
+        target: Node,
+        start_empty: bool,
+        depths: Depths,
+        readable: bool,
+    ) -> Result<Level> {
+        let known = source.node.as_ref().filter(|_| !start_empty);
+        self.delta_props(Open::Dir(handle), known, &target, None)?;
+        let wanted = depths.requested > Depth::Empty || depths.requested == Depth::Unknown;
+        let source_entries = match known {
+            Some(node) if wanted => Some(node.entries()?),
+            _ => None,
+        };
+        let target_entries = if wanted { target.entries()? } else { Arc::default() };
+        let readable =
+            readable || self.authorizer.subtree(target.path())? == SubtreeAccess::Readable;
+        Ok(Level {
+            handle,
+            path,
+            source_revision: source.revision,
+            source: source.node,
+            source_entries,
+            target_order: sending_order(self.fs, &target_entries),
+            target,
+            target_entries,
+            depths,
+            done_source: HashSet::new(),
+            done_target: HashSet::new(),
+            phase: if wanted { Phase::Report } else { Phase::Targets(usize::MAX) },
+            readable,
+        })
+    }
+
+    /// Walks a directory and everything below it; closes all of them.
+    fn walk(&mut self, first: Level) -> Result<()> {
+        let mut stack = vec![first];
+        while let Some(level) = stack.last_mut() {
+            let opened = match level.phase {
+                Phase::Report => self.next_reported(level)?,
+                Phase::Deletions(at) => self.next_deletion(level, at)?,
+                Phase::Targets(at) => match self.next_target(level, at)? {
+                    Some(opened) => opened,
+                    None => {
+                        let handle = level.handle;
+                        stack.pop();
+                        self.editor.close_directory(handle)?;
+                        continue;
+                    }
+                },
+            };
+            if let Some(level) = opened {
+                stack.push(level);
+            }
+            if self.cancel.is_cancelled() {
+                return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Deals with the next entry of the report in a directory.
+    fn next_reported(&mut self, level: &mut Level) -> Result<Option<Level>> {
+        let Some((name, info)) = self.fetch(&level.path)? else {
+            level.phase = Phase::Deletions(0);
+            return Ok(None);
+        };
+        let excluded = info.as_ref().is_some_and(|info| info.depth == Depth::Exclude);
+        if info.as_ref().is_some_and(|info| info.revision.is_none()) && !excluded {
+            // Deletions come before additions that replace nothing, so that clients on
+            // case-insensitive file systems survive a renaming in case only: here the name only
+            // leaves the source.
+            if level.source_entries.is_some() {
+                level.done_source.insert(name);
+            }
+            return Ok(None);
+        }
+        let done = |set: &HashSet<String>| set.contains(&name);
+        let has_target = !done(&level.done_target) && level.target_entries.find(&name).is_some();
+        let has_source = !done(&level.done_source)
+            && level.source_entries.as_ref().is_some_and(|s| s.find(&name).is_some());
+        let target = if has_target { level.target.child(&name)? } else { None };
+        let source = match &level.source {
+            Some(dir) if has_source => dir.child(&name)?,
+            _ => None,
+        };
+        let is_dir =
+            |node: &Option<Node>| node.as_ref().is_some_and(|node| node.kind() == NodeKind::Dir);
+        let too_deep =
+            level.depths.requested == Depth::Files && (is_dir(&target) || is_dir(&source));
+        let mut opened = None;
+        let had_info = info.is_some();
+        if !too_deep && !excluded {
+            let below = level.depths.below();
+            let wc = info.as_ref().map_or(below.wc, |info| info.depth);
+            let source_path = level.source.as_ref().map(|dir| path::join(dir.path(), &name));
+            let entry = Entry {
+                source: Source { revision: level.source_revision, path: source_path, node: source },
+                target_path: &path::join(level.target.path(), &name),
+                target,
+                parent: level.handle,
+                path: &path::join(&level.path, &name),
+                depths: Depths { wc, requested: below.requested },
+                readable: level.readable,
+            };
+            opened = self.update_entry(entry, info)?;
+        }
+        // What is reported as excluded and is gone from the repository is deleted later.
+        if level.source_entries.is_some() && (!had_info || !excluded || has_target) {
+            level.done_source.insert(name.clone());
+        }
+        level.done_target.insert(name);
+        Ok(opened)
+    }
+
+    /// The next entry of the report at or below an immediate child of `prefix`: the child's name,
+    /// and the entry if it is the child's own.
+    fn fetch(&mut self, prefix: &str) -> Result<Option<(String, Option<PathInfo>)>> {
+        let Some(info) = self.lookahead.as_ref() else { return Ok(None) };
+        let Some(below) = relevant(info, prefix) else { return Ok(None) };
+        if let Some((name, _)) = below.split_once('/') {
+            return Ok(Some((name.to_owned(), None)));
+        }
+        let name = below.to_owned();
+        let next = self.entries.next()?;
+        let info = std::mem::replace(&mut self.lookahead, next);
+        Ok(Some((name, info)))
+    }
+
+    /// Passes over the entries of the report below `prefix`.
+    fn skip(&mut self, prefix: &str) -> Result<()> {
+        while self.any_below(prefix) {
+            self.lookahead = self.entries.next()?;
+        }
+        Ok(())
+    }
+
+    fn any_below(&self, prefix: &str) -> bool {
+        self.lookahead.as_ref().is_some_and(|info| relevant(info, prefix).is_some())
+    }
+
+    /// Deletes the next entry that the target does not have.
+    fn next_deletion(&mut self, level: &mut Level, at: usize) -> Result<Option<Level>> {
+        let source_entries = match &level.source_entries {
+            Some(entries) if !Arc::ptr_eq(entries, &level.target_entries) => Arc::clone(entries),
+            _ => {
+                level.phase = Phase::Targets(0);
+                return Ok(None);
+            }
+        };
+        let Depths { wc, requested } = level.depths;
+        for (at, entry) in source_entries.iter().enumerate().skip(at) {
+            let there = level.target_entries.find(entry.name).is_some()
+                && !level.done_target.contains(entry.name);
+            if there || level.done_source.contains(entry.name) {
+                continue;
+            }
+            let not_there_either = match entry.kind {
+                NodeKind::File => wc < Depth::Files,
+                NodeKind::Dir => wc < Depth::Immediates || requested == Depth::Files,
+            };
+            if not_there_either {
+                continue;
+            }
+            let target_path = path::join(level.target.path(), entry.name);
+            let revision =
+                deleted_rev(self.repository, &target_path, level.source_revision, self.revision)?;
+            let edit_path = path::join(&level.path, entry.name);
+            self.editor.delete_entry(&edit_path, revision, level.handle)?;
+            level.phase = Phase::Deletions(at.saturating_add(1));
+            return Ok(None);
+        }
+        level.phase = Phase::Targets(0);
+        Ok(None)
+    }
+
+    /// Brings the next entry of the target up to date; `None` when there are no more.
+    fn next_target(&mut self, level: &mut Level, from: usize) -> Result<Option<Option<Level>>> {
+        let Depths { wc, requested } = level.depths;
+        let entries = Arc::clone(&level.target_entries);
+        let mut at = from;
+        while let Some(entry) = nth(&entries, level.target_order.as_deref(), at) {
+            at = at.saturating_add(1);
+            if level.done_target.contains(entry.name) {
+                continue;
+            }
+            let mut source_entry = None;
+            if !level.depths.is_upgrade(entry.kind) {
+                let too_shallow = match entry.kind {
+                    NodeKind::File => requested == Depth::Unknown && wc < Depth::Files,
+                    NodeKind::Dir => wc < Depth::Immediates || requested == Depth::Files,
+                };
+                if too_shallow {
+                    continue;
+                }
+                if !level.done_source.contains(entry.name)
+                    && let Some(found) = level.source_entries.as_deref()
+                {
+                    source_entry = found.find(entry.name);
+                }
+            }
+            let edit_path = path::join(&level.path, entry.name);
+            let depths = level.depths.below();
+            // Most entries did not change: tell that without opening nodes.
+            if source_entry.is_some_and(|s| s.id == entry.id)
+                && (depths.requested <= depths.wc || entry.kind == NodeKind::File)
+                && !self.any_below(&edit_path)
+            {
+                continue;
+            }
+            level.phase = Phase::Targets(at);
+            let source_node = match (&level.source, source_entry) {
+                (Some(dir), Some(entry)) => dir.child(entry.name)?,
+                _ => None,
+            };
+            let target = level.target.child(entry.name)?;
+            let target_path = match &target {
+                Some(node) => node.path().to_owned(),
+                None => path::join(level.target.path(), entry.name),
+            };
+            let entry = Entry {
+                source: Source {
+                    revision: level.source_revision,
+                    path: source_node.as_ref().map(|node| node.path().to_owned()),
+                    node: source_node,
+                },
+                target_path: &target_path,
+                target,
+                parent: level.handle,
+                path: &edit_path,
+                depths,
+                readable: level.readable,
+            };
+            return Ok(Some(self.update_entry(entry, None)?));
+        }
+        Ok(None)
+    }
+
+    /// Brings one entry from source to target. A directory that was opened for that is given back
+    /// to be walked.
+    fn update_entry(&mut self, entry: Entry<'_>, info: Option<PathInfo>) -> Result<Option<Level>> {
+        let Entry {
+            mut source,
+            target_path,
+            mut target,
+            parent,
+            path: edit_path,
+            depths,
+            readable,
+        } = entry;
+        let mut target_path = target_path.to_owned();
+        let mut readable = readable;
+        let link = info.as_ref().and_then(|info| info.link.as_deref());
+        if let Some(link) = link.filter(|_| !self.is_switch) {
+            link.clone_into(&mut target_path);
+            target = self.target_root.find(&target_path)?;
+            readable = false;
+        }
+        match &info {
+            Some(PathInfo { revision: None, .. }) => {
+                source.path = None;
+                source.node = None;
+            }
+            Some(PathInfo { revision: Some(revision), .. }) if source.path.is_some() => {
+                source.revision = *revision;
+                if let Some(link) = link {
+                    source.path = Some(link.to_owned());
+                }
+                let root = self.source_root(*revision)?;
+                source.node = match &source.path {
+                    Some(place) => root.find(place)?,
+                    None => None,
+                };
+            }
+            _ => {}
+        }
+        if source.path.is_some() && source.node.is_none() {
+            return Err(SvnError::new(
+                ErrorCode::FS_NOT_FOUND,
+                format!("Working copy path '{edit_path}' does not exist in repository"),
+            )
+            .into());
+        }
+        let mut related = false;
+        if let (Some(from), Some(to)) = (&source.node, &target)
+            && from.kind() == to.kind()
+        {
+            let relation = from.relation(to);
+            let is_file = to.kind() == NodeKind::File;
+            let mut changed = true;
+            // An unchanged copy of a file is no change: telling it would raise tree conflicts.
+            if !self.ignore_ancestry && is_file && relation == Relation::Common {
+                changed = !from.same_props_rep(to) || !from.same_contents_rep(to);
+            }
+            if (relation == Relation::Unchanged || !changed)
+                && !self.any_below(edit_path)
+                && (depths.requested <= depths.wc || is_file)
+                && self.nothing_to_tell(info.as_ref(), &target_path)?
+            {
+                return Ok(None);
+            }
+            related = relation != Relation::Unrelated || self.ignore_ancestry;
+        }
+        if source.node.is_some() && !related {
+            self.delete(&target_path, source.revision, edit_path, parent)?;
+            source.path = None;
+            source.node = None;
+        }
+        let Some(target) = target else {
+            self.skip(edit_path)?;
+            return Ok(None);
+        };
+        if !readable && !self.authorizer.readable(&target_path)? {
+            match target.kind() {
+                NodeKind::Dir => self.editor.absent_directory(edit_path, parent)?,
+                NodeKind::File => self.editor.absent_file(edit_path, parent)?,
+            }
+            self.skip(edit_path)?;
+            return Ok(None);
+        }
+        match target.kind() {
+            NodeKind::Dir => {
+                let handle = if related {
+                    self.editor.open_directory(edit_path, parent, Some(source.revision))?
+                } else {
+                    self.editor.add_directory(edit_path, parent, None)?
+                };
+                let start_empty = info.is_some_and(|info| info.start_empty);
+                let path = edit_path.to_owned();
+                self.level(handle, path, source, target, start_empty, depths, readable).map(Some)
+            }
+            NodeKind::File => {
+                let token = info.as_ref().and_then(|info| info.lock_token.as_deref());
+                let handle = if related {
+                    let file = self.editor.open_file(edit_path, parent, Some(source.revision))?;
+                    self.delta_files(file, source.node.as_ref(), &target, token)?;
+                    file
+                } else {
+                    let copy = self.copy_source(&target)?;
+                    let from = copy.as_ref().map(|(revision, node)| (node.path(), *revision));
+                    let file = self.editor.add_file(edit_path, parent, from)?;
+                    self.delta_files(file, copy.as_ref().map(|(_, n)| n), &target, token)?;
+                    file
+                };
+                self.editor.close_file(handle, Some(target.md5()?))?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Whether an entry that did not change needs no mention: unless the working copy lacks what
+    /// is in it, or believes in a lock that is gone.
+    fn nothing_to_tell(&self, info: Option<&PathInfo>, target_path: &str) -> Result<bool> {
+        let Some(info) = info else { return Ok(true) };
+        if info.start_empty {
+            return Ok(false);
+        }
+        match &info.lock_token {
+            None => Ok(true),
+            Some(token) => Ok(self.fs.lock(target_path)?.is_some_and(|lock| lock.token == *token)),
+        }
+    }
+
+    /// Deletes an entry that is not related to what takes its place.
+    fn delete(
+        &mut self,
+        target_path: &str,
+        source_revision: Revnum,
+        edit_path: &str,
+        parent: Handle,
+    ) -> Result<()> {
+        let mut revision =
+            deleted_rev(self.repository, target_path, source_revision, self.revision)?;
+        if revision.is_none() && self.target_root.kind(target_path)?.is_some() {
+            revision = self.revision.prev();
+        }
+        Ok(self.editor.delete_entry(edit_path, revision, parent)?)
+    }
+
+    /// What a new file was copied from, if the client wants to know and may read it.
+    fn copy_source(&mut self, target: &Node) -> Result<Option<(Revnum, Node)>> {
+        if !self.send_copyfrom_args {
+            return Ok(None);
+        }
+        let Some((copied, place)) = self.target_root.closest_copy(target.path())? else {
+            return Ok(None);
+        };
+        if place != target.path() {
+            return Ok(None);
+        }
+        let copy = self.fs.revision_root(copied)?.node(&place)?;
+        let Some((revision, source)) = copy.copied_from() else { return Ok(None) };
+        if !self.authorizer.readable(source)? {
+            return Ok(None);
+        }
+        Ok(Some((revision, self.source_root(revision)?.node(source)?)))
+    }
+}
+
+/// What is left of an entry's path below `prefix`, if it is below it.
+fn relevant<'i>(info: &'i PathInfo, prefix: &str) -> Option<&'i str> {
+    path::skip_ancestor(prefix, &info.path).filter(|below| !below.is_empty())
+}
+
+fn nth<'d>(entries: &'d Directory, order: Option<&[u32]>, at: usize) -> Option<DirEntry<'d>> {
+    match order {
+        None => entries.get(at),
+        Some(order) => entries.get(usize::try_from(*order.get(at)?).ok()?),
+    }
+}
+
+/// The order in which a directory's entries are sent: that of their names, except in filesystems
+/// with physical addressing, where it is that of their places on disk.
+fn sending_order(fs: &Filesystem, entries: &Directory) -> Option<Vec<u32>> {
+    let _ = (fs, entries);
+    None
+}
