@@ -2,6 +2,7 @@
 
 use sapwood_core::{Md5, Revnum};
 
+use crate::base36::Base36;
 use crate::format_file::{Addressing, FormatFile};
 use crate::id::{IdPart, NodeRevId, TxnId};
 
@@ -88,7 +89,6 @@ pub struct Layout {
     pub format: FormatFile,
 }
 
-#[allow(unused_variables)]
 impl Layout {
     /// The rules of a format.
     #[must_use]
@@ -118,37 +118,40 @@ impl Layout {
     /// The file of an unpacked revision.
     #[must_use]
     pub fn rev_file(&self, revision: Revnum) -> String {
-        todo!()
+        self.in_shard(names::REVS, revision)
     }
     /// The folder of a packed shard.
     #[must_use]
     pub fn pack_dir(&self, shard: u64) -> String {
-        todo!()
+        format!("{}/{shard}.pack", names::REVS)
     }
     /// The pack file of a shard.
     #[must_use]
     pub fn pack_file(&self, shard: u64) -> String {
-        todo!()
+        format!("{}/{shard}.pack/{}", names::REVS, names::PACK)
     }
     /// The manifest of a packed shard (physical addressing).
     #[must_use]
     pub fn pack_manifest(&self, shard: u64) -> String {
-        todo!()
+        format!("{}/{shard}.pack/{}", names::REVS, names::MANIFEST)
     }
     /// The file of unpacked revision properties.
     #[must_use]
     pub fn revprops_file(&self, revision: Revnum) -> String {
-        todo!()
+        self.in_shard(names::REVPROPS, revision)
     }
     /// The folder of unpacked revision properties: a shard's, or all.
     #[must_use]
     pub fn revprops_dir(&self, revision: Revnum) -> String {
-        todo!()
+        match self.shard(revision) {
+            Some(shard) => format!("{}/{shard}", names::REVPROPS),
+            None => names::REVPROPS.to_owned(),
+        }
     }
     /// The folder of a shard's packed revision properties.
     #[must_use]
     pub fn revprops_pack_dir(&self, shard: u64) -> String {
-        todo!()
+        format!("{}/{shard}.pack", names::REVPROPS)
     }
     /// Whether the properties of a revision are packed.
     #[must_use]
@@ -158,31 +161,98 @@ impl Layout {
     /// The folder of a transaction.
     #[must_use]
     pub fn txn_dir(&self, txn: &TxnId) -> String {
-        todo!()
+        format!("{}/{txn}.txn", names::TRANSACTIONS)
     }
     /// A node-revision's file in its transaction.
     #[must_use]
     pub fn txn_node_file(&self, txn: &TxnId, id: &NodeRevId) -> String {
-        todo!()
+        format!("{}/{}", self.txn_dir(txn), crate::txn::node_file_name(id))
     }
     /// The prototype revision file of a transaction.
     #[must_use]
     pub fn proto_rev_file(&self, txn: &TxnId) -> String {
-        todo!()
+        match self.format.number {
+            since::LAYOUT.. => format!("{}/{txn}.rev", names::TXN_PROTOREVS),
+            _ => format!("{}/rev", self.txn_dir(txn)),
+        }
     }
     /// The write lock of that.
     #[must_use]
     pub fn proto_rev_lock(&self, txn: &TxnId) -> String {
-        todo!()
+        match self.format.number {
+            since::LAYOUT.. => format!("{}/{txn}.rev-lock", names::TXN_PROTOREVS),
+            _ => format!("{}/rev-lock", self.txn_dir(txn)),
+        }
     }
     /// The digest file of a path.
     #[must_use]
     pub fn lock_file(digest: &Md5) -> String {
-        todo!()
+        let digest = digest.to_hex();
+        format!("{}/{}/{digest}", names::LOCKS, digest.get(..3).unwrap_or_default())
     }
     /// The node-origins file of a node with an old id.
     #[must_use]
     pub fn node_origins_file(node: IdPart) -> String {
-        todo!()
+        let mut name = Base36(node.number()).to_string();
+        if name.len() > 1 {
+            name.pop();
+        }
+        format!("{}/{name}", names::NODE_ORIGINS)
+    }
+
+    fn in_shard(&self, top: &str, revision: Revnum) -> String {
+        match self.shard(revision) {
+            Some(shard) => format!("{top}/{shard}/{revision}"),
+            None => format!("{top}/{revision}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(text: &str) -> Layout {
+        Layout::new(FormatFile::parse(text.as_bytes(), "format").unwrap())
+    }
+
+    #[test]
+    fn linear_and_old() {
+        let old = layout("2\n");
+        let txn = TxnId::parse(b"14-1").unwrap();
+        assert_eq!(old.rev_file(Revnum(1234)), "revs/1234");
+        assert_eq!(old.revprops_file(Revnum(1234)), "revprops/1234");
+        assert_eq!(old.revprops_dir(Revnum(1234)), "revprops");
+        assert_eq!(old.proto_rev_file(&txn), "transactions/14-1.txn/rev");
+        assert_eq!(old.proto_rev_lock(&txn), "transactions/14-1.txn/rev-lock");
+        assert_eq!(old.base_revision(Revnum(1234), Revnum(2000)), Revnum(1234));
+    }
+
+    #[test]
+    fn sharded_and_packed() {
+        let new = layout("8\nlayout sharded 1000\naddressing logical\n");
+        let txn = TxnId::parse(b"14-g").unwrap();
+        let id = NodeRevId::parse(b"_3.0.t14-g").unwrap();
+        assert_eq!(new.rev_file(Revnum(1234)), "revs/1/1234");
+        assert_eq!(new.revprops_file(Revnum(999)), "revprops/0/999");
+        assert_eq!(new.pack_file(1), "revs/1.pack/pack");
+        assert_eq!(new.pack_manifest(1), "revs/1.pack/manifest");
+        assert_eq!(new.revprops_pack_dir(1), "revprops/1.pack");
+        assert_eq!(new.proto_rev_file(&txn), "txn-protorevs/14-g.rev");
+        assert_eq!(new.txn_node_file(&txn, &id), "transactions/14-g.txn/node._3.0");
+        assert_eq!(new.base_revision(Revnum(1234), Revnum(2000)), Revnum(1000));
+        assert_eq!(new.base_revision(Revnum(2234), Revnum(2000)), Revnum(2234));
+        assert!(new.is_revprop_packed(Revnum(1), Revnum(1000)));
+        assert!(!new.is_revprop_packed(Revnum(0), Revnum(1000)));
+        assert!(!layout("4\nlayout sharded 10\n").is_revprop_packed(Revnum(1), Revnum(10)));
+    }
+
+    #[test]
+    fn digests_and_origins() {
+        let path = Layout::lock_file(&Md5::of(b"/"));
+        assert_eq!(path, "locks/666/6666cd76f96956469e7be39d750cc7d9");
+        let node = |n| IdPart::new(Revnum(0), n);
+        assert_eq!(Layout::node_origins_file(node(5)), "node-origins/5");
+        assert_eq!(Layout::node_origins_file(node(71)), "node-origins/1");
     }
 }

@@ -1,8 +1,13 @@
 //! Digest files in `locks`: the lock on a path, and which paths below it are locked.
 
-use sapwood_core::Md5;
+use std::collections::BTreeMap;
 
-use crate::error::Result;
+use sapwood_core::{Md5, date};
+
+use crate::error::{Error, Result};
+use crate::hash::{self, Record};
+use crate::noderev::fspath;
+use crate::text;
 
 /// A lock as stored; times in microseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,8 +18,8 @@ pub struct StoredLock {
     pub token: String,
     /// Who holds it.
     pub owner: String,
-    /// Why.
-    pub comment: String,
+    /// Why; `None` when none was given.
+    pub comment: Option<String>,
     /// Whether the comment is a DAV client's XML.
     pub is_dav_comment: bool,
     /// When it was made.
@@ -32,15 +37,80 @@ pub struct DigestFile {
     pub children: Vec<Md5>,
 }
 
-#[allow(clippy::missing_errors_doc, unused_variables)]
+#[allow(clippy::missing_errors_doc)]
 impl DigestFile {
     /// Parses the file; `path` (the file's) is for error sentences.
     pub fn parse(bytes: &[u8], path: &str) -> Result<Self> {
-        todo!()
+        let mut fields = BTreeMap::new();
+        let mut rest = bytes;
+        loop {
+            match hash::next(&mut rest, false) {
+                Ok(Record::Set(name, value)) => fields.insert(name, value),
+                Ok(_) => break,
+                Err(e) => {
+                    let message = format!("Can't parse lock/entries hashfile '{path}': {e}");
+                    return Err(Error::MalformedHash(message.into()));
+                }
+            };
+        }
+        let mut file = Self::default();
+        if let Some(locked) = fields.get(&b"path"[..]) {
+            let corrupt = || {
+                let locked = text::shown(locked);
+                Error::corrupt(format!("Corrupt lockfile for path '{locked}'"))
+            };
+            let text = |name: &[u8]| -> Result<Option<String>> {
+                let value = fields.get(name).map(|v| std::str::from_utf8(v));
+                Ok(value.transpose().map_err(|_| corrupt())?.map(str::to_owned))
+            };
+            let time = |value: String| date::parse(&value).ok_or_else(corrupt);
+            file.lock = Some(StoredLock {
+                path: fspath(locked).ok_or_else(corrupt)?.to_owned(),
+                token: text(b"token")?.ok_or_else(corrupt)?,
+                owner: text(b"owner")?.ok_or_else(corrupt)?,
+                comment: text(b"comment")?,
+                is_dav_comment: fields
+                    .get(&b"is_dav_comment"[..])
+                    .ok_or_else(corrupt)?
+                    .starts_with(b"1"),
+                created: text(b"creation_date")?.ok_or_else(corrupt).and_then(time)?,
+                expires: text(b"expiration_date")?.map(time).transpose()?,
+            });
+        }
+        for child in fields.get(&b"children"[..]).unwrap_or(&&b""[..]).split(|b| *b == b'\n') {
+            if !child.is_empty() {
+                file.children.push(Md5::parse(child).ok_or_else(|| {
+                    Error::corrupt(format!("Malformed child digest in lock file '{path}'"))
+                })?);
+            }
+        }
+        Ok(file)
     }
+
     /// Appends the file's contents.
     pub fn write(&self, out: &mut Vec<u8>) {
-        todo!()
+        let mut fields: Vec<(&str, String)> = Vec::new();
+        if !self.children.is_empty() {
+            let children = self.children.iter().map(|c| format!("{c}\n")).collect();
+            fields.push(("children", children));
+        }
+        if let Some(lock) = &self.lock {
+            if let Some(comment) = &lock.comment {
+                fields.push(("comment", comment.clone()));
+            }
+            fields.push(("creation_date", date::format(lock.created)));
+            if let Some(expires) = lock.expires {
+                fields.push(("expiration_date", date::format(expires)));
+            }
+            fields.push(("is_dav_comment", if lock.is_dav_comment { "1" } else { "0" }.into()));
+            fields.push(("owner", lock.owner.clone()));
+            fields.push(("path", lock.path.clone()));
+            fields.push(("token", lock.token.clone()));
+        }
+        for (name, value) in &fields {
+            hash::write_set(name.as_bytes(), value.as_bytes(), out);
+        }
+        hash::write_end(out);
     }
 }
 
@@ -48,4 +118,41 @@ impl DigestFile {
 #[must_use]
 pub fn digest_of(fspath: &str) -> Md5 {
     Md5::of(fspath.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trip_and_damage() {
+        let file = DigestFile {
+            lock: Some(StoredLock {
+                path: "/trunk/a b".into(),
+                token: "opaquelocktoken:7cb4f3c2-0000-0000-0000-000000000000".into(),
+                owner: "jrandom".into(),
+                comment: Some("because\nof this".into()),
+                is_dav_comment: false,
+                created: 1_700_000_000_123_456,
+                expires: None,
+            }),
+            children: vec![digest_of("/trunk/a b/c")],
+        };
+        let mut out = Vec::new();
+        file.write(&mut out);
+        assert_eq!(DigestFile::parse(&out, "x"), Ok(file));
+        for len in 0..out.len() {
+            assert!(DigestFile::parse(&out[..len], "x").is_err());
+        }
+        let text = String::from_utf8(out).unwrap();
+        for (from, to) in [("K 5\ntoken", "K 5\nToken"), ("-", "+"), ("/trunk/a b", "/trunk/a//")] {
+            assert!(DigestFile::parse(text.replace(from, to).as_bytes(), "x").is_err(), "{to}");
+        }
+        assert_eq!(DigestFile::parse(b"END\n", "x"), Ok(DigestFile::default()));
+    }
+
+    #[test]
+    fn digest() {
+        assert_eq!(digest_of("/").to_hex(), "6666cd76f96956469e7be39d750cc7d9");
+    }
 }

@@ -1,14 +1,16 @@
 //! The phys-to-log index: what lies where in the file.
 //!
 //! The header is parsed once a file; pages are parsed on demand. A page describes the items that
-//! begin in its part of the file; the item that covers the start of the part may be described by
-//! an earlier page, and [`P2lHeader::page`] says what to read so that a part is covered whole.
+//! end in its part of the file. The item that covers the end of the part is described first in a
+//! later page, so [`P2lHeader::page`] says what to read to have the part covered whole.
 
 use std::ops::Range;
 
 use sapwood_core::Revnum;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::l2p::ITEM_CHANGES;
+use crate::packed_number::{self, Reader};
 
 /// What the index begins with.
 pub const PREFIX: &[u8] = b"P2L-INDEX\n";
@@ -97,7 +99,7 @@ pub struct P2lHeader {
     offsets: Box<[u64]>,
 }
 
-#[allow(clippy::missing_errors_doc, unused_variables)]
+#[allow(clippy::missing_errors_doc)]
 impl P2lHeader {
     /// Parses the header at the start of an index of `index_len` bytes. `bytes` may be a first
     /// part of it: [`crate::Error::UnexpectedEnd`] asks for more. `data_len` is the footer's
@@ -108,8 +110,43 @@ impl P2lHeader {
         first_revision: Revnum,
         data_len: u64,
     ) -> Result<Self> {
-        todo!()
+        let mut reader = packed_number::after_prefix(bytes, PREFIX)?;
+        if reader.unsigned()? != first_revision.0 {
+            return Err(Error::index("Index rev / pack file revision numbers do not match"));
+        }
+        let file_size = reader.unsigned()?;
+        if file_size != data_len {
+            return Err(Error::index("Index offset and rev / pack file size do not match"));
+        }
+        let page_size = reader.unsigned()?;
+        if !page_size.is_power_of_two() {
+            return Err(Error::index("P2L index page size is not a power of two"));
+        }
+        let page_count = reader.unsigned()?;
+        // An empty file never happens; the reference's arithmetic wraps around there.
+        if file_size == 0 || page_count != file_size.div_ceil(page_size) {
+            return Err(Error::index("P2L page count does not match rev / pack file size"));
+        }
+        // A page's length takes a byte at least.
+        if page_count > index_len {
+            return Err(Error::index("P2L page count exceeds the index"));
+        }
+        let reserve = usize::try_from(page_count).unwrap_or(usize::MAX).min(bytes.len());
+        let mut offsets = Vec::with_capacity(reserve.saturating_add(1));
+        let mut offset = 0u64;
+        offsets.push(offset);
+        for _ in 0..page_count {
+            offset = offset.saturating_add(reader.unsigned()?);
+            offsets.push(offset);
+        }
+        let start = u64::try_from(reader.position()).unwrap_or(u64::MAX);
+        if start.saturating_add(offset) > index_len {
+            return Err(Error::index("P2L index pages exceed the index"));
+        }
+        offsets.iter_mut().for_each(|o| *o = o.saturating_add(start));
+        Ok(Self { first_revision, file_size, page_size, offsets: offsets.into_boxed_slice() })
     }
+
     /// The first revision.
     #[must_use]
     pub const fn first_revision(&self) -> Revnum {
@@ -140,12 +177,19 @@ impl P2lHeader {
     /// [`P2lHeader::MAX_ENTRY_LEN`] bytes behind the page, or at the end of the index.
     #[must_use]
     pub fn page(&self, page: u64, index_len: u64) -> Option<Range<u64>> {
-        todo!()
+        let (start, end) = self.bounds(page)?;
+        Some(start..end.saturating_add(Self::MAX_ENTRY_LEN).min(index_len).max(end))
     }
+
+    fn bounds(&self, page: u64) -> Option<(u64, u64)> {
+        let at = usize::try_from(page).ok()?;
+        Some((*self.offsets.get(at)?, *self.offsets.get(at.checked_add(1)?)?))
+    }
+
     /// Bytes of memory it takes, for cache accounting.
     #[must_use]
     pub fn byte_len(&self) -> usize {
-        size_of::<Self>() + self.offsets.len() * 8
+        size_of::<Self>() + size_of_val(&*self.offsets)
     }
     /// The most bytes an offset and one entry can take.
     pub const MAX_ENTRY_LEN: u64 = 50;
@@ -158,12 +202,41 @@ pub struct P2lPage {
     entries: Box<[P2lEntry]>,
 }
 
-#[allow(clippy::missing_errors_doc, unused_variables)]
+#[allow(clippy::missing_errors_doc)]
 impl P2lPage {
     /// Parses page number `page` from the bytes that [`P2lHeader::page`] names.
     pub fn parse(bytes: &[u8], header: &P2lHeader, page: u64) -> Result<Self> {
-        todo!()
+        let (start, end) = header
+            .bounds(page)
+            .ok_or_else(|| Error::index("P2L page beyond the end of the index"))?;
+        let len = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
+        // The last page ends at a multiple of the page size, behind the last item.
+        let page_end = page.saturating_add(1).saturating_mul(header.page_size);
+        let mut run = Run::begin(bytes, header.first_revision)?;
+        // Five bytes an entry at least.
+        let mut entries = Vec::with_capacity(len.min(bytes.len()) / 5);
+        if len == 0 {
+            // The first item of the next page that has any covers this one whole.
+            entries.push(run.entry()?);
+            return Ok(Self { entries: entries.into_boxed_slice() });
+        }
+        while run.reader.position() < len {
+            entries.push(run.entry()?);
+        }
+        if run.reader.position() != len {
+            return Err(Error::index("P2L page description overlaps with next page description"));
+        }
+        if run.offset < page_end {
+            let rest = bytes.get(len..).unwrap_or_default();
+            let mut next = Run::begin(rest, header.first_revision)?;
+            if next.offset != run.offset {
+                return Err(Error::index("P2L page descriptions leave a gap or overlap"));
+            }
+            entries.push(next.entry()?);
+        }
+        Ok(Self { entries: entries.into_boxed_slice() })
     }
+
     /// The entries, in the order of their offsets.
     #[must_use]
     pub fn entries(&self) -> &[P2lEntry] {
@@ -178,6 +251,172 @@ impl P2lPage {
     /// Bytes of memory it takes, for cache accounting.
     #[must_use]
     pub fn byte_len(&self) -> usize {
-        size_of::<Self>() + self.entries.len() * size_of::<P2lEntry>()
+        size_of::<Self>() + size_of_val(&*self.entries)
+    }
+}
+
+/// A run of entries, each stored as differences to the one before.
+struct Run<'a> {
+    reader: Reader<'a>,
+    offset: u64,
+    compound: u64,
+    revision: u64,
+}
+
+impl<'a> Run<'a> {
+    fn begin(bytes: &'a [u8], first_revision: Revnum) -> Result<Self> {
+        let mut reader = Reader::new(bytes);
+        let offset = reader.unsigned()?;
+        Ok(Self { reader, offset, compound: 0, revision: first_revision.0 })
+    }
+
+    fn entry(&mut self) -> Result<P2lEntry> {
+        let size = self.reader.unsigned()?;
+        self.compound = self.compound.wrapping_add_signed(self.reader.signed()?);
+        let item_type = ItemType::from_number(self.compound & 7)
+            .ok_or_else(|| Error::index("Invalid item type in P2L index"))?;
+        let item = self.compound >> 3;
+        if item_type == ItemType::Changes && item != ITEM_CHANGES {
+            return Err(Error::index("Changed path list must have item number 1"));
+        }
+        self.revision = self.revision.wrapping_add_signed(self.reader.signed()?);
+        let fnv1 = u32::try_from(self.reader.unsigned()?)
+            .map_err(|_| Error::index("Invalid FNV1 checksum in P2L index"))?;
+        if item_type == ItemType::Unused && (item != 0 || fnv1 != 0) {
+            return Err(Error::index("Empty regions must have item number 0 and checksum 0"));
+        }
+        let offset = self.offset;
+        self.offset = offset
+            .checked_add(size)
+            .filter(|end| i64::try_from(*end).is_ok())
+            .ok_or_else(|| Error::IndexOverflow("P2L index entry size overflow.".into()))?;
+        Ok(P2lEntry { offset, size, item_type, fnv1, revision: Revnum(self.revision), item })
+    }
+}
+
+/// Appends a whole index of `entries`, which must follow each other without gaps.
+pub fn write(first_revision: Revnum, page_size: u64, entries: &[P2lEntry], out: &mut Vec<u8>) {
+    let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+    let page_size = page_size.max(1);
+    let file_size = entries.last().map_or(0, P2lEntry::end);
+    // What lies between the end of the items and the end of the last page.
+    let filler = P2lEntry {
+        offset: file_size,
+        size: file_size.next_multiple_of(page_size).saturating_sub(file_size),
+        item_type: ItemType::Unused,
+        fnv1: 0,
+        revision: entries.last().map_or(first_revision, |e| e.revision),
+        item: 0,
+    };
+    let mut pages = Vec::new();
+    let mut sizes = Vec::new();
+    let (mut page_start, mut page_end) = (0usize, page_size);
+    let (mut compound, mut revision) = (0u64, first_revision.0);
+    let mut new_page = true;
+    for entry in entries.iter().chain([&filler]) {
+        while entry.end() > page_end {
+            sizes.push(count(pages.len().saturating_sub(page_start)));
+            page_start = pages.len();
+            page_end = page_end.saturating_add(page_size);
+            new_page = true;
+        }
+        if new_page {
+            packed_number::write_unsigned(entry.offset, &mut pages);
+            (compound, revision) = (0, first_revision.0);
+            new_page = false;
+        }
+        packed_number::write_unsigned(entry.size, &mut pages);
+        let next = entry.item.wrapping_mul(8).wrapping_add(u64::from(entry.item_type.number()));
+        packed_number::write_signed(next.wrapping_sub(compound).cast_signed(), &mut pages);
+        compound = next;
+        let next = entry.revision.0;
+        packed_number::write_signed(next.wrapping_sub(revision).cast_signed(), &mut pages);
+        revision = next;
+        packed_number::write_unsigned(u64::from(entry.fnv1), &mut pages);
+    }
+    sizes.push(count(pages.len().saturating_sub(page_start)));
+    out.extend_from_slice(PREFIX);
+    for n in [first_revision.0, file_size, page_size, count(sizes.len())] {
+        packed_number::write_unsigned(n, out);
+    }
+    sizes.iter().for_each(|size| packed_number::write_unsigned(*size, out));
+    out.extend_from_slice(&pages);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> (Vec<P2lEntry>, Vec<u8>) {
+        let mut offset = 0;
+        let sizes = [10, 5, 70, 0, 43, 1, 1, 30];
+        let entries: Vec<_> = sizes
+            .iter()
+            .zip(2..)
+            .map(|(size, item)| {
+                let entry = P2lEntry {
+                    offset,
+                    size: *size,
+                    item_type: ItemType::from_number(1 + item % 5).unwrap(),
+                    fnv1: u32::try_from(item * 77_777).unwrap(),
+                    revision: Revnum(6 + item % 2),
+                    item,
+                };
+                offset += size;
+                entry
+            })
+            .collect();
+        let mut out = Vec::new();
+        write(Revnum(6), 16, &entries, &mut out);
+        (entries, out)
+    }
+
+    fn parse(bytes: &[u8]) -> Result<P2lHeader> {
+        P2lHeader::parse(bytes, u64::try_from(bytes.len()).unwrap(), Revnum(6), 160)
+    }
+
+    fn page(bytes: &[u8], header: &P2lHeader, page: u64) -> Result<P2lPage> {
+        let range = header.page(page, u64::try_from(bytes.len()).unwrap()).unwrap();
+        let range = usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap();
+        P2lPage::parse(&bytes[range], header, page)
+    }
+
+    #[test]
+    fn every_item_is_found_and_pages_are_covered() {
+        let (entries, bytes) = sample();
+        let header = parse(&bytes).unwrap();
+        assert_eq!((header.page_count(), header.file_size()), (10, 160));
+        for entry in entries.iter().filter(|e| e.size > 0) {
+            let at = header.page_at(entry.offset).unwrap();
+            let page = page(&bytes, &header, at).unwrap();
+            assert!(page.entries().contains(entry), "{entry:?}");
+        }
+        for at in 0..header.page_count() {
+            let page = page(&bytes, &header, at).unwrap();
+            assert!(page.entries().first().unwrap().offset <= at * 16);
+            assert!(page.entries().last().unwrap().end() >= (at + 1) * 16);
+        }
+        assert_eq!(header.page_at(160), None);
+    }
+
+    #[test]
+    fn a_first_part_asks_for_more_and_damage_never_panics() {
+        let (_, bytes) = sample();
+        let len = u64::try_from(bytes.len()).unwrap();
+        for cut in 0..PREFIX.len() + 4 {
+            let part = P2lHeader::parse(&bytes[..cut], len, Revnum(6), 160);
+            assert_eq!(part, Err(Error::UnexpectedEnd("index")), "{cut}");
+        }
+        for at in 0..bytes.len() {
+            for byte in 0..=255 {
+                let mut bad = bytes.clone();
+                bad[at] = byte;
+                if let Ok(header) = parse(&bad) {
+                    for at in 0..header.page_count() {
+                        let _ = page(&bad, &header, at);
+                    }
+                }
+            }
+        }
     }
 }

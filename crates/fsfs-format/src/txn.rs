@@ -1,7 +1,9 @@
 //! Small files of a transaction's folder.
 
-use crate::error::Result;
+use crate::base36::{self, Base36};
+use crate::error::{Error, Result};
 use crate::id::{NodeRevId, TxnId};
+use crate::text;
 
 /// What `next-ids` says: the next temporary node id and copy id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,27 +14,58 @@ pub struct NextIds {
     pub copy: u64,
 }
 
-#[allow(clippy::missing_errors_doc, unused_variables)]
+#[allow(clippy::missing_errors_doc)]
 impl NextIds {
     /// Parses `next-ids`.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        todo!()
+        let parse = || {
+            let mut rest = bytes.strip_suffix(b"\n")?;
+            let node = base36::parse(text::word(&mut rest)?)?;
+            let copy = base36::parse(text::word(&mut rest)?)?;
+            rest.is_empty().then_some(Self { node, copy })
+        };
+        parse().ok_or_else(|| Error::corrupt("next-id file corrupt"))
     }
+
     /// Appends the line.
     pub fn write(&self, out: &mut Vec<u8>) {
-        todo!()
+        text::push_display(format_args!("{} {}\n", Base36(self.node), Base36(self.copy)), out);
     }
 }
 
 /// The transaction that a folder's name in `transactions` stands for, `None` for other names.
 #[must_use]
 pub fn txn_of_folder_name(name: &str) -> Option<TxnId> {
-    let _ = name;
-    todo!()
+    TxnId::parse(name.strip_suffix(".txn")?.as_bytes()).ok()
 }
 
 /// The name of a node-revision's file in the transaction's folder: `node.NODE.COPY`.
 #[must_use]
 pub fn node_file_name(id: &NodeRevId) -> String {
     format!("node.{}.{}", id.node, id.copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn next_ids() {
+        let mut out = Vec::new();
+        NextIds { node: 71, copy: 0 }.write(&mut out);
+        assert_eq!(out, b"1z 0\n");
+        assert_eq!(NextIds::parse(&out), Ok(NextIds { node: 71, copy: 0 }));
+        for bad in [&b""[..], b"1z 0", b"1z\n", b"1 2 3\n", b"A 0\n"] {
+            assert!(NextIds::parse(bad).is_err());
+        }
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(txn_of_folder_name("14-g.txn").unwrap().to_string(), "14-g");
+        assert_eq!(txn_of_folder_name("14-g"), None);
+        assert_eq!(txn_of_folder_name("14.txn"), None);
+        let id = NodeRevId::parse(b"_3.0-4.t14-g").unwrap();
+        assert_eq!(node_file_name(&id), "node._3.0-4");
+    }
 }
