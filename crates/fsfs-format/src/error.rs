@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use sapwood_core::{ErrorCode, SvnError};
+use sapwood_core::{ErrorCode, SvnError, hashdump};
 
 /// Shorthand for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -90,6 +90,12 @@ impl Error {
             Self::Revnum(_) => ErrorCode::REVNUM_PARSE_FAILURE,
             Self::RevpropManifest(_) => ErrorCode::FS_CORRUPT_REVPROP_MANIFEST,
         }
+    }
+}
+
+impl From<hashdump::Error> for Error {
+    fn from(error: hashdump::Error) -> Self {
+        Self::MalformedHash(error.to_string().into())
     }
 }
 

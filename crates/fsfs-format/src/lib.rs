@@ -13,7 +13,6 @@ pub mod error;
 pub mod fnv;
 pub mod footer;
 pub mod format_file;
-mod hash;
 pub mod id;
 pub mod l2p;
 pub mod layout;

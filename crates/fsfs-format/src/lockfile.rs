@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use sapwood_core::{Md5, date};
+use sapwood_core::Md5;
+use sapwood_core::date::Timestamp;
+use sapwood_core::hashdump::{self, END, Entry, Reader};
 
 use crate::error::{Error, Result};
-use crate::hash::{self, Record};
 use crate::noderev::fspath;
 use crate::text;
 
-/// A lock as stored; times in microseconds since 1970.
+/// A lock as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredLock {
     /// The locked fspath.
@@ -23,9 +24,9 @@ pub struct StoredLock {
     /// Whether the comment is a DAV client's XML.
     pub is_dav_comment: bool,
     /// When it was made.
-    pub created: i64,
+    pub created: Timestamp,
     /// When it ends, `None` for never.
-    pub expires: Option<i64>,
+    pub expires: Option<Timestamp>,
 }
 
 /// What a digest file says.
@@ -42,16 +43,14 @@ impl DigestFile {
     /// Parses the file; `path` (the file's) is for error sentences.
     pub fn parse(bytes: &[u8], path: &str) -> Result<Self> {
         let mut fields = BTreeMap::new();
-        let mut rest = bytes;
-        loop {
-            match hash::next(&mut rest, false) {
-                Ok(Record::Set(name, value)) => fields.insert(name, value),
-                Ok(_) => break,
-                Err(e) => {
-                    let message = format!("Can't parse lock/entries hashfile '{path}': {e}");
-                    return Err(Error::MalformedHash(message.into()));
-                }
-            };
+        for entry in Reader::new(bytes, Some(END)) {
+            let entry = entry.map_err(|e| {
+                let message = format!("Can't parse lock/entries hashfile '{path}': {e}");
+                Error::MalformedHash(message.into())
+            })?;
+            if let Entry::Set { name, value } = entry {
+                fields.insert(name, value);
+            }
         }
         let mut file = Self::default();
         if let Some(locked) = fields.get(&b"path"[..]) {
@@ -63,7 +62,7 @@ impl DigestFile {
                 let value = fields.get(name).map(|v| std::str::from_utf8(v));
                 Ok(value.transpose().map_err(|_| corrupt())?.map(str::to_owned))
             };
-            let time = |value: String| date::parse(&value).ok_or_else(corrupt);
+            let time = |value: String| Timestamp::parse(value.as_bytes()).map_err(|_| corrupt());
             file.lock = Some(StoredLock {
                 path: fspath(locked).ok_or_else(corrupt)?.to_owned(),
                 token: text(b"token")?.ok_or_else(corrupt)?,
@@ -98,9 +97,9 @@ impl DigestFile {
             if let Some(comment) = &lock.comment {
                 fields.push(("comment", comment.clone()));
             }
-            fields.push(("creation_date", date::format(lock.created)));
+            fields.push(("creation_date", lock.created.to_string()));
             if let Some(expires) = lock.expires {
-                fields.push(("expiration_date", date::format(expires)));
+                fields.push(("expiration_date", expires.to_string()));
             }
             fields.push(("is_dav_comment", if lock.is_dav_comment { "1" } else { "0" }.into()));
             fields.push(("owner", lock.owner.clone()));
@@ -108,9 +107,9 @@ impl DigestFile {
             fields.push(("token", lock.token.clone()));
         }
         for (name, value) in &fields {
-            hash::write_set(name.as_bytes(), value.as_bytes(), out);
+            hashdump::write_entry(out, name.as_bytes(), value.as_bytes());
         }
-        hash::write_end(out);
+        hashdump::write_terminator(out, END);
     }
 }
 
@@ -133,7 +132,7 @@ mod tests {
                 owner: "jrandom".into(),
                 comment: Some("because\nof this".into()),
                 is_dav_comment: false,
-                created: 1_700_000_000_123_456,
+                created: Timestamp(1_700_000_000_123_456),
                 expires: None,
             }),
             children: vec![digest_of("/trunk/a b/c")],
@@ -141,7 +140,7 @@ mod tests {
         let mut out = Vec::new();
         file.write(&mut out);
         assert_eq!(DigestFile::parse(&out, "x"), Ok(file));
-        for len in 0..out.len() {
+        for len in 0..out.len() - 1 {
             assert!(DigestFile::parse(&out[..len], "x").is_err());
         }
         let text = String::from_utf8(out).unwrap();

@@ -80,7 +80,7 @@ impl Representation {
             Some(word) => Some(Revnum(text::number(word).ok_or_else(|| Error::revnum(word))?)),
             None => return Err(malformed()),
         };
-        let mut number =
+        let number =
             |rest: &mut &[u8]| text::word(rest).map(|w| text::number(w).ok_or_else(malformed));
         let location = match (revision, number(&mut rest).transpose()?) {
             (Some(revision), Some(item)) => RepLocation::Rev { revision, item },

@@ -43,8 +43,7 @@ impl RevpropManifest {
         let mut last: &[u8] = b"";
         let mut rest = bytes;
         while !rest.is_empty() {
-            let (line, after) =
-                text::line(rest).ok_or_else(|| wrong("not properly terminated"))?;
+            let (line, after) = text::line(rest).ok_or_else(|| wrong("not properly terminated"))?;
             rest = after;
             if revision >= end {
                 return Err(wrong("has too many entries"));
@@ -138,18 +137,18 @@ impl RevpropPack {
             return Err(Error::corrupt(format!("Revprop pack claims to hold {count} revisions")));
         }
         let sizes = (0..count).map(|_| number()).collect::<Result<Vec<u64>>>()?;
-        let body = rest
-            .strip_prefix(b"\n")
-            .ok_or_else(|| Error::corrupt("Header end not found"))?;
+        let body =
+            rest.strip_prefix(b"\n").ok_or_else(|| Error::corrupt("Header end not found"))?;
         let mut at = u64::try_from(data.len().saturating_sub(body.len())).unwrap_or(u64::MAX);
         let end = u64::try_from(data.len()).unwrap_or(u64::MAX);
         let mut bounds = Vec::with_capacity(sizes.len().saturating_add(1));
         for size in [0].iter().chain(&sizes) {
             at = at.saturating_add(*size);
             let bound = u32::try_from(at).ok().filter(|_| at <= end);
-            bounds.push(bound.ok_or_else(|| {
-                Error::corrupt("Packed revprop size exceeds pack file size")
-            })?);
+            bounds.push(
+                bound
+                    .ok_or_else(|| Error::corrupt("Packed revprop size exceeds pack file size"))?,
+            );
         }
         Ok(Self { first, bounds: bounds.into_boxed_slice(), data: data.into_boxed_slice() })
     }
@@ -251,7 +250,7 @@ mod tests {
         }
     }
 
-    const BODY: &[u8] = b"1\n2\n4\n14\n\nEND\nK 1\na\nV 0\n\nEND\n";
+    const BODY: &[u8] = b"1\n2\n4\n15\n\nEND\nK 1\na\nV 0\n\nEND\n";
 
     fn len_prefix(len: usize) -> Vec<u8> {
         vec![u8::try_from(len).unwrap()]
