@@ -112,6 +112,16 @@ impl SvnError {
         let number = error.raw_os_error().and_then(|n| u32::try_from(n).ok());
         Self::new(ErrorCode(number.unwrap_or(0)), format!("{what}: {words}"))
     }
+
+    /// The error of a failed [`std::io::Read`] or [`std::io::Write`]: the [`SvnError`] that one of
+    /// our own streams put into it (with [`std::io::Error::other`]), else a system error.
+    #[must_use]
+    pub fn from_stream(error: std::io::Error) -> Self {
+        match error.downcast::<Self>() {
+            Ok(inner) => inner,
+            Err(error) => Self::io(&error, "Can't read stream"),
+        }
+    }
 }
 
 impl fmt::Display for SvnError {

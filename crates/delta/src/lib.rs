@@ -7,12 +7,21 @@
 //!
 //! Nothing here does I/O of its own: streams are handed in as traits.
 
+pub mod apply;
+pub mod compose;
 pub mod editor;
+pub mod error;
+mod pack;
 pub mod stream;
 pub mod svndiff;
+pub mod varint;
 pub mod window;
+pub mod xdelta;
 
+pub use apply::{Applier, ApplyReader};
+pub use compose::compose;
 pub use editor::{Editor, Handle};
-pub use stream::{EncodedDelta, TextDelta};
-pub use svndiff::Version;
-pub use window::{Op, Window};
+pub use error::Error;
+pub use stream::{ComputedDelta, EncodedDelta, FullText, StoredDelta, TextDelta, write_svndiff};
+pub use svndiff::{Decoder, Encoder, Scratch, Version, WindowHeader};
+pub use window::{Op, WINDOW_MAX, Window};
