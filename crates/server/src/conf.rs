@@ -28,6 +28,9 @@ pub enum Blanket {
     Write,
 }
 
+/// Whether this server can write.
+const WRITING: bool = false;
+
 impl Blanket {
     fn parse(value: Option<&str>, default: Self, read_only: bool) -> Self {
         let access = match value {
@@ -36,7 +39,8 @@ impl Blanket {
             Some("read") => Self::Read,
             Some(_) => Self::None,
         };
-        if read_only { access.min(Self::Read) } else { access }
+        // Until this server can write, every repository is read-only.
+        if read_only || !WRITING { access.min(Self::Read) } else { access }
     }
 }
 
@@ -216,7 +220,9 @@ impl ConfigFiles {
     pub fn server(&self, path: &Path, must_exist: bool) -> SvnResult<Arc<Config>> {
         self.servers.get(path, || {
             let bytes = match read_limited(path) {
-                Err((e, _)) if e.kind() == std::io::ErrorKind::NotFound && !must_exist => Vec::new(),
+                Err((e, _)) if e.kind() == std::io::ErrorKind::NotFound && !must_exist => {
+                    Vec::new()
+                }
                 Err((_, error)) => return Err(error),
                 Ok(bytes) => bytes,
             };

@@ -64,6 +64,13 @@ impl Request {
     }
 }
 
+/// A place in the output.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    sent: u64,
+    len: usize,
+}
+
 /// One connection.
 #[derive(Debug)]
 pub struct Connection {
@@ -80,6 +87,8 @@ pub struct Connection {
     sent: u64,
     /// Bytes were sent since the last look whether the client has something to say.
     may_have_answered: bool,
+    /// The first thing that went wrong with the connection itself; nothing works after it.
+    broken: Option<SvnError>,
 }
 
 impl Connection {
@@ -88,10 +97,8 @@ impl Connection {
     pub fn new(mut transport: Transport, limits: Limits) -> Self {
         transport.set_write_timeout(limits.stall);
         let remote_host = transport.remote_host();
-        let item_limits = ItemLimits {
-            bytes: limits.request_bytes.unwrap_or(usize::MAX),
-            tokens: MAX_TOKENS,
-        };
+        let item_limits =
+            ItemLimits { bytes: limits.request_bytes.unwrap_or(usize::MAX), tokens: MAX_TOKENS };
         Self {
             transport,
             limits,
@@ -103,6 +110,7 @@ impl Connection {
             output: Vec::with_capacity(OUTPUT_BYTES.saturating_add(4096)),
             sent: 0,
             may_have_answered: false,
+            broken: None,
         }
     }
 
@@ -116,6 +124,22 @@ impl Connection {
     #[must_use]
     pub fn new_request(&self) -> Request {
         Request { bytes: Vec::new(), decoder: Decoder::new(self.item_limits) }
+    }
+
+    /// Whether the connection itself is still of use. Errors of the connection may come back
+    /// from an operation in another error's clothes; this tells.
+    ///
+    /// # Errors
+    /// The first thing that went wrong with the connection.
+    pub fn check(&self) -> SvnResult<()> {
+        self.broken.clone().map_or(Ok(()), Err)
+    }
+
+    fn note<T>(&mut self, result: SvnResult<T>) -> SvnResult<T> {
+        if let Err(error) = &result {
+            self.broken.get_or_insert_with(|| error.clone());
+        }
+        result
     }
 
     /// Begins to count anew what is sent for one request.
@@ -174,6 +198,12 @@ impl Connection {
 
     /// Waits until the input holds a whole item, and says how long that is.
     fn fill(&mut self, wait: Wait) -> SvnResult<usize> {
+        self.check()?;
+        let result = self.try_fill(wait);
+        self.note(result)
+    }
+
+    fn try_fill(&mut self, wait: Wait) -> SvnResult<usize> {
         let begun = Instant::now();
         self.decoder.reset();
         loop {
@@ -182,8 +212,9 @@ impl Connection {
                 Progress::Complete(len) => return Ok(len),
                 Progress::NeedMore(missing) => missing,
             };
+            let between = unread_is_blank(unread);
             self.flush()?;
-            let patience = self.patience(wait, unread_is_blank(unread), begun)?;
+            let patience = self.patience(wait, between, begun)?;
             self.read_more(missing, patience)?;
         }
     }
@@ -236,6 +267,14 @@ impl Connection {
     }
 
     fn send(&mut self, more: &[u8]) -> SvnResult<()> {
+        self.check()?;
+        let result = self.try_send(more);
+        self.output.clear();
+        self.output.shrink_to(KEEP_BYTES);
+        self.note(result)
+    }
+
+    fn try_send(&mut self, more: &[u8]) -> SvnResult<()> {
         let len = self.output.len().saturating_add(more.len());
         self.sent = self.sent.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
         if self.limits.response_bytes.is_some_and(|max| self.sent > max) {
@@ -244,11 +283,25 @@ impl Connection {
                 "The server response size exceeds the configured limit",
             ));
         }
-        let result = self.transport.write_both(&self.output, more);
-        self.output.clear();
-        self.output.shrink_to(KEEP_BYTES);
         self.may_have_answered = true;
-        result.map_err(|e| write_error(&e))
+        self.transport.write_both(&self.output, more).map_err(|e| write_error(&e))
+    }
+
+    /// Notes how far the output is, for [`Connection::take_back`].
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        Mark { sent: self.sent, len: self.output.len() }
+    }
+
+    /// Takes back what was written since `mark`, so that a failure can be told in its place.
+    /// When some of it is on its way already, the connection is of no more use: the other side
+    /// would take the failure for more of what it is reading.
+    pub fn take_back(&mut self, mark: Mark, error: &SvnError) {
+        if self.sent == mark.sent {
+            self.output.truncate(mark.len);
+        } else {
+            self.broken.get_or_insert_with(|| error.clone());
+        }
     }
 
     /// Appends `( success ( ) )`.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -11,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 #[derive(Debug)]
 pub enum Transport {
     /// A TCP connection.
-    Tcp(TcpStream),
+    Tcp(Arc<TcpStream>),
     /// Standard input and output of a program started by a login agent or a super-server.
     Pipes {
         /// What the client says.
@@ -25,10 +26,10 @@ impl Transport {
     /// A TCP connection, set up as a server wants it: no delay, and keep-alive to notice clients
     /// that are gone.
     #[must_use]
-    pub fn tcp(stream: TcpStream) -> Self {
+    pub fn tcp(stream: Arc<TcpStream>) -> Self {
         // Neither is fatal: the connection works without.
         let _ = stream.set_nodelay(true);
-        let _ = socket2::SockRef::from(&stream).set_keepalive(true);
+        let _ = socket2::SockRef::from(&*stream).set_keepalive(true);
         Self::Tcp(stream)
     }
 
@@ -50,7 +51,7 @@ impl Transport {
             let result = match self {
                 Self::Tcp(stream) => {
                     stream.set_read_timeout(Some(wait.max(Duration::from_millis(1))))?;
-                    stream.read(buf)
+                    (&**stream).read(buf)
                 }
                 Self::Pipes { input, .. } => input.read(buf),
             };
@@ -73,13 +74,18 @@ impl Transport {
     /// # Errors
     /// System errors.
     pub fn write_both(&mut self, first: &[u8], second: &[u8]) -> io::Result<()> {
+        let mut socket;
         let out: &mut dyn Write = match self {
-            Self::Tcp(stream) => stream,
+            Self::Tcp(stream) => {
+                socket = &**stream;
+                &mut socket
+            }
             Self::Pipes { output, .. } => output,
         };
         let mut done = 0usize;
         while done < first.len() {
-            let pieces = [IoSlice::new(first.get(done..).unwrap_or_default()), IoSlice::new(second)];
+            let pieces =
+                [IoSlice::new(first.get(done..).unwrap_or_default()), IoSlice::new(second)];
             match out.write_vectored(&pieces) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(n) => done = done.saturating_add(n),
@@ -95,7 +101,7 @@ impl Transport {
     #[must_use]
     pub fn readable_now(&self) -> bool {
         let mut fds = [match self {
-            Self::Tcp(stream) => PollFd::new(stream, PollFlags::IN),
+            Self::Tcp(stream) => PollFd::new(&**stream, PollFlags::IN),
             Self::Pipes { input, .. } => PollFd::new(input, PollFlags::IN),
         }];
         let no_wait = Timespec { tv_sec: 0, tv_nsec: 0 };
