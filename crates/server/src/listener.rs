@@ -22,6 +22,8 @@ pub const DEFAULT_PORT: u16 = 3690;
 const BACKLOG: i32 = 1024;
 /// Stack of a connection's thread. Nothing recurses by what a client or a repository says.
 const STACK: usize = 1 << 20;
+/// How often a full server looks whether it is to end.
+const STOP_CHECK: Duration = Duration::from_millis(200);
 /// How long connections get to end when the server does.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -125,7 +127,7 @@ impl Listener {
         let slots = Arc::new(Slots::default());
         let mut next_id = 0u64;
         while !stopper.is_stopping() {
-            slots.wait_for_room(limits.connections);
+            slots.wait_for_room(limits.connections, stopper);
             let (stream, address) = match accept(&self.socket) {
                 Ok(accepted) => accepted,
                 Err(_) if stopper.is_stopping() => break,
@@ -210,10 +212,10 @@ struct Slot {
 }
 
 impl Slots {
-    fn wait_for_room(&self, limit: usize) {
+    fn wait_for_room(&self, limit: usize, stopper: &Stopper) {
         let mut open = self.open.lock();
-        while open.streams.len() >= limit.max(1) {
-            self.changed.wait(&mut open);
+        while open.streams.len() >= limit.max(1) && !stopper.is_stopping() {
+            self.changed.wait_for(&mut open, STOP_CHECK);
         }
     }
 

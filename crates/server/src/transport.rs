@@ -12,7 +12,12 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 #[derive(Debug)]
 pub enum Transport {
     /// A TCP connection.
-    Tcp(Arc<TcpStream>),
+    Tcp {
+        /// The socket.
+        stream: Arc<TcpStream>,
+        /// The time limit of reads that is set.
+        timeout: Option<Duration>,
+    },
     /// Standard input and output of a program started by a login agent or a super-server.
     Pipes {
         /// What the client says.
@@ -30,14 +35,16 @@ impl Transport {
         // Neither is fatal: the connection works without.
         let _ = stream.set_nodelay(true);
         let _ = socket2::SockRef::from(&*stream).set_keepalive(true);
-        Self::Tcp(stream)
+        Self::Tcp { stream, timeout: None }
     }
 
     /// The client's address as the log shows it.
     #[must_use]
     pub fn remote_host(&self) -> Option<String> {
         match self {
-            Self::Tcp(stream) => stream.peer_addr().ok().map(|a| a.ip().to_canonical().to_string()),
+            Self::Tcp { stream, .. } => {
+                stream.peer_addr().ok().map(|a| a.ip().to_canonical().to_string())
+            }
             Self::Pipes { .. } => None,
         }
     }
@@ -49,8 +56,13 @@ impl Transport {
     pub fn read(&mut self, buf: &mut [u8], wait: Duration) -> io::Result<usize> {
         loop {
             let result = match self {
-                Self::Tcp(stream) => {
-                    stream.set_read_timeout(Some(wait.max(Duration::from_millis(1))))?;
+                Self::Tcp { stream, timeout } => {
+                    // Whole seconds, so that the socket need not be told anew each time.
+                    let wait = Duration::from_secs(wait.as_secs().saturating_add(1));
+                    if *timeout != Some(wait) {
+                        stream.set_read_timeout(Some(wait))?;
+                        *timeout = Some(wait);
+                    }
                     (&**stream).read(buf)
                 }
                 Self::Pipes { input, .. } => input.read(buf),
@@ -64,7 +76,7 @@ impl Transport {
 
     /// Limits how long one write may stand still.
     pub fn set_write_timeout(&mut self, wait: Duration) {
-        if let Self::Tcp(stream) = self {
+        if let Self::Tcp { stream, .. } = self {
             let _ = stream.set_write_timeout(Some(wait));
         }
     }
@@ -76,7 +88,7 @@ impl Transport {
     pub fn write_both(&mut self, first: &[u8], second: &[u8]) -> io::Result<()> {
         let mut socket;
         let out: &mut dyn Write = match self {
-            Self::Tcp(stream) => {
+            Self::Tcp { stream, .. } => {
                 socket = &**stream;
                 &mut socket
             }
@@ -101,7 +113,7 @@ impl Transport {
     #[must_use]
     pub fn readable_now(&self) -> bool {
         let mut fds = [match self {
-            Self::Tcp(stream) => PollFd::new(&**stream, PollFlags::IN),
+            Self::Tcp { stream, .. } => PollFd::new(&**stream, PollFlags::IN),
             Self::Pipes { input, .. } => PollFd::new(input, PollFlags::IN),
         }];
         let no_wait = Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -3,6 +3,7 @@
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_delta::TextDelta;
+use sapwood_delta::write_svndiff;
 use sapwood_fsfs::ChangeKind;
 use sapwood_repos::{
     FileRev, FileRevReceiver, FileRevsRequest, LogEntry, LogRequest, RevpropSelection,
@@ -11,7 +12,6 @@ use sapwood_wire_svn::data::{
     ChangedPath, LogHead, write_changed_path, write_log_head, write_prop_changes, write_props,
 };
 use sapwood_wire_svn::editor::WireOptions;
-use sapwood_wire_svn::textdelta::send_delta;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, Sink as _, Tuple};
 
 use super::revisions::reply_rev;
@@ -321,7 +321,7 @@ impl FileRevReceiver for FileRevSender<'_> {
         out.close();
         if let Some(delta) = delta {
             let WireOptions { svndiff, compression, .. } = self.options;
-            send_delta(delta, svndiff, compression, &mut |chunk| self.conn.put_string(chunk))?;
+            write_svndiff(delta, svndiff, compression, &mut |chunk| self.conn.put_string(chunk))?;
         }
         self.conn.out().string(b"");
         self.conn.relieve()

@@ -4,7 +4,7 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::path::{self, join, skip_ancestor};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
-use sapwood_fsfs::{Lock, Node, Root};
+use sapwood_fsfs::{Lock, Node, RevpropsSnapshot, Root};
 use sapwood_repos::list::ListRequest;
 use sapwood_repos::{Inherit, PathAuthorizer as _, committed_info, inherited_props};
 use sapwood_wire_svn::data::{
@@ -41,7 +41,7 @@ fn all_or_nothing<'s>(
 /// change.
 fn write_node_props(session: &mut Session<'_>, root: &Root, node: &Node) -> CommandResult {
     let props = node.props()?;
-    let info = committed_info(root.fs(), node)?;
+    let info = committed_info(&mut root.fs().revprops_snapshot(), node)?;
     let out = session.conn.out();
     write_props(out, props.iter());
     let revision = info.revision.to_string();
@@ -186,8 +186,9 @@ pub(super) fn get_dir(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comma
         }
         session.conn.out().raw(b") ( ");
         if let Some(entries) = entries {
+            let mut revprops = root.fs().revprops_snapshot();
             for entry in entries.iter() {
-                send_entry(session, &root, &node, &path, entry.name, fields)?;
+                send_entry(session, &mut revprops, &node, &path, entry.name, fields)?;
             }
         }
         session.conn.out().close();
@@ -203,7 +204,7 @@ pub(super) fn get_dir(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comma
 
 fn send_entry(
     session: &mut Session<'_>,
-    root: &Root,
+    revprops: &mut RevpropsSnapshot,
     dir: &Node,
     dir_path: &str,
     name: &str,
@@ -216,7 +217,7 @@ fn send_entry(
     }
     let Some(node) = dir.child(name)? else { return Ok(()) };
     let is_file = node.kind() == NodeKind::File;
-    let info = if fields.committed() { Some(committed_info(root.fs(), &node)?) } else { None };
+    let info = if fields.committed() { Some(committed_info(revprops, &node)?) } else { None };
     let dirent = Dirent {
         kind: fields.kind.then_some(node.kind()),
         size: if fields.size && is_file { node.length()? } else { 0 },
