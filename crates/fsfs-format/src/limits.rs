@@ -18,3 +18,5 @@ pub const SHARD_SIZE: u64 = 1 << 24;
 pub const REVPROP_PACK_LEN: u64 = 1 << 30;
 /// Bytes of a directory's or property list's serialised form.
 pub const HASH_DUMP_LEN: u64 = 1 << 30;
+/// Item indexes in one revision (the reference's are 31 bits wide too, and take as much memory).
+pub const ITEMS_PER_REVISION: u64 = 1 << 28;
