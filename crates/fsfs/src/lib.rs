@@ -7,6 +7,7 @@
 pub mod caches;
 pub mod changes;
 pub mod contents;
+pub mod create;
 pub mod directory;
 pub mod error;
 pub mod filesystem;
@@ -16,10 +17,13 @@ pub mod node;
 pub mod revprops;
 pub mod root;
 pub mod storage;
+pub mod storage_write;
+pub mod uuid;
 
 pub use caches::{CacheStats, Caches};
 pub use changes::{ChangeKind, ChangedPath, ChangedPaths};
 pub use contents::{Contents, ContentsDelta};
+pub use create::CreateOptions;
 pub use directory::{DirEntry, Directory};
 pub use error::{Error, Result};
 pub use filesystem::{Filesystem, FormatInfo, OpenOptions};
@@ -29,3 +33,4 @@ pub use node::{Node, NodeRevId, Relation};
 pub use revprops::RevpropsSnapshot;
 pub use root::Root;
 pub use storage::{LocalStorage, Storage};
+pub use storage_write::WriteStorage;

@@ -1,0 +1,363 @@
+//! The door to files for writers: [`WriteStorage`], the primitives that a crash can fall between.
+//!
+//! Each method is one file operation, so that a test can stop before any of them, lose what was
+//! not synced or tear the last write. Readers are only given a [`Storage`]: they cannot write.
+
+use std::fmt;
+use std::fs;
+use std::io::{self, Seek as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::storage::{LocalStorage, Storage};
+
+/// A file that is being written, from its start to its end.
+pub trait NewFile: Send + fmt::Debug {
+    /// Appends `bytes`.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
+
+    /// Cuts the file off at `len` bytes; what is appended next follows there.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn truncate(&mut self, len: u64) -> io::Result<()>;
+
+    /// Makes everything appended so far durable.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+/// A lock that is held until it is dropped.
+pub trait HeldLock: Send + fmt::Debug {}
+
+/// A place that files can be written in. Errors keep their `ErrorKind`.
+pub trait WriteStorage: Storage {
+    /// Creates a file that is not there yet (`AlreadyExists` when it is).
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>>;
+
+    /// Creates a file, or empties the one that is there.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn create_over(&self, path: &Path) -> io::Result<Box<dyn NewFile>>;
+
+    /// Renames a file over `to`, atomically. With `sync` the folder of `to` is made durable.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn rename(&self, from: &Path, to: &Path, sync: bool) -> io::Result<()>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn remove_file(&self, path: &Path) -> io::Result<()>;
+
+    /// Removes an empty folder.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn remove_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes a folder in an existing one. With `inherit_group` what is made in it will belong to
+    /// its group (the set-group-id bit), so that several users can share a repository.
+    ///
+    /// # Errors
+    /// Whatever the system reports; `AlreadyExists` when it is there.
+    fn create_dir(&self, path: &Path, inherit_group: bool) -> io::Result<()>;
+
+    /// Gives `to` the permissions of `from`.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn copy_permissions(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    /// Takes write permission away from everyone.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn set_read_only(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes the names in a folder durable.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn sync_dir(&self, path: &Path) -> io::Result<()>;
+
+    /// Waits for the exclusive lock that the file `path`, which must exist, stands for: against
+    /// the threads of this process and against other processes.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn HeldLock>>;
+
+    /// Writes a new file whole.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn create_with(&self, path: &Path, contents: &[u8]) -> io::Result<()> {
+        let mut file = self.create(path)?;
+        if contents.is_empty() { Ok(()) } else { file.append(contents) }
+    }
+
+    /// Replaces or makes a file so that a reader sees the old or the new contents, whole: writes
+    /// beside it, syncs if asked to, renames. Permissions are taken from `like`, if given.
+    ///
+    /// # Errors
+    /// Whatever the system reports; the file beside is then removed.
+    fn replace(
+        &self,
+        path: &Path,
+        contents: &[u8],
+        like: Option<&Path>,
+        sync: bool,
+    ) -> io::Result<()> {
+        let (beside, mut file) = create_beside(self, path)?;
+        let mut write = || {
+            file.append(contents)?;
+            if sync {
+                file.sync()?;
+            }
+            if let Some(like) = like {
+                self.copy_permissions(like, &beside)?;
+            }
+            self.rename(&beside, path, sync)
+        };
+        write().inspect_err(|_| {
+            // The error that is reported is the first one.
+            let _ = self.remove_file(&beside);
+        })
+    }
+}
+
+/// Names tried for a file beside another before giving up.
+const BESIDE_TRIES: u32 = 100_000;
+
+/// Creates a new file in the folder of `path`, with a name made of its.
+///
+/// # Errors
+/// Whatever the system reports.
+pub fn create_beside<S: WriteStorage + ?Sized>(
+    storage: &S,
+    path: &Path,
+) -> io::Result<(PathBuf, Box<dyn NewFile>)> {
+    // Numbers start far apart in different processes, so that writers seldom meet.
+    let start = std::process::id().wrapping_mul(2_654_435_761);
+    for attempt in 0..BESIDE_TRIES {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{:x}.tmp", start.wrapping_add(attempt)));
+        let beside = PathBuf::from(name);
+        match storage.create(&beside) {
+            Ok(file) => return Ok((beside, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+impl NewFile for fs::File {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes)
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        self.set_len(len)?;
+        self.seek(io::SeekFrom::Start(len)).map(drop)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_all()
+    }
+}
+
+impl WriteStorage for LocalStorage {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
+        let file = fs::File::options().write(true).create_new(true).open(path)?;
+        Ok(Box::new(file))
+    }
+
+    fn create_over(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
+        // A file that is there may be read-only; it is of no use to anyone.
+        match fs::File::create(path) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                fs::remove_file(path)?;
+                Ok(Box::new(fs::File::create(path)?))
+            }
+            opened => Ok(Box::new(opened?)),
+        }
+    }
+
+    fn rename(&self, from: &Path, to: &Path, sync: bool) -> io::Result<()> {
+        fs::rename(from, to)?;
+        match to.parent() {
+            Some(folder) if sync => self.sync_dir(folder),
+            _ => Ok(()),
+        }
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    fn create_dir(&self, path: &Path, inherit_group: bool) -> io::Result<()> {
+        fs::create_dir(path)?;
+        if inherit_group {
+            let mode = fs::metadata(path)?.permissions().mode();
+            // Not all file systems know the bit; the folder is good without it.
+            let _ = fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o2000));
+        }
+        Ok(())
+    }
+
+    fn copy_permissions(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::set_permissions(to, fs::metadata(from)?.permissions())
+    }
+
+    fn set_read_only(&self, path: &Path) -> io::Result<()> {
+        let mode = fs::metadata(path)?.permissions().mode();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode & !0o222))
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        fs::File::open(path)?.sync_all()
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn HeldLock>> {
+        Ok(Box::new(LocalLock::take(path)?))
+    }
+}
+
+/// Lock files that some thread of this process holds, or is taking. POSIX record locks belong to
+/// the process, and closing any handle of the file drops them: so within the process there is
+/// never more than one handle of a lock file.
+static HELD: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static RELEASED: Condvar = Condvar::new();
+
+#[derive(Debug)]
+struct LocalLock {
+    path: PathBuf,
+    /// Closing it drops the lock.
+    file: Option<fs::File>,
+}
+
+impl HeldLock for LocalLock {}
+
+impl LocalLock {
+    fn take(path: &Path) -> io::Result<Self> {
+        // One file has one name here, however it was reached.
+        let path = fs::canonicalize(path)?;
+        let mut held = HELD.lock();
+        while held.contains(&path) {
+            // The time-out only guards against a lost wake-up.
+            RELEASED.wait_for(&mut held, Duration::from_secs(1));
+        }
+        held.push(path.clone());
+        drop(held);
+        let mut lock = Self { path, file: None };
+        let file = fs::File::options().read(true).write(true).open(&lock.path)?;
+        loop {
+            match rustix::fs::fcntl_lock(&file, rustix::fs::FlockOperation::LockExclusive) {
+                Ok(()) => break,
+                Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        lock.file = Some(file);
+        Ok(lock)
+    }
+}
+
+impl Drop for LocalLock {
+    fn drop(&mut self) {
+        // First the lock against other processes, then the one between threads: the next thread
+        // must not open its handle before this one is closed.
+        self.file = None;
+        HELD.lock().retain(|path| *path != self.path);
+        RELEASED.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn replacing_is_whole_and_leaves_nothing_beside() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("current");
+        LocalStorage.create_with(&path, b"0\n").unwrap();
+        LocalStorage.set_read_only(&path).unwrap();
+        LocalStorage.replace(&path, b"1\n", Some(&path), true).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"1\n");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o222, 0);
+        assert_eq!(LocalStorage.list(dir.path()).unwrap(), ["current"]);
+        let missing = dir.path().join("missing");
+        assert!(LocalStorage.replace(&path, b"2\n", Some(&missing), false).is_err());
+        assert_eq!(LocalStorage.list(dir.path()).unwrap(), ["current"]);
+        let error = LocalStorage.create_with(&path, b"").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    }
+
+    #[test]
+    fn one_thread_at_a_time_holds_a_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("write-lock");
+        LocalStorage.create_with(&path, b"").unwrap();
+        let inside = Arc::new(AtomicU32::new(0));
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let (path, inside) = (path.clone(), Arc::clone(&inside));
+                std::thread::spawn(move || {
+                    for _ in 0..50 {
+                        let _lock = LocalStorage.lock(&path).unwrap();
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        std::thread::yield_now();
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                    }
+                })
+            })
+            .collect();
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert!(!HELD.lock().contains(&fs::canonicalize(&path).unwrap()));
+    }
+
+    #[test]
+    fn other_processes_are_kept_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("write-lock");
+        LocalStorage.create_with(&path, b"").unwrap();
+        let try_lock = || {
+            let script = "import fcntl,sys\nf=open(sys.argv[1],'r+')\n\
+                          try: fcntl.lockf(f,fcntl.LOCK_EX|fcntl.LOCK_NB)\n\
+                          except OSError: sys.exit(3)\n";
+            let run =
+                std::process::Command::new("python3").args(["-c", script]).arg(&path).status();
+            run.unwrap().code()
+        };
+        let lock = LocalStorage.lock(&path).unwrap();
+        assert_eq!(try_lock(), Some(3));
+        drop(lock);
+        assert_eq!(try_lock(), Some(0));
+    }
+}

@@ -1,0 +1,43 @@
+//! Random UUIDs, for repositories and lock tokens.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+
+/// A new random UUID (version 4) in its text form.
+///
+/// # Errors
+/// When the system has no random numbers to give.
+pub fn generate() -> io::Result<String> {
+    let mut bytes = [0u8; 16];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    let mut number = u128::from_be_bytes(bytes);
+    // Version 4, variant 1.
+    number = number & !(0xf << 76) | (0x4 << 76);
+    number = number & !(0x3 << 62) | (0x2 << 62);
+    let hex = format!("{number:032x}");
+    let mut text = String::with_capacity(36);
+    for (at, digit) in hex.chars().enumerate() {
+        if matches!(at, 8 | 12 | 16 | 20) {
+            text.push('-');
+        }
+        text.push(digit);
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn form_and_difference() {
+        let (a, b) = (generate().unwrap(), generate().unwrap());
+        assert_ne!(a, b);
+        for uuid in [a, b] {
+            let parts: Vec<_> = uuid.split('-').map(str::len).collect();
+            assert_eq!(parts, [8, 4, 4, 4, 12]);
+            assert_eq!(&uuid[14..15], "4");
+            assert!("89ab".contains(&uuid[19..20]));
+        }
+    }
+}
