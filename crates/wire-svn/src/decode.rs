@@ -18,6 +18,9 @@ pub const MAX_WORD: usize = 24;
 /// The most digits a number or a string's length may be written with; leading zeros count.
 pub const MAX_DIGITS: usize = 64;
 
+/// Room for tokens that a decoder keeps from item to item.
+const KEEP_TOKENS: usize = 4096;
+
 /// What one item may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -83,6 +86,7 @@ impl Decoder {
     /// Forgets the present item and waits for the next.
     pub fn reset(&mut self) {
         self.tokens.clear();
+        self.tokens.shrink_to(KEEP_TOKENS);
         self.open.clear();
         self.at = 0;
         self.complete = false;

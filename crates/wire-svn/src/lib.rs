@@ -18,7 +18,6 @@ pub mod editor;
 pub mod encode;
 pub mod error;
 pub mod failure;
-pub mod textdelta;
 
 pub use decode::{Decoder, Item, Limits, List, Progress, Tuple};
 pub use encode::{Encode, Sink};

@@ -5,7 +5,7 @@ use sapwood_delta::{Editor, Handle, TextDelta, Version};
 
 use crate::encode::{Encode, Sink};
 use crate::error::Error;
-use crate::textdelta::send_delta;
+use sapwood_delta::write_svndiff;
 
 /// A [`Sink`] whose other side may answer before the edit is over.
 #[allow(clippy::missing_errors_doc)] // All: what the connection meets.
@@ -238,7 +238,7 @@ impl Editor for WireEditor<'_> {
         }
         out.raw(b") ) ) ");
         let options = self.options;
-        send_delta(delta, options.svndiff, options.compression, &mut |chunk| {
+        write_svndiff(delta, options.svndiff, options.compression, &mut |chunk| {
             let out = self.begin(b"( textdelta-chunk ( ")?;
             token(out, b'c', file);
             self.sink.put_string(chunk)?;

@@ -1,0 +1,153 @@
+//! Who the user of a connection is, and what they may do.
+
+use sapwood_core::SvnResult;
+use sapwood_core::path::canonical_fspath;
+use sapwood_repos::authz::{Access as Rights, Authz, UserAuthz};
+use sapwood_repos::{PathAuthorizer, SubtreeAccess};
+
+use crate::conf::{Blanket, ServerConfig};
+use crate::oplog::Subject;
+use crate::shared::Shared;
+
+/// What is to be done with a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Required {
+    /// Read it.
+    Read,
+    /// Write it.
+    Write,
+}
+
+impl Required {
+    /// The blanket access that it takes.
+    #[must_use]
+    pub const fn blanket(self) -> Blanket {
+        match self {
+            Self::Read => Blanket::Read,
+            Self::Write => Blanket::Write,
+        }
+    }
+}
+
+/// The user of a connection and their rights: the authorizer of all its requests.
+#[derive(Debug)]
+pub struct UserAccess<'s> {
+    shared: &'s Shared,
+    remote_host: Option<String>,
+    repository_name: String,
+    authz_name: String,
+    authz: Option<Authz>,
+    config: ServerConfig,
+    user: Option<String>,
+    rules: Option<UserAuthz>,
+}
+
+impl<'s> UserAccess<'s> {
+    /// Nobody in particular, yet.
+    #[must_use]
+    pub fn new(
+        shared: &'s Shared,
+        remote_host: Option<&str>,
+        repository_name: &str,
+        authz_name: &str,
+        authz: Option<Authz>,
+        config: ServerConfig,
+    ) -> Self {
+        let mut access = Self {
+            shared,
+            remote_host: remote_host.map(str::to_owned),
+            repository_name: repository_name.to_owned(),
+            authz_name: authz_name.to_owned(),
+            authz,
+            config,
+            user: None,
+            rules: None,
+        };
+        access.set_user(None);
+        access
+    }
+
+    /// The authenticated user.
+    #[must_use]
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    /// Notes who has authenticated.
+    pub fn set_user(&mut self, user: Option<String>) {
+        let name = user.as_deref().map(|u| self.config.username_case.apply(u));
+        self.rules =
+            self.authz.as_ref().map(|authz| authz.for_user(&self.authz_name, name.as_deref()));
+        self.user = user;
+    }
+
+    /// What the configuration grants to the user as they are now.
+    #[must_use]
+    pub fn blanket(&self) -> Blanket {
+        if self.user.is_some() { self.config.auth_access } else { self.config.anon_access }
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &ServerConfig {
+        &self.config
+    }
+
+    /// Who log lines are about.
+    #[must_use]
+    pub fn subject(&self) -> Subject<'_> {
+        Subject {
+            host: self.remote_host.as_deref(),
+            user: self.user(),
+            repository: Some(&self.repository_name),
+        }
+    }
+
+    /// Whether the user may do what is required at `path` (anywhere, without one) as they are
+    /// now, and has a name if one is needed.
+    #[must_use]
+    pub fn may(&self, required: Required, path: Option<&str>, needs_username: bool) -> bool {
+        self.rules_allow(required, path)
+            && self.blanket() >= required.blanket()
+            && !(needs_username && self.user.is_none())
+    }
+
+    fn rules_allow(&self, required: Required, path: Option<&str>) -> bool {
+        let Some(rules) = &self.rules else { return true };
+        let rights = match required {
+            Required::Read => Rights::READ,
+            Required::Write => Rights::WRITE,
+        };
+        let path = path.map(canonical_fspath);
+        let allowed = rules.allows(path.as_deref(), rights, false);
+        if !allowed {
+            self.log_denied(required, path.as_deref());
+        }
+        allowed
+    }
+
+    fn log_denied(&self, required: Required, path: Option<&str>) {
+        if let (Some(log), Some(_)) = (&self.shared.log, &self.user) {
+            let word = match required {
+                Required::Read => "read",
+                Required::Write => "write",
+            };
+            let path = path.filter(|p| !p.is_empty()).unwrap_or("/");
+            log.command(self.subject(), &format!("Authorization Failed {word} {path}"));
+        }
+    }
+}
+
+impl PathAuthorizer for UserAccess<'_> {
+    fn readable(&self, path: &str) -> SvnResult<bool> {
+        Ok(self.rules_allow(Required::Read, Some(path)))
+    }
+
+    fn everything_readable(&self) -> bool {
+        self.rules.as_ref().is_none_or(PathAuthorizer::everything_readable)
+    }
+
+    fn subtree(&self, path: &str) -> SvnResult<SubtreeAccess> {
+        self.rules.as_ref().map_or(Ok(SubtreeAccess::Readable), |rules| rules.subtree(path))
+    }
+}

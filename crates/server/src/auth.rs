@@ -1,0 +1,222 @@
+//! Proving who one is: ANONYMOUS, EXTERNAL and CRAM-MD5.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use md5::Md5;
+use sapwood_core::config::Config;
+use sapwood_core::{SvnError, SvnResult};
+use sapwood_wire_svn::Encode as _;
+
+use crate::access::UserAccess;
+use crate::conf::Blanket;
+use crate::connection::{Connection, Wait};
+use crate::session::Session;
+
+/// Appends the challenge that says that no authentication is needed.
+pub fn trivial_auth(conn: &mut Connection) {
+    conn.out().raw(b"( success ( ( ) 0: ) ) ");
+}
+
+/// Which mechanisms can lead to the access that is required.
+#[derive(Clone, Copy)]
+struct Mechanisms {
+    anonymous: bool,
+    external: bool,
+    cram_md5: bool,
+}
+
+impl Mechanisms {
+    fn of(session: &Session<'_>, required: Blanket, needs_username: bool) -> Self {
+        let config = session.access.config();
+        let authenticated = config.auth_access >= required;
+        Self {
+            anonymous: !needs_username && config.anon_access >= required,
+            external: authenticated && session.tunnel_user().is_some(),
+            cram_md5: authenticated && session.passwords.is_some(),
+        }
+    }
+}
+
+/// Asks the client to authenticate. The client may decline, so what the user may do has to be
+/// looked at again afterwards.
+///
+/// # Errors
+/// What the connection meets.
+pub fn request_auth(
+    session: &mut Session<'_>,
+    required: Blanket,
+    needs_username: bool,
+) -> SvnResult<()> {
+    let offered = Mechanisms::of(session, required, needs_username);
+    let realm = session.realm.clone();
+    let out = session.conn.out();
+    out.raw(b"( success ( ( ");
+    for (on, word) in [
+        (offered.anonymous, "ANONYMOUS"),
+        (offered.external, "EXTERNAL"),
+        (offered.cram_md5, "CRAM-MD5"),
+    ] {
+        if on {
+            out.word(word);
+        }
+    }
+    out.close();
+    out.text(&realm);
+    out.raw(b") ) ");
+    loop {
+        let answer = session.conn.receive_with(Wait::Login, |mut answer| {
+            // Only an empty mechanism, which is not even a word on the wire, declines.
+            let mechanism = answer.word()?.to_owned();
+            let token = answer.bracketed_text()?.map(str::to_owned);
+            Ok((mechanism, token))
+        });
+        let (mechanism, token) = match answer {
+            Ok(answer) => answer,
+            Err(e) => return Err(e),
+        };
+        if try_mechanism(session, offered, &mechanism, token.as_deref())? {
+            return Ok(());
+        }
+    }
+}
+
+fn refuse(conn: &mut Connection, why: &str) {
+    let out = conn.out();
+    out.raw(b"( failure ( ");
+    out.text(why);
+    out.raw(b") ) ");
+}
+
+fn try_mechanism(
+    session: &mut Session<'_>,
+    offered: Mechanisms,
+    mechanism: &str,
+    token: Option<&str>,
+) -> SvnResult<bool> {
+    match mechanism {
+        "EXTERNAL" if offered.external => {
+            let user = session.tunnel_user().map(str::to_owned);
+            if token.is_some_and(|t| !t.is_empty() && Some(t) != user.as_deref()) {
+                refuse(&mut session.conn, "Requested username does not match");
+                return Ok(false);
+            }
+            session.access.set_user(user);
+            session.conn.success();
+            Ok(true)
+        }
+        "ANONYMOUS" if offered.anonymous => {
+            session.conn.success();
+            Ok(true)
+        }
+        "CRAM-MD5" if offered.cram_md5 => {
+            let Some(passwords) = session.passwords.clone() else { return Ok(false) };
+            cram_md5(&mut session.conn, &passwords, &mut session.access)
+        }
+        _ => {
+            refuse(&mut session.conn, "Must authenticate with listed mechanism");
+            Ok(false)
+        }
+    }
+}
+
+/// A CRAM-MD5 exchange (RFC 2195).
+fn cram_md5(
+    conn: &mut Connection,
+    passwords: &Config,
+    access: &mut UserAccess<'_>,
+) -> SvnResult<bool> {
+    let Some(challenge) = make_challenge() else {
+        refuse(conn, "Internal server error in authentication");
+        return Ok(false);
+    };
+    let out = conn.out();
+    out.raw(b"( step ( ");
+    out.text(&challenge);
+    out.raw(b") ) ");
+    let Some(answer) = conn.receive_string(Wait::Login)? else { return Ok(false) };
+    let parsed = std::str::from_utf8(&answer)
+        .ok()
+        .and_then(|text| text.rsplit_once(' '))
+        .and_then(|(user, hex)| Some((user, sapwood_core::Md5::parse(hex.as_bytes())?)));
+    let Some((user, digest)) = parsed else {
+        refuse(conn, "Malformed client response in authentication");
+        return Ok(false);
+    };
+    let Some(password) = passwords.get_bytes("users", user) else {
+        refuse(conn, "Username not found");
+        return Ok(false);
+    };
+    // The comparison takes the same time wherever the digests differ.
+    let right = Hmac::<Md5>::new_from_slice(&password)
+        .is_ok_and(|mac| mac.chain_update(challenge.as_bytes()).verify_slice(&digest.0).is_ok());
+    if !right {
+        refuse(conn, "Password incorrect");
+        return Ok(false);
+    }
+    access.set_user(Some(user.to_owned()));
+    conn.success();
+    Ok(true)
+}
+
+/// Something that was never asked before: random number, time and host name.
+fn make_challenge() -> Option<String> {
+    let mut nonce = [0u8; 8];
+    let got = rustix::rand::getrandom(&mut nonce, rustix::rand::GetRandomFlags::empty()).ok()?;
+    if got != nonce.len() {
+        return None;
+    }
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = match host.trim() {
+        "" => "localhost",
+        host => host,
+    };
+    Some(format!("<{}.{}@{host}>", u64::from_le_bytes(nonce), now.as_micros()))
+}
+
+/// Makes sure that the user may do what is required at `path`, asking them to authenticate when
+/// that can help; one challenge goes to the client in any case but failure.
+///
+/// # Errors
+/// E170001 when they may not, and what the connection meets.
+pub fn must_have_access(
+    session: &mut Session<'_>,
+    required: crate::access::Required,
+    path: Option<&str>,
+    needs_username: bool,
+) -> SvnResult<()> {
+    if session.access.may(required, path, needs_username) {
+        trivial_auth(&mut session.conn);
+        return Ok(());
+    }
+    let blanket = required.blanket();
+    if session.access.user().is_none()
+        && session.access.config().auth_access >= blanket
+        && (session.tunnel_user().is_some() || session.passwords.is_some())
+    {
+        request_auth(session, blanket, true)?;
+    }
+    if session.access.may(required, path, needs_username) {
+        return Ok(());
+    }
+    let error = SvnError::new(sapwood_core::ErrorCode::RA_NOT_AUTHORIZED, "");
+    session.log_error(&error);
+    Err(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rfc_2195_example() {
+        let mac = Hmac::<Md5>::new_from_slice(b"tanstaaftanstaaf").unwrap();
+        let sum = mac.chain_update(b"<1896.697170952@postoffice.reston.mci.net>").finalize();
+        let hex = sapwood_core::Md5(sum.into_bytes().into()).to_hex();
+        assert_eq!(hex, "b913a602c7eda7a495b4e6e7334d3890");
+    }
+
+    #[test]
+    fn challenges_differ() {
+        assert_ne!(make_challenge().unwrap(), make_challenge().unwrap());
+    }
+}

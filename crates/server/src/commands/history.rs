@@ -1,0 +1,380 @@
+//! Commands about history: log, locations, blame.
+
+use sapwood_core::props::names;
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_delta::TextDelta;
+use sapwood_delta::write_svndiff;
+use sapwood_fsfs::ChangeKind;
+use sapwood_repos::{
+    FileRev, FileRevReceiver, FileRevsRequest, LogEntry, LogRequest, RevpropSelection,
+};
+use sapwood_wire_svn::data::{
+    ChangedPath, LogHead, write_changed_path, write_log_head, write_prop_changes, write_props,
+};
+use sapwood_wire_svn::editor::WireOptions;
+use sapwood_wire_svn::{Encode as _, Error as WireError, Item, Sink as _, Tuple};
+
+use super::revisions::reply_rev;
+use crate::auth::trivial_auth;
+use crate::connection::Connection;
+use crate::oplog::{Rev, encode_all, note};
+use crate::session::{CommandResult, Fail, Session};
+
+/// The properties that have places of their own in a log entry, and that clients before 1.5 want.
+const STANDARD: [&str; 3] = [names::AUTHOR, names::DATE, names::LOG];
+
+/// Whether a log entry tells a property outside the list of properties.
+fn is_standard(name: &str) -> bool {
+    STANDARD.contains(&name)
+}
+
+/// Strings of a list, with the error for anything else.
+fn strings<'a>(
+    list: sapwood_wire_svn::List<'a>,
+    otherwise: &'static str,
+) -> Result<Vec<&'a str>, WireError> {
+    list.map(|item| match item {
+        Item::Text(text) => sapwood_wire_svn::decode::as_text(text),
+        _ => Err(WireError::Part(otherwise)),
+    })
+    .collect()
+}
+
+/// What a `log` command asks for.
+struct LogParams<'a> {
+    paths: Vec<&'a str>,
+    start: Option<Revnum>,
+    end: Option<Revnum>,
+    changed_paths: bool,
+    strict: bool,
+    limit: u64,
+    merged: bool,
+    revprops: Option<Vec<&'a str>>,
+}
+
+fn read_log<'a>(mut params: Tuple<'a>) -> Result<LogParams<'a>, WireError> {
+    let paths = strings(params.list()?, "Log path entry not a string")?;
+    let start = params.bracketed_rev()?;
+    let end = params.bracketed_rev()?;
+    let changed_paths = params.bool()?;
+    let strict = params.bool()?;
+    // Nobody asks for so many; then it means all.
+    let limit = params.opt_number()?.filter(|n| i32::try_from(*n).is_ok()).unwrap_or(0);
+    let mut merged = false;
+    let mut revprops = Some(STANDARD.to_vec());
+    if let Some(flag) = params.opt_bool()? {
+        merged = flag;
+        match params.word()? {
+            "all-revprops" => revprops = None,
+            "revprops" => {
+                revprops = Some(strings(params.list()?, "Log revprop entry not a string")?);
+            }
+            _ => return Err(WireError::Part("Unknown revprop word in log command")),
+        }
+    }
+    Ok(LogParams { paths, start, end, changed_paths, strict, limit, merged, revprops })
+}
+
+/// `log`
+pub(super) fn log(session: &mut Session<'_>, params: Tuple<'_>) -> CommandResult {
+    let params = read_log(params)?;
+    let paths: Vec<String> =
+        params.paths.iter().map(|p| session.full_path(&path::canonical_relpath(p))).collect();
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    trivial_auth(&mut session.conn);
+    log_line(session, &params, &paths);
+    let request = LogRequest {
+        paths: &paths,
+        start: params.start,
+        end: params.end,
+        limit: params.limit,
+        changed_paths: params.changed_paths,
+        strict_node_history: params.strict,
+        include_merged_revisions: params.merged,
+        revprops: match &params.revprops {
+            None => RevpropSelection::All,
+            Some(names) => RevpropSelection::Names(names),
+        },
+    };
+    let Session { conn, access, repository, shared, .. } = session;
+    let mut depth = 0u64;
+    let result = sapwood_repos::log(
+        repository,
+        &request,
+        access,
+        &shared.cancel,
+        &mut |entry: &LogEntry<'_>| {
+            write_entry(conn.out(), entry, &mut depth);
+            conn.relieve()
+        },
+    );
+    session.conn.out().word("done");
+    result?;
+    session.conn.success();
+    Ok(())
+}
+
+fn log_line(session: &Session<'_>, params: &LogParams<'_>, paths: &[&str]) {
+    if session.shared.log.is_none() {
+        return;
+    }
+    let limit = if params.limit > 0 { format!(" limit={}", params.limit) } else { String::new() };
+    let revprops = match &params.revprops {
+        None => " revprops=all".to_owned(),
+        Some(names) if names.is_empty() => String::new(),
+        Some(names) => format!(" revprops=({})", encode_all(names.iter().copied())),
+    };
+    session.log_command(format_args!(
+        "log ({}) r{}:{}{limit}{}{}{}{revprops}",
+        encode_all(paths.iter().copied()),
+        Rev(params.start),
+        Rev(params.end),
+        note(params.changed_paths, " discover-changed-paths"),
+        note(params.strict, " strict"),
+        note(params.merged, " include-merged-revisions"),
+    ));
+}
+
+/// Appends a log entry; `depth` is how many lists of merged revisions are open.
+fn write_entry(out: &mut Vec<u8>, entry: &LogEntry<'_>, depth: &mut u64) {
+    if entry.revision.is_none() {
+        // The end of the whole log is told otherwise.
+        if *depth == 0 {
+            return;
+        }
+        *depth = depth.saturating_sub(1);
+    }
+    out.raw(b"( ( ");
+    for change in entry.changes() {
+        write_changed_path(
+            out,
+            &ChangedPath {
+                path: change.path,
+                action: match change.kind {
+                    ChangeKind::Modify => b'M',
+                    ChangeKind::Add => b'A',
+                    ChangeKind::Delete => b'D',
+                    ChangeKind::Replace => b'R',
+                },
+                copy_from: change.copy_from.map(|(rev, path)| (path, rev)),
+                kind: change.node_kind,
+                text_mod: change.text_mod,
+                prop_mod: change.prop_mod,
+            },
+        );
+    }
+    out.close();
+    let (mut author, mut date, mut message, mut others) = (None, None, None, 0u64);
+    for (name, value) in entry.revprops() {
+        match name {
+            names::AUTHOR => author = Some(value),
+            names::DATE => date = Some(value),
+            names::LOG => message = Some(value),
+            _ => others = others.saturating_add(1),
+        }
+    }
+    write_log_head(
+        out,
+        &LogHead {
+            revision: entry.revision.unwrap_or(Revnum::ZERO),
+            author,
+            date,
+            message,
+            has_children: entry.has_children,
+            invalid_revision: entry.revision.is_none(),
+        },
+    );
+    out.number(others);
+    out.open();
+    if others > 0 {
+        write_props(out, entry.revprops().filter(|(name, _)| !is_standard(name)));
+    }
+    out.close();
+    out.bool(entry.subtractive_merge);
+    out.close();
+    if entry.has_children {
+        *depth = depth.saturating_add(1);
+    }
+}
+
+/// `get-locations`
+pub(super) fn get_locations(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let relative = params.relpath()?;
+    let peg = params.rev()?;
+    let revisions = params.list()?.map(|item| match item {
+        Item::Number(n) if i64::try_from(n).is_ok() => Ok(Revnum(n)),
+        _ => Err(WireError::Part("Get-locations location revisions entry not a revision number")),
+    });
+    let revisions = revisions.collect::<Result<Vec<_>, _>>()?;
+    let path = session.full_path(&relative);
+    trivial_auth(&mut session.conn);
+    let listed: Vec<String> = revisions.iter().map(Revnum::to_string).collect();
+    session.log_command(format_args!(
+        "get-locations {}@{peg} ({})",
+        uri::encode(&path),
+        listed.join(" "),
+    ));
+    let result =
+        sapwood_repos::locations(&session.repository, &path, peg, &revisions, &session.access);
+    let out = session.conn.out();
+    if let Ok(locations) = &result {
+        for (rev, path) in locations {
+            out.open();
+            out.rev(*rev);
+            out.text(path);
+            out.close();
+        }
+    }
+    out.word("done");
+    result?;
+    session.conn.success();
+    Ok(())
+}
+
+/// `get-location-segments`
+pub(super) fn get_location_segments(
+    session: &mut Session<'_>,
+    mut params: Tuple<'_>,
+) -> CommandResult {
+    let relative = params.relpath()?;
+    let peg = params.bracketed_rev()?;
+    let start = params.bracketed_rev()?;
+    let end = params.bracketed_rev()?;
+    let path = session.full_path(&relative);
+    trivial_auth(&mut session.conn);
+    session.log_command(format_args!(
+        "get-location-segments {}@{} r{}:{}",
+        uri::encode(&path),
+        Rev(peg),
+        Rev(start),
+        Rev(end),
+    ));
+    let result = location_segments(session, &path, peg, start, end);
+    session.conn.out().word("done");
+    result?;
+    session.conn.success();
+    Ok(())
+}
+
+fn location_segments(
+    session: &mut Session<'_>,
+    path: &str,
+    peg: Option<Revnum>,
+    start: Option<Revnum>,
+    end: Option<Revnum>,
+) -> CommandResult {
+    let youngest = session.repository.fs().youngest()?;
+    let start = start.unwrap_or(youngest);
+    let peg = peg.unwrap_or(youngest);
+    let end = end.unwrap_or(Revnum::ZERO);
+    let complaint = if end > start {
+        "Get-location-segments end revision must not be younger than start revision"
+    } else if start > peg {
+        "Get-location-segments start revision must not be younger than peg revision"
+    } else {
+        ""
+    };
+    if !complaint.is_empty() {
+        let error = SvnError::new(ErrorCode::FS_NO_SUCH_REVISION, complaint);
+        session.log_error(&error);
+        return Err(Fail::Command(error));
+    }
+    let Session { conn, access, repository, .. } = session;
+    sapwood_repos::location_segments(
+        repository,
+        path,
+        Some(peg),
+        Some(start),
+        Some(end),
+        access,
+        &mut |segment| {
+            let out = conn.out();
+            out.open();
+            out.rev(segment.start);
+            out.rev(segment.end);
+            out.bracketed_text(segment.path.as_deref());
+            out.close();
+            conn.relieve()
+        },
+    )?;
+    Ok(())
+}
+
+/// Sends the revisions of a file as they come.
+struct FileRevSender<'c> {
+    conn: &'c mut Connection,
+    options: WireOptions,
+}
+
+impl FileRevReceiver for FileRevSender<'_> {
+    fn file_rev(&mut self, rev: &FileRev<'_>, delta: Option<&mut dyn TextDelta>) -> SvnResult<()> {
+        let out = self.conn.out();
+        out.open();
+        out.text(rev.path);
+        out.rev(rev.revision);
+        out.open();
+        write_props(out, rev.revprops.iter());
+        out.raw(b") ( ");
+        write_prop_changes(out, rev.prop_changes);
+        out.close();
+        out.bool(rev.merged_revision);
+        out.close();
+        if let Some(delta) = delta {
+            let WireOptions { svndiff, compression, .. } = self.options;
+            write_svndiff(delta, svndiff, compression, &mut |chunk| self.conn.put_string(chunk))?;
+        }
+        self.conn.out().string(b"");
+        self.conn.relieve()
+    }
+}
+
+/// `get-file-revs`
+pub(super) fn get_file_revs(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let relative = params.relpath()?;
+    let start = params.bracketed_rev()?;
+    let end = params.bracketed_rev()?;
+    let merged = params.opt_bool()?.unwrap_or(false);
+    let path = session.full_path(&relative);
+    trivial_auth(&mut session.conn);
+    session.log_command(format_args!(
+        "get-file-revs {} r{}:{}{}",
+        uri::encode(&path),
+        Rev(start),
+        Rev(end),
+        note(merged, " include-merged-revisions"),
+    ));
+    let request = FileRevsRequest { path: &path, start, end, include_merged_revisions: merged };
+    let Session { conn, access, repository, shared, options, .. } = session;
+    let mut sender = FileRevSender { conn, options: *options };
+    let result =
+        sapwood_repos::file_revs(repository, &request, access, &shared.cancel, &mut sender);
+    session.conn.out().word("done");
+    result?;
+    session.conn.success();
+    Ok(())
+}
+
+/// `get-deleted-rev`
+pub(super) fn get_deleted_rev(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let relative = params.relpath()?;
+    let peg = params.rev()?;
+    let end = params.rev()?;
+    let path = session.full_path(&relative);
+    session.log_command(format_args!("get-deleted-rev"));
+    trivial_auth(&mut session.conn);
+    match sapwood_repos::deleted_rev(&session.repository, &path, peg, end)? {
+        Some(rev) => {
+            reply_rev(session, rev);
+            Ok(())
+        }
+        // The protocol has no reply for "not deleted"; clients know this error instead.
+        None => Err(Fail::Command(SvnError::new(
+            ErrorCode::ENTRY_MISSING_REVISION,
+            format!(
+                "svn protocol command 'get-deleted-rev': path '{path}' was not deleted in \
+                 r{peg}-{end}; NOTE: newer clients handle this case and do not report it as an \
+                 error"
+            ),
+        ))),
+    }
+}

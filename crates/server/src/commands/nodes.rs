@@ -1,0 +1,480 @@
+//! Commands about what is at a path: files, directories, properties, mergeinfo, locks.
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::path::{self, join, skip_ancestor};
+use sapwood_core::props::names;
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
+use sapwood_fsfs::{Lock, Node, RevpropsSnapshot, Root};
+use sapwood_repos::list::ListRequest;
+use sapwood_repos::{Inherit, PathAuthorizer as _, committed_info, inherited_props};
+use sapwood_wire_svn::data::{
+    Dirent, DirentFields, LockDesc, write_dir_entry, write_dirent, write_list_entry, write_lock,
+    write_props,
+};
+use sapwood_wire_svn::{Encode as _, Error as WireError, Item, Sink as _, Tuple};
+
+use super::or_youngest;
+use crate::access::Required;
+use crate::auth::{must_have_access, trivial_auth};
+use crate::oplog::{DepthNote, encode_all, note};
+use crate::session::{CommandResult, Fail, Session};
+
+/// What stands for a date that is missing where the protocol wants one.
+const EPOCH: &str = "1970-01-01T00:00:00.000000Z";
+/// Size of the pieces in which file contents are sent.
+const CONTENT_PIECE: usize = 64 << 10;
+
+/// Writes a reply; when that fails halfway, takes back what it wrote.
+fn all_or_nothing<'s>(
+    session: &mut Session<'s>,
+    write: impl FnOnce(&mut Session<'s>) -> CommandResult,
+) -> CommandResult {
+    let mark = session.conn.mark();
+    let result = write(session);
+    if let Err(Fail::Command(error)) = &result {
+        session.conn.take_back(mark, error);
+    }
+    result
+}
+
+/// Appends the properties that `get-file` and `get-dir` tell: the node's own, and of its last
+/// change.
+fn write_node_props(session: &mut Session<'_>, root: &Root, node: &Node) -> CommandResult {
+    let props = node.props()?;
+    let info = committed_info(&mut root.fs().revprops_snapshot(), node)?;
+    let out = session.conn.out();
+    write_props(out, props.iter());
+    let revision = info.revision.to_string();
+    let entry_props = [
+        (names::ENTRY_COMMITTED_REV, Some(revision.as_bytes())),
+        (names::ENTRY_COMMITTED_DATE, info.revprops.get(names::DATE)),
+        (names::ENTRY_LAST_AUTHOR, info.revprops.get(names::AUTHOR)),
+        (names::ENTRY_UUID, Some(session.uuid.as_bytes())),
+    ];
+    write_props(out, entry_props.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    Ok(())
+}
+
+/// Appends inherited properties, without the list around them.
+fn write_inherited(
+    session: &mut Session<'_>,
+    inherited: &[(String, std::sync::Arc<PropList>)],
+) -> SvnResult<()> {
+    for (path, props) in inherited {
+        let out = session.conn.out();
+        out.open();
+        out.text(path);
+        out.open();
+        write_props(out, props.iter());
+        out.raw(b") ) ");
+        session.conn.relieve()?;
+    }
+    Ok(())
+}
+
+/// `get-file`
+pub(super) fn get_file(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let relative = params.relpath()?;
+    let rev = params.bracketed_rev()?;
+    let want_props = params.bool()?;
+    let want_contents = params.bool()?;
+    let want_inherited = params.opt_bool()?.unwrap_or(false);
+    let path = session.full_path(&relative);
+    must_have_access(session, Required::Read, Some(&path), false)?;
+    let rev = or_youngest(session, rev)?;
+    session.log_command(format_args!(
+        "get-file {} r{rev}{}{}",
+        uri::encode(&path),
+        note(want_contents, " text"),
+        note(want_props, " props"),
+    ));
+    let root = session.repository.fs().revision_root(rev)?;
+    let node = root.node(&path)?;
+    let md5 = node.md5()?;
+    let inherited = if want_inherited {
+        inherited_props(&root, &path, None, &session.access)?
+    } else {
+        Vec::new()
+    };
+    let contents = if want_contents { Some(node.contents()?) } else { None };
+    all_or_nothing(session, |session| {
+        let out = session.conn.out();
+        out.raw(b"( success ( ( ");
+        out.text(&md5.to_hex());
+        out.close();
+        out.rev(rev);
+        out.open();
+        if want_props {
+            write_node_props(session, &root, &node)?;
+        }
+        session.conn.out().close();
+        if want_inherited {
+            session.conn.out().open();
+            write_inherited(session, &inherited)?;
+            session.conn.out().close();
+        }
+        session.conn.out().raw(b") ) ");
+        Ok(())
+    })?;
+    match contents {
+        Some(contents) => send_contents(session, contents),
+        None => Ok(()),
+    }
+}
+
+fn send_contents(session: &mut Session<'_>, mut contents: sapwood_fsfs::Contents) -> CommandResult {
+    let mut piece = vec![0; CONTENT_PIECE];
+    let result = loop {
+        let mut len = 0;
+        let read = loop {
+            match contents.read_some(piece.get_mut(len..).unwrap_or_default()) {
+                Ok(0) => break Ok(()),
+                Ok(n) => len = len.saturating_add(n).min(piece.len()),
+                Err(e) => break Err(e),
+            }
+            if len >= piece.len() {
+                break Ok(());
+            }
+        };
+        if let Err(e) = read {
+            break Err(e);
+        }
+        if len == 0 {
+            break Ok(());
+        }
+        session.conn.put_string(piece.get(..len).unwrap_or_default())?;
+    };
+    // The empty string ends the contents, complete or not; then comes how it went.
+    session.conn.out().string(b"");
+    result?;
+    session.conn.success();
+    Ok(())
+}
+
+/// `get-dir`
+pub(super) fn get_dir(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let relative = params.relpath()?;
+    let rev = params.bracketed_rev()?;
+    let want_props = params.bool()?;
+    let want_contents = params.bool()?;
+    let fields = DirentFields::read(params.opt_list()?)?;
+    let want_inherited = params.opt_bool()?.unwrap_or(false);
+    let path = session.full_path(&relative);
+    must_have_access(session, Required::Read, Some(&path), false)?;
+    let rev = or_youngest(session, rev)?;
+    session.log_command(format_args!(
+        "get-dir {} r{rev}{}{}",
+        uri::encode(&path),
+        note(want_contents, " text"),
+        note(want_props, " props"),
+    ));
+    let root = session.repository.fs().revision_root(rev)?;
+    let node = root.node(&path)?;
+    let inherited = if want_inherited {
+        inherited_props(&root, &path, None, &session.access)?
+    } else {
+        Vec::new()
+    };
+    let entries = if want_contents { Some(node.entries()?) } else { None };
+    all_or_nothing(session, |session| {
+        let out = session.conn.out();
+        out.raw(b"( success ( ");
+        out.rev(rev);
+        out.open();
+        if want_props {
+            write_node_props(session, &root, &node)?;
+        }
+        session.conn.out().raw(b") ( ");
+        if let Some(entries) = entries {
+            let mut revprops = root.fs().revprops_snapshot();
+            for entry in entries.iter() {
+                send_entry(session, &mut revprops, &node, &path, entry.name, fields)?;
+            }
+        }
+        session.conn.out().close();
+        if want_inherited {
+            session.conn.out().open();
+            write_inherited(session, &inherited)?;
+            session.conn.out().close();
+        }
+        session.conn.out().raw(b") ) ");
+        Ok(())
+    })
+}
+
+fn send_entry(
+    session: &mut Session<'_>,
+    revprops: &mut RevpropsSnapshot,
+    dir: &Node,
+    dir_path: &str,
+    name: &str,
+    fields: DirentFields,
+) -> CommandResult {
+    let restricted = !session.access.everything_readable()
+        || session.access.blanket() < Required::Read.blanket();
+    if restricted && !session.access.may(Required::Read, Some(&join(dir_path, name)), false) {
+        return Ok(());
+    }
+    let Some(node) = dir.child(name)? else { return Ok(()) };
+    let is_file = node.kind() == NodeKind::File;
+    let info = if fields.committed() { Some(committed_info(revprops, &node)?) } else { None };
+    let dirent = Dirent {
+        kind: fields.kind.then_some(node.kind()),
+        size: if fields.size && is_file { node.length()? } else { 0 },
+        has_props: fields.has_props && node.has_props()?,
+        created_rev: info.as_ref().map_or(Revnum::ZERO, |info| info.revision),
+        date: Some(info.as_ref().and_then(|info| info.date()).unwrap_or(EPOCH)),
+        author: info.as_ref().and_then(|info| info.revprops.get(names::AUTHOR)),
+    };
+    write_dir_entry(session.conn.out(), name, &dirent);
+    Ok(session.conn.relieve()?)
+}
+
+/// `check-path`
+pub(super) fn check_path(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let relative = params.relpath()?;
+    let rev = params.bracketed_rev()?;
+    let path = session.full_path(&relative);
+    must_have_access(session, Required::Read, Some(&path), false)?;
+    let rev = or_youngest(session, rev)?;
+    session.log_command(format_args!("check-path {}@{rev}", uri::encode(&path)));
+    let kind = session.repository.fs().revision_root(rev)?.kind(&path)?;
+    let out = session.conn.out();
+    out.raw(b"( success ( ");
+    out.kind(kind);
+    out.raw(b") ) ");
+    Ok(())
+}
+
+/// A date in the form that clients parse: as stored when it has that form already.
+fn wire_date(stored: Option<&str>) -> SvnResult<std::borrow::Cow<'_, str>> {
+    let Some(stored) = stored else { return Ok(EPOCH.into()) };
+    if stored.len() == EPOCH.len() && stored.ends_with('Z') {
+        return Ok(stored.into());
+    }
+    Ok(Timestamp::parse(stored.as_bytes())?.to_string().into())
+}
+
+fn wire_dirent<'a>(dirent: &'a sapwood_repos::Dirent, date: &'a str) -> Dirent<'a> {
+    Dirent {
+        kind: Some(dirent.kind),
+        // The reference's "no length" is -1.
+        size: dirent.size.unwrap_or(u64::MAX),
+        has_props: dirent.has_props,
+        created_rev: dirent.committed.revision,
+        date: Some(date),
+        author: dirent.committed.revprops.get(names::AUTHOR),
+    }
+}
+
+/// `stat`
+pub(super) fn stat(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let relative = params.relpath()?;
+    let rev = params.bracketed_rev()?;
+    let path = session.full_path(&relative);
+    must_have_access(session, Required::Read, Some(&path), false)?;
+    let rev = or_youngest(session, rev)?;
+    session.log_command(format_args!("stat {}@{rev}", uri::encode(&path)));
+    let root = session.repository.fs().revision_root(rev)?;
+    let Some(dirent) = sapwood_repos::stat(&root, &path)? else {
+        session.conn.out().raw(b"( success ( ( ) ) ) ");
+        return Ok(());
+    };
+    let date = wire_date(dirent.committed.date())?;
+    let out = session.conn.out();
+    out.raw(b"( success ( ( ( ");
+    write_dirent(out, &wire_dirent(&dirent, &date));
+    out.raw(b") ) ) ) ");
+    Ok(())
+}
+
+/// `list`
+pub(super) fn list(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let relative = params.relpath()?;
+    let rev = params.bracketed_rev()?;
+    let depth = Depth::from_word(params.word()?.as_bytes());
+    let fields = DirentFields::read(params.opt_list()?)?;
+    let patterns = params.opt_list()?.map(|list| {
+        list.map(|item| match item {
+            Item::Text(text) => sapwood_wire_svn::decode::as_text(text),
+            _ => Err(WireError::Part("Pattern field not a string")),
+        })
+        .collect::<Result<Vec<_>, _>>()
+    });
+    let patterns = patterns.transpose()?;
+    let path = session.full_path(&relative);
+    must_have_access(session, Required::Read, Some(&path), false)?;
+    let rev = or_youngest(session, rev)?;
+    session.log_command(format_args!(
+        "list {} r{rev}{}{}",
+        uri::encode(&path),
+        DepthNote(depth),
+        match &patterns {
+            Some(patterns) => patterns.iter().map(|p| format!(" {p}")).collect(),
+            None => " <ANY>".to_owned(),
+        },
+    ));
+    let root = session.repository.fs().revision_root(rev)?;
+    let request = ListRequest {
+        path: &path,
+        patterns: patterns.as_deref(),
+        depth,
+        path_info_only: fields.kind_only(),
+    };
+    let Session { conn, access, shared, .. } = session;
+    let result = sapwood_repos::list(&root, &request, access, &shared.cancel, &mut |entry| {
+        match entry.dirent {
+            Some(dirent) => {
+                let date = wire_date(dirent.committed.date())?;
+                write_list_entry(conn.out(), entry.path, &wire_dirent(dirent, &date), fields);
+            }
+            None => {
+                let dirent = Dirent {
+                    kind: Some(entry.kind),
+                    size: 0,
+                    has_props: false,
+                    created_rev: Revnum::ZERO,
+                    date: None,
+                    author: None,
+                };
+                write_list_entry(conn.out(), entry.path, &dirent, fields);
+            }
+        }
+        conn.relieve()
+    });
+    session.conn.out().word("done");
+    result?;
+    session.conn.success();
+    Ok(())
+}
+
+/// `get-iprops`
+pub(super) fn get_iprops(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let relative = params.relpath()?;
+    let rev = params.bracketed_rev()?;
+    let path = session.full_path(&relative);
+    must_have_access(session, Required::Read, Some(&path), false)?;
+    let rev = or_youngest(session, rev)?;
+    session.log_command(format_args!("get-inherited-props {} r{rev}", uri::encode(&path)));
+    let root = session.repository.fs().revision_root(rev)?;
+    if root.kind(&path)?.is_none() {
+        return Err(Fail::Command(SvnError::new(
+            ErrorCode::FS_NOT_FOUND,
+            format!("'{path}' path not found"),
+        )));
+    }
+    let inherited = inherited_props(&root, &path, None, &session.access)?;
+    session.conn.out().raw(b"( success ( ( ");
+    write_inherited(session, &inherited)?;
+    session.conn.out().raw(b") ) ) ");
+    Ok(())
+}
+
+/// `get-mergeinfo`
+pub(super) fn get_mergeinfo(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let list = params.list()?;
+    let rev = params.bracketed_rev()?;
+    let inherit = Inherit::from_word(params.word()?.as_bytes()).unwrap_or(Inherit::Explicit);
+    let descendants = params.bool()?;
+    let mut paths = Vec::new();
+    for item in list {
+        let Item::Text(text) = item else {
+            return Err(WireError::Part("Path is not a string").into());
+        };
+        let text = sapwood_wire_svn::decode::as_text(text)?;
+        paths.push(session.full_path(&path::canonical_relpath(text)));
+    }
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    session.log_command(format_args!(
+        "get-mergeinfo ({}) {}{}",
+        encode_all(paths.iter().copied()),
+        inherit.word(),
+        note(descendants, " include-descendants"),
+    ));
+    trivial_auth(&mut session.conn);
+    all_or_nothing(session, |session| {
+        let Session { conn, access, repository, fs_path, .. } = session;
+        conn.out().raw(b"( success ( ( ");
+        sapwood_repos::mergeinfo_catalog(
+            repository,
+            &paths,
+            rev,
+            inherit,
+            descendants,
+            access,
+            &mut |path, mergeinfo| {
+                let out = conn.out();
+                out.open();
+                out.text(skip_ancestor(fs_path, path).unwrap_or(path));
+                out.text(&mergeinfo.to_value());
+                out.close();
+                conn.relieve()
+            },
+        )?;
+        session.conn.out().raw(b") ) ) ");
+        Ok(())
+    })
+}
+
+fn lock_out(out: &mut Vec<u8>, lock: &Lock) {
+    let created = Timestamp(lock.created).to_string();
+    let expires = lock.expires.map(|t| Timestamp(t).to_string());
+    write_lock(
+        out,
+        &LockDesc {
+            path: &lock.path,
+            token: &lock.token,
+            owner: &lock.owner,
+            comment: Some(lock.comment.as_str()).filter(|c| !c.is_empty()),
+            created: &created,
+            expires: expires.as_deref(),
+        },
+    );
+}
+
+/// `get-lock`
+pub(super) fn get_lock(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let relative = params.relpath()?;
+    let path = session.full_path(&relative);
+    must_have_access(session, Required::Read, Some(&path), false)?;
+    session.log_command(format_args!("get-lock {}", uri::encode(&path)));
+    let lock = session.repository.fs().lock(&path)?;
+    let out = session.conn.out();
+    out.raw(b"( success ( ( ");
+    if let Some(lock) = lock {
+        lock_out(out, &lock);
+    }
+    out.raw(b") ) ) ");
+    Ok(())
+}
+
+/// `get-locks`
+pub(super) fn get_locks(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let relative = params.relpath()?;
+    let mut depth = Depth::Infinity;
+    if let Some(list) = params.opt_list()?
+        && let Some(word) = list.tuple().opt_word()?
+    {
+        depth = Depth::from_word(word.as_bytes());
+    }
+    if !matches!(depth, Depth::Empty | Depth::Files | Depth::Immediates | Depth::Infinity) {
+        let error = SvnError::new(
+            ErrorCode::INCORRECT_PARAMS,
+            "Invalid 'depth' specified in get-locks request",
+        );
+        session.log_error(&error);
+        return Err(Fail::Command(error));
+    }
+    let path = session.full_path(&relative);
+    trivial_auth(&mut session.conn);
+    session.log_command(format_args!("get-locks {}", uri::encode(&path)));
+    let locks = session.repository.fs().locks(&path, depth)?;
+    session.conn.out().raw(b"( success ( ( ");
+    for lock in &locks {
+        if session.access.readable(&lock.path)? {
+            lock_out(session.conn.out(), lock);
+        }
+    }
+    session.conn.out().raw(b") ) ) ");
+    Ok(())
+}

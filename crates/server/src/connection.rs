@@ -1,0 +1,367 @@
+//! One connection's buffers, both ways.
+//!
+//! Invariants: everything that was written is sent before the connection waits for input; neither
+//! buffer grows beyond its limit, whatever the other side does.
+
+use std::time::{Duration, Instant};
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_wire_svn::editor::EditSink;
+use sapwood_wire_svn::failure::{read_reply, write_failure, write_success};
+use sapwood_wire_svn::{Decoder, Limits as ItemLimits, Progress, Sink, Tuple};
+
+use crate::settings::Limits;
+use crate::transport::Transport;
+
+/// The output buffer is sent when it holds this much.
+pub const OUTPUT_BYTES: usize = 64 << 10;
+/// How much is read at a time, at least.
+const INPUT_BYTES: usize = 16 << 10;
+/// How much memory a large string that was announced gets ahead of its arrival, at most.
+const TRUST_BYTES: usize = 128 << 10;
+/// After a request that needed more, buffers are given back down to this.
+const KEEP_BYTES: usize = 256 << 10;
+/// Parts (numbers, words, strings, lists) of one request.
+const MAX_TOKENS: usize = 1 << 20;
+
+/// Why the connection waits for input; decides how long it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// For the client's greeting.
+    Greeting,
+    /// For credentials.
+    Login,
+    /// For the next request.
+    Request,
+    /// For the rest of an exchange that is under way.
+    Exchange,
+}
+
+/// One item that was received, with the bytes it is made of. Reused from request to request.
+#[derive(Debug)]
+pub struct Request {
+    bytes: Vec<u8>,
+    decoder: Decoder,
+}
+
+impl Request {
+    /// The item as a tuple.
+    ///
+    /// # Errors
+    /// When it is no list.
+    pub fn tuple(&self) -> SvnResult<Tuple<'_>> {
+        Ok(self.decoder.tuple(&self.bytes)?)
+    }
+
+    /// The item as a command: its name and its parameters.
+    ///
+    /// # Errors
+    /// When it is no command.
+    pub fn command(&self) -> SvnResult<(&str, Tuple<'_>)> {
+        let mut tuple = self.tuple()?;
+        let name = tuple.word()?;
+        Ok((name, tuple.tuple()?))
+    }
+}
+
+/// A place in the output.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    sent: u64,
+    len: usize,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Connection {
+    transport: Transport,
+    limits: Limits,
+    item_limits: ItemLimits,
+    remote_host: Option<String>,
+    input: Vec<u8>,
+    /// Where the unread part of `input` begins.
+    start: usize,
+    decoder: Decoder,
+    output: Vec<u8>,
+    /// Bytes sent since the request began.
+    sent: u64,
+    /// Bytes were sent since the last look whether the client has something to say.
+    may_have_answered: bool,
+    /// The first thing that went wrong with the connection itself; nothing works after it.
+    broken: Option<SvnError>,
+}
+
+impl Connection {
+    /// A connection over `transport`.
+    #[must_use]
+    pub fn new(mut transport: Transport, limits: Limits) -> Self {
+        transport.set_write_timeout(limits.stall);
+        let remote_host = transport.remote_host();
+        let item_limits =
+            ItemLimits { bytes: limits.request_bytes.unwrap_or(usize::MAX), tokens: MAX_TOKENS };
+        Self {
+            transport,
+            limits,
+            item_limits,
+            remote_host,
+            input: Vec::new(),
+            start: 0,
+            decoder: Decoder::new(item_limits),
+            output: Vec::with_capacity(OUTPUT_BYTES.saturating_add(4096)),
+            sent: 0,
+            may_have_answered: false,
+            broken: None,
+        }
+    }
+
+    /// The client's address.
+    #[must_use]
+    pub fn remote_host(&self) -> Option<&str> {
+        self.remote_host.as_deref()
+    }
+
+    /// A place for requests.
+    #[must_use]
+    pub fn new_request(&self) -> Request {
+        Request { bytes: Vec::new(), decoder: Decoder::new(self.item_limits) }
+    }
+
+    /// Whether the connection itself is still of use. Errors of the connection may come back
+    /// from an operation in another error's clothes; this tells.
+    ///
+    /// # Errors
+    /// The first thing that went wrong with the connection.
+    pub fn check(&self) -> SvnResult<()> {
+        self.broken.clone().map_or(Ok(()), Err)
+    }
+
+    fn note<T>(&mut self, result: SvnResult<T>) -> SvnResult<T> {
+        if let Err(error) = &result {
+            self.broken.get_or_insert_with(|| error.clone());
+        }
+        result
+    }
+
+    /// Begins to count anew what is sent for one request.
+    pub fn begin_request(&mut self) {
+        self.sent = 0;
+    }
+
+    /// Receives one item, after sending everything that is to be sent.
+    ///
+    /// # Errors
+    /// E210002 when the client is gone; malformed or overlong items; limits of time.
+    pub fn receive(&mut self, wait: Wait, request: &mut Request) -> SvnResult<()> {
+        let len = self.fill(wait)?;
+        let end = self.start.saturating_add(len);
+        let item = self.input.get(self.start..end).unwrap_or_default();
+        request.bytes.clear();
+        request.bytes.shrink_to(KEEP_BYTES);
+        request.bytes.extend_from_slice(item);
+        std::mem::swap(&mut request.decoder, &mut self.decoder);
+        self.consume(len);
+        Ok(())
+    }
+
+    /// Receives one item and lets `look` take from it what it wants.
+    ///
+    /// # Errors
+    /// As [`Connection::receive`], and what `look` returns.
+    pub fn receive_with<T>(
+        &mut self,
+        wait: Wait,
+        look: impl FnOnce(Tuple<'_>) -> SvnResult<T>,
+    ) -> SvnResult<T> {
+        let len = self.fill(wait)?;
+        let end = self.start.saturating_add(len);
+        let item = self.input.get(self.start..end).unwrap_or_default();
+        let result = self.decoder.tuple(item).map_err(SvnError::from).and_then(look);
+        self.consume(len);
+        result
+    }
+
+    /// Receives one item that is a string.
+    ///
+    /// # Errors
+    /// As [`Connection::receive`]; `None` when it is something else.
+    pub fn receive_string(&mut self, wait: Wait) -> SvnResult<Option<Vec<u8>>> {
+        let len = self.fill(wait)?;
+        let end = self.start.saturating_add(len);
+        let item = self.input.get(self.start..end).unwrap_or_default();
+        let text = match self.decoder.item(item)? {
+            sapwood_wire_svn::Item::Text(bytes) => Some(bytes.to_vec()),
+            _ => None,
+        };
+        self.consume(len);
+        Ok(text)
+    }
+
+    /// Waits until the input holds a whole item, and says how long that is.
+    fn fill(&mut self, wait: Wait) -> SvnResult<usize> {
+        self.check()?;
+        let result = self.try_fill(wait);
+        self.note(result)
+    }
+
+    fn try_fill(&mut self, wait: Wait) -> SvnResult<usize> {
+        let begun = Instant::now();
+        self.decoder.reset();
+        loop {
+            let unread = self.input.get(self.start..).unwrap_or_default();
+            let missing = match self.decoder.advance(unread)? {
+                Progress::Complete(len) => return Ok(len),
+                Progress::NeedMore(missing) => missing,
+            };
+            let between = unread_is_blank(unread);
+            self.flush()?;
+            let patience = self.patience(wait, between, begun)?;
+            self.read_more(missing, patience)?;
+        }
+    }
+
+    /// How long to wait for the next bytes.
+    fn patience(&self, wait: Wait, between: bool, begun: Instant) -> SvnResult<Duration> {
+        let total = match wait {
+            Wait::Greeting => self.limits.greeting,
+            Wait::Login => self.limits.login,
+            Wait::Request if between => self.limits.idle,
+            Wait::Request | Wait::Exchange => return Ok(self.limits.stall),
+        };
+        total.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()).ok_or_else(closed)
+    }
+
+    fn read_more(&mut self, missing: usize, patience: Duration) -> SvnResult<()> {
+        if self.start > 0 {
+            self.input.drain(..self.start);
+            self.start = 0;
+        }
+        let old = self.input.len();
+        let room = missing.clamp(INPUT_BYTES, TRUST_BYTES);
+        self.input.resize(old.saturating_add(room), 0);
+        let space = self.input.get_mut(old..).unwrap_or_default();
+        let result = self.transport.read(space, patience);
+        let got = *result.as_ref().unwrap_or(&0);
+        self.input.truncate(old.saturating_add(got));
+        match result {
+            Ok(0) => Err(closed()),
+            Ok(_) => Ok(()),
+            Err(e) => Err(read_error(&e)),
+        }
+    }
+
+    fn consume(&mut self, len: usize) {
+        self.start = self.start.saturating_add(len);
+        if self.start >= self.input.len() {
+            self.input.clear();
+            self.input.shrink_to(KEEP_BYTES);
+            self.start = 0;
+        }
+    }
+
+    /// Sends everything that is in the output buffer.
+    ///
+    /// # Errors
+    /// System errors, E210010 when the reply is longer than it may be.
+    pub fn flush(&mut self) -> SvnResult<()> {
+        if self.output.is_empty() { Ok(()) } else { self.send(&[]) }
+    }
+
+    fn send(&mut self, more: &[u8]) -> SvnResult<()> {
+        self.check()?;
+        let result = self.try_send(more);
+        self.output.clear();
+        self.output.shrink_to(KEEP_BYTES);
+        self.note(result)
+    }
+
+    fn try_send(&mut self, more: &[u8]) -> SvnResult<()> {
+        let len = self.output.len().saturating_add(more.len());
+        self.sent = self.sent.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+        if self.limits.response_bytes.is_some_and(|max| self.sent > max) {
+            return Err(SvnError::new(
+                ErrorCode::RA_SVN_RESPONSE_SIZE,
+                "The server response size exceeds the configured limit",
+            ));
+        }
+        self.may_have_answered = true;
+        self.transport.write_both(&self.output, more).map_err(|e| write_error(&e))
+    }
+
+    /// Notes how far the output is, for [`Connection::take_back`].
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        Mark { sent: self.sent, len: self.output.len() }
+    }
+
+    /// Takes back what was written since `mark`, so that a failure can be told in its place.
+    /// When some of it is on its way already, the connection is of no more use: the other side
+    /// would take the failure for more of what it is reading.
+    pub fn take_back(&mut self, mark: Mark, error: &SvnError) {
+        if self.sent == mark.sent {
+            self.output.truncate(mark.len);
+        } else {
+            self.broken.get_or_insert_with(|| error.clone());
+        }
+    }
+
+    /// Appends `( success ( ) )`.
+    pub fn success(&mut self) {
+        write_success(&mut self.output);
+    }
+
+    /// Appends a failure reply.
+    pub fn failure(&mut self, error: &SvnError) {
+        write_failure(&mut self.output, error);
+    }
+
+    /// The output buffer, to append to.
+    pub fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+}
+
+fn unread_is_blank(bytes: &[u8]) -> bool {
+    bytes.iter().all(|b| matches!(b, b' ' | b'\n'))
+}
+
+fn closed() -> SvnError {
+    SvnError::new(ErrorCode::RA_SVN_CONNECTION_CLOSED, "")
+}
+
+fn read_error(error: &std::io::Error) -> SvnError {
+    match error.kind() {
+        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => closed(),
+        _ => SvnError::io(error, "Can't read from connection"),
+    }
+}
+
+fn write_error(error: &std::io::Error) -> SvnError {
+    SvnError::io(error, "Can't write to connection")
+}
+
+impl Sink for Connection {
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+
+    fn relieve(&mut self) -> SvnResult<()> {
+        if self.output.len() >= OUTPUT_BYTES { self.send(&[]) } else { Ok(()) }
+    }
+
+    fn write_through(&mut self, bytes: &[u8]) -> SvnResult<()> {
+        self.send(bytes)
+    }
+}
+
+impl EditSink for Connection {
+    fn peer_spoke(&mut self) -> SvnResult<bool> {
+        if !std::mem::take(&mut self.may_have_answered) {
+            return Ok(false);
+        }
+        Ok(self.start < self.input.len() || self.transport.readable_now())
+    }
+
+    fn read_reply(&mut self) -> SvnResult<()> {
+        self.receive_with(Wait::Exchange, |reply| read_reply(reply).map(|_| ()))
+    }
+}

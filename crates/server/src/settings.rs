@@ -1,0 +1,89 @@
+//! What a server is told when it is started.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Everything that a server is told. Paths are absolute.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The folder that URLs are relative to.
+    pub root: PathBuf,
+    /// Whether the host name of the URL is the first part of the path.
+    pub virtual_host: bool,
+    /// Whether nobody may write, whatever the configuration says.
+    pub read_only: bool,
+    /// A configuration file for all repositories, in place of each one's own.
+    pub config_file: Option<PathBuf>,
+    /// Bytes of memory for all caches together.
+    pub cache_bytes: usize,
+    /// How hard to compress what is sent, 0 (not, and no svndiff newer than 0) to 9.
+    pub compression: u8,
+    /// Set in tunnel mode: who the login agent says that the user is.
+    pub tunnel: Option<Tunnel>,
+    /// What a connection may take.
+    pub limits: Limits,
+}
+
+/// Tunnel mode.
+#[derive(Clone, Debug)]
+pub struct Tunnel {
+    /// The name that the user may authenticate as without a password.
+    pub user: Option<String>,
+}
+
+/// Limits of connections, requests and replies.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of one request; `None` for no limit.
+    pub request_bytes: Option<usize>,
+    /// Bytes of the reply to one request; `None` for no limit.
+    pub response_bytes: Option<u64>,
+    /// Connections that are served at one time; more wait to be accepted.
+    pub connections: usize,
+    /// Connections from one address; more are closed at once.
+    pub connections_per_address: usize,
+    /// Time from the connection to the end of the client's greeting.
+    pub greeting: Duration,
+    /// Time for one authentication: people type passwords.
+    pub login: Duration,
+    /// Time between two requests. Clients keep a connection open while their user writes a log
+    /// message, so this is long; dead ones are found by TCP keep-alive.
+    pub idle: Duration,
+    /// Time that a request that has begun, or a reply, may stand still.
+    pub stall: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            request_bytes: Some(16 << 20),
+            response_bytes: None,
+            connections: 4096,
+            connections_per_address: 1024,
+            greeting: Duration::from_secs(60),
+            login: Duration::from_secs(600),
+            idle: Duration::from_secs(24 * 3600),
+            stall: Duration::from_secs(3600),
+        }
+    }
+}
+
+/// The default of [`Settings::cache_bytes`] for servers.
+pub const DEFAULT_CACHE_BYTES: usize = 256 << 20;
+
+impl Settings {
+    /// Good defaults for serving what is below `root`.
+    #[must_use]
+    pub fn new(root: PathBuf) -> Self {
+        Self {
+            root,
+            virtual_host: false,
+            read_only: false,
+            config_file: None,
+            cache_bytes: DEFAULT_CACHE_BYTES,
+            compression: 5,
+            tunnel: None,
+            limits: Limits::default(),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What all connections of a server have in common.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sapwood_core::{CancelToken, SvnResult};
+use sapwood_fsfs::{Caches, OpenOptions};
+use sapwood_repos::Repository;
+use sapwood_repos::authz::Authz;
+
+use crate::conf::{ConfigFiles, FileCache, Stamp};
+use crate::oplog::OpLog;
+use crate::settings::Settings;
+
+/// Most repositories that are kept open.
+const MAX_OPEN: usize = 4096;
+
+/// The state that outlives a connection.
+#[derive(Debug)]
+pub struct Shared {
+    /// What the server was told.
+    pub settings: Settings,
+    /// The operational log, if there is one.
+    pub log: Option<OpLog>,
+    /// Configuration and password files.
+    pub files: ConfigFiles,
+    /// Authz files on the local disk.
+    pub authz: FileCache<Authz>,
+    /// The caches of all repositories.
+    pub caches: Arc<Caches>,
+    /// How repositories are opened.
+    pub options: OpenOptions,
+    /// Set when the server is to end: long requests stop.
+    pub cancel: CancelToken,
+    open: Mutex<HashMap<PathBuf, (Identity, Repository)>>,
+}
+
+/// What tells that the repository at a path is still the one that was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Identity {
+    uuid: Option<Stamp>,
+    format: Option<Stamp>,
+    fs_config: Option<Stamp>,
+}
+
+impl Identity {
+    fn of(path: &Path) -> Self {
+        let db = path.join("db");
+        Self {
+            uuid: Stamp::of(&db.join("uuid")),
+            format: Stamp::of(&db.join("format")),
+            fs_config: Stamp::of(&db.join("fsfs.conf")),
+        }
+    }
+
+    fn is_fresh(&self) -> bool {
+        [self.uuid, self.format, self.fs_config].iter().flatten().any(Stamp::is_fresh)
+    }
+}
+
+impl Shared {
+    /// The state of a server that has served nobody yet.
+    #[must_use]
+    pub fn new(settings: Settings, log: Option<OpLog>) -> Self {
+        let caches = Caches::new(settings.cache_bytes);
+        Self {
+            settings,
+            log,
+            files: ConfigFiles::default(),
+            authz: FileCache::default(),
+            caches,
+            options: OpenOptions::default(),
+            cancel: CancelToken::new(),
+            open: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// The repository whose folder is `path`, opened once and then shared, until it is replaced,
+    /// upgraded or configured anew.
+    ///
+    /// # Errors
+    /// Whatever opening meets.
+    pub fn repository(&self, path: &Path) -> SvnResult<Repository> {
+        let identity = Identity::of(path);
+        if let Some((known, repository)) = self.open.lock().get(path)
+            && *known == identity
+        {
+            return Ok(repository.clone());
+        }
+        let repository = Repository::open(path, &self.caches, &self.options)?;
+        let mut open = self.open.lock();
+        if open.len() >= MAX_OPEN {
+            open.clear();
+        }
+        if identity.is_fresh() {
+            open.remove(path);
+        } else {
+            open.insert(path.to_owned(), (identity, repository.clone()));
+        }
+        Ok(repository)
+    }
+
+    /// Reads every configuration file anew, and opens the log file anew. (SIGHUP)
+    ///
+    /// # Errors
+    /// When the log file cannot be opened; the old one is used on.
+    pub fn reload(&self) -> SvnResult<()> {
+        self.files.clear();
+        self.authz.clear();
+        self.open.lock().clear();
+        self.log.as_ref().map_or(Ok(()), OpLog::reopen)
+    }
+}
