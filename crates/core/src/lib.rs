@@ -12,6 +12,7 @@ pub mod depth;
 pub mod error;
 pub mod glob;
 pub mod hashdump;
+pub mod hashorder;
 pub mod kind;
 pub mod mergeinfo;
 pub mod path;

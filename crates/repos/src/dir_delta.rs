@@ -1,11 +1,14 @@
 //! The difference between two trees as editor calls.
 
-use sapwood_core::Depth;
-use sapwood_delta::Editor;
-use sapwood_fsfs::Root;
+use std::sync::Arc;
+
+use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, hashorder, path};
+use sapwood_delta::{Editor, Handle};
+use sapwood_fsfs::{DirEntry, Directory, Node, Relation, RevpropsSnapshot, Root};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
+use crate::node_delta::{NoDelta, Open, send_entry_props, send_node_props};
 
 /// Which trees, and how.
 #[derive(Clone, Copy, Debug)]
@@ -30,15 +33,310 @@ pub struct DirDelta<'a> {
     pub ignore_ancestry: bool,
 }
 
-/// Drives `editor` to turn one tree into another.
+/// Drives `editor` to turn one tree into another, up to its `close_edit`.
 ///
 /// # Errors
-/// E160004 and kin for bad arguments; what the editor returns; corruption and system errors.
-#[allow(unused_variables)]
+/// E160005 when a directory is compared with something else, E220000 when the root of the edit may
+/// not be read; what the editor returns; corruption and system errors.
 pub fn dir_delta(
     request: &DirDelta<'_>,
     authorizer: &dyn PathAuthorizer,
     editor: &mut dyn Editor,
 ) -> Result<()> {
-    todo!()
+    if request.depth == Depth::Exclude {
+        let message = "Delta depth 'exclude' not supported";
+        return Err(SvnError::new(ErrorCode::REPOS_BAD_ARGS, message).into());
+    }
+    let source_parent = path::canonical_fspath(request.source_parent);
+    let target_path = path::canonical_fspath(request.target_path);
+    let entry = request.source_entry;
+    let source = request.source.find(&path::join(&source_parent, entry))?;
+    let target = request.target.find(&target_path)?;
+    if source.is_none() && target.is_none() {
+        return Ok(editor.close_edit()?);
+    }
+    let is_dir = |node: &Option<Node>| node.as_ref().is_some_and(|n| n.kind() == NodeKind::Dir);
+    if entry.is_empty() && !(is_dir(&source) && is_dir(&target)) {
+        return Err(SvnError::new(
+            ErrorCode::FS_PATH_SYNTAX,
+            "Invalid editor anchoring; at least one of the input paths is not a directory and \
+             there was no source entry",
+        )
+        .into());
+    }
+    editor.set_target_revision(request.target.base_revision())?;
+    let fs = request.target.fs();
+    let mut drive = Drive {
+        request,
+        authorizer,
+        editor,
+        revprops: fs.revprops_snapshot(),
+        uuid: if request.entry_props { fs.uuid()? } else { String::new() },
+    };
+    if let (Some(source), Some(target)) = (&source, &target)
+        && source.relation(target) == Relation::Unchanged
+    {
+        return Ok(drive.editor.close_edit()?);
+    }
+    let root_path = if entry.is_empty() { &*target_path } else { path::dirname(&target_path) };
+    if !authorizer.readable(root_path)? {
+        let message = "Unable to open root of edit";
+        return Err(SvnError::new(ErrorCode::AUTHZ_ROOT_UNREADABLE, message).into());
+    }
+    let revision = match request.source.revision() {
+        Some(revision) => Some(revision),
+        None => request.source.find(&source_parent)?.and_then(|node| node.created_rev()),
+    };
+    let root = drive.editor.open_root(revision)?;
+    let opened = match (source, target) {
+        (source, Some(target)) if entry.is_empty() => {
+            Some(drive.level(root, String::new(), source, target, request.depth)?)
+        }
+        (source, target) => {
+            let place = Place { parent: root, path: entry, depth: request.depth };
+            drive.entry(place, source, target)?
+        }
+    };
+    let root_walked = entry.is_empty();
+    if let Some(level) = opened {
+        drive.walk(level)?;
+    }
+    if !root_walked {
+        drive.editor.close_directory(root)?;
+    }
+    Ok(drive.editor.close_edit()?)
+}
+
+struct Drive<'a> {
+    request: &'a DirDelta<'a>,
+    authorizer: &'a dyn PathAuthorizer,
+    editor: &'a mut dyn Editor,
+    revprops: RevpropsSnapshot,
+    uuid: String,
+}
+
+/// Where an entry is in the edit.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    parent: Handle,
+    path: &'p str,
+    depth: Depth,
+}
+
+/// A directory that is open in the edit. They make up a stack, which grows with the depth of the
+/// tree only.
+struct Level {
+    handle: Handle,
+    path: String,
+    source: Option<Node>,
+    source_entries: Option<Arc<Directory>>,
+    target: Node,
+    target_entries: Arc<Directory>,
+    /// The places of the target's entries in the order in which they are told.
+    order: Vec<u32>,
+    /// The next place in `order`.
+    at: usize,
+    depth: Depth,
+}
+
+impl Drive<'_> {
+    fn walk(&mut self, first: Level) -> Result<()> {
+        let mut stack = vec![first];
+        while let Some(level) = stack.last_mut() {
+            let opened = match level.order.get(level.at).and_then(|at| usize::try_from(*at).ok()) {
+                Some(at) => {
+                    level.at = level.at.saturating_add(1);
+                    self.target_entry(level, at)?
+                }
+                None => {
+                    self.deletions(level)?;
+                    let handle = level.handle;
+                    stack.pop();
+                    self.editor.close_directory(handle)?;
+                    continue;
+                }
+            };
+            stack.extend(opened);
+        }
+        Ok(())
+    }
+
+    /// Opens the entries of a directory, after its properties.
+    fn level(
+        &mut self,
+        handle: Handle,
+        path: String,
+        source: Option<Node>,
+        target: Node,
+        depth: Depth,
+    ) -> Result<Level> {
+        self.props(Open::Dir(handle), source.as_ref(), &target)?;
+        let target_entries = target.entries()?;
+        let source_entries = match &source {
+            Some(source) => Some(source.entries()?),
+            None => None,
+        };
+        let order = hashorder::order(target_entries.iter().map(|entry| entry.name));
+        Ok(Level {
+            handle,
+            path,
+            source,
+            source_entries,
+            target,
+            target_entries,
+            order,
+            at: 0,
+            depth,
+        })
+    }
+
+    fn target_entry(&mut self, level: &Level, at: usize) -> Result<Option<Level>> {
+        let Some(entry) = level.target_entries.get(at) else { return Ok(None) };
+        let source = level.source_entries.as_ref().and_then(|s| s.find(entry.name));
+        // A directory in place of a file, or the reverse, is judged by what the source has.
+        if !reaches(level.depth, source.map_or(entry.kind, |s| s.kind))
+            || source.is_some_and(|s| s.id == entry.id)
+        {
+            return Ok(None);
+        }
+        let source = match &level.source {
+            Some(dir) if source.is_some() => dir.child(entry.name)?,
+            _ => None,
+        };
+        let target = level.target.child(entry.name)?;
+        let place = Place {
+            parent: level.handle,
+            path: &path::join(&level.path, entry.name),
+            depth: level.depth,
+        };
+        self.entry(place, source, target)
+    }
+
+    /// Turns one entry into another, or nothing into one, or one into nothing.
+    fn entry(
+        &mut self,
+        place: Place<'_>,
+        source: Option<Node>,
+        target: Option<Node>,
+    ) -> Result<Option<Level>> {
+        let Some(target) = target else {
+            self.editor.delete_entry(place.path, None, place.parent)?;
+            return Ok(None);
+        };
+        let Some(source) = source else { return self.add(place, target) };
+        let relation = source.relation(&target);
+        if source.kind() != target.kind()
+            || (relation == Relation::Unrelated && !self.request.ignore_ancestry)
+        {
+            self.editor.delete_entry(place.path, None, place.parent)?;
+            return self.add(place, target);
+        }
+        if self.absent(place, &target)? {
+            return Ok(None);
+        }
+        let base = self.request.source.revision().or_else(|| source.created_rev());
+        match target.kind() {
+            NodeKind::Dir => {
+                let handle = self.editor.open_directory(place.path, place.parent, base)?;
+                let path = place.path.to_owned();
+                self.level(handle, path, Some(source), target, demoted(place.depth)).map(Some)
+            }
+            NodeKind::File => {
+                let file = self.editor.open_file(place.path, place.parent, base)?;
+                self.file(file, Some(&source), &target)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn add(&mut self, place: Place<'_>, target: Node) -> Result<Option<Level>> {
+        if self.absent(place, &target)? {
+            return Ok(None);
+        }
+        match target.kind() {
+            NodeKind::Dir => {
+                let handle = self.editor.add_directory(place.path, place.parent, None)?;
+                let path = place.path.to_owned();
+                self.level(handle, path, None, target, demoted(place.depth)).map(Some)
+            }
+            NodeKind::File => {
+                let file = self.editor.add_file(place.path, place.parent, None)?;
+                self.file(file, None, &target)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Tells that there is something, where the user may not see what.
+    fn absent(&mut self, place: Place<'_>, target: &Node) -> Result<bool> {
+        if self.authorizer.readable(target.path())? {
+            return Ok(false);
+        }
+        match target.kind() {
+            NodeKind::Dir => self.editor.absent_directory(place.path, place.parent)?,
+            NodeKind::File => self.editor.absent_file(place.path, place.parent)?,
+        }
+        Ok(true)
+    }
+
+    fn props(&mut self, open: Open, source: Option<&Node>, target: &Node) -> Result<()> {
+        if self.request.entry_props
+            && let Some(created) = target.created_rev()
+        {
+            let revprops = self.revprops.get(created)?;
+            let had_source = source.is_some();
+            send_entry_props(self.editor, open, created, &revprops, &self.uuid, had_source)?;
+        }
+        send_node_props(self.editor, open, source, target)
+    }
+
+    fn file(&mut self, file: Handle, source: Option<&Node>, target: &Node) -> Result<()> {
+        self.props(Open::File(file), source, target)?;
+        let changed = match source {
+            Some(source) => target.contents_differ(source)?,
+            None => true,
+        };
+        if changed {
+            let base = match source {
+                Some(source) => Some(source.md5()?),
+                None => None,
+            };
+            if self.request.text_deltas {
+                let mut delta = target.delta_from(source)?;
+                self.editor.apply_textdelta(file, base, &mut delta)?;
+            } else {
+                self.editor.apply_textdelta(file, base, &mut NoDelta)?;
+            }
+        }
+        Ok(self.editor.close_file(file, Some(target.md5()?))?)
+    }
+
+    /// Deletes what only the source has.
+    fn deletions(&mut self, level: &Level) -> Result<()> {
+        let Some(source) = &level.source_entries else { return Ok(()) };
+        let gone = |entry: &DirEntry<'_>| {
+            reaches(level.depth, entry.kind) && level.target_entries.find(entry.name).is_none()
+        };
+        if !source.iter().any(|entry| gone(&entry)) {
+            return Ok(());
+        }
+        let order = hashorder::order(source.iter().map(|entry| entry.name));
+        let walk = order.into_iter().filter_map(|at| source.get(usize::try_from(at).ok()?));
+        for entry in walk.filter(gone) {
+            let path = path::join(&level.path, entry.name);
+            self.editor.delete_entry(&path, None, level.handle)?;
+        }
+        Ok(())
+    }
+}
+
+fn reaches(depth: Depth, kind: NodeKind) -> bool {
+    kind == NodeKind::File || matches!(depth, Depth::Infinity | Depth::Immediates)
+}
+
+const fn demoted(depth: Depth) -> Depth {
+    match depth {
+        Depth::Immediates | Depth::Files => Depth::Empty,
+        other => other,
+    }
 }

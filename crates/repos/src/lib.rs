@@ -19,6 +19,7 @@ pub mod list;
 pub mod locations;
 pub mod log;
 pub mod mergeinfo;
+mod node_delta;
 pub mod replay;
 pub mod reporter;
 pub mod repository;

@@ -1,11 +1,14 @@
 //! A revision as a series of editor calls, as it was committed.
 
-use sapwood_core::Revnum;
-use sapwood_delta::Editor;
-use sapwood_fsfs::Root;
+use std::sync::Arc;
+
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
+use sapwood_delta::{Editor, Handle};
+use sapwood_fsfs::{ChangeKind, ChangedPath, ChangedPaths, Directory, Node, Root};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
+use crate::node_delta::{NoDelta, Open, send_node_props, send_prop_changes};
 
 /// What to replay, and how.
 #[derive(Clone, Copy, Debug)]
@@ -18,16 +21,395 @@ pub struct ReplayRequest<'a> {
     pub send_deltas: bool,
 }
 
-/// Drives `editor` with what the revision or transaction of `root` changed.
+/// Drives `editor` with what the revision or transaction of `root` changed, up to the root's
+/// `close_directory`; the caller closes the edit. When nothing relevant changed no root is opened.
 ///
 /// # Errors
-/// What the editor returns; corruption and system errors.
-#[allow(unused_variables)]
+/// E160020 when the root itself is said to be added; what the editor returns; corruption and system
+/// errors.
 pub fn replay(
     root: &Root,
     request: &ReplayRequest<'_>,
     authorizer: &dyn PathAuthorizer,
     editor: &mut dyn Editor,
 ) -> Result<()> {
-    todo!()
+    if root.revision() == Some(Revnum::ZERO) {
+        return Ok(editor.set_target_revision(Revnum::ZERO)?);
+    }
+    let base = path::to_relpath(request.base_path);
+    let changes = root.changed_paths()?;
+    let mut live = vec![false; changes.len()];
+    for (change, live) in changes.iter().zip(&mut live) {
+        let relpath = path::to_relpath(change.path);
+        *live = (path::is_ancestor(base, relpath) || path::is_ancestor(relpath, base))
+            && authorizer.readable(change.path)?;
+    }
+    let compare = if request.send_deltas {
+        let base = root.base_revision();
+        let before =
+            if root.revision().is_some() { Revnum(base.0.saturating_sub(1)) } else { base };
+        Some(root.fs().revision_root(before)?)
+    } else {
+        None
+    };
+    if let Some(revision) = root.revision() {
+        editor.set_target_revision(revision)?;
+    }
+    let mut drive = Drive {
+        root,
+        compare,
+        base,
+        low_water_mark: request.low_water_mark.unwrap_or(Revnum::ZERO),
+        authorizer,
+        editor,
+        changes: Arc::clone(&changes),
+        live: live.clone(),
+        copies: Vec::new(),
+        open: Vec::new(),
+        last: None,
+    };
+    for (at, change) in changes.iter().enumerate() {
+        // Paths that an added subtree dealt with meanwhile are stepped to all the same.
+        if live.get(at) == Some(&true) {
+            drive.step(at, path::to_relpath(change.path))?;
+        }
+    }
+    while let Some(dir) = drive.open.pop() {
+        drive.editor.close_directory(dir)?;
+    }
+    Ok(())
+}
+
+/// A directory that was added with history and is open. `source` is `None` for one that was added
+/// without history below it.
+struct ActiveCopy {
+    path: String,
+    source: Option<(Revnum, String)>,
+}
+
+struct Drive<'a> {
+    root: &'a Root,
+    /// The tree before; only when deltas are wanted.
+    compare: Option<Root>,
+    base: &'a str,
+    low_water_mark: Revnum,
+    authorizer: &'a dyn PathAuthorizer,
+    editor: &'a mut dyn Editor,
+    changes: Arc<ChangedPaths>,
+    /// Which changes are relevant and not dealt with.
+    live: Vec<bool>,
+    copies: Vec<ActiveCopy>,
+    /// The directories that are open, root first.
+    open: Vec<Handle>,
+    /// The path of the innermost open directory.
+    last: Option<String>,
+}
+
+/// What a node's text and properties are told relative to.
+type Base = Option<Node>;
+
+impl Drive<'_> {
+    /// Goes to `relpath`, closing and opening directories on the way, and tells its change.
+    fn step(&mut self, at: usize, relpath: &str) -> Result<()> {
+        if self.last.is_none() && !relpath.is_empty() {
+            let root = self.editor.open_root(None)?;
+            self.open.push(root);
+        }
+        let last = self.last.take().unwrap_or_default();
+        let common = path::common_ancestor(&last, relpath);
+        let below = path::skip_ancestor(common, &last).unwrap_or_default();
+        for _ in path::components(below) {
+            if let Some(dir) = self.open.pop() {
+                self.editor.close_directory(dir)?;
+            }
+        }
+        let parent = path::dirname(relpath);
+        let mut here = common.to_owned();
+        for name in path::components(path::skip_ancestor(common, parent).unwrap_or_default()) {
+            here = path::join(&here, name);
+            let Some(dir) = self.open.last().copied() else { break };
+            let opened = self.editor.open_directory(&here, dir, None)?;
+            self.open.push(opened);
+        }
+        let dir = self.tell(at, relpath)?;
+        self.last = Some(match dir {
+            Some(dir) => {
+                self.open.push(dir);
+                relpath.to_owned()
+            }
+            None => parent.to_owned(),
+        });
+        Ok(())
+    }
+
+    /// Tells one change. A directory stays open and is given back.
+    fn tell(&mut self, at: usize, relpath: &str) -> Result<Option<Handle>> {
+        while self.copies.pop_if(|copy| !path::is_ancestor(&copy.path, relpath)).is_some() {}
+        let changes = Arc::clone(&self.changes);
+        let Some(change) = changes.get(at).filter(|_| self.live.get(at) == Some(&true)) else {
+            return Ok(None);
+        };
+        let parent = self.open.last().copied();
+        let deletes = matches!(change.kind, ChangeKind::Delete | ChangeKind::Replace);
+        let adds = matches!(change.kind, ChangeKind::Add | ChangeKind::Replace);
+        if deletes
+            && let Some(parent) = parent
+            && self.was_readable(relpath)?
+        {
+            self.editor.delete_entry(relpath, None, parent)?;
+        }
+        if deletes && !adds {
+            return Ok(None);
+        }
+        let node = self.root.find(change.path)?;
+        let Some(node) = node else {
+            return Err(SvnError::new(
+                ErrorCode::FS_NOT_FOUND,
+                format!("Filesystem path '{relpath}' is neither a file nor a directory"),
+            )
+            .into());
+        };
+        let (open, base, downgraded) = if adds {
+            self.add(&change, relpath, parent, &node)?
+        } else {
+            self.modify(&change, relpath, parent, &node)?
+        };
+        if change.prop_mod || downgraded {
+            self.props(open, base.as_ref(), &node)?;
+        }
+        if let Open::File(file) = open {
+            if change.text_mod || downgraded {
+                self.text(file, base.as_ref(), &node)?;
+            }
+            self.editor.close_file(file, Some(node.md5()?))?;
+        }
+        Ok(match open {
+            Open::Dir(dir) => Some(dir),
+            Open::File(_) => None,
+        })
+    }
+
+    /// Adds a node, as a copy where that can be said.
+    fn add(
+        &mut self,
+        change: &ChangedPath<'_>,
+        relpath: &str,
+        parent: Option<Handle>,
+        node: &Node,
+    ) -> Result<(Open, Base, bool)> {
+        let Some(parent) = parent.filter(|_| !relpath.is_empty()) else {
+            let message = "Root directory already exists.";
+            return Err(SvnError::new(ErrorCode::FS_ALREADY_EXISTS, message).into());
+        };
+        let copy = match change.copy_from {
+            Some((revision, source))
+                if revision >= self.low_water_mark
+                    && path::is_ancestor(self.base, path::to_relpath(source))
+                    && self.authorizer.readable(source)? =>
+            {
+                Some((source, revision))
+            }
+            _ => None,
+        };
+        let downgraded = change.copy_from.is_some() && copy.is_none();
+        let open = match node.kind() {
+            NodeKind::File => Open::File(self.editor.add_file(relpath, parent, copy)?),
+            NodeKind::Dir => Open::Dir(match change.copy_from {
+                Some((revision, source)) if downgraded => {
+                    let source = self.root.fs().revision_root(revision)?.node(source)?;
+                    self.add_tree(relpath, parent, source)?
+                }
+                _ => self.editor.add_directory(relpath, parent, copy)?,
+            }),
+        };
+        if node.kind() == NodeKind::Dir && (copy.is_some() || !self.copies.is_empty()) {
+            self.copies.push(ActiveCopy {
+                path: relpath.to_owned(),
+                source: copy.map(|(source, revision)| (revision, source.to_owned())),
+            });
+        }
+        let base = match copy {
+            Some((source, revision)) if self.compare.is_some() => {
+                Some(self.root.fs().revision_root(revision)?.node(source)?)
+            }
+            _ => None,
+        };
+        Ok((open, base, downgraded))
+    }
+
+    /// Opens a node that was there before.
+    fn modify(
+        &mut self,
+        change: &ChangedPath<'_>,
+        relpath: &str,
+        parent: Option<Handle>,
+        node: &Node,
+    ) -> Result<(Open, Base, bool)> {
+        let open = match (node.kind(), parent) {
+            (NodeKind::Dir, Some(parent)) => {
+                Open::Dir(self.editor.open_directory(relpath, parent, None)?)
+            }
+            (NodeKind::Dir, None) => Open::Dir(self.editor.open_root(None)?),
+            (NodeKind::File, Some(parent)) => {
+                Open::File(self.editor.open_file(relpath, parent, None)?)
+            }
+            (NodeKind::File, None) => {
+                let message = "The root of the filesystem is not a directory";
+                return Err(SvnError::new(ErrorCode::FS_CORRUPT, message).into());
+            }
+        };
+        let Some(compare) = &self.compare else { return Ok((open, None, false)) };
+        if !change.prop_mod && !change.text_mod {
+            return Ok((open, None, false));
+        }
+        let base = match self.copies.last() {
+            Some(ActiveCopy { path: copied, source: Some((revision, source)) }) => {
+                let below = path::skip_ancestor(copied, relpath).unwrap_or_default();
+                let root = self.root.fs().revision_root(*revision)?;
+                Some(root.node(&path::join(source, below))?)
+            }
+            // Changed after it was added without history below a copy.
+            Some(ActiveCopy { source: None, .. }) => None,
+            None => Some(compare.node(node.path())?),
+        };
+        Ok((open, base, false))
+    }
+
+    fn props(&mut self, open: Open, base: Option<&Node>, node: &Node) -> Result<()> {
+        if self.compare.is_none() {
+            // Only says that some property changed.
+            return Ok(open.change_prop(self.editor, "", None)?);
+        }
+        let old = match base {
+            Some(base) => Some(base.props()?),
+            None => None,
+        };
+        Ok(send_prop_changes(self.editor, open, old.as_deref(), &*node.props()?)?)
+    }
+
+    fn text(&mut self, file: Handle, base: Option<&Node>, node: &Node) -> Result<()> {
+        if self.compare.is_none() {
+            return Ok(self.editor.apply_textdelta(file, None, &mut NoDelta)?);
+        }
+        let sum = match base {
+            Some(base) => Some(base.md5()?),
+            None => None,
+        };
+        let mut delta = node.delta_from(base)?;
+        Ok(self.editor.apply_textdelta(file, sum, &mut delta)?)
+    }
+
+    /// Whether a path that is deleted could be read before.
+    fn was_readable(&self, relpath: &str) -> Result<bool> {
+        let place = match self.copies.last() {
+            Some(ActiveCopy { path: copied, source: Some((_, source)) }) => {
+                let below = path::skip_ancestor(copied, relpath).unwrap_or_default();
+                path::join(source, below)
+            }
+            _ => path::join("/", relpath),
+        };
+        Ok(self.authorizer.readable(&place)?)
+    }
+
+    /// Adds a directory and everything in it without history, because where it was copied from
+    /// is not known to the receiver. Names come from the source, so that copies nested in it can
+    /// still be told as such; contents from the target. The directory itself stays open.
+    fn add_tree(&mut self, relpath: &str, parent: Handle, source: Node) -> Result<Handle> {
+        let top = self.tree_level(relpath.to_owned(), parent, source)?;
+        let handle = top.handle;
+        let mut stack = vec![top];
+        while let Some(level) = stack.last_mut() {
+            let place = level.order.get(level.at).and_then(|at| usize::try_from(*at).ok());
+            let Some(entry) = place.and_then(|at| level.entries.get(at)) else {
+                if let Some(done) = stack.pop().filter(|_| !stack.is_empty()) {
+                    self.editor.close_directory(done.handle)?;
+                }
+                continue;
+            };
+            level.at = level.at.saturating_add(1);
+            let child_path = path::join(&level.path, entry.name);
+            let fspath = path::join("/", &child_path);
+            let (change, copied) = match self.take_change(&fspath) {
+                Some((ChangeKind::Delete, _)) => continue,
+                Some((kind, copied)) => (Some(kind), copied),
+                None => (None, None),
+            };
+            if !self.authorizer.readable(&fspath)? {
+                continue;
+            }
+            match entry.kind {
+                NodeKind::Dir => {
+                    let source = match copied {
+                        Some((revision, source)) => {
+                            self.root.fs().revision_root(revision)?.node(&source)?
+                        }
+                        None if change == Some(ChangeKind::Replace) => {
+                            let dir = self.editor.add_directory(&child_path, level.handle, None)?;
+                            self.editor.close_directory(dir)?;
+                            continue;
+                        }
+                        None => match level.source.child(entry.name)? {
+                            Some(source) => source,
+                            None => continue,
+                        },
+                    };
+                    let parent = level.handle;
+                    stack.push(self.tree_level(child_path, parent, source)?);
+                }
+                NodeKind::File => {
+                    let node = self.root.node(&fspath)?;
+                    let file = self.editor.add_file(&child_path, level.handle, None)?;
+                    send_node_props(self.editor, Open::File(file), None, &node)?;
+                    let mut delta = node.delta_from(None)?;
+                    self.editor.apply_textdelta(file, None, &mut delta)?;
+                    self.editor.close_file(file, Some(node.md5()?))?;
+                }
+            }
+        }
+        Ok(handle)
+    }
+
+    fn tree_level(&mut self, path: String, parent: Handle, source: Node) -> Result<TreeLevel> {
+        let handle = self.editor.add_directory(&path, parent, None)?;
+        let node = self.root.node(&path::join("/", &path))?;
+        send_node_props(self.editor, Open::Dir(handle), None, &node)?;
+        let entries = source.entries()?;
+        let order = hashorder::order(entries.iter().map(|entry| entry.name));
+        Ok(TreeLevel { handle, path, source, entries, order, at: 0 })
+    }
+
+    /// Takes the change of `fspath`, so that it is not told again: what happened, and, for a
+    /// replacement, from where it was copied.
+    fn take_change(&mut self, fspath: &str) -> Option<(ChangeKind, Option<(Revnum, String)>)> {
+        let at = position(&self.changes, fspath)?;
+        let live = self.live.get_mut(at).filter(|live| **live)?;
+        *live = false;
+        let change = self.changes.get(at)?;
+        let copied = change.copy_from.filter(|_| change.kind == ChangeKind::Replace);
+        Some((change.kind, copied.map(|(revision, source)| (revision, source.to_owned()))))
+    }
+}
+
+/// The place of the change of `fspath` itself.
+fn position(changes: &ChangedPaths, fspath: &str) -> Option<usize> {
+    let (mut low, mut high) = (0, changes.len());
+    while low < high {
+        let middle = low.midpoint(high);
+        match path::compare(changes.get(middle)?.path, fspath) {
+            std::cmp::Ordering::Less => low = middle.saturating_add(1),
+            std::cmp::Ordering::Equal => return Some(middle),
+            std::cmp::Ordering::Greater => high = middle,
+        }
+    }
+    None
+}
+
+/// A directory of a tree that is being added whole.
+struct TreeLevel {
+    handle: Handle,
+    path: String,
+    source: Node,
+    entries: Arc<Directory>,
+    order: Vec<u32>,
+    at: usize,
 }

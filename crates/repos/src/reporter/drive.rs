@@ -6,15 +6,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, path};
+use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
 use sapwood_fsfs::{DirEntry, Directory, Filesystem, Node, Relation, RevpropsSnapshot, Root};
 
-use super::files::Open;
 use super::spool::{Entries, PathInfo};
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
 use crate::error::Result;
 use crate::locations::deleted_rev;
+use crate::node_delta::Open;
 use crate::repository::Repository;
 
 /// How many trees of source revisions are kept open.
@@ -99,10 +99,8 @@ struct Level {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Entries that the report mentions.
+    /// Entries that the report mentions; then those that only the source has.
     Report,
-    /// Entries that only the source has: the next one.
-    Deletions(usize),
     /// Entries of the target: the next one.
     Targets(usize),
 }
@@ -253,7 +251,6 @@ impl Drive<'_> {
         while let Some(level) = stack.last_mut() {
             let opened = match level.phase {
                 Phase::Report => self.next_reported(level)?,
-                Phase::Deletions(at) => self.next_deletion(level, at)?,
                 Phase::Targets(at) => match self.next_target(level, at)? {
                     Some(opened) => opened,
                     None => {
@@ -277,7 +274,8 @@ impl Drive<'_> {
     /// Deals with the next entry of the report in a directory.
     fn next_reported(&mut self, level: &mut Level) -> Result<Option<Level>> {
         let Some((name, info)) = self.fetch(&level.path)? else {
-            level.phase = Phase::Deletions(0);
+            self.deletions(level)?;
+            level.phase = Phase::Targets(0);
             return Ok(None);
         };
         let excluded = info.as_ref().is_some_and(|info| info.depth == Depth::Exclude);
@@ -354,39 +352,40 @@ impl Drive<'_> {
         self.lookahead.as_ref().is_some_and(|info| relevant(info, prefix).is_some())
     }
 
-    /// Deletes the next entry that the target does not have.
-    fn next_deletion(&mut self, level: &mut Level, at: usize) -> Result<Option<Level>> {
+    /// Deletes the entries that the target does not have.
+    fn deletions(&mut self, level: &Level) -> Result<()> {
         let source_entries = match &level.source_entries {
-            Some(entries) if !Arc::ptr_eq(entries, &level.target_entries) => Arc::clone(entries),
-            _ => {
-                level.phase = Phase::Targets(0);
-                return Ok(None);
-            }
+            Some(entries) if !Arc::ptr_eq(entries, &level.target_entries) => entries,
+            _ => return Ok(()),
         };
         let Depths { wc, requested } = level.depths;
-        for (at, entry) in source_entries.iter().enumerate().skip(at) {
-            let there = level.target_entries.find(entry.name).is_some()
-                && !level.done_target.contains(entry.name);
-            if there || level.done_source.contains(entry.name) {
-                continue;
-            }
+        let gone = |entry: &DirEntry<'_>| {
+            let name = entry.name;
+            let there =
+                level.target_entries.find(name).is_some() && !level.done_target.contains(name);
+            // The working copy is too shallow to have it.
             let not_there_either = match entry.kind {
                 NodeKind::File => wc < Depth::Files,
                 NodeKind::Dir => wc < Depth::Immediates || requested == Depth::Files,
             };
-            if not_there_either {
-                continue;
-            }
-            let target_path = path::join(level.target.path(), entry.name);
+            !there && !level.done_source.contains(name) && !not_there_either
+        };
+        let mut names: Vec<&str> =
+            source_entries.iter().filter(gone).map(|entry| entry.name).collect();
+        if names.len() > 1 {
+            let order = hashorder::order(source_entries.iter().map(|entry| entry.name));
+            let walk =
+                order.into_iter().filter_map(|at| source_entries.get(usize::try_from(at).ok()?));
+            names = walk.filter(gone).map(|entry| entry.name).collect();
+        }
+        for name in names {
+            let target_path = path::join(level.target.path(), name);
             let revision =
                 deleted_rev(self.repository, &target_path, level.source_revision, self.revision)?;
-            let edit_path = path::join(&level.path, entry.name);
+            let edit_path = path::join(&level.path, name);
             self.editor.delete_entry(&edit_path, revision, level.handle)?;
-            level.phase = Phase::Deletions(at.saturating_add(1));
-            return Ok(None);
         }
-        level.phase = Phase::Targets(0);
-        Ok(None)
+        Ok(())
     }
 
     /// Brings the next entry of the target up to date; `None` when there are no more.
