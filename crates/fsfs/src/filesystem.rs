@@ -1,15 +1,20 @@
 //! One opened filesystem: format, `current`, revision properties, transactions.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use sapwood_core::{PropList, Revnum};
+use parking_lot::Mutex;
+use sapwood_core::{Md5, Revnum};
+use sapwood_fsfs_format::Layout;
 
-use crate::caches::Caches;
+use crate::cache::Caches;
 use crate::changes::ChangedPaths;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::revprops::RevpropShards;
 use crate::root::Root;
-use crate::storage::Storage;
+use crate::storage::{Stamp, Storage};
+use crate::watched::Watched;
 
 /// How to open a filesystem.
 #[derive(Clone, Debug, Default)]
@@ -31,31 +36,76 @@ pub struct FormatInfo {
 
 /// One opened `db` folder. Clones share everything.
 #[derive(Clone, Debug)]
-pub struct Filesystem {}
+pub struct Filesystem {
+    pub(crate) fs: Arc<Fs>,
+}
 
-#[allow(clippy::missing_errors_doc, unused_variables)]
+/// What a [`Filesystem`] is: the shared state of one `db` folder, and the caches to use.
+#[derive(Debug)]
+pub(crate) struct Fs {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) caches: Arc<Caches>,
+}
+
+/// What all openings of one `db` folder in this process share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// The number under which its items are cached.
+    pub(crate) id: u32,
+    pub(crate) path: PathBuf,
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) layout: Layout,
+    pub(crate) uuid: String,
+    pub(crate) instance: String,
+    /// Bytes of a raw block; a power of two.
+    pub(crate) block_size: usize,
+    /// Stamps of the files that the above was read from, to notice another filesystem in the
+    /// same place.
+    pub(crate) identity: [Option<Stamp>; 4],
+    /// The first revision that is not packed, as last seen; only ever grows.
+    pub(crate) min_unpacked: AtomicU64,
+    pub(crate) min_unpacked_file: Mutex<Watched<()>>,
+    /// The youngest revision as last seen; only ever grows.
+    pub(crate) youngest: AtomicU64,
+    pub(crate) current_file: Mutex<Watched<()>>,
+    pub(crate) revprop_shards: Mutex<RevpropShards>,
+}
+
+impl std::ops::Deref for Fs {
+    type Target = Shared;
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
+}
+
+#[allow(clippy::missing_errors_doc)]
 impl Filesystem {
     /// Opens `db` (the `db` folder of a repository).
     pub fn open(db: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Result<Self> {
-        todo!()
+        crate::open::open(db, caches, options)
     }
 
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
-        todo!()
+        &self.fs.path
     }
 
     /// What the `format` file says.
     #[must_use]
     pub fn format(&self) -> FormatInfo {
-        todo!()
+        let format = self.fs.layout.format;
+        FormatInfo {
+            number: format.number,
+            shard_size: format.shard_size,
+            logical_addressing: self.fs.layout.is_logical(),
+        }
     }
 
     /// The instance id, which is not shared with copies of the repository (format 7 and newer;
     /// the UUID before).
     pub fn instance_id(&self) -> Result<String> {
-        todo!()
+        Ok(self.fs.instance.clone())
     }
 
     /// Says that revisions `from` to `to` are about to be read, in this order. A hint: it may
@@ -66,47 +116,97 @@ impl Filesystem {
 
     /// The repository's UUID.
     pub fn uuid(&self) -> Result<String> {
-        todo!()
+        Ok(self.fs.uuid.clone())
     }
 
-    /// The youngest revision, read anew from `current`.
+    /// The youngest revision now. Looks at `current`, and reads it when it changed.
     pub fn youngest(&self) -> Result<Revnum> {
-        todo!()
+        self.fs.refresh_youngest()
     }
 
-    /// The first revision that is not packed.
+    /// The first revision that is not packed. Looks at `min-unpacked-rev`, and reads it when it
+    /// changed.
     pub fn min_unpacked_rev(&self) -> Result<Revnum> {
-        todo!()
+        self.fs.refresh_min_unpacked()
     }
 
     /// The tree of a revision; E160006 when there is no such revision.
     pub fn revision_root(&self, revision: Revnum) -> Result<Root> {
-        todo!()
+        Root::of_revision(self, revision)
     }
 
     /// The tree of a transaction; E160007 when there is none of that name.
     pub fn txn_root(&self, name: &str) -> Result<Root> {
-        todo!()
-    }
-
-    /// The names of all transactions, sorted.
-    pub fn transactions(&self) -> Result<Vec<String>> {
-        todo!()
-    }
-
-    /// The properties of a transaction.
-    pub fn txn_props(&self, name: &str) -> Result<PropList> {
-        todo!()
+        Root::of_txn(self, name)
     }
 
     /// The paths a revision changed, folded: one entry a path.
     pub fn changed_paths(&self, revision: Revnum) -> Result<Arc<ChangedPaths>> {
-        todo!()
+        self.fs.changed_paths(revision)
     }
 
     /// The youngest revision whose date is not after `date` (microseconds since 1970), by the
     /// reference's binary search over `svn:date`.
     pub fn dated_revision(&self, date: i64) -> Result<Revnum> {
-        todo!()
+        crate::revprops::dated_revision(self, date)
+    }
+
+    /// Whether the text of a file with this MD5 is the empty text.
+    #[must_use]
+    pub(crate) fn is_empty_md5(md5: Md5) -> bool {
+        md5.0 == *b"\xd4\x1d\x8c\xd9\x8f\x00\xb2\x04\xe9\x80\x09\x98\xec\xf8\x42\x7e"
+    }
+}
+
+impl Shared {
+    /// The first revision that is not packed, as last seen.
+    pub(crate) fn min_unpacked(&self) -> Revnum {
+        Revnum(self.min_unpacked.load(Ordering::Acquire))
+    }
+
+    /// The file or folder that a name of the layout stands for.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The youngest revision now.
+    pub(crate) fn refresh_youngest(&self) -> Result<Revnum> {
+        let path = self.file(sapwood_fsfs_format::layout::names::CURRENT);
+        let mut watched = self.current_file.lock();
+        if let Some(bytes) = watched.look(&*self.storage, &path)? {
+            let current =
+                sapwood_fsfs_format::current::Current::parse(&bytes, self.layout.format.number)
+                    .map_err(|error| Error::File { path, error })?;
+            self.youngest.store(current.youngest.0, Ordering::Release);
+            watched.accept(());
+        }
+        Ok(Revnum(self.youngest.load(Ordering::Acquire)))
+    }
+
+    /// The first revision that is not packed now.
+    pub(crate) fn refresh_min_unpacked(&self) -> Result<Revnum> {
+        use sapwood_fsfs_format::layout::{names, since};
+        if self.layout.format.number < since::PACKING {
+            return Ok(Revnum::ZERO);
+        }
+        let path = self.file(names::MIN_UNPACKED_REV);
+        let mut watched = self.min_unpacked_file.lock();
+        if let Some(bytes) = watched.look(&*self.storage, &path)? {
+            let revision = sapwood_fsfs_format::current::parse_min_unpacked_rev(&bytes)
+                .map_err(|error| Error::File { path, error })?;
+            self.min_unpacked.fetch_max(revision.0, Ordering::AcqRel);
+            watched.accept(());
+        }
+        Ok(self.min_unpacked())
+    }
+
+    /// E160006 when there is no such revision (yet).
+    pub(crate) fn ensure_exists(&self, revision: Revnum) -> Result<()> {
+        if revision.0 <= self.youngest.load(Ordering::Acquire)
+            || revision <= self.refresh_youngest()?
+        {
+            return Ok(());
+        }
+        Err(Error::NoSuchRevision(revision))
     }
 }

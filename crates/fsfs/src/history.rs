@@ -1,21 +1,235 @@
-//! Walking back through the history of one path.
+//! Walking back through the history of one path, and questions about copies.
 
-use sapwood_core::Revnum;
+use std::sync::Arc;
 
-use crate::error::Result;
+use sapwood_core::{ErrorCode, Revnum, path};
+use sapwood_fsfs_format::{NodeRev, NodeRevId};
+
+use crate::error::{Error, Result};
+use crate::filesystem::Filesystem;
+use crate::root::Root;
 
 /// The history of one path, interesting places only, youngest first.
 #[derive(Debug)]
-pub struct History {}
+pub struct History {
+    fs: Filesystem,
+    at: Option<Step>,
+}
 
-#[allow(unused_variables)]
+/// One place of a history, and what is known about the way on.
+#[derive(Clone, Debug)]
+struct Step {
+    path: Arc<str>,
+    revision: Revnum,
+    /// Whether the place was told to the caller.
+    told: bool,
+    /// When the place is the target of a copy: where the copy came from.
+    source: Option<(Arc<str>, Revnum)>,
+    /// When no copy touches the way down to this revision: the node-revision at this place, and
+    /// that revision.
+    linear: Option<(NodeRevId, Revnum)>,
+}
+
+impl Step {
+    fn new(path: &str, revision: Revnum, told: bool) -> Self {
+        Self { path: path.into(), revision, told, source: None, linear: None }
+    }
+}
+
 impl History {
+    pub(crate) fn new(fs: &Filesystem, path: &str, revision: Revnum) -> Self {
+        Self { fs: fs.clone(), at: Some(Step::new(path, revision, false)) }
+    }
+
     /// The next older place: the path there, and the revision. `None` at the end, and, unless
     /// `cross_copies`, where the node was copied from another path.
     ///
     /// # Errors
     /// Corruption and system errors.
     pub fn previous(&mut self, cross_copies: bool) -> Result<Option<(String, Revnum)>> {
-        todo!()
+        Ok(self.step(cross_copies)?.map(|(path, revision)| (path.as_ref().to_owned(), revision)))
     }
+
+    /// As [`History::previous`], the path shared instead of copied.
+    ///
+    /// # Errors
+    /// Corruption and system errors.
+    pub fn step(&mut self, cross_copies: bool) -> Result<Option<(Arc<str>, Revnum)>> {
+        while let Some(step) = self.at.take() {
+            // The root changes in every revision and is never copied.
+            let next = if &*step.path == "/" {
+                let revision = if step.told { step.revision.prev() } else { Some(step.revision) };
+                revision.map(|revision| Step::new("/", revision, true))
+            } else {
+                self.older(step, cross_copies)?
+            };
+            let Some(next) = next else { break };
+            let found = next.told.then(|| (Arc::clone(&next.path), next.revision));
+            self.at = Some(next);
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next older step, which need not be one to tell.
+    fn older(&self, step: Step, cross_copies: bool) -> Result<Option<Step>> {
+        let fs = &self.fs.fs;
+        if let Some((id, next_copy)) = step.linear
+            && step.revision > next_copy
+        {
+            let here = fs.node(&id)?;
+            let Some(id) = here.predecessor else { return Ok(None) };
+            if let Some(revision) = id.revision().filter(|r| *r > next_copy) {
+                // No copy in between: the predecessor's path is the same, and need not be read.
+                let path = here.created_path.as_ref().into();
+                let linear = Some((id, next_copy));
+                return Ok(Some(Step { path, revision, told: true, source: None, linear }));
+            }
+        }
+        let mut told = step.told;
+        let (mut at_path, mut revision) = (step.path, step.revision);
+        if let Some((source, source_rev)) = step.source {
+            if !cross_copies {
+                return Ok(None);
+            }
+            told = false;
+            (at_path, revision) = (source, source_rev);
+        }
+        let root = self.fs.revision_root(revision)?;
+        let chain = root.walk_all(&at_path)?;
+        let Some(mut node) = chain.last().cloned() else { return Ok(None) };
+        let mut predecessor = None;
+        if Some(revision) == node.id.revision() {
+            if !told {
+                return Ok(Some(Step::new(&node.created_path, revision, true)));
+            }
+            let Some(id) = node.predecessor else { return Ok(None) };
+            predecessor = Some(id);
+            node = fs.node(&id)?;
+        }
+        let commit = node.id.revision().unwrap_or_default();
+        let (copy_rev, copy_path) = youngest_copy_root(&chain)?;
+        if copy_rev > commit
+            && let Some(copied) = self.copy_step(&at_path, copy_rev, &copy_path, revision, told)?
+        {
+            return Ok(Some(copied));
+        }
+        let mut step = Step::new(&node.created_path, commit, true);
+        step.linear = predecessor.map(|id| (id, copy_rev));
+        Ok(Some(step))
+    }
+
+    /// The step to the target of the copy that made `at_path` at or above it.
+    fn copy_step(
+        &self,
+        at_path: &Arc<str>,
+        copy_rev: Revnum,
+        copy_path: &str,
+        revision: Revnum,
+        told: bool,
+    ) -> Result<Option<Step>> {
+        let target = self.fs.revision_root(copy_rev)?.node(copy_path)?;
+        let Some(below) = path::skip_ancestor(target.created_path(), at_path) else {
+            return Ok(None);
+        };
+        let Some((source_rev, source)) = target.copied_from() else { return Ok(None) };
+        // The target may be the place that was told last: then only go on from it.
+        let again = copy_rev == revision && told;
+        Ok(Some(Step {
+            path: Arc::clone(at_path),
+            revision: copy_rev,
+            told: !again,
+            source: Some((path::join(source, below).into(), source_rev)),
+            linear: None,
+        }))
+    }
+}
+
+/// The youngest copy root of a node and its parents, the deepest of equally young ones. `chain` is
+/// from the root down.
+fn youngest_copy_root(chain: &[Arc<NodeRev>]) -> Result<(Revnum, String)> {
+    let mut best: Option<(Revnum, &str)> = None;
+    for rev in chain {
+        let (revision, path) = rev.copy_root();
+        let revision = revision.unwrap_or_default();
+        if best.is_none_or(|(b, _)| revision >= b) {
+            best = Some((revision, path));
+        }
+    }
+    let (revision, path) =
+        best.ok_or_else(|| Error::Corrupt("A path has no node-revisions".into()))?;
+    Ok((revision, path.to_owned()))
+}
+
+/// See [`Root::closest_copy`].
+pub(crate) fn closest_copy(root: &Root, at_path: &str) -> Result<Option<(Revnum, String)>> {
+    let chain = root.walk_all(at_path)?;
+    let Some(node) = chain.last() else { return Ok(None) };
+    let (copy_rev, copy_path) = youngest_copy_root(&chain)?;
+    if copy_rev == Revnum::ZERO {
+        return Ok(None);
+    }
+    // The node may have been made from nothing since, at the same path.
+    let copy_root = root.fs.revision_root(copy_rev)?;
+    let Some(then) = copy_root.find(at_path)? else { return Ok(None) };
+    if !then.rev.id.is_related(&node.id) {
+        return Ok(None);
+    }
+    // Or in the very revision of the copy, below its target.
+    if then.created_rev() == Some(copy_rev) && then.rev.predecessor.is_none() {
+        return Ok(None);
+    }
+    Ok(Some((copy_rev, copy_path)))
+}
+
+/// Where the node at `at_path` was before the closest copy.
+fn before_copy(root: &Root, at_path: &str) -> Result<Option<(Revnum, String)>> {
+    let Some((copy_rev, copy_path)) = closest_copy(root, at_path)? else { return Ok(None) };
+    let target = root.fs.revision_root(copy_rev)?.node(&copy_path)?;
+    let found = target.copied_from().zip(path::skip_ancestor(&copy_path, at_path));
+    Ok(found.map(|((revision, source), below)| (revision, path::join(source, below))))
+}
+
+/// See [`Root::node_origin_rev`].
+pub(crate) fn node_origin_rev(root: &Root, at_path: &str) -> Result<Revnum> {
+    let node = root.node(at_path)?;
+    let id = node.rev.id.node;
+    let Some(made) = id.revision() else {
+        return Err(Error::new(ErrorCode::FS_NOT_REVISION_ROOT, ""));
+    };
+    if made != Revnum::ZERO || id.number() == 0 {
+        return Ok(made);
+    }
+    // An id of formats 1 and 2 does not say. Somebody may have found out already.
+    let fs = &root.fs.fs;
+    let path = fs.file(&sapwood_fsfs_format::Layout::node_origins_file(id));
+    if let Ok(bytes) = fs.storage.read(&path, 1 << 26)
+        && let Ok(Some(origin)) = sapwood_fsfs_format::node_origins::find(&bytes, id)
+        && let Some(revision) = origin.revision()
+    {
+        return Ok(revision);
+    }
+    // Copies of parents are rarer than changes: go back by copies first.
+    let mut now = root.clone();
+    let mut now_path = at_path.to_owned();
+    while let Some((revision, path)) = before_copy(&now, &now_path)? {
+        if revision >= now.base_revision() {
+            return Err(Error::Corrupt(format!("'{now_path}' is copied from its own future")));
+        }
+        now = root.fs.revision_root(revision)?;
+        now_path = path;
+    }
+    let mut rev = now.node(&now_path)?.rev;
+    while let Some(id) = rev.predecessor {
+        let older = fs.node(&id)?;
+        if older.predecessor_count >= rev.predecessor_count {
+            return Err(Error::Corrupt(format!("Predecessors of '{}' go round", rev.id)));
+        }
+        rev = older;
+    }
+    rev.id
+        .revision()
+        .ok_or_else(|| Error::Corrupt(format!("Predecessor '{}' is in a transaction", rev.id)))
 }

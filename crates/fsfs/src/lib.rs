@@ -4,29 +4,35 @@
 //! transaction), [`Node`] one file or directory of a tree. All are cheap to clone, `Send + Sync`,
 //! and share the process-wide [`Caches`].
 
-pub mod caches;
+mod cache;
 pub mod changes;
 pub mod contents;
 pub mod create;
-pub mod directory;
 pub mod dump_index;
 pub mod error;
 pub mod filesystem;
 pub mod history;
+mod index;
+mod items;
 pub mod locks;
 pub mod node;
+mod open;
+mod rep;
+mod revfile;
 pub mod revprops;
 pub mod root;
 pub mod stats;
 pub mod storage;
 pub mod storage_write;
+pub mod txns;
 pub mod uuid;
+pub mod verify;
+mod watched;
 
-pub use caches::{CacheStats, Caches};
+pub use cache::{CacheStats, Caches};
 pub use changes::{ChangeKind, ChangedPath, ChangedPaths};
 pub use contents::{Contents, ContentsDelta};
 pub use create::CreateOptions;
-pub use directory::{DirEntry, Directory};
 pub use error::{Error, Result};
 pub use filesystem::{Filesystem, FormatInfo, OpenOptions};
 pub use history::History;
@@ -34,5 +40,6 @@ pub use locks::Lock;
 pub use node::{Node, NodeRevId, Relation};
 pub use revprops::RevpropsSnapshot;
 pub use root::Root;
+pub use sapwood_fsfs_format::{DirEntryRef as DirEntry, Directory};
 pub use storage::{LocalStorage, Storage};
 pub use storage_write::WriteStorage;

@@ -1,36 +1,321 @@
 //! Revision properties: plain files and packs, cached, with one cheap check a shard a request.
+//!
+//! They may change at any time, by other programs too. All writers put a new file in place by a
+//! rename, which changes the time stamp of the folder that holds it: a shard's folder, or that of
+//! its pack. So everything cached carries the *generation* of its folder, a number that grows
+//! whenever the folder's stamp is found changed, or cannot be trusted yet because it is so young
+//! that another change could leave it as it is.
 
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use sapwood_core::{PropList, Revnum};
+use sapwood_core::date::Timestamp;
+use sapwood_core::hashdump;
+use sapwood_core::props::names::DATE;
+use sapwood_core::{ErrorCode, PropList, Revnum, SvnError};
+use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
 
-use crate::error::Result;
-use crate::filesystem::Filesystem;
+use crate::cache::item::{Cached, Key};
+use crate::error::{Error, Result};
+use crate::filesystem::{Filesystem, Fs};
+use crate::storage::Stamp;
+
+/// The longest file of unpacked revision properties that is read.
+const FILE_LEN: usize = 1 << 28;
+/// How often a reader starts over because files were replaced under its feet.
+const RETRIES: u32 = 10;
+
+/// Properties of a revision, and the generation of the folder they were read from.
+#[derive(Debug)]
+pub(crate) struct RevpropEntry {
+    generation: u64,
+    props: Arc<PropList>,
+}
+
+impl RevpropEntry {
+    pub(crate) fn byte_len(&self) -> usize {
+        let props = self.props.len().saturating_mul(64).saturating_add(64);
+        self.props.byte_len().saturating_add(props)
+    }
+}
+
+/// A folder of revision properties.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Shard {
+    packed: bool,
+    /// The shard's number; 0 for the one folder of the linear layout.
+    number: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ShardState {
+    stamp: Stamp,
+    /// Whether a later change is certain to give another stamp.
+    settled: bool,
+    generation: u64,
+}
+
+/// What is known of all folders of revision properties of a filesystem.
+#[derive(Debug, Default)]
+pub(crate) struct RevpropShards {
+    known: HashMap<Shard, ShardState>,
+    last_generation: u64,
+}
+
+impl RevpropShards {
+    /// The generation of a folder whose stamp is now `stamp`.
+    fn generation(&mut self, shard: Shard, stamp: Stamp, now: SystemTime) -> u64 {
+        if let Some(state) = self.known.get(&shard)
+            && state.settled
+            && state.stamp == stamp
+        {
+            return state.generation;
+        }
+        self.last_generation = self.last_generation.saturating_add(1);
+        let generation = self.last_generation;
+        let settled = stamp.is_settled(now);
+        self.known.insert(shard, ShardState { stamp, settled, generation });
+        generation
+    }
+}
 
 /// Reads revision properties for one request: each shard is checked for changes by other programs
 /// when it is first touched, and trusted for the rest of the request. Make a new one for each
 /// request; never keep one for long.
 #[derive(Debug)]
-pub struct RevpropsSnapshot {}
-
-#[allow(clippy::missing_errors_doc, unused_variables)]
-impl RevpropsSnapshot {
-    /// The properties of `revision`.
-    pub fn get(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
-        todo!()
-    }
+pub struct RevpropsSnapshot {
+    fs: Filesystem,
+    /// Whether it was checked what is packed.
+    started: bool,
+    /// The shard used last, and its generation.
+    last: Option<(Shard, u64)>,
+    seen: HashMap<Shard, u64>,
 }
 
-#[allow(clippy::missing_errors_doc, unused_variables)]
+#[allow(clippy::missing_errors_doc)]
 impl Filesystem {
     /// A reader of revision properties for one request.
     #[must_use]
     pub fn revprops_snapshot(&self) -> RevpropsSnapshot {
-        todo!()
+        RevpropsSnapshot { fs: self.clone(), started: false, last: None, seen: HashMap::new() }
     }
 
     /// The properties of a revision, as they are now (a change by another program is seen).
     pub fn revprops(&self, revision: Revnum) -> Result<Arc<PropList>> {
         self.revprops_snapshot().get(revision)
     }
+}
+
+#[allow(clippy::missing_errors_doc)]
+impl RevpropsSnapshot {
+    /// The properties of `revision`.
+    pub fn get(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
+        let fs = Arc::clone(&self.fs.fs);
+        fs.ensure_exists(revision)?;
+        if !self.started {
+            fs.refresh_min_unpacked()?;
+            self.started = true;
+        }
+        for _ in 0..RETRIES {
+            let shard = fs.revprop_shard(revision);
+            let found = match self.generation(&fs, shard) {
+                Ok(generation) => fs.revprops_of(shard, generation, revision),
+                Err(e) => Err(e),
+            };
+            match found {
+                Err(Error::FileGone { path }) => {
+                    // Packed, or a pack replaced, since we looked.
+                    self.last = None;
+                    self.seen.remove(&shard);
+                    fs.refresh_min_unpacked()?;
+                    let again = fs.revprop_shard(revision);
+                    if again == shard && !shard.packed {
+                        return Err(missing(&fs, revision, path));
+                    }
+                }
+                other => return other,
+            }
+        }
+        Err(Error::new(
+            ErrorCode::FS_PACKED_REVPROP_READ_FAILURE,
+            format!("Failed to read revprop pack file for r{revision}"),
+        ))
+    }
+
+    fn generation(&mut self, fs: &Fs, shard: Shard) -> Result<u64> {
+        if let Some((last, generation)) = self.last
+            && last == shard
+        {
+            return Ok(generation);
+        }
+        let generation = match self.seen.get(&shard) {
+            Some(generation) => *generation,
+            None => {
+                let dir = fs.revprop_dir(shard);
+                let now = SystemTime::now();
+                let stamp = fs.storage.stamp(&dir).map_err(|e| gone_or(e, dir))?;
+                let generation = fs.revprop_shards.lock().generation(shard, stamp, now);
+                self.seen.insert(shard, generation);
+                generation
+            }
+        };
+        self.last = Some((shard, generation));
+        Ok(generation)
+    }
+}
+
+/// [`Error::FileGone`] when a file is not there.
+fn gone_or(error: std::io::Error, path: PathBuf) -> Error {
+    if error.kind() == ErrorKind::NotFound {
+        Error::FileGone { path }
+    } else {
+        Error::io(error, "Can't open file", &path)
+    }
+}
+
+/// The error for properties that are nowhere.
+fn missing(fs: &Fs, revision: Revnum, path: PathBuf) -> Error {
+    if fs.layout.format.number < since::REVPROP_PACKING {
+        return Error::io(ErrorKind::NotFound.into(), "Can't open file", &path);
+    }
+    Error::new(ErrorCode::FS_NO_SUCH_REVISION, format!("No such packed revision {revision}"))
+}
+
+impl Fs {
+    fn revprop_shard(&self, revision: Revnum) -> Shard {
+        let packed = self.layout.is_revprop_packed(revision, self.min_unpacked());
+        Shard { packed, number: self.layout.shard(revision).unwrap_or(0) }
+    }
+
+    fn revprop_dir(&self, shard: Shard) -> PathBuf {
+        if shard.packed {
+            return self.file(&self.layout.revprops_pack_dir(shard.number));
+        }
+        let size = self.layout.format.shard_size.unwrap_or(0);
+        self.file(&self.layout.revprops_dir(Revnum(shard.number.saturating_mul(size))))
+    }
+
+    /// Properties that are at least as new as `generation`.
+    fn revprops_of(
+        &self,
+        shard: Shard,
+        generation: u64,
+        revision: Revnum,
+    ) -> Result<Arc<PropList>> {
+        let key = Key { fs: self.id, kind: RevpropEntry::KIND, a: revision.0, b: 0, part: 0 };
+        if let Some(entry) = self.caches.get::<RevpropEntry>(key)
+            && entry.generation >= generation
+        {
+            return Ok(Arc::clone(&entry.props));
+        }
+        let props = if shard.packed {
+            self.packed_revprops(shard, generation, revision)?
+        } else {
+            let path = self.file(&self.layout.revprops_file(revision));
+            let bytes = self.storage.read(&path, FILE_LEN).map_err(|e| gone_or(e, path.clone()))?;
+            parse(&bytes, revision)?
+        };
+        let entry = self.caches.put(key, RevpropEntry { generation, props: Arc::new(props) });
+        Ok(Arc::clone(&entry.props))
+    }
+
+    fn packed_revprops(&self, shard: Shard, generation: u64, revision: Revnum) -> Result<PropList> {
+        let manifest = self.revprop_manifest(shard, generation)?;
+        let (name, range) = manifest.find(revision).ok_or_else(|| {
+            Error::new(
+                ErrorCode::FS_CORRUPT_REVPROP_MANIFEST,
+                format!("Packed revprop manifest for r{revision} too small"),
+            )
+        })?;
+        let key =
+            Key { fs: self.id, kind: RevpropPack::KIND, a: range.start, b: generation, part: 0 };
+        let pack = match self.caches.get::<RevpropPack>(key) {
+            Some(pack) => pack,
+            None => {
+                let path = self.revprop_dir(shard).join(name);
+                let limit = sapwood_fsfs_format::limits::REVPROP_PACK_LEN;
+                let bytes = self
+                    .storage
+                    .read(&path, usize::try_from(limit).unwrap_or(usize::MAX))
+                    .map_err(|e| gone_or(e, path.clone()))?;
+                let pack = RevpropPack::parse(&bytes).map_err(|e| {
+                    Error::Svn(SvnError::from(e).wrap(
+                        ErrorCode::FS_CORRUPT,
+                        format!("Revprop pack file for r{revision} is corrupt"),
+                    ))
+                })?;
+                self.caches.put(key, pack)
+            }
+        };
+        let dump = pack.get(revision).ok_or_else(|| {
+            Error::Corrupt(format!("Revprop pack for revision r{revision} does not contain it"))
+        })?;
+        parse(dump, revision)
+    }
+
+    fn revprop_manifest(&self, shard: Shard, generation: u64) -> Result<Arc<RevpropManifest>> {
+        let kind = RevpropManifest::KIND;
+        let key = Key { fs: self.id, kind, a: shard.number, b: generation, part: 0 };
+        if let Some(manifest) = self.caches.get(key) {
+            return Ok(manifest);
+        }
+        let path = self.revprop_dir(shard).join(names::MANIFEST);
+        let bytes = self.storage.read(&path, FILE_LEN).map_err(|e| gone_or(e, path.clone()))?;
+        let size = self.layout.format.shard_size.unwrap_or(1);
+        let start = Revnum(shard.number.saturating_mul(size));
+        let manifest = RevpropManifest::parse(&bytes, start, size)
+            .map_err(|error| Error::File { path, error })?;
+        Ok(self.caches.put(key, manifest))
+    }
+}
+
+fn parse(bytes: &[u8], revision: Revnum) -> Result<PropList> {
+    hashdump::parse(bytes, Some(hashdump::END)).map_err(|e| {
+        let sentence = format!("Failed to parse revprops for r{revision}.");
+        Error::Svn(SvnError::from(e).context(sentence))
+    })
+}
+
+/// See [`Filesystem::dated_revision`].
+pub(crate) fn dated_revision(fs: &Filesystem, date: i64) -> Result<Revnum> {
+    let youngest = fs.youngest()?;
+    let mut props = fs.revprops_snapshot();
+    let mut time = |revision: u64| -> Result<i64> {
+        let props = props.get(Revnum(revision))?;
+        let text = props.get(DATE).ok_or_else(|| {
+            let sentence = format!("Failed to find time on revision {revision}");
+            Error::new(ErrorCode::FS_GENERAL, sentence)
+        })?;
+        let stamp = Timestamp::parse(text).map_err(|_| Error::new(ErrorCode::BAD_DATE, ""))?;
+        Ok(stamp.0)
+    };
+    let (mut bottom, mut top) = (0u64, youngest.0);
+    while bottom <= top {
+        let middle = bottom.midpoint(top);
+        let here = time(middle)?;
+        if here > date {
+            let Some(before) = middle.checked_sub(1) else { return Ok(Revnum::ZERO) };
+            if time(before)? <= date {
+                return Ok(Revnum(before));
+            }
+            top = before;
+        } else if here < date {
+            let after = middle.saturating_add(1);
+            if after > youngest.0 {
+                return Ok(youngest);
+            }
+            if time(after)? > date {
+                return Ok(Revnum(middle));
+            }
+            bottom = after;
+        } else {
+            return Ok(Revnum(middle));
+        }
+    }
+    // The dates are not in order: the reference leaves its result unset.
+    Ok(Revnum::ZERO)
 }

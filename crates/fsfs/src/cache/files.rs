@@ -1,0 +1,78 @@
+//! The bounded table of open revision files.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::storage::{Storage, StoredFile};
+
+/// Names one revision file or pack file of one filesystem. Their contents never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FileKey {
+    /// The filesystem's number in the caches.
+    pub(crate) fs: u32,
+    /// Whether it is the pack of a shard.
+    pub(crate) packed: bool,
+    /// The revision, or the shard.
+    pub(crate) number: u64,
+}
+
+/// Open files, the least recently used of them closed when there are too many.
+#[derive(Debug)]
+pub(crate) struct FileTable {
+    files: Mutex<HashMap<FileKey, (u64, Arc<dyn StoredFile>)>>,
+    most: usize,
+    clock: AtomicU64,
+    opens: AtomicU64,
+}
+
+impl FileTable {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { files: Mutex::default(), most, clock: AtomicU64::new(0), opens: AtomicU64::new(0) }
+    }
+
+    /// How many files were opened so far.
+    pub(crate) fn opens(&self) -> u64 {
+        self.opens.load(Ordering::Relaxed)
+    }
+
+    /// The open file, opened now when it is not.
+    pub(crate) fn get(
+        &self,
+        key: FileKey,
+        storage: &dyn Storage,
+        path: impl FnOnce() -> std::path::PathBuf,
+    ) -> io::Result<Arc<dyn StoredFile>> {
+        let now = self.clock.fetch_add(1, Ordering::Relaxed);
+        if let Some((used, file)) = self.files.lock().get_mut(&key) {
+            *used = now;
+            return Ok(Arc::clone(file));
+        }
+        // Opening is slow on a network: not under the lock.
+        let file = self.open(storage, &path())?;
+        let mut files = self.files.lock();
+        if files.len() >= self.most {
+            let oldest = files.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| *key);
+            if let Some(oldest) = oldest {
+                files.remove(&oldest);
+            }
+        }
+        files.insert(key, (now, Arc::clone(&file)));
+        Ok(file)
+    }
+
+    fn open(&self, storage: &dyn Storage, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
+        self.opens.fetch_add(1, Ordering::Relaxed);
+        storage.open(path)
+    }
+
+    /// Closes a file that is not needed any more.
+    pub(crate) fn close(&self, key: FileKey) {
+        let closed = self.files.lock().remove(&key);
+        drop(closed);
+    }
+}

@@ -1,0 +1,138 @@
+//! What the caches hold: keys, and one enum of shared values.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use sapwood_core::PropList;
+use sapwood_fsfs_format::manifest::Manifest;
+use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
+use sapwood_fsfs_format::{Directory, L2pPage, NodeRev, Trailer};
+
+use crate::changes::ChangedPaths;
+use crate::index::FileIndex;
+use crate::rep::header::RepStart;
+use crate::revprops::RevpropEntry;
+
+/// The name of a cached item. The kind of item is part of the name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    /// The filesystem's number in the caches.
+    pub(crate) fs: u32,
+    pub(crate) kind: Kind,
+    /// Mostly a revision.
+    pub(crate) a: u64,
+    /// Mostly an item index.
+    pub(crate) b: u64,
+    /// Number of a window, block or page.
+    pub(crate) part: u64,
+}
+
+impl Key {
+    /// A well-mixed hash: folded multiplication with odd constants, which is enough for numbers
+    /// that the repository, not a client, chooses.
+    pub(crate) fn hash64(&self) -> u64 {
+        let head = (u64::from(self.fs) << 8) ^ u64::from(self.kind.number());
+        let h = fold(head ^ 0x9e37_79b9_7f4a_7c15 ^ self.a, 0xbf58_476d_1ce4_e5b9);
+        fold(h ^ self.b ^ self.part.rotate_left(32), 0x94d0_49bb_1331_11eb)
+    }
+}
+
+/// The two halves of a 128-bit product, mixed.
+#[allow(clippy::as_conversions, reason = "each half is wanted alone")]
+fn fold(x: u64, by: u64) -> u64 {
+    let wide = u128::from(x).wrapping_mul(u128::from(by));
+    (wide as u64) ^ ((wide >> 64) as u64)
+}
+
+/// A type of value that the caches hold.
+pub(crate) trait Cached: Sized {
+    /// Which kind of key goes with it.
+    const KIND: Kind;
+    /// Bytes of memory that the value takes.
+    fn weight(&self) -> usize;
+    /// Into the enum.
+    fn wrap(value: Arc<Self>) -> Item;
+    /// Out of the enum.
+    fn unwrap(item: Item) -> Option<Arc<Self>>;
+}
+
+macro_rules! items {
+    ($($(#[$doc:meta])* $name:ident($type:ty) = $number:literal, $weight:expr;)*) => {
+        /// What kind of item a [`Key`] names.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(crate) enum Kind { $($(#[$doc])* $name),* }
+
+        impl Kind {
+            const fn number(self) -> u8 {
+                match self { $(Self::$name => $number),* }
+            }
+        }
+
+        /// One shared value.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Item { $($name(Arc<$type>)),* }
+
+        $(impl Cached for $type {
+            const KIND: Kind = Kind::$name;
+            fn weight(&self) -> usize {
+                let weight: fn(&Self) -> usize = $weight;
+                weight(self)
+            }
+            fn wrap(value: Arc<Self>) -> Item { Item::$name(value) }
+            fn unwrap(item: Item) -> Option<Arc<Self>> {
+                match item { Item::$name(value) => Some(value), _ => None }
+            }
+        })*
+    };
+}
+
+/// A block of a revision file.
+#[derive(Debug)]
+pub(crate) struct Block(pub(crate) Box<[u8]>);
+
+/// The expanded text of one window of a representation.
+#[derive(Debug)]
+pub(crate) struct Text {
+    pub(crate) bytes: Box<[u8]>,
+    /// Whether this is a whole text whose checksum was found right.
+    pub(crate) verified: AtomicBool,
+}
+
+/// The stored bytes of a small representation.
+#[derive(Debug)]
+pub(crate) struct RawRep(pub(crate) Box<[u8]>);
+
+items! {
+    /// A block: 0 or 1 for a pack, revision or shard, block.
+    Block(Block) = 0, |v| v.0.len();
+    /// A node-revision: revision, item.
+    Node(NodeRev) = 1, NodeRev::byte_len;
+    /// A directory by its text representation: revision, item.
+    Dir(Directory) = 2, Directory::byte_len;
+    /// Node properties by their representation: revision, item.
+    Props(PropList) = 3, |v| v.byte_len().saturating_add(v.len().saturating_mul(64));
+    /// Changed paths: revision.
+    Changes(ChangedPaths) = 4, ChangedPaths::byte_len;
+    /// Revision properties: revision.
+    Revprops(RevpropEntry) = 5, RevpropEntry::byte_len;
+    /// Offsets in a pack with physical addressing: shard.
+    Manifest(Manifest) = 6, |v| v.len().saturating_mul(8);
+    /// Footer and index header of a file: 0 or 1 for a pack, revision or shard.
+    Index(FileIndex) = 7, FileIndex::byte_len;
+    /// A page of an index: 0 or 1 for a pack, revision or shard, page.
+    Page(L2pPage) = 8, L2pPage::byte_len;
+    /// Expanded windows of a representation: revision, item, window.
+    Text(Text) = 9, |v| v.bytes.len();
+    /// Where a representation's data begin, and what it is a delta against: revision, item.
+    RepStart(RepStart) = 10, |_| size_of::<RepStart>();
+    /// Stored bytes of a small representation: revision, item.
+    RawRep(RawRep) = 11, |v| v.0.len();
+    /// Where root and changed paths are with physical addressing: revision.
+    Trailer(Trailer) = 14, |_| size_of::<Trailer>();
+    /// Manifest of packed revision properties: shard.
+    RevpropManifest(RevpropManifest) = 12, RevpropManifest::byte_len;
+    /// A file of packed revision properties: first revision, generation of the shard.
+    RevpropPack(RevpropPack) = 13, |v| {
+        v.len().saturating_mul(v.get(v.first_revision()).map_or(64, <[u8]>::len).max(256))
+    };
+}

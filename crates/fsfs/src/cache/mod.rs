@@ -1,0 +1,131 @@
+//! The process-wide caches: raw blocks, parsed items, open files.
+//!
+//! [`Caches`] is one budget of memory that every filesystem opened with it shares. A quarter goes
+//! to raw blocks of revision files, the rest to parsed items. Values are shared (`Arc`), never
+//! copied. Everything cached is immutable or carries its own proof of freshness (revision
+//! properties), so nothing is ever invalidated: it is only evicted.
+
+pub(crate) mod files;
+pub(crate) mod item;
+pub(crate) mod store;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::cache::files::FileTable;
+use crate::cache::item::{Cached, Key};
+use crate::cache::store::Store;
+use crate::filesystem::Shared;
+
+/// How many opened filesystems are remembered.
+const MAX_FILESYSTEMS: usize = 512;
+/// How many revision files are kept open.
+const MAX_FILES: usize = 256;
+
+/// One budget of memory shared by every filesystem that is opened with it.
+pub struct Caches {
+    pub(crate) blocks: Store,
+    pub(crate) items: Store,
+    pub(crate) files: FileTable,
+    pub(crate) block_reads: AtomicU64,
+    filesystems: Mutex<HashMap<PathBuf, (u64, Arc<Shared>)>>,
+    clock: AtomicU64,
+    next_id: AtomicU32,
+}
+
+impl std::fmt::Debug for Caches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Caches").field("stats", &self.stats()).finish_non_exhaustive()
+    }
+}
+
+/// How the caches fared since they were made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CacheStats {
+    /// Bytes held now.
+    pub bytes: usize,
+    /// Entries held now.
+    pub entries: usize,
+    /// Look-ups of parsed items that found something.
+    pub hits: u64,
+    /// Look-ups of parsed items that found nothing.
+    pub misses: u64,
+    /// Blocks that were read from files.
+    pub block_reads: u64,
+    /// Files that were opened.
+    pub opens: u64,
+}
+
+impl Caches {
+    /// Caches that together hold at most `bytes` bytes.
+    #[must_use]
+    pub fn new(bytes: usize) -> Arc<Self> {
+        let for_blocks = bytes.checked_div(4).unwrap_or(0);
+        Arc::new(Self {
+            blocks: Store::new(for_blocks),
+            items: Store::new(bytes.saturating_sub(for_blocks)),
+            files: FileTable::new(MAX_FILES),
+            block_reads: AtomicU64::new(0),
+            filesystems: Mutex::new(HashMap::new()),
+            clock: AtomicU64::new(0),
+            next_id: AtomicU32::new(1),
+        })
+    }
+
+    /// How the caches fared.
+    #[must_use]
+    pub fn stats(&self) -> CacheStats {
+        let (items, blocks) = (self.items.usage(), self.blocks.usage());
+        CacheStats {
+            bytes: items.bytes.saturating_add(blocks.bytes),
+            entries: items.entries.saturating_add(blocks.entries),
+            hits: items.hits,
+            misses: items.misses,
+            block_reads: self.block_reads.load(Ordering::Relaxed),
+            opens: self.files.opens(),
+        }
+    }
+
+    /// The item of type `T` under `key`.
+    pub(crate) fn get<T: Cached>(&self, key: Key) -> Option<Arc<T>> {
+        T::unwrap(self.items.get(&key)?)
+    }
+
+    /// Keeps an item, and hands it back shared.
+    pub(crate) fn put<T: Cached>(&self, key: Key, value: T) -> Arc<T> {
+        let value = Arc::new(value);
+        self.items.put(key, T::wrap(Arc::clone(&value)), value.weight());
+        value
+    }
+
+    /// A number for a filesystem that no other one shares.
+    pub(crate) fn new_id(&self) -> u32 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The filesystem last opened at `path`.
+    pub(crate) fn known(&self, path: &Path) -> Option<Arc<Shared>> {
+        let now = self.clock.fetch_add(1, Ordering::Relaxed);
+        let mut table = self.filesystems.lock();
+        let (used, shared) = table.get_mut(path)?;
+        *used = now;
+        Some(Arc::clone(shared))
+    }
+
+    /// Remembers an opened filesystem.
+    pub(crate) fn remember(&self, path: &Path, shared: &Arc<Shared>) {
+        let now = self.clock.fetch_add(1, Ordering::Relaxed);
+        let mut table = self.filesystems.lock();
+        if table.len() >= MAX_FILESYSTEMS && !table.contains_key(path) {
+            let oldest = table.iter().min_by_key(|(_, (used, _))| *used);
+            if let Some(path) = oldest.map(|(path, _)| path.clone()) {
+                table.remove(&path);
+            }
+        }
+        table.insert(path.to_owned(), (now, Arc::clone(shared)));
+    }
+}

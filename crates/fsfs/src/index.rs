@@ -1,0 +1,158 @@
+//! From (revision, item) to an offset in a file: through the indexes, or by adding.
+
+use std::sync::Arc;
+
+use sapwood_core::{ErrorCode, Revnum};
+use sapwood_fsfs_format as format;
+use sapwood_fsfs_format::manifest::Manifest;
+use sapwood_fsfs_format::{Footer, L2pHeader, L2pPage, Trailer, limits};
+
+use crate::cache::item::{Cached, Key};
+use crate::error::{Error, Result};
+use crate::filesystem::Fs;
+use crate::revfile::RevFile;
+
+/// The longest manifest of a pack that is read.
+const MANIFEST_LEN: usize = 1 << 28;
+
+/// What a file with logical addressing says of its indexes.
+#[derive(Debug)]
+pub(crate) struct FileIndex {
+    pub(crate) footer: Footer,
+    pub(crate) l2p: L2pHeader,
+}
+
+impl FileIndex {
+    pub(crate) fn byte_len(&self) -> usize {
+        self.l2p.byte_len().saturating_add(size_of::<Footer>())
+    }
+}
+
+impl Fs {
+    fn file_key<T: Cached>(&self, file: &RevFile, part: u64) -> Key {
+        let packed = u64::from(file.key.packed);
+        Key { fs: self.id, kind: T::KIND, a: file.key.number, b: packed, part }
+    }
+
+    /// The footer of a file with logical addressing.
+    pub(crate) fn footer(&self, file: &RevFile) -> Result<Footer> {
+        let len = self.file_len(file)?;
+        let tail_len = u64::try_from(limits::FOOTER_LEN).unwrap_or(u64::MAX).min(len);
+        let from = len.saturating_sub(tail_len);
+        let tail = self.bytes(file, from, limits::FOOTER_LEN)?;
+        Footer::parse(&tail, len, file.first)
+            .map_err(|e| self.item_error(file, file.first, from, e))
+    }
+
+    /// Footer and index header of a file with logical addressing.
+    pub(crate) fn file_index(&self, file: &RevFile) -> Result<Arc<FileIndex>> {
+        let key = self.file_key::<FileIndex>(file, 0);
+        if let Some(index) = self.caches.get(key) {
+            return Ok(index);
+        }
+        let footer = self.footer(file)?;
+        let len = footer.p2l_offset.saturating_sub(footer.l2p_offset);
+        let limit = usize::try_from(len).unwrap_or(usize::MAX);
+        let l2p = self.parse_at(file, file.first, footer.l2p_offset, limit, |bytes, _| {
+            let bytes = bytes.get(..limit.min(bytes.len())).unwrap_or_default();
+            L2pHeader::parse(bytes, len, file.first, file.count)
+        })?;
+        Ok(self.caches.put(key, FileIndex { footer, l2p }))
+    }
+
+    /// Where an item begins in a file.
+    pub(crate) fn item_offset(&self, file: &RevFile, revision: Revnum, item: u64) -> Result<u64> {
+        if !self.layout.is_logical() {
+            if !file.key.packed {
+                return Ok(item);
+            }
+            let manifest = self.manifest(file)?;
+            let start = manifest.offset(revision.0.saturating_sub(file.first.0));
+            return start.and_then(|start| start.checked_add(item)).ok_or_else(|| {
+                Error::Corrupt(format!(
+                    "Revision {revision} is not in the manifest of '{}'",
+                    self.rev_file_path(file.key).display()
+                ))
+            });
+        }
+        let index = self.file_index(file)?;
+        let fail = |e| self.item_error(file, revision, index.footer.l2p_offset, e);
+        let slot = index.l2p.find(revision, item).map_err(fail)?;
+        let page = self.l2p_page(file, &index, &slot)?;
+        match page.offset(&slot, revision, item).map_err(fail)? {
+            Some(offset) if offset < index.footer.l2p_offset => Ok(offset),
+            _ => Err(Error::Svn(sapwood_core::SvnError::new(
+                ErrorCode::FS_INDEX_CORRUPTION,
+                format!("Item index {item} of revision {revision} is not used"),
+            ))),
+        }
+    }
+
+    fn l2p_page(
+        &self,
+        file: &RevFile,
+        index: &FileIndex,
+        slot: &format::l2p::L2pSlot,
+    ) -> Result<Arc<L2pPage>> {
+        let key = self.file_key::<L2pPage>(file, u64::from(slot.page));
+        if let Some(page) = self.caches.get(key) {
+            return Ok(page);
+        }
+        let at = index.footer.l2p_offset.saturating_add(slot.info.offset);
+        let len = usize::try_from(slot.info.size).unwrap_or(usize::MAX);
+        let bytes = self.bytes(file, at, len)?;
+        let page = L2pPage::parse(&bytes, &slot.info)
+            .map_err(|e| self.item_error(file, file.first, at, e))?;
+        Ok(self.caches.put(key, page))
+    }
+
+    /// The manifest of a pack with physical addressing.
+    pub(crate) fn manifest(&self, file: &RevFile) -> Result<Arc<Manifest>> {
+        let key = Key { fs: self.id, kind: Manifest::KIND, a: file.key.number, b: 0, part: 0 };
+        if let Some(manifest) = self.caches.get(key) {
+            return Ok(manifest);
+        }
+        let path = self.file(&self.layout.pack_manifest(file.key.number));
+        let bytes = self.storage.read(&path, MANIFEST_LEN).map_err(|e| {
+            if e.kind() == std::io::ErrorKind::NotFound {
+                Error::FileGone { path: path.clone() }
+            } else {
+                Error::io(e, "Can't open file", &path)
+            }
+        })?;
+        let manifest =
+            Manifest::parse(&bytes, file.count).map_err(|error| Error::File { path, error })?;
+        Ok(self.caches.put(key, manifest))
+    }
+
+    /// Where the data of a revision with physical addressing lies in its file: start and end.
+    pub(crate) fn revision_range(&self, file: &RevFile, revision: Revnum) -> Result<(u64, u64)> {
+        if !file.key.packed {
+            return Ok((0, self.file_len(file)?));
+        }
+        let manifest = self.manifest(file)?;
+        let place = revision.0.saturating_sub(file.first.0);
+        let start = manifest.offset(place).unwrap_or(u64::MAX);
+        match manifest.offset(place.saturating_add(1)) {
+            Some(end) => Ok((start, end)),
+            None => Ok((start, self.file_len(file)?)),
+        }
+    }
+
+    /// The trailer of a revision with physical addressing.
+    pub(crate) fn trailer(&self, revision: Revnum) -> Result<Arc<Trailer>> {
+        let key = Key { fs: self.id, kind: Trailer::KIND, a: revision.0, b: 0, part: 0 };
+        if let Some(trailer) = self.caches.get(key) {
+            return Ok(trailer);
+        }
+        let trailer = self.with_file(revision, |file| {
+            let (start, end) = self.revision_range(file, revision)?;
+            let most = u64::try_from(limits::TRAILER_LEN).unwrap_or(u64::MAX);
+            let len = end.saturating_sub(start).min(most);
+            let at = end.saturating_sub(len);
+            let tail = self.bytes(file, at, usize::try_from(len).unwrap_or(0))?;
+            Trailer::parse(&tail, revision).map_err(|e| self.item_error(file, revision, at, e))
+        })?;
+        Ok(self.caches.put(key, trailer))
+    }
+}

@@ -1,0 +1,177 @@
+//! Node-revisions and changed paths: parsed on demand out of raw blocks, kept in the item cache.
+
+use std::sync::Arc;
+
+use sapwood_core::Revnum;
+use sapwood_fsfs_format::changes::{ChangeRef, Changes};
+use sapwood_fsfs_format::l2p::{ITEM_CHANGES, ITEM_ROOT};
+use sapwood_fsfs_format::{
+    Location, NodeRev, NodeRevId, RepHeader, RepLocation, Representation, TxnId, limits,
+};
+
+use crate::cache::item::{Cached, Key};
+use crate::changes::{ChangeKind, ChangedPath, ChangedPaths};
+use crate::error::{Error, Result};
+use crate::filesystem::{Filesystem, Fs};
+
+/// The longest list of changed paths that is read.
+const CHANGES_LEN: usize = 1 << 30;
+/// The longest node-revision file of a transaction that is read.
+const TXN_NODE_LEN: usize = limits::NODEREV_LEN;
+
+impl Fs {
+    /// The node-revision of an id.
+    pub(crate) fn node(&self, id: &NodeRevId) -> Result<Arc<NodeRev>> {
+        let found = match id.location {
+            Location::Rev { revision, item } => self.rev_node(revision, item),
+            Location::Txn(txn) => self.txn_node(&txn, id).map(Arc::new),
+        };
+        found.map_err(|e| {
+            if e.is_corruption() { Error::Node { id: *id, cause: Box::new(e) } } else { e }
+        })
+    }
+
+    /// The node-revision that is item `item` of a revision.
+    pub(crate) fn rev_node(&self, revision: Revnum, item: u64) -> Result<Arc<NodeRev>> {
+        let key = Key { fs: self.id, kind: NodeRev::KIND, a: revision.0, b: item, part: 0 };
+        if let Some(node) = self.caches.get(key) {
+            return Ok(node);
+        }
+        let mut node = self.with_file(revision, |file| {
+            let at = self.item_offset(file, revision, item)?;
+            let node = self.parse_at(file, revision, at, limits::NODEREV_LEN, |bytes, _| {
+                NodeRev::parse(bytes)
+            });
+            Ok(node?.0)
+        })?;
+        // Node-revisions of 1.6.0 to 1.6.17 may have kept this flag (issue 4031).
+        node.is_fresh_txn_root = false;
+        if let Some(rep) = &mut node.text {
+            self.fix_expanded_size(rep)?;
+        }
+        if let Some(rep) = &mut node.props {
+            self.fix_expanded_size(rep)?;
+        }
+        Ok(self.caches.put(key, node))
+    }
+
+    /// Sets the expanded size where the writer left it 0 although the text is not empty.
+    fn fix_expanded_size(&self, rep: &mut Representation) -> Result<()> {
+        if rep.expanded_size != 0 || rep.size == 0 {
+            return Ok(());
+        }
+        let empty_sha1 = sapwood_core::Sha1::of(b"");
+        let not_empty = rep.known_md5().is_some_and(|md5| !Filesystem::is_empty_md5(md5))
+            || rep.sha1.is_some_and(|sha1| sha1 != empty_sha1);
+        // Four bytes are the header of a svndiff without windows.
+        let plain = || match rep.location {
+            RepLocation::Rev { revision, item } => {
+                Ok::<_, Error>(matches!(self.rep_start(revision, item)?.header, RepHeader::Plain))
+            }
+            _ => Ok(false),
+        };
+        if not_empty || (rep.size != 4 && plain()?) {
+            rep.expanded_size = rep.size;
+        }
+        Ok(())
+    }
+
+    /// A node-revision of a transaction, read from its file.
+    fn txn_node(&self, txn: &TxnId, id: &NodeRevId) -> Result<NodeRev> {
+        let path = self.file(&self.layout.txn_node_file(txn, id));
+        let bytes = self.storage.read(&path, TXN_NODE_LEN).map_err(|e| {
+            if e.kind() == std::io::ErrorKind::NotFound {
+                Error::DanglingId { id: *id, path: self.path.clone() }
+            } else {
+                Error::io(e, "Can't open file", &path)
+            }
+        })?;
+        let parsed = NodeRev::parse(&bytes).map_err(|error| Error::File { path, error })?;
+        Ok(parsed.0)
+    }
+
+    /// The root directory of a revision.
+    pub(crate) fn rev_root(&self, revision: Revnum) -> Result<Arc<NodeRev>> {
+        let item = if self.layout.is_logical() { ITEM_ROOT } else { self.trailer(revision)?.root };
+        self.rev_node(revision, item)
+    }
+
+    /// The paths that a revision changed.
+    pub(crate) fn changed_paths(&self, revision: Revnum) -> Result<Arc<ChangedPaths>> {
+        let key = Key { fs: self.id, kind: ChangedPaths::KIND, a: revision.0, b: 0, part: 0 };
+        if let Some(changes) = self.caches.get(key) {
+            return Ok(changes);
+        }
+        self.ensure_exists(revision)?;
+        let item =
+            if self.layout.is_logical() { ITEM_CHANGES } else { self.trailer(revision)?.changes };
+        let changes = self.with_file(revision, |file| {
+            let at = self.item_offset(file, revision, item)?;
+            self.parse_at(file, revision, at, CHANGES_LEN, |bytes, is_end| {
+                let mut list = Changes::new(bytes);
+                let built = ChangedPaths::collect(&mut list)?;
+                if list.is_terminated() || is_end {
+                    Ok(built)
+                } else {
+                    Err(sapwood_fsfs_format::Error::UnexpectedEnd("changed paths"))
+                }
+            })
+        })?;
+        Ok(self.caches.put(key, changes))
+    }
+
+    /// The paths that a transaction changed so far.
+    pub(crate) fn txn_changed_paths(&self, txn: &TxnId) -> Result<ChangedPaths> {
+        let name = format!(
+            "{}/{}",
+            self.layout.txn_dir(txn),
+            sapwood_fsfs_format::layout::names::TXN_CHANGES
+        );
+        let path = self.file(&name);
+        let bytes = self
+            .storage
+            .read(&path, CHANGES_LEN)
+            .map_err(|e| Error::io(e, "Can't open file", &path))?;
+        let fail = |error| Error::File { path: path.clone(), error };
+        let raw: Vec<ChangeRef<'_>> =
+            Changes::new(&bytes).collect::<sapwood_fsfs_format::Result<_>>().map_err(fail)?;
+        let folded = sapwood_fsfs_format::changes::fold(raw).map_err(fail)?;
+        ChangedPaths::collect(&mut folded.into_iter().map(Ok)).map_err(fail)
+    }
+}
+
+impl ChangedPaths {
+    fn collect<'a>(
+        list: &mut dyn Iterator<Item = sapwood_fsfs_format::Result<ChangeRef<'a>>>,
+    ) -> sapwood_fsfs_format::Result<Self> {
+        let mut failed = None;
+        let changes = list.map_while(|change| change.map_err(|e| failed = Some(e)).ok());
+        let built = Self::build(changes.filter_map(|change| {
+            Some(ChangedPath {
+                path: change.path,
+                kind: match change.kind {
+                    sapwood_fsfs_format::ChangeKind::Modify => ChangeKind::Modify,
+                    sapwood_fsfs_format::ChangeKind::Add => ChangeKind::Add,
+                    sapwood_fsfs_format::ChangeKind::Delete => ChangeKind::Delete,
+                    sapwood_fsfs_format::ChangeKind::Replace => ChangeKind::Replace,
+                    sapwood_fsfs_format::ChangeKind::Reset => return None,
+                },
+                node_kind: change.node_kind,
+                text_mod: change.text_mod,
+                prop_mod: change.prop_mod,
+                mergeinfo_mod: change.mergeinfo_mod,
+                copy_from: change.copy_from,
+                id: change.id?,
+            })
+        }));
+        match (failed, built) {
+            (Some(error), _) => Err(error),
+            (None, Some(built)) => Ok(built),
+            (None, None) => Err(sapwood_fsfs_format::Error::TooLarge {
+                what: "list of changed paths",
+                size: u64::from(u32::MAX),
+                limit: u64::from(u32::MAX),
+            }),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Opening a `db` folder: what kind of filesystem it is, and whether it is one we know already.
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use parking_lot::Mutex;
+use sapwood_core::ErrorCode;
+use sapwood_core::config::{Case, Config};
+use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::{FormatFile, Layout};
+
+use crate::cache::Caches;
+use crate::error::{Error, Result};
+use crate::filesystem::{Filesystem, Fs, OpenOptions, Shared};
+use crate::storage::{LocalStorage, Stamp, Storage};
+
+/// The longest small file that is read.
+const LIMIT: usize = 1 << 20;
+/// Bytes of a raw block where `fsfs.conf` does not say.
+const BLOCK_SIZE: usize = 64 << 10;
+/// Blocks are not made larger than this, whatever `fsfs.conf` says.
+const MAX_BLOCK_SIZE: usize = 1 << 20;
+
+/// Opens `db`. When it was opened before with the same caches and none of its describing files
+/// changed, this costs four looks at file stamps and reads nothing.
+pub(crate) fn open(db: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Result<Filesystem> {
+    let storage: Arc<dyn Storage> =
+        options.storage.clone().unwrap_or_else(|| Arc::new(LocalStorage));
+    let identity = identity(&*storage, db);
+    let share = options.storage.is_none();
+    let known = if share { caches.known(db) } else { None };
+    let shared = match known.filter(|known| known.identity == identity) {
+        Some(shared) => shared,
+        None => {
+            let shared = Arc::new(read(db, caches, storage, identity)?);
+            if share {
+                caches.remember(db, &shared);
+            }
+            shared
+        }
+    };
+    Ok(Filesystem { fs: Arc::new(Fs { shared, caches: Arc::clone(caches) }) })
+}
+
+fn identity(storage: &dyn Storage, db: &Path) -> [Option<Stamp>; 4] {
+    [names::FORMAT, names::UUID, names::FS_TYPE, names::CONFIG]
+        .map(|name| storage.stamp(&db.join(name)).ok())
+}
+
+fn read(
+    db: &Path,
+    caches: &Arc<Caches>,
+    storage: Arc<dyn Storage>,
+    identity: [Option<Stamp>; 4],
+) -> Result<Shared> {
+    check_type(&*storage, db)?;
+    let path = db.join(names::FORMAT);
+    let format = match storage.read(&path, LIMIT) {
+        Ok(bytes) => {
+            FormatFile::parse(&bytes, &path.to_string_lossy()).map_err(|e| Error::Svn(e.into()))?
+        }
+        Err(e) if e.kind() == ErrorKind::NotFound => FormatFile::MISSING,
+        Err(e) => return Err(Error::io(e, "Can't open file", &path)),
+    };
+    let (uuid, instance) = read_uuid(&*storage, db, format.number)?;
+    let block_size = read_block_size(&*storage, db, format.number)?;
+    let shared = Shared {
+        id: caches.new_id(),
+        path: db.to_owned(),
+        storage,
+        layout: Layout::new(format),
+        uuid,
+        instance,
+        block_size,
+        identity,
+        min_unpacked: AtomicU64::new(0),
+        min_unpacked_file: Mutex::default(),
+        youngest: AtomicU64::new(0),
+        current_file: Mutex::default(),
+        revprop_shards: Mutex::default(),
+    };
+    shared.refresh_min_unpacked()?;
+    Ok(shared)
+}
+
+/// Refuses filesystems that are not FSFS. A missing file is an ancient FSFS, or Berkeley DB.
+fn check_type(storage: &dyn Storage, db: &Path) -> Result<()> {
+    let path = db.join(names::FS_TYPE);
+    let kind = match storage.read(&path, 128) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).lines().next().unwrap_or("").to_owned(),
+        Err(e) if e.kind() == ErrorKind::NotFound => "bdb".to_owned(),
+        Err(e) => return Err(Error::io(e, "Can't open file", &path)),
+    };
+    match kind.as_str() {
+        "fsfs" => Ok(()),
+        "bdb" | "fsx" => Err(Error::new(
+            ErrorCode::FS_UNKNOWN_FS_TYPE,
+            format!("Failed to load module for FS type '{kind}'"),
+        )),
+        _ => Err(Error::new(ErrorCode::FS_UNKNOWN_FS_TYPE, format!("Unknown FS type '{kind}'"))),
+    }
+}
+
+fn read_uuid(storage: &dyn Storage, db: &Path, format: u32) -> Result<(String, String)> {
+    let path = db.join(names::UUID);
+    let bytes = storage.read(&path, 4096).map_err(|e| Error::io(e, "Can't open file", &path))?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut lines = text.lines();
+    let uuid = lines.next().unwrap_or("").to_owned();
+    if uuid.is_empty() {
+        return Err(Error::Corrupt(format!("Can't read length line in file '{}'", path.display())));
+    }
+    let instance = match lines.next() {
+        Some(line) if format >= since::LOGICAL && !line.is_empty() => line.to_owned(),
+        _ => uuid.clone(),
+    };
+    Ok((uuid, instance))
+}
+
+/// Bytes of a block: `block-size` in `fsfs.conf` is in KiB.
+fn read_block_size(storage: &dyn Storage, db: &Path, format: u32) -> Result<usize> {
+    if format < since::PACKING {
+        return Ok(BLOCK_SIZE);
+    }
+    let path = db.join(names::CONFIG);
+    let bytes = match storage.read(&path, LIMIT) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(BLOCK_SIZE),
+        Err(e) => return Err(Error::io(e, "Can't open file", &path)),
+    };
+    let config = Config::parse_file(&path.to_string_lossy(), &bytes, Case::default())?;
+    if format < since::LOGICAL {
+        return Ok(BLOCK_SIZE);
+    }
+    let kib = config.get_i64("io", "block-size", 64)?;
+    let size = usize::try_from(kib).ok().and_then(|k| k.checked_mul(1024));
+    let problem = match size {
+        Some(0) | None => "is too small for fsfs.conf setting 'block-size'.",
+        Some(size) if !size.is_power_of_two() => {
+            "is invalid for fsfs.conf setting 'block-size' because it is not a power of 2."
+        }
+        Some(size) => return Ok(size.min(MAX_BLOCK_SIZE)),
+    };
+    Err(Error::new(ErrorCode::BAD_CONFIG_VALUE, format!("{kib} {problem}")))
+}

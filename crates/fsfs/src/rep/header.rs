@@ -1,0 +1,227 @@
+//! Where a representation's data begin, and reading them.
+
+use std::sync::Arc;
+
+use sapwood_core::{ErrorCode, Revnum};
+use sapwood_fsfs_format::{RepHeader, RepLocation, TxnId, limits};
+
+use crate::cache::item::{Cached, Key, RawRep};
+use crate::error::{Error, Result};
+use crate::filesystem::Fs;
+use crate::revfile::{Bytes, RevFile};
+use crate::storage::StoredFile;
+
+/// The stored bytes of representations up to this size are cached one by one.
+const RAW_LIMIT: u64 = 32 << 10;
+
+/// What a representation begins with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RepStart {
+    pub(crate) header: RepHeader,
+    /// Bytes of the header line.
+    pub(crate) len: u64,
+}
+
+/// Where a representation's bytes are read from.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// An item of a revision.
+    Rev { revision: Revnum, item: u64 },
+    /// A prototype revision file, at an offset.
+    Proto { file: Arc<dyn StoredFile>, offset: u64, path: Arc<std::path::Path> },
+}
+
+impl Place {
+    /// Revision and item for cache keys; `None` in a transaction.
+    pub(crate) const fn ids(&self) -> Option<(Revnum, u64)> {
+        match self {
+            Self::Rev { revision, item } => Some((*revision, *item)),
+            Self::Proto { .. } => None,
+        }
+    }
+
+    /// An error about this representation.
+    pub(crate) fn error(&self, code: ErrorCode, message: impl Into<String>) -> Error {
+        let (revision, item) = self.ids().unwrap_or_default();
+        Error::Rep { revision, item, message: message.into(), code }
+    }
+}
+
+/// The bytes of one representation, header line not counted.
+#[derive(Clone, Debug)]
+pub(crate) struct RepData {
+    pub(crate) place: Place,
+    /// How many bytes there are.
+    pub(crate) size: u64,
+    pub(crate) start: RepStart,
+    /// Where the data begin, once somebody looked.
+    at: Option<(RevFile, u64)>,
+}
+
+impl Fs {
+    /// What the representation that is item `item` of a revision begins with.
+    pub(crate) fn rep_start(&self, revision: Revnum, item: u64) -> Result<RepStart> {
+        let key = Key { fs: self.id, kind: RepStart::KIND, a: revision.0, b: item, part: 0 };
+        if let Some(start) = self.caches.get::<RepStart>(key) {
+            return Ok(*start);
+        }
+        let start = self.with_file(revision, |file| {
+            let at = self.item_offset(file, revision, item)?;
+            self.parse_at(file, revision, at, limits::REP_HEADER_LEN, |bytes, _| {
+                let (header, len) = RepHeader::parse(bytes)?;
+                Ok(RepStart { header, len: u64::try_from(len).unwrap_or(u64::MAX) })
+            })
+        })?;
+        Ok(*self.caches.put(key, start))
+    }
+
+    /// Opens a committed representation of `size` stored bytes.
+    pub(crate) fn rep_data(&self, revision: Revnum, item: u64, size: u64) -> Result<RepData> {
+        let start = self.rep_start(revision, item)?;
+        Ok(RepData { place: Place::Rev { revision, item }, size, start, at: None })
+    }
+
+    /// Opens a representation in a transaction's prototype revision file.
+    pub(crate) fn proto_rep_data(&self, txn: &TxnId, item: u64, size: u64) -> Result<RepData> {
+        let path = self.file(&self.layout.proto_rev_file(txn));
+        let file = self.storage.open(&path).map_err(|e| Error::io(e, "Can't open file", &path))?;
+        let offset = self.proto_offset(txn, item)?;
+        let place = Place::Proto { file, offset, path: path.into() };
+        let line = place.read(self, 0, limits::REP_HEADER_LEN)?;
+        let (header, len) =
+            RepHeader::parse(&line).map_err(|e| place.error(e.code(), e.to_string()))?;
+        let start = RepStart { header, len: u64::try_from(len).unwrap_or(u64::MAX) };
+        Ok(RepData { place, size, start, at: None })
+    }
+
+    /// Where an item is in a prototype revision file.
+    fn proto_offset(&self, txn: &TxnId, item: u64) -> Result<u64> {
+        if !self.layout.is_logical() {
+            return Ok(item);
+        }
+        use sapwood_fsfs_format::layout::names;
+        let path = self.file(&format!("{}/{}", self.layout.txn_dir(txn), names::TXN_L2P));
+        let bytes = self
+            .storage
+            .read(&path, 1 << 28)
+            .map_err(|e| Error::io(e, "Can't open file", &path))?;
+        let found = sapwood_fsfs_format::l2p::find_in_proto_index(&bytes, item)
+            .map_err(|error| Error::File { path: path.clone(), error })?;
+        found.ok_or_else(|| {
+            Error::Corrupt(format!("Item index {item} is not in '{}'", path.display()))
+        })
+    }
+}
+
+impl Place {
+    /// Reads from a prototype revision file, `at` bytes behind the representation's start.
+    fn read(&self, fs: &Fs, at: u64, len: usize) -> Result<Bytes> {
+        let Self::Proto { file, offset, path } = self else {
+            return Ok(Bytes::Own(Vec::new()));
+        };
+        let mut out = Vec::new();
+        while out.len() < len {
+            let have = out.len();
+            let step = len.saturating_sub(have).min(fs.block_size);
+            out.resize(have.saturating_add(step), 0);
+            let from =
+                offset.saturating_add(at).saturating_add(u64::try_from(have).unwrap_or(u64::MAX));
+            let read = file
+                .read_at(out.get_mut(have..).unwrap_or_default(), from)
+                .map_err(|e| Error::io(e, "Can't read file", path))?;
+            out.truncate(have.saturating_add(read));
+            if read == 0 {
+                break;
+            }
+        }
+        Ok(Bytes::Own(out))
+    }
+}
+
+impl RepData {
+    /// Opens the representation of a node-revision. `txn` is the transaction that the
+    /// node-revision is in.
+    pub(crate) fn open(
+        fs: &Fs,
+        rep: &sapwood_fsfs_format::Representation,
+        txn: Option<TxnId>,
+    ) -> Result<Self> {
+        match (rep.location, txn) {
+            (RepLocation::Rev { revision, item }, _) => fs.rep_data(revision, item, rep.size),
+            (RepLocation::ProtoRev { item }, Some(txn)) => fs.proto_rep_data(&txn, item, rep.size),
+            _ => Err(Error::Corrupt("A representation is in no file that can be read".into())),
+        }
+    }
+
+    /// What the delta is against; `None` for a text that needs nothing else.
+    pub(crate) const fn base(&self) -> Option<(Revnum, u64, u64)> {
+        match self.start.header {
+            RepHeader::Delta { revision, item, length } => Some((revision, item, length)),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn is_plain(&self) -> bool {
+        matches!(self.start.header, RepHeader::Plain)
+    }
+
+    /// The bytes at `pos`: `len` of them, fewer at the end of the representation.
+    pub(crate) fn read(&mut self, fs: &Fs, pos: u64, len: usize) -> Result<Bytes> {
+        let left = usize::try_from(self.size.saturating_sub(pos)).unwrap_or(usize::MAX);
+        let len = len.min(left);
+        if len == 0 {
+            return Ok(Bytes::Own(Vec::new()));
+        }
+        let (file, at) = match (&self.place, self.at) {
+            (Place::Proto { .. }, _) => {
+                return self.place.read(fs, self.start.len.saturating_add(pos), len);
+            }
+            (_, Some(at)) => at,
+            (Place::Rev { revision, item }, None) => self.find(fs, *revision, *item)?,
+        };
+        match fs.bytes(&file, at.saturating_add(pos), len) {
+            Err(Error::FileGone { .. }) => {}
+            other => return other,
+        }
+        // The shard was packed since: look again.
+        let Place::Rev { revision, item } = self.place else {
+            return Ok(Bytes::Own(Vec::new()));
+        };
+        fs.with_file(revision, |file| {
+            let at = fs.item_offset(file, revision, item)?.saturating_add(self.start.len);
+            self.at = Some((*file, at));
+            fs.bytes(file, at.saturating_add(pos), len)
+        })
+    }
+
+    /// Finds where the data begin.
+    fn find(&mut self, fs: &Fs, revision: Revnum, item: u64) -> Result<(RevFile, u64)> {
+        let found = fs.with_file(revision, |file| {
+            let at = fs.item_offset(file, revision, item)?;
+            Ok((*file, at.saturating_add(self.start.len)))
+        })?;
+        self.at = Some(found);
+        Ok(found)
+    }
+
+    /// All stored bytes of a small representation, cached as one item; `None` when it is too
+    /// large for that.
+    pub(crate) fn raw(&mut self, fs: &Fs) -> Result<Option<Arc<RawRep>>> {
+        let Some((revision, item)) = self.place.ids().filter(|_| self.size <= RAW_LIMIT) else {
+            return Ok(None);
+        };
+        let key = Key { fs: fs.id, kind: RawRep::KIND, a: revision.0, b: item, part: 0 };
+        if let Some(raw) = fs.caches.get::<RawRep>(key) {
+            return Ok(Some(raw));
+        }
+        let len = usize::try_from(self.size).unwrap_or(usize::MAX);
+        let bytes = self.read(fs, 0, len)?;
+        if bytes.len() < len {
+            return Err(self.place.error(
+                ErrorCode::FS_CORRUPT,
+                "Reading one svndiff window read beyond the end of the representation",
+            ));
+        }
+        Ok(Some(fs.caches.put(key, RawRep(bytes.to_vec().into_boxed_slice()))))
+    }
+}

@@ -1,0 +1,260 @@
+//! Bytes of revision and pack files, through the cache of raw blocks.
+//!
+//! Revision files never change, but they vanish when their shard is packed. Whoever reads goes
+//! through [`Fs::with_file`], which finds out where a revision is and starts over when the file
+//! vanished meanwhile.
+
+use std::io::ErrorKind;
+use std::ops::{Deref, Range};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use sapwood_core::Revnum;
+use sapwood_fsfs_format as format;
+
+use crate::cache::files::FileKey;
+use crate::cache::item::{Block, Key, Kind};
+use crate::error::{Error, Result};
+use crate::filesystem::Fs;
+use crate::storage::StoredFile;
+
+/// How often a reader starts over because a shard was packed under its feet.
+const RETRIES: u32 = 10;
+
+/// Which file holds a revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RevFile {
+    pub(crate) key: FileKey,
+    /// The first revision in the file.
+    pub(crate) first: Revnum,
+    /// How many revisions the file holds.
+    pub(crate) count: u64,
+}
+
+/// Bytes of a file: a part of a cached block, or pieced together.
+#[derive(Clone, Debug)]
+pub(crate) enum Bytes {
+    Part(Arc<Block>, Range<usize>),
+    Own(Vec<u8>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Part(block, range) => block.0.get(range.clone()).unwrap_or_default(),
+            Self::Own(bytes) => bytes,
+        }
+    }
+}
+
+impl Fs {
+    /// The file that holds a revision, as far as we know.
+    pub(crate) fn rev_file(&self, revision: Revnum) -> RevFile {
+        let fs = self.id;
+        match self.layout.shard(revision) {
+            Some(shard) if revision < self.min_unpacked() => {
+                let size = self.layout.format.shard_size.unwrap_or(1);
+                RevFile {
+                    key: FileKey { fs, packed: true, number: shard },
+                    first: Revnum(shard.saturating_mul(size)),
+                    count: size,
+                }
+            }
+            _ => RevFile {
+                key: FileKey { fs, packed: false, number: revision.0 },
+                first: revision,
+                count: 1,
+            },
+        }
+    }
+
+    /// The path of a file.
+    pub(crate) fn rev_file_path(&self, key: FileKey) -> PathBuf {
+        self.file(&if key.packed {
+            self.layout.pack_file(key.number)
+        } else {
+            self.layout.rev_file(Revnum(key.number))
+        })
+    }
+
+    /// Runs `body` on the file that holds `revision`, again when that file vanishes because the
+    /// shard was packed.
+    pub(crate) fn with_file<T>(
+        &self,
+        revision: Revnum,
+        mut body: impl FnMut(&RevFile) -> Result<T>,
+    ) -> Result<T> {
+        for _ in 0..RETRIES {
+            let file = self.rev_file(revision);
+            match body(&file) {
+                Err(Error::FileGone { .. }) => {
+                    self.refresh_min_unpacked()?;
+                    if self.rev_file(revision) == file {
+                        break;
+                    }
+                }
+                other => return other,
+            }
+        }
+        Err(Error::NoSuchRevision(revision))
+    }
+
+    /// An error about an item at `offset` of a file.
+    pub(crate) fn item_error(
+        &self,
+        file: &RevFile,
+        revision: Revnum,
+        offset: u64,
+        error: format::Error,
+    ) -> Error {
+        Error::Item { path: self.rev_file_path(file.key), revision, offset, error }
+    }
+
+    fn open_error(&self, file: &RevFile, error: std::io::Error) -> Error {
+        let path = self.rev_file_path(file.key);
+        if error.kind() == ErrorKind::NotFound {
+            Error::FileGone { path }
+        } else {
+            Error::io(error, "Can't open file", &path)
+        }
+    }
+
+    fn open_file(&self, file: &RevFile) -> Result<Arc<dyn StoredFile>> {
+        self.caches
+            .files
+            .get(file.key, &*self.storage, || self.rev_file_path(file.key))
+            .map_err(|e| self.open_error(file, e))
+    }
+
+    /// The block `number` of a file: shorter than a whole block, or empty, at the end of the file.
+    pub(crate) fn block(&self, file: &RevFile, number: u64) -> Result<Arc<Block>> {
+        let key = Key {
+            fs: self.id,
+            kind: Kind::Block,
+            a: file.key.number,
+            b: u64::from(file.key.packed),
+            part: number,
+        };
+        if let Some(crate::cache::item::Item::Block(block)) = self.caches.blocks.get(&key) {
+            return Ok(block);
+        }
+        let open = self.open_file(file)?;
+        let size = u64::try_from(self.block_size).unwrap_or(u64::MAX);
+        let bytes = self.read_block(file, &*open, number.saturating_mul(size))?;
+        // A small revision file is now known as a whole; its handle is of no more use.
+        if number == 0 && !file.key.packed && bytes.len() < self.block_size {
+            self.caches.files.close(file.key);
+        }
+        let block = Arc::new(Block(bytes));
+        let item = crate::cache::item::Item::Block(Arc::clone(&block));
+        self.caches.blocks.put(key, item, block.0.len());
+        Ok(block)
+    }
+
+    fn read_block(&self, file: &RevFile, open: &dyn StoredFile, offset: u64) -> Result<Box<[u8]>> {
+        thread_local! {
+            static SCRATCH: std::cell::RefCell<Vec<u8>> = const {
+                std::cell::RefCell::new(Vec::new())
+            };
+        }
+        SCRATCH.with_borrow_mut(|scratch| {
+            scratch.resize(self.block_size, 0);
+            let mut have = 0usize;
+            while let Some(rest) = scratch.get_mut(have..).filter(|rest| !rest.is_empty()) {
+                let at = offset.saturating_add(u64::try_from(have).unwrap_or(u64::MAX));
+                match open.read_at(rest, at) {
+                    Ok(0) => break,
+                    Ok(n) => have = have.saturating_add(n),
+                    Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                    Err(e) => {
+                        let path = self.rev_file_path(file.key);
+                        return Err(Error::io(e, "Can't read file", &path));
+                    }
+                }
+            }
+            self.caches.block_reads.fetch_add(1, Ordering::Relaxed);
+            Ok(scratch.get(..have).unwrap_or_default().into())
+        })
+    }
+
+    /// The length of a file in bytes.
+    pub(crate) fn file_len(&self, file: &RevFile) -> Result<u64> {
+        if !file.key.packed {
+            let first = self.block(file, 0)?;
+            if first.0.len() < self.block_size {
+                return Ok(u64::try_from(first.0.len()).unwrap_or(u64::MAX));
+            }
+        }
+        self.open_file(file)?.len().map_err(|e| {
+            Error::io(e, "Can't get attribute information from file", &self.rev_file_path(file.key))
+        })
+    }
+
+    /// Splits an offset into block and place.
+    fn locate(&self, offset: u64) -> (u64, usize) {
+        let size = u64::try_from(self.block_size).unwrap_or(u64::MAX);
+        let block = offset.checked_div(size).unwrap_or(0);
+        let place = offset.checked_rem(size).and_then(|at| usize::try_from(at).ok());
+        (block, place.unwrap_or(0))
+    }
+
+    /// What is left from `offset` of the block that holds it: empty only at the end of the file.
+    pub(crate) fn some_bytes(&self, file: &RevFile, offset: u64) -> Result<Bytes> {
+        let (number, place) = self.locate(offset);
+        let block = self.block(file, number)?;
+        let range = place.min(block.0.len())..block.0.len();
+        Ok(Bytes::Part(block, range))
+    }
+
+    /// The `len` bytes at `offset`; fewer only where the file ends.
+    pub(crate) fn bytes(&self, file: &RevFile, offset: u64, len: usize) -> Result<Bytes> {
+        let first = self.some_bytes(file, offset)?;
+        if let Bytes::Part(block, range) = &first
+            && range.len() >= len
+        {
+            let range = range.start..range.start.saturating_add(len);
+            return Ok(Bytes::Part(Arc::clone(block), range));
+        }
+        // `len` comes from disk: memory is taken as bytes are really found.
+        let mut own = first.to_vec();
+        while own.len() < len {
+            let at = offset.saturating_add(u64::try_from(own.len()).unwrap_or(u64::MAX));
+            let more = self.some_bytes(file, at)?;
+            if more.is_empty() {
+                break;
+            }
+            let take = more.len().min(len.saturating_sub(own.len()));
+            own.extend_from_slice(more.get(..take).unwrap_or_default());
+        }
+        Ok(Bytes::Own(own))
+    }
+
+    /// Parses an item that begins at `offset` and whose length is not known: `parse` gets what the
+    /// block holds of it, and again more while it meets an unexpected end, up to `limit` bytes or
+    /// to `end`, where the item must have ended.
+    pub(crate) fn parse_at<T>(
+        &self,
+        file: &RevFile,
+        revision: Revnum,
+        offset: u64,
+        limit: usize,
+        mut parse: impl FnMut(&[u8], bool) -> format::Result<T>,
+    ) -> Result<T> {
+        let fail = |error| self.item_error(file, revision, offset, error);
+        let mut bytes = self.some_bytes(file, offset)?;
+        let mut is_end = bytes.is_empty();
+        loop {
+            match parse(&bytes, is_end) {
+                Err(format::Error::UnexpectedEnd(_)) if !is_end && bytes.len() < limit => {
+                    let want = bytes.len().saturating_mul(2).max(self.block_size).min(limit);
+                    let more = self.bytes(file, offset, want)?;
+                    is_end = more.len() < want;
+                    bytes = more;
+                }
+                other => return other.map_err(fail),
+            }
+        }
+    }
+}
