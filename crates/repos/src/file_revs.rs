@@ -1,10 +1,18 @@
 //! The revisions of one file with the deltas between them (blame).
 
-use sapwood_core::{CancelToken, PropList, Revnum, SvnResult};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::{
+    CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, hashorder, path,
+};
 use sapwood_delta::TextDelta;
+use sapwood_fsfs::{Filesystem, Node, RevpropsSnapshot};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
+use crate::mergeinfo::{Inherit, for_path};
 use crate::repository::Repository;
 
 /// Which file, which revisions.
@@ -48,9 +56,8 @@ pub trait FileRevReceiver {
 /// Tells `receiver` the revisions of a file in which its text or properties changed.
 ///
 /// # Errors
-/// E160017 when the path is no file, E160013 when there is nothing; what the receiver returns;
-/// corruption and system errors.
-#[allow(unused_variables)]
+/// E160017 when there is no file at the path, E220001 when it may not be read, E200007 for the
+/// reverse order with merged revisions; what the receiver returns; corruption and system errors.
 pub fn file_revs(
     repository: &Repository,
     request: &FileRevsRequest<'_>,
@@ -58,5 +65,275 @@ pub fn file_revs(
     cancel: &CancelToken,
     receiver: &mut dyn FileRevReceiver,
 ) -> Result<()> {
-    todo!()
+    let fs = repository.fs();
+    let (start, end) = match (request.start, request.end) {
+        (Some(start), Some(end)) => (start, end),
+        (start, end) => {
+            let youngest = fs.youngest()?;
+            (start.unwrap_or(youngest), end.unwrap_or(youngest))
+        }
+    };
+    let merged = request.include_merged_revisions;
+    if end < start && merged {
+        return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, "").into());
+    }
+    let finder = Finder { fs, authorizer, cancel };
+    let mut sender = Sender {
+        fs,
+        cancel,
+        revprops: fs.revprops_snapshot(),
+        include_merged: merged,
+        last: None,
+        receiver,
+    };
+    if end < start {
+        return finder.walk(request.path, end, start, &mut |path, revision| {
+            sender.send(&PathRevision::plain(path, revision))?;
+            Ok(true)
+        });
+    }
+    let mut seen = Seen::default();
+    let mut mainline = Vec::new();
+    finder.find(request.path, start, end, false, merged.then_some(&mut seen), &mut mainline)?;
+    if mainline.is_empty() {
+        return Err(SvnError::new(ErrorCode::AUTHZ_UNREADABLE, "").into());
+    }
+    let mut branches = Vec::new();
+    if merged {
+        branches = finder.find_merged(start, &mainline, &mut seen)?;
+    }
+    // Both lists are youngest first; told oldest first, the file's own revisions before merged
+    // ones of the same number.
+    while let Some(own) = mainline.last() {
+        let next = branches.pop_if(|branch: &mut PathRevision| branch.revision < own.revision);
+        match next.or_else(|| mainline.pop()) {
+            Some(next) => sender.send(&next)?,
+            None => break,
+        }
+    }
+    while let Some(next) = branches.pop() {
+        sender.send(&next)?;
+    }
+    Ok(())
+}
+
+/// A place in the history of a file.
+#[derive(Clone, Debug)]
+struct PathRevision {
+    path: Arc<str>,
+    revision: Revnum,
+    merged: bool,
+    /// What was merged into the file here, or taken back.
+    mergeinfo: Option<Mergeinfo>,
+}
+
+impl PathRevision {
+    fn plain(path: &str, revision: Revnum) -> Self {
+        Self { path: path.into(), revision, merged: false, mergeinfo: None }
+    }
+}
+
+/// Places that were found before.
+#[derive(Debug, Default)]
+struct Seen(HashMap<Revnum, Vec<Arc<str>>>);
+
+impl Seen {
+    fn contains(&self, path: &str, revision: Revnum) -> bool {
+        self.0.get(&revision).is_some_and(|paths| paths.iter().any(|p| **p == *path))
+    }
+
+    fn insert(&mut self, path: &Arc<str>, revision: Revnum) {
+        self.0.entry(revision).or_default().push(Arc::clone(path));
+    }
+}
+
+/// Finds the revisions that are to be told.
+struct Finder<'a> {
+    fs: &'a Filesystem,
+    authorizer: &'a dyn PathAuthorizer,
+    cancel: &'a CancelToken,
+}
+
+impl Finder<'_> {
+    /// Walks the history of the file at `path` in `end` back to `start`, over copies, as long as
+    /// it may be read and `visit` wants more.
+    fn walk(
+        &self,
+        path: &str,
+        start: Revnum,
+        end: Revnum,
+        visit: &mut dyn FnMut(&str, Revnum) -> Result<bool>,
+    ) -> Result<()> {
+        let root = self.fs.revision_root(end)?;
+        if root.kind(path)? != Some(NodeKind::File) {
+            let message = format!("'{path}' is not a file in revision {end}");
+            return Err(SvnError::new(ErrorCode::FS_NOT_FILE, message).into());
+        }
+        let mut history = root.history(path)?;
+        while let Some((path, revision)) = history.previous(true)? {
+            if self.cancel.is_cancelled() {
+                return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
+            }
+            if !self.authorizer.everything_readable() && !self.authorizer.readable(&path)? {
+                break;
+            }
+            if !visit(&path, revision)? || revision <= start {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the places between `start` and `end` to `out`, youngest first, up to one that was
+    /// seen before. With `seen`, also finds out what was merged there.
+    fn find(
+        &self,
+        path: &str,
+        start: Revnum,
+        end: Revnum,
+        merged: bool,
+        mut seen: Option<&mut Seen>,
+        out: &mut Vec<PathRevision>,
+    ) -> Result<()> {
+        let mut last: Option<Arc<str>> = None;
+        self.walk(path, start, end, &mut |path, revision| {
+            // Most of a history has one path: share it.
+            let shared = match &last {
+                Some(last) if **last == *path => Arc::clone(last),
+                _ => Arc::from(path),
+            };
+            last = Some(Arc::clone(&shared));
+            let mut place = PathRevision { path: shared, revision, merged, mergeinfo: None };
+            if let Some(seen) = seen.as_deref_mut() {
+                if seen.contains(path, revision) {
+                    return Ok(false);
+                }
+                place.mergeinfo = self.merged_here(path, revision)?;
+                seen.insert(&place.path, revision);
+            }
+            out.push(place);
+            Ok(true)
+        })
+    }
+
+    /// What was merged into the file at `path` in `revision`, or taken back.
+    fn merged_here(&self, path: &str, revision: Revnum) -> Result<Option<Mergeinfo>> {
+        let changed = self.fs.changed_paths(revision)?;
+        let maybe = changed.iter().any(|c| {
+            c.prop_mod && c.mergeinfo_mod != Some(false) && path::is_ancestor(c.path, path)
+        });
+        if !maybe {
+            return Ok(None);
+        }
+        let root = self.fs.revision_root(revision)?;
+        let now = for_path(&root, path, Inherit::Inherited, true)?;
+        let before = self.fs.revision_root(revision.prev().unwrap_or_default())?;
+        let before = match for_path(&before, path, Inherit::Inherited, true) {
+            Ok(before) => before,
+            Err(e) => {
+                let e = SvnError::from(e);
+                // A path that is new was not merged into.
+                return if e.code() == ErrorCode::FS_NOT_FOUND { Ok(None) } else { Err(e.into()) };
+            }
+        };
+        let (deleted, mut changed) = Mergeinfo::diff_options(before.as_ref(), now.as_ref(), false);
+        changed.merge(&deleted);
+        Ok((!changed.is_empty()).then_some(changed))
+    }
+
+    /// The revisions that were merged into `mainline`, and into those, and so on; youngest first.
+    fn find_merged(
+        &self,
+        start: Revnum,
+        mainline: &[PathRevision],
+        seen: &mut Seen,
+    ) -> Result<Vec<PathRevision>> {
+        let mut all: Vec<PathRevision> = Vec::new();
+        let mut fresh = Vec::new();
+        let mut from = 0;
+        self.find_merged_into(start, mainline, seen, &mut fresh)?;
+        while !fresh.is_empty() {
+            all.append(&mut fresh);
+            let old = all.get(from..).unwrap_or_default();
+            self.find_merged_into(start, old, seen, &mut fresh)?;
+            from = all.len();
+        }
+        all.sort_by_key(|place| std::cmp::Reverse(place.revision));
+        Ok(all)
+    }
+
+    fn find_merged_into(
+        &self,
+        start: Revnum,
+        old: &[PathRevision],
+        seen: &mut Seen,
+        out: &mut Vec<PathRevision>,
+    ) -> Result<()> {
+        for info in old.iter().filter_map(|place| place.mergeinfo.as_ref()) {
+            let sources: Vec<_> = info.0.iter().collect();
+            for at in hashorder::order(sources.iter().map(|(source, _)| source.as_str())) {
+                let Some((source, ranges)) =
+                    usize::try_from(at).ok().and_then(|at| sources.get(at))
+                else {
+                    continue;
+                };
+                for range in &ranges.0 {
+                    let (first, last) = (Revnum(range.start), Revnum(range.end));
+                    if last < start
+                        || self.fs.revision_root(last)?.kind(source)? != Some(NodeKind::File)
+                    {
+                        continue;
+                    }
+                    self.find(source, first, last, true, Some(&mut *seen), out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Tells revisions, each relative to the one before.
+struct Sender<'a> {
+    fs: &'a Filesystem,
+    cancel: &'a CancelToken,
+    revprops: RevpropsSnapshot,
+    include_merged: bool,
+    last: Option<Node>,
+    receiver: &'a mut dyn FileRevReceiver,
+}
+
+impl Sender<'_> {
+    fn send(&mut self, place: &PathRevision) -> Result<()> {
+        if self.cancel.is_cancelled() {
+            return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
+        }
+        let revprops = self.revprops.get(place.revision)?;
+        let node = self.fs.revision_root(place.revision)?.node(&place.path)?;
+        let prop_changes = match &self.last {
+            None => PropList::new().diff_to(&*node.props()?),
+            Some(last) if !last.same_props_rep(&node) => last.props()?.diff_to(&*node.props()?),
+            Some(_) => Vec::new(),
+        };
+        let text_changed = match &self.last {
+            None => true,
+            // Old clients need a text wherever the path changes.
+            Some(last) if self.include_merged && last.path() != &*place.path => true,
+            Some(last) => node.contents_differ(last)?,
+        };
+        let rev = FileRev {
+            path: &place.path,
+            revision: place.revision,
+            revprops: &revprops,
+            merged_revision: place.merged,
+            prop_changes: &prop_changes,
+        };
+        if text_changed {
+            let mut delta = node.delta_from(self.last.as_ref())?;
+            self.receiver.file_rev(&rev, Some(&mut delta))?;
+        } else {
+            self.receiver.file_rev(&rev, None)?;
+        }
+        self.last = Some(node);
+        Ok(())
+    }
 }
