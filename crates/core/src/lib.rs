@@ -10,6 +10,7 @@ pub mod config;
 pub mod date;
 pub mod depth;
 pub mod error;
+pub mod fold;
 pub mod glob;
 pub mod hashdump;
 pub mod hashorder;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sapwood_core::fold::fold;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, SvnError, SvnResult, glob, path};
 use sapwood_fsfs::{Directory, Node, RevpropsSnapshot, Root};
 
@@ -128,7 +129,8 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn matches(&self, name: &str) -> bool {
-        self.request.patterns.is_none_or(|patterns| fuzzy_matches(patterns, name))
+        // Clients send patterns folded.
+        self.request.patterns.is_none_or(|patterns| glob::matches_any(patterns, fold(name)))
     }
 
     fn tell(&mut self, node: &Node) -> Result<()> {
@@ -140,10 +142,4 @@ impl Walk<'_> {
         let entry = ListEntry { path: node.path(), kind: node.kind(), dirent: dirent.as_ref() };
         Ok((self.receiver)(&entry)?)
     }
-}
-
-/// Whether one of the patterns, which clients send folded, matches the folded `name`.
-fn fuzzy_matches(patterns: &[&str], name: &str) -> bool {
-    let folded = name.to_lowercase();
-    glob::matches_any(patterns, folded)
 }
