@@ -4,13 +4,22 @@
 //! `sapwood install-links` made), else by the first argument (`sapwood svnadmin verify REPO`).
 //! Each program is one file of this crate and one row of [`programs::PROGRAMS`].
 
+mod command;
+mod getopt;
 mod install_links;
+mod locale;
+mod output;
 mod programs;
+mod repo;
+mod report;
+mod revision;
 mod serve;
+mod signals;
 mod svnadmin;
 mod svnfsfs;
 mod svnlook;
 mod svnserve;
+mod user_date;
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -14,8 +14,8 @@ pub struct Lock {
     pub token: String,
     /// Who holds it.
     pub owner: String,
-    /// Why.
-    pub comment: String,
+    /// Why; `None` when nothing was said, which tools show differently from an empty text.
+    pub comment: Option<String>,
     /// Whether the comment came from a DAV client's XML.
     pub is_dav_comment: bool,
     /// Microseconds since 1970.

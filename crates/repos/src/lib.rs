@@ -10,6 +10,7 @@ pub mod authz;
 pub mod create;
 pub mod dir_delta;
 pub mod dirent;
+pub mod dump;
 pub mod dump_filter;
 pub mod dumpstream;
 pub mod error;
@@ -23,6 +24,7 @@ mod node_delta;
 pub mod replay;
 pub mod reporter;
 pub mod repository;
+pub mod verify;
 
 pub use access::{RevisionAccess, revision_access, revision_prop, revision_props};
 pub use authorizer::{Everything, PathAuthorizer, SubtreeAccess};

@@ -425,7 +425,7 @@ fn lock_out(out: &mut Vec<u8>, lock: &Lock) {
             path: &lock.path,
             token: &lock.token,
             owner: &lock.owner,
-            comment: Some(lock.comment.as_str()).filter(|c| !c.is_empty()),
+            comment: lock.comment.as_deref(),
             created: &created,
             expires: expires.as_deref(),
         },

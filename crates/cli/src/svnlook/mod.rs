@@ -1,4 +1,4 @@
-//! `svnadmin`: looks after repositories.
+//! `svnlook`.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -6,6 +6,6 @@ use std::process::ExitCode;
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     let _ = args;
-    eprintln!("svnadmin: not there yet");
+    eprintln!("svnlook: not there yet");
     ExitCode::FAILURE
 }

@@ -1,4 +1,4 @@
-//! `svnfsfs`: looks into the storage of a repository.
+//! `svnfsfs`.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

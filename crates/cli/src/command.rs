@@ -1,0 +1,452 @@
+//! What all programs with subcommands share: tables of options and subcommands, help texts,
+//! `--version`, and the `main` that finds the subcommand, checks its options and reports errors.
+//!
+//! Help has the reference's structure in our own words. The sentences about wrong usage are the
+//! reference's, because scripts and its test suite look at them.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
+use crate::getopt::{Item, Parser};
+use crate::output::Output;
+use crate::report;
+use crate::revision::RevisionRange;
+
+/// The version of Subversion whose behaviour this is.
+pub(crate) const COMPATIBLE_VERSION: &str = "1.14.5";
+
+/// One option of a program. Its long name is also what it is asked for by.
+#[derive(Debug)]
+pub(crate) struct OptionSpec {
+    pub(crate) long: &'static str,
+    pub(crate) short: Option<char>,
+    pub(crate) takes_value: bool,
+    pub(crate) about: &'static str,
+}
+
+impl OptionSpec {
+    /// An option without a value.
+    pub(crate) const fn flag(long: &'static str, short: Option<char>, about: &'static str) -> Self {
+        Self { long, short, takes_value: false, about }
+    }
+
+    /// An option with a value.
+    pub(crate) const fn value(
+        long: &'static str,
+        short: Option<char>,
+        about: &'static str,
+    ) -> Self {
+        Self { long, short, takes_value: true, about }
+    }
+
+    /// `-r [--revision] ARG`, `--deltas`.
+    fn display(&self) -> String {
+        let mut out = match self.short {
+            Some(short) => format!("-{short} [--{}]", self.long),
+            None => format!("--{}", self.long),
+        };
+        if self.takes_value {
+            out.push_str(" ARG");
+        }
+        out
+    }
+}
+
+/// `-h`/`--help`, which every program has.
+pub(crate) const HELP: OptionSpec = OptionSpec::flag("help", Some('h'), "explain a subcommand");
+/// `-?`, the same without a long name.
+pub(crate) const HELP_MARK: OptionSpec = OptionSpec::flag("", Some('?'), "explain a subcommand");
+/// `--version`.
+pub(crate) const VERSION: OptionSpec =
+    OptionSpec::flag("version", None, "say which version this is");
+
+/// One subcommand.
+pub(crate) struct Subcommand {
+    pub(crate) name: &'static str,
+    pub(crate) aliases: &'static [&'static str],
+    /// Usage lines and explanation, ending in a newline.
+    pub(crate) help: &'static str,
+    /// Long names of the options it takes, in the order of its help.
+    pub(crate) options: &'static [&'static str],
+    /// Options whose explanation differs for this subcommand.
+    pub(crate) overrides: &'static [(&'static str, &'static str)],
+    pub(crate) run: Run,
+}
+
+/// What a subcommand does.
+#[derive(Clone, Copy)]
+pub(crate) enum Run {
+    /// Prints help.
+    Help,
+    /// Works on the repository that its first argument names.
+    Repository(fn(&mut Invocation<'_>) -> SvnResult<()>),
+    /// Works on whatever its arguments are.
+    Arguments(fn(&mut Invocation<'_>) -> SvnResult<()>),
+    /// Is not there yet.
+    Missing,
+}
+
+/// A program with subcommands.
+pub(crate) struct Program {
+    pub(crate) name: &'static str,
+    /// What general help starts with, up to the list of subcommands.
+    pub(crate) help_header: &'static str,
+    pub(crate) options: &'static [OptionSpec],
+    pub(crate) subcommands: &'static [Subcommand],
+    /// Whether `--version` takes `-q`.
+    pub(crate) quiet_version: bool,
+    /// The exit code for failures: 1, but for some programs 2.
+    pub(crate) failure: u8,
+    /// Whether starting it without arguments only points to the help (else that a subcommand is
+    /// missing is said first).
+    pub(crate) bare_is_help: bool,
+    /// Told of an error's exit code and whether to suggest the help, before it is printed.
+    pub(crate) on_error: fn(&SvnError) -> Option<u8>,
+}
+
+/// The options of a command line.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    given: Vec<(&'static str, Option<OsString>)>,
+    /// `-r`, taken apart.
+    pub(crate) revision: RevisionRange,
+}
+
+impl Options {
+    /// Whether the option was given.
+    pub(crate) fn has(&self, long: &str) -> bool {
+        self.given.iter().any(|(name, _)| *name == long)
+    }
+
+    /// The value of the option that was given last.
+    pub(crate) fn os_value(&self, long: &str) -> Option<&OsString> {
+        self.given.iter().rev().find(|(name, _)| *name == long)?.1.as_ref()
+    }
+
+    /// The same as text.
+    pub(crate) fn value(&self, long: &str) -> SvnResult<Option<String>> {
+        self.os_value(long).map(|value| to_text(value)).transpose()
+    }
+
+    /// All values of an option that may be given several times.
+    pub(crate) fn values(&self, long: &str) -> SvnResult<Vec<String>> {
+        self.given
+            .iter()
+            .filter(|(name, _)| *name == long)
+            .filter_map(|(_, value)| value.as_ref())
+            .map(|value| to_text(value))
+            .collect()
+    }
+}
+
+/// An argument as text; E22 for what is not UTF-8, as the reference has it.
+pub(crate) fn to_text(arg: &OsString) -> SvnResult<String> {
+    arg.to_str().map(str::to_owned).ok_or_else(|| {
+        SvnError::new(
+            ErrorCode::EINVAL,
+            format!("Can't convert string from native encoding to 'UTF-8': {}", arg.display()),
+        )
+    })
+}
+
+/// One run of a subcommand.
+pub(crate) struct Invocation<'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) options: Options,
+    /// The repository argument, for [`Run::Repository`].
+    pub(crate) repository: String,
+    /// The other arguments.
+    pub(crate) args: VecDeque<OsString>,
+    pub(crate) out: Output,
+}
+
+impl Invocation<'_> {
+    /// All arguments that are left, when their number is right.
+    pub(crate) fn take_args(&mut self, min: usize, max: usize) -> SvnResult<Vec<String>> {
+        if self.args.len() < min {
+            return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, "Not enough arguments"));
+        }
+        if self.args.len() > max {
+            return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "Too many arguments"));
+        }
+        self.args.drain(..).map(|arg| to_text(&arg)).collect()
+    }
+
+    /// The prefix of messages.
+    pub(crate) fn prefix(&self) -> String {
+        format!("{}: ", self.program.name)
+    }
+}
+
+/// How a run ended.
+enum End {
+    Success,
+    /// Everything is said already.
+    Failure,
+    Error(SvnError),
+}
+
+impl From<SvnError> for End {
+    fn from(error: SvnError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl Program {
+    /// The program's `main`.
+    pub(crate) fn main(&'static self, args: Vec<OsString>) -> ExitCode {
+        match self.sub_main(args) {
+            End::Success => ExitCode::SUCCESS,
+            End::Failure => ExitCode::from(self.failure),
+            End::Error(error) => {
+                report::exit_error(&error, &format!("{}: ", self.name));
+                ExitCode::from((self.on_error)(&error).unwrap_or(self.failure))
+            }
+        }
+    }
+
+    fn point_to_help(&self) -> End {
+        report::stderr(&format!("Type '{} help' for usage.\n", self.name));
+        End::Failure
+    }
+
+    fn find(&self, name: &str) -> Option<&'static Subcommand> {
+        self.subcommands.iter().find(|s| s.name == name || s.aliases.contains(&name))
+    }
+
+    fn option(&self, long: &str) -> Option<&'static OptionSpec> {
+        self.options.iter().find(|o| o.long == long)
+    }
+
+    fn sub_main(&'static self, args: Vec<OsString>) -> End {
+        if args.is_empty() && self.bare_is_help {
+            return self.point_to_help();
+        }
+        let mut options = Options::default();
+        let mut rest = VecDeque::new();
+        let mut parser = Parser::new(self.options, args);
+        loop {
+            match parser.next() {
+                Ok(None) => break,
+                Ok(Some(Item::Argument(arg))) => rest.push_back(arg),
+                Ok(Some(Item::Option(spec, value))) => {
+                    if let Err(error) = take_option(&mut options, spec, value) {
+                        return End::Error(error);
+                    }
+                }
+                Err(what) => {
+                    report::stderr(&format!("{}: {what}\n", self.name));
+                    return self.point_to_help();
+                }
+            }
+        }
+        self.dispatch(options, rest).unwrap_or_else(|end| end)
+    }
+
+    fn dispatch(&'static self, options: Options, mut args: VecDeque<OsString>) -> Result<End, End> {
+        let asks_help = options.has("help") || options.has("");
+        let subcommand = if asks_help {
+            self.find("help")
+        } else {
+            match args.pop_front() {
+                Some(first) => {
+                    let first = to_text(&first)?;
+                    match self.find(&first) {
+                        Some(found) => Some(found),
+                        None => {
+                            report::stderr(&format!("Unknown subcommand: '{first}'\n"));
+                            return Err(self.point_to_help());
+                        }
+                    }
+                }
+                None if options.has("version") => None,
+                None => {
+                    report::stderr("subcommand argument required\n");
+                    return Err(self.point_to_help());
+                }
+            }
+        };
+        let mut repository = String::new();
+        if let Some(Subcommand { run: Run::Repository(_) | Run::Missing, .. }) = subcommand {
+            let Some(first) = args.pop_front() else {
+                return Err(SvnError::new(
+                    ErrorCode::CL_ARG_PARSING_ERROR,
+                    "Repository argument required",
+                )
+                .into());
+            };
+            repository = crate::repo::local_path(&to_text(&first)?)?;
+        }
+        self.check_options(subcommand, &options)?;
+        let run = subcommand.map_or(Run::Help, |s| s.run);
+        let mut invocation =
+            Invocation { program: self, options, repository, args, out: Output::stdout() };
+        let result = match run {
+            Run::Help => self.help(&mut invocation),
+            Run::Repository(run) | Run::Arguments(run) => run(&mut invocation),
+            Run::Missing => Err(SvnError::new(
+                ErrorCode::UNSUPPORTED_FEATURE,
+                format!(
+                    "'{} {}' is not there yet in this version of Sapwood",
+                    self.name,
+                    subcommand.map_or("", |s| s.name)
+                ),
+            )),
+        };
+        let flushed = invocation.out.flush();
+        match result.map_err(|e| self.suggest_help(e)).and(flushed) {
+            Ok(()) => Ok(End::Success),
+            Err(error) => Err(End::Error(error)),
+        }
+    }
+
+    /// Wrong usage is topped by a hint at the help.
+    fn suggest_help(&self, error: SvnError) -> SvnError {
+        if matches!(error.code(), ErrorCode::CL_INSUFFICIENT_ARGS | ErrorCode::CL_ARG_PARSING_ERROR)
+        {
+            error.context(format!("Try '{} help' for more info", self.name))
+        } else {
+            error
+        }
+    }
+
+    fn check_options(
+        &self,
+        subcommand: Option<&'static Subcommand>,
+        options: &Options,
+    ) -> Result<(), End> {
+        for (long, _) in &options.given {
+            let accepted = match subcommand {
+                _ if matches!(*long, "help" | "") => true,
+                Some(subcommand) => subcommand.options.contains(long),
+                None => *long == "version" || (*long == "quiet" && self.quiet_version),
+            };
+            if accepted {
+                continue;
+            }
+            let Some(subcommand) = subcommand else { return Err(self.point_to_help()) };
+            let shown = self.option(long).map_or_else(|| "?".to_owned(), OptionSpec::display);
+            report::stderr(&format!(
+                "Subcommand '{}' doesn't accept option '{shown}'\nType '{} help {}' for usage.\n",
+                subcommand.name, self.name, subcommand.name
+            ));
+            return Err(End::Failure);
+        }
+        Ok(())
+    }
+
+    fn help(&self, invocation: &mut Invocation<'_>) -> SvnResult<()> {
+        let args = invocation.take_args(0, usize::MAX)?;
+        if !args.is_empty() {
+            for arg in args {
+                match self.find(&arg) {
+                    Some(subcommand) => invocation.out.text(&self.subcommand_help(subcommand))?,
+                    None => {
+                        invocation.out.flush()?;
+                        report::stderr(&format!("\"{arg}\": unknown command.\n\n"));
+                    }
+                }
+            }
+            return Ok(());
+        }
+        if invocation.options.has("version") {
+            let quiet = invocation.options.has("quiet") && self.quiet_version;
+            return invocation.out.text(&version_text(self.name, quiet));
+        }
+        let mut text = self.help_header.to_owned();
+        for subcommand in self.subcommands {
+            text.push_str("   ");
+            text.push_str(&title(subcommand));
+            text.push('\n');
+        }
+        text.push('\n');
+        text.push_str(MODULES);
+        text.push('\n');
+        invocation.out.text(&text)
+    }
+
+    fn subcommand_help(&self, subcommand: &Subcommand) -> String {
+        let mut text = title(subcommand);
+        text.push_str(": ");
+        text.push_str(subcommand.help);
+        if subcommand.options.is_empty() {
+            return text;
+        }
+        text.push_str("\nValid options:\n");
+        for long in subcommand.options {
+            let Some(option) = self.option(long) else { continue };
+            let about = subcommand
+                .overrides
+                .iter()
+                .find(|(name, _)| name == long)
+                .map_or(option.about, |(_, about)| about);
+            text.push_str(&format!("  {:<24} : {about}\n", option.display()));
+        }
+        text.push('\n');
+        text
+    }
+}
+
+fn take_option(
+    options: &mut Options,
+    spec: &'static OptionSpec,
+    value: Option<OsString>,
+) -> SvnResult<()> {
+    if spec.long == "revision"
+        && let Some(value) = &value
+    {
+        options.revision.take(&to_text(value)?)?;
+    }
+    if spec.long == "memory-cache-size"
+        && let Some(value) = &value
+    {
+        parse_number(&to_text(value)?)?;
+    }
+    options.given.push((spec.long, value));
+    Ok(())
+}
+
+/// A number argument.
+pub(crate) fn parse_number(text: &str) -> SvnResult<u64> {
+    text.trim_ascii_start().parse::<u64>().map_err(|_| {
+        SvnError::new(
+            ErrorCode::INCORRECT_PARAMS,
+            format!("Could not convert '{text}' into a number"),
+        )
+    })
+}
+
+/// A subcommand's name with its aliases.
+fn title(subcommand: &Subcommand) -> String {
+    if subcommand.aliases.is_empty() {
+        return subcommand.name.to_owned();
+    }
+    format!("{} ({})", subcommand.name, subcommand.aliases.join(", "))
+}
+
+/// The list of filesystem modules, as `--version` and general help end with.
+const MODULES: &str = "The following repository back-end (FS) modules are available:\n\n\
+    * fs_fs : Module for working with a plain file (FSFS) repository.\n";
+
+/// What `--version` prints.
+pub(crate) fn version_text(program: &str, quiet: bool) -> String {
+    if quiet {
+        return format!("{COMPATIBLE_VERSION}\n");
+    }
+    format!("{}{MODULES}\n", version_head(program))
+}
+
+/// The part of the version text that is the same for all programs.
+pub(crate) fn version_head(program: &str) -> String {
+    format!(
+        "{program}, version {COMPATIBLE_VERSION} (Sapwood {})\n   compiled on {}-{}\n\n\
+         Sapwood is Subversion rebuilt, and works with Subversion's repositories and clients.\n\
+         It is licensed under the Apache License, version 2.0.\n\n",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::ARCH,
+        std::env::consts::OS,
+    )
+}

@@ -1,0 +1,72 @@
+//! Opening repositories by local path.
+
+use std::path::Path;
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_fsfs::{Caches, OpenOptions};
+use sapwood_repos::Repository;
+
+use crate::command::{Options, parse_number};
+
+/// Bytes of cache when `-M` does not say.
+const DEFAULT_CACHE: usize = 64 << 20;
+
+/// Whether `text` is a URL.
+pub(crate) fn is_url(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| {
+        !scheme.is_empty()
+            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+    })
+}
+
+/// A repository argument as a canonical local path.
+pub(crate) fn local_path(arg: &str) -> SvnResult<String> {
+    if is_url(arg) {
+        return Err(SvnError::new(
+            ErrorCode::CL_ARG_PARSING_ERROR,
+            format!("'{arg}' is a URL when it should be a local path"),
+        ));
+    }
+    Ok(canonical_path(arg))
+}
+
+/// A local path without doubled or trailing slashes and without `.` components; empty for the
+/// current folder.
+pub(crate) fn canonical_path(arg: &str) -> String {
+    let parts: Vec<&str> = arg.split('/').filter(|p| !matches!(*p, "" | ".")).collect();
+    let joined = parts.join("/");
+    if arg.starts_with('/') { format!("/{joined}") } else { joined }
+}
+
+/// A canonical local path as it is shown.
+pub(crate) fn local_style(path: &str) -> &str {
+    if path.is_empty() { "." } else { path }
+}
+
+/// Opens the repository at a canonical local path, with the cache size that `-M` says.
+pub(crate) fn open(path: &str, options: &Options) -> SvnResult<Repository> {
+    let cache = match options.value("memory-cache-size")? {
+        Some(text) => {
+            let bytes = parse_number(&text)?.saturating_mul(1 << 20);
+            usize::try_from(bytes).unwrap_or(usize::MAX)
+        }
+        None => DEFAULT_CACHE,
+    };
+    Ok(Repository::open(Path::new(path), &Caches::new(cache), &OpenOptions::default())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths() {
+        assert_eq!(local_path("./a//b/").unwrap(), "a/b");
+        assert_eq!(local_path("/").unwrap(), "/");
+        assert_eq!(local_path(".").unwrap(), "");
+        assert_eq!(
+            local_path("file:///x").unwrap_err().message(),
+            "'file:///x' is a URL when it should be a local path"
+        );
+    }
+}

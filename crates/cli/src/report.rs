@@ -1,0 +1,72 @@
+//! Errors and warnings as people and scripts know them: `svnadmin: E160013: ...`, one line a
+//! link of the chain.
+
+use std::collections::HashSet;
+use std::io::Write as _;
+
+use sapwood_core::{ErrorCode, SvnError};
+
+use crate::locale;
+
+/// The lines that tell of `error`, each starting with `prefix` (`svnadmin: `). An error without a
+/// sentence of its own is told once a code.
+pub(crate) fn lines(error: &SvnError, prefix: &str) -> String {
+    let mut told = HashSet::new();
+    let mut out = String::new();
+    for link in error.chain() {
+        if link.message().is_empty() && !told.insert(link.code()) {
+            continue;
+        }
+        out.push_str(&format!("{prefix}{}: {}\n", link.code(), best_message(link)));
+    }
+    out
+}
+
+/// The error's own sentence, else that of its code.
+pub(crate) fn best_message(error: &SvnError) -> &str {
+    match error.message() {
+        "" => error.code().generic_message(),
+        message => message,
+    }
+}
+
+/// Writes an error to stderr; a closed pipe is nobody's problem.
+pub(crate) fn error(error: &SvnError, prefix: &str) {
+    stderr(&lines(error, prefix));
+}
+
+/// Writes a warning to stderr.
+pub(crate) fn warning(error: &SvnError, prefix: &str) {
+    stderr(&format!("{prefix}warning: W{:06}: {}\n", error.code().0, best_message(error)));
+}
+
+/// Writes text to stderr, ignoring that it may be closed.
+pub(crate) fn stderr(text: &str) {
+    let _ = std::io::stderr().write_all(&locale::encode(text));
+}
+
+/// Ends a program: tells of an error unless it is only that nobody reads our output any more.
+pub(crate) fn exit_error(error: &SvnError, prefix: &str) {
+    if error.code() != ErrorCode::IO_PIPE_WRITE_ERROR {
+        self::error(error, prefix);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_and_generic_sentences() {
+        let error = SvnError::new(ErrorCode::FS_NOT_FOUND, "File not found: revision 3, path '/x'")
+            .wrap(ErrorCode::FS_NOT_FOUND, "")
+            .wrap(ErrorCode::FS_NOT_FOUND, "");
+        assert_eq!(
+            lines(&error, "svnlook: "),
+            format!(
+                "svnlook: E160013: {}\nsvnlook: E160013: File not found: revision 3, path '/x'\n",
+                ErrorCode::FS_NOT_FOUND.generic_message()
+            )
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! `svnadmin dump` and `svnadmin dump-revprops`.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, glob};
+use sapwood_repos::dump::{DumpOptions, Notice, dump};
+use sapwood_repos::{PathAuthorizer, Repository};
+
+use super::progress::Progress;
+use crate::command::{Invocation, Options};
+use crate::report;
+
+/// The paths that `--include` or `--exclude` let pass.
+struct PathFilter {
+    prefixes: Vec<String>,
+    patterns: bool,
+    exclude: bool,
+}
+
+impl PathAuthorizer for PathFilter {
+    fn readable(&self, path: &str) -> SvnResult<bool> {
+        let found = if self.patterns {
+            glob::matches_any(&self.prefixes, path)
+        } else {
+            self.prefixes.iter().any(|prefix| {
+                path.strip_prefix(prefix.as_str()).is_some_and(|rest| {
+                    prefix.len() == 1 || rest.is_empty() || rest.starts_with('/')
+                })
+            })
+        };
+        Ok(found != self.exclude)
+    }
+}
+
+fn filter(options: &Options) -> SvnResult<Option<PathFilter>> {
+    let patterns = options.has("pattern");
+    let (exclude, include) = (options.values("exclude")?, options.values("include")?);
+    match (exclude.is_empty(), include.is_empty()) {
+        (true, true) => Ok(None),
+        (false, true) => Ok(Some(PathFilter { prefixes: exclude, patterns, exclude: true })),
+        (true, false) => Ok(Some(PathFilter { prefixes: include, patterns, exclude: false })),
+        (false, false) => Err(SvnError::new(
+            ErrorCode::CL_ARG_PARSING_ERROR,
+            "'--exclude' and '--include' options cannot be used simultaneously",
+        )),
+    }
+}
+
+/// The first and last revision to dump.
+fn range(options: &Options, repository: &Repository) -> SvnResult<(Revnum, Revnum)> {
+    let fs = repository.fs();
+    let youngest = fs.youngest()?;
+    let start = options.revision.start.resolve(fs, youngest)?;
+    let end = options.revision.end.resolve(fs, youngest)?;
+    let (start, end) = match (start, end) {
+        (None, _) => (Revnum::ZERO, youngest),
+        (Some(start), end) => (start, end.unwrap_or(start)),
+    };
+    if start > end {
+        return Err(SvnError::new(
+            ErrorCode::CL_ARG_PARSING_ERROR,
+            "First revision cannot be higher than second",
+        ));
+    }
+    Ok((start, end))
+}
+
+/// `svnadmin dump`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    run_either(invocation, true)
+}
+
+/// `svnadmin dump-revprops`.
+pub(super) fn run_revprops(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    run_either(invocation, false)
+}
+
+fn run_either(invocation: &mut Invocation<'_>, changes: bool) -> SvnResult<()> {
+    invocation.take_args(0, 0)?;
+    let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
+    let options = &invocation.options;
+    let (start, end) = range(options, &repository)?;
+    let mut file = options.value("file")?.map(|name| create(&name)).transpose()?;
+    let filter = filter(options)?;
+    let cancel = crate::signals::cancel_token();
+    let quiet = options.has("quiet");
+    let request = DumpOptions {
+        start: Some(start),
+        end: Some(end),
+        incremental: options.has("incremental"),
+        deltas: options.has("deltas"),
+        changes,
+        notices: !quiet,
+        filter: filter.as_ref().map(|f| -> &(dyn PathAuthorizer + Sync) { f }),
+        cancel: &cancel,
+        threads: threads(),
+    };
+    let out: &mut dyn Write = match &mut file {
+        Some(file) => file,
+        None => &mut invocation.out,
+    };
+    let mut progress = Progress::new(start, end);
+    let result = dump(&repository, &request, out, &mut |notice| match notice {
+        Notice::Warning(kind, text) => {
+            progress.clear();
+            report::stderr(&format!("WARNING 0x{:04x}: {text}\n", kind.number()));
+        }
+        Notice::Revision(revision) => {
+            progress.clear();
+            report::stderr(&format!("* Dumped revision {revision}.\n"));
+            progress.show(revision);
+        }
+    });
+    progress.clear();
+    result.map_err(SvnError::from)?;
+    out.flush().map_err(|e| crate::output::write_error(&e))
+}
+
+fn create(name: &str) -> SvnResult<File> {
+    let path = crate::repo::canonical_path(name);
+    File::create(Path::new(&path)).map_err(|e| {
+        SvnError::io(&e, format!("Can't open file '{}'", crate::repo::local_style(&path)))
+    })
+}
+
+/// How many threads may work ahead: as many as there are processors, within reason.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(8)
+}

@@ -1,0 +1,76 @@
+//! `svnadmin info`.
+
+use std::path::Path;
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
+use crate::command::Invocation;
+
+/// The minor version of Subversion that made a filesystem format.
+const fn minor_of_format(number: u32) -> u32 {
+    match number {
+        0 | 1 => 1,
+        2 => 4,
+        3 => 5,
+        4 => 6,
+        5 | 6 => 8,
+        7 => 9,
+        _ => 10,
+    }
+}
+
+/// The first format with merge tracking.
+const MERGEINFO_FORMAT: u32 = 3;
+
+fn yes_no(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
+}
+
+/// `svnadmin info`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    invocation.take_args(0, 0)?;
+    let path = invocation.repository.clone();
+    let repository = crate::repo::open(&path, &invocation.options)?;
+    let fs = repository.fs();
+    let format = fs.format();
+    let youngest = fs.youngest()?;
+    let repository_minor = if repository.format() >= 5 { 4 } else { 0 };
+    let mut text = format!(
+        "Path: {}\nUUID: {}\nRevisions: {youngest}\nRepository Format: {}\n\
+         Compatible With Version: 1.{}.0\n",
+        crate::repo::local_style(&path),
+        fs.uuid()?,
+        repository.format(),
+        minor_of_format(format.number).max(repository_minor),
+    );
+    if format.number >= MERGEINFO_FORMAT {
+        text.push_str("Repository Capability: mergeinfo\n");
+    }
+    text.push_str(&format!("Filesystem Type: fsfs\nFilesystem Format: {}\n", format.number));
+    text.push_str(&format!("FSFS Sharded: {}\n", yes_no(format.shard_size.is_some())));
+    if let Some(size) = format.shard_size {
+        let shards = |revisions: u64| {
+            revisions.checked_div(size).ok_or_else(|| {
+                SvnError::new(ErrorCode::FS_CORRUPT, "A shard size of 0 makes no sense")
+            })
+        };
+        let packed = shards(fs.min_unpacked_rev()?.0)?;
+        let full = shards(youngest.next().0)?;
+        text.push_str(&format!("FSFS Shard Size: {size}\nFSFS Shards Packed: {packed}/{full}\n"));
+    }
+    text.push_str(&format!("FSFS Logical Addressing: {}\n", yes_no(format.logical_addressing)));
+    let config = Path::new(&path).join("db").join("fsfs.conf");
+    text.push_str(&format!("Configuration File: {}\n\n", config.display()));
+    invocation.out.text(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        let known: Vec<u32> = (1..=8).map(minor_of_format).collect();
+        assert_eq!(known, [1, 4, 5, 6, 8, 8, 9, 10]);
+    }
+}

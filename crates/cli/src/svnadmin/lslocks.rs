@@ -1,0 +1,71 @@
+//! `svnadmin lslocks`.
+
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path};
+use sapwood_fsfs::Lock;
+
+use crate::command::Invocation;
+use crate::user_date;
+
+/// What is told of a lock: everywhere in the same words, but for the lines before.
+pub(crate) fn describe(lock: &Lock) -> String {
+    let expires = lock.expires.map(user_date::human).unwrap_or_default();
+    let comment = lock.comment.as_deref();
+    let lines = comment.map_or(0, count_lines);
+    format!(
+        "UUID Token: {}\nOwner: {}\nCreated: {}\nExpires: {expires}\nComment ({lines} {}):\n{}\n",
+        lock.token,
+        lock.owner,
+        user_date::human(lock.created),
+        if lines == 1 { "line" } else { "lines" },
+        comment.unwrap_or_default(),
+    )
+}
+
+/// The number of lines as the reference counts them: line ends, and one.
+fn count_lines(comment: &str) -> usize {
+    let mut count = 1_usize;
+    let mut rest = comment.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        match first {
+            b'\n' => count = count.saturating_add(1),
+            b'\r' => {
+                count = count.saturating_add(1);
+                rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+            }
+            _ => {}
+        }
+    }
+    count
+}
+
+/// `svnadmin lslocks`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    let args = invocation.take_args(0, usize::MAX)?;
+    let target = match args.as_slice() {
+        [] => "/",
+        [one] => one.as_str(),
+        _ => {
+            return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "Too many arguments given"));
+        }
+    };
+    let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
+    let mut locks = repository.fs().locks(&path::canonical_fspath(target), Depth::Infinity)?;
+    locks.sort_by(|a, b| path::compare(&a.path, &b.path));
+    for lock in &locks {
+        invocation.out.text(&format!("Path: {}\n{}\n", lock.path, describe(lock)))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_counts() {
+        for (comment, want) in [("", 1), ("a", 1), ("a\n", 2), ("a\r\nb\rc", 3)] {
+            assert_eq!(count_lines(comment), want);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! `svnadmin verify`.
+
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
+
+use super::progress::Progress;
+use crate::command::Invocation;
+use crate::report;
+use crate::revision::RevisionSpec;
+
+/// The least width of the column of revisions in the summary.
+const COLUMN: usize = 6;
+
+/// `svnadmin verify`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    invocation.take_args(0, 0)?;
+    let prefix = invocation.prefix();
+    let path = invocation.repository.clone();
+    let options = &invocation.options;
+    let range = options.revision;
+    let transaction = options.value("transaction")?;
+    let unspecified = RevisionSpec::Unspecified;
+    if transaction.is_some() && (range.start != unspecified || range.end != unspecified) {
+        return Err(SvnError::new(
+            ErrorCode::CL_ARG_PARSING_ERROR,
+            "--revision (-r) and --transaction (-t) are mutually exclusive",
+        ));
+    }
+    let repository = crate::repo::open(&path, options)?;
+    let fs = repository.fs();
+    if let Some(name) = transaction {
+        return Ok(fs.txn_root(&name)?.verify()?);
+    }
+    let youngest = fs.youngest()?;
+    let start = range.start.resolve(fs, youngest)?;
+    let end = range.end.resolve(fs, youngest)?.or(start);
+    let quiet = options.has("quiet");
+    let keep_going = options.has("keep-going");
+    let request = VerifyOptions {
+        start,
+        end,
+        check_normalization: options.has("check-normalization"),
+        metadata_only: options.has("metadata-only"),
+        notices: !quiet,
+        cancel: &crate::signals::cancel_token(),
+    };
+    let mut progress = Progress::new(start.unwrap_or_default(), end.unwrap_or(youngest));
+    let mut summary: Vec<(Option<Revnum>, SvnError)> = Vec::new();
+    let out = &mut invocation.out;
+    verify(&repository, &request, &mut |notice| {
+        progress.clear();
+        let text = match &notice {
+            VerifyNotice::Error(revision, error) => {
+                out.flush()?;
+                report::stderr(&match revision {
+                    None => "* Error verifying repository metadata.\n".to_owned(),
+                    Some(revision) => format!("* Error verifying revision {revision}.\n"),
+                });
+                if !keep_going {
+                    return Err(error.clone());
+                }
+                report::error(error, &prefix);
+                summary.push((*revision, error.clone()));
+                return Ok(());
+            }
+            VerifyNotice::Warning(kind, text) => {
+                format!("WARNING 0x{:04x}: {text}\n", kind.number())
+            }
+            VerifyNotice::Revision(revision) => format!("* Verified revision {revision}.\n"),
+            VerifyNotice::Metadata(None) => "* Verifying repository metadata ...\n".to_owned(),
+            VerifyNotice::Metadata(Some(revision)) => {
+                format!("* Verifying metadata at revision {revision} ...\n")
+            }
+        };
+        if !quiet {
+            out.text(&text)?;
+            // Whoever watches sees each line as it comes, as with the reference.
+            out.flush()?;
+        }
+        if let VerifyNotice::Revision(revision) = notice {
+            progress.show(revision);
+        }
+        Ok(())
+    })
+    .map_err(SvnError::from)?;
+    progress.clear();
+    if summary.is_empty() {
+        return Ok(());
+    }
+    out.text(&summary_text(&summary))?;
+    Err(SvnError::new(
+        ErrorCode::CL_REPOS_VERIFY_FAILED,
+        format!("Failed to verify repository '{}'", crate::repo::local_style(&path)),
+    ))
+}
+
+/// What `--keep-going` prints at the end.
+fn summary_text(summary: &[(Option<Revnum>, SvnError)]) -> String {
+    let mut text = String::from("\n-----Summary of corrupt revisions-----\n");
+    let mut width = COLUMN;
+    let mut last = summary.last().and_then(|(revision, _)| *revision).unwrap_or_default().0;
+    while last >= 1_000_000 {
+        width = width.saturating_add(1);
+        last = last.checked_div(10).unwrap_or_default();
+    }
+    for (revision, error) in summary {
+        let Some(revision) = revision else { continue };
+        let revision = format!("r{revision}");
+        for link in error.chain() {
+            text.push_str(&format!(
+                "{revision:>width$}: {}: {}\n",
+                link.code(),
+                report::best_message(link)
+            ));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn summaries() {
+        let error =
+            SvnError::new(ErrorCode::FS_CORRUPT, "bad").wrap(ErrorCode::FS_CORRUPT, "worse");
+        assert_eq!(
+            summary_text(&[(None, error.clone()), (Some(Revnum(7)), error)]),
+            "\n-----Summary of corrupt revisions-----\n    r7: E160004: worse\n    r7: E160004: bad\n"
+        );
+    }
+}
