@@ -115,6 +115,14 @@ impl Node {
         }
         Ok(crate::contents::md5_of(&self.rev))
     }
+    /// The MD5 that is recorded for a file's contents: `None` for a file that never got any
+    /// contents, of which dumps say nothing.
+    pub fn recorded_md5(&self) -> Result<Option<Md5>> {
+        if self.rev.kind != NodeKind::File {
+            return not_file("Attempted to get checksum of a *non*-file node");
+        }
+        Ok(self.rev.text.map(|rep| rep.md5))
+    }
     /// The SHA-1 of a file's contents, where it is recorded.
     pub fn sha1(&self) -> Result<Option<Sha1>> {
         if self.rev.kind != NodeKind::File {
