@@ -1,5 +1,7 @@
 //! Properties that hold for every text, window and stream.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)] // also in the helpers of tests
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sapwood_delta::xdelta::Xdelta;

@@ -1,6 +1,8 @@
 //! The reference and we make the same deltas, and read each other's. Skipped, with a message,
 //! where `svnadmin` is not installed.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)] // also in the helpers of tests
+
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,1 +1,24 @@
-//! TODO
+//! Line diffs: the hunks that Subversion would choose, in the words it would print them in.
+//!
+//! Two texts are cut into lines ([`lines`]), equal lines at both ends are set aside ([`scan`]), the
+//! rest is aligned ([`lcs`]), and what results ([`Diff`]) is printed as a unified diff
+//! ([`unified`]) or a property diff ([`props`]). Where several alignments are equally short the
+//! reference's choice is made, so that output is equal byte for byte.
+
+mod compare;
+mod lcs;
+mod lines;
+mod normalize;
+mod options;
+pub mod props;
+mod scan;
+mod unified;
+
+pub use compare::{Diff, Range, compare, compare_whole};
+pub use options::{IgnoreSpace, Options};
+pub use unified::{Style, unified, write_header, write_hunks};
+
+/// The line of equal signs between a file's name and its diff, without newline.
+pub const EQUAL_LINE: &str = "===================================================================";
+/// The line above property diffs, without newline.
+pub const UNDER_LINE: &str = "___________________________________________________________________";

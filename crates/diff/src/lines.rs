@@ -1,0 +1,43 @@
+//! Cutting texts into lines.
+
+/// Takes the first line, its ending included (`\n`, `\r\n` or `\r`; the last line may have none).
+/// `None` when nothing is left.
+pub(crate) fn take_line<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
+    if text.is_empty() {
+        return None;
+    }
+    let end = match memchr::memchr2(b'\n', b'\r', text) {
+        None => text.len(),
+        Some(at) => {
+            let after = at.saturating_add(1);
+            let crlf = text.get(at) == Some(&b'\r') && text.get(after) == Some(&b'\n');
+            if crlf { after.saturating_add(1) } else { after }
+        }
+    };
+    let (line, rest) = text.split_at_checked(end)?;
+    *text = rest;
+    Some(line)
+}
+
+/// The lines of a text.
+pub(crate) fn lines(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || take_line(&mut text))
+}
+
+/// Whether a line has an ending.
+pub(crate) fn has_ending(line: &[u8]) -> bool {
+    matches!(line.last(), Some(b'\n' | b'\r'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings() {
+        let cut = |text: &'static [u8]| lines(text).collect::<Vec<_>>();
+        assert_eq!(cut(b"a\nb\r\nc\rd"), [&b"a\n"[..], b"b\r\n", b"c\r", b"d"]);
+        assert_eq!(cut(b"\r\r\n\n"), [&b"\r"[..], b"\r\n", b"\n"]);
+        assert_eq!(cut(b""), [b""; 0]);
+    }
+}

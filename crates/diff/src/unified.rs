@@ -1,0 +1,302 @@
+//! Unified diffs, byte for byte as the reference prints them.
+
+use crate::compare::{Diff, Range, compare};
+use crate::lines::{has_ending, take_line};
+use crate::options::Options;
+
+/// What the hunks of a diff look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// `@@` hunks of a file.
+    File,
+    /// `##` hunks of a property, which `patch` programs leave alone.
+    Property,
+}
+
+impl Style {
+    const fn mark(self) -> &'static str {
+        match self {
+            Self::File => "@@",
+            Self::Property => "##",
+        }
+    }
+
+    /// What follows a line without ending.
+    const fn no_newline(self) -> &'static [u8] {
+        match self {
+            Self::File => b"\n\\ No newline at end of file\n",
+            Self::Property => b"\n\\ No newline at end of property\n",
+        }
+    }
+}
+
+/// The longest function name that a hunk header shows, in bytes.
+const MAX_FUNCTION: usize = 50;
+
+/// Appends the two lines that name the texts.
+pub fn write_header(out: &mut Vec<u8>, old_label: &str, new_label: &str) {
+    for (mark, label) in [("--- ", old_label), ("+++ ", new_label)] {
+        out.extend_from_slice(mark.as_bytes());
+        out.extend_from_slice(label.as_bytes());
+        out.push(b'\n');
+    }
+}
+
+/// Compares two files and appends the hunks, without a header. Says whether there are any.
+pub fn unified(options: &Options, old: &[u8], new: &[u8], out: &mut Vec<u8>) -> bool {
+    let diff = compare(options, old, new);
+    write_hunks(&diff, options, Style::File, old, new, out);
+    diff.has_changes()
+}
+
+/// Appends the hunks of a diff of `old` and `new`.
+pub fn write_hunks(
+    diff: &Diff,
+    options: &Options,
+    style: Style,
+    old: &[u8],
+    new: &[u8],
+    out: &mut Vec<u8>,
+) {
+    let mut writer = Writer {
+        style,
+        context: options.context,
+        function: options.show_c_function.then(Vec::new),
+        header_function: Vec::new(),
+        old: Text { rest: old, line: 0 },
+        new: Text { rest: new, line: 0 },
+        hunk: Hunk::default(),
+        out,
+    };
+    for range in diff.changes() {
+        writer.change(range);
+    }
+    writer.flush();
+}
+
+/// A text and how far it was read.
+struct Text<'a> {
+    rest: &'a [u8],
+    line: usize,
+}
+
+#[derive(Default)]
+struct Hunk {
+    old_start: usize,
+    old_len: usize,
+    new_start: usize,
+    new_len: usize,
+    body: Vec<u8>,
+}
+
+impl Hunk {
+    const fn is_open(&self) -> bool {
+        self.old_len > 0 || self.new_len > 0
+    }
+}
+
+struct Writer<'a, 'o> {
+    style: Style,
+    context: usize,
+    /// With `-p`, the last line read that may be the start of a function.
+    function: Option<Vec<u8>>,
+    /// What the header of the open hunk says after its second mark.
+    header_function: Vec<u8>,
+    old: Text<'a>,
+    new: Text<'a>,
+    hunk: Hunk,
+    out: &'o mut Vec<u8>,
+}
+
+/// Why a line is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Skip,
+    Context,
+    Delete,
+    Insert,
+}
+
+impl Writer<'_, '_> {
+    /// Reads old lines up to, but not including, number `until`.
+    fn read_old(&mut self, purpose: Use, until: usize) {
+        while self.old.line < until {
+            self.old.line = self.old.line.saturating_add(1);
+            let Some(line) = take_line(&mut self.old.rest) else { continue };
+            self.line(purpose, line);
+        }
+    }
+
+    /// Reads new lines up to, but not including, number `until`.
+    fn read_new(&mut self, purpose: Use, until: usize) {
+        while self.new.line < until {
+            self.new.line = self.new.line.saturating_add(1);
+            let Some(line) = take_line(&mut self.new.rest) else { continue };
+            self.line(purpose, line);
+        }
+    }
+
+    fn line(&mut self, purpose: Use, line: &[u8]) {
+        let unchanged = matches!(purpose, Use::Skip | Use::Context);
+        if let Some(function) =
+            self.function.as_mut().filter(|_| unchanged && may_start_function(line))
+        {
+            function.clear();
+            function.extend_from_slice(line);
+        }
+        let mark = match purpose {
+            Use::Skip => return,
+            Use::Context => b' ',
+            Use::Delete => b'-',
+            Use::Insert => b'+',
+        };
+        let count = |n: &mut usize, counts: bool| *n = n.saturating_add(usize::from(counts));
+        count(&mut self.hunk.old_len, purpose != Use::Insert);
+        count(&mut self.hunk.new_len, purpose != Use::Delete);
+        self.hunk.body.push(mark);
+        self.hunk.body.extend_from_slice(line);
+        if !has_ending(line) {
+            self.hunk.body.extend_from_slice(self.style.no_newline());
+        }
+    }
+
+    fn change(&mut self, range: &Range) {
+        let before = range.old_start.min(self.context);
+        let start = range.old_start.saturating_sub(before);
+        // Where the open hunk would end with its own context.
+        let open_end = self.hunk.is_open().then(|| {
+            self.hunk.old_start.saturating_add(self.hunk.old_len).saturating_add(self.context)
+        });
+        let mut opens = open_end.is_none() && self.hunk.old_start == 0;
+        if self.old.line < start && open_end.is_none_or(|end| end <= start) {
+            self.flush();
+            opens = true;
+        } else if self.hunk.is_open() {
+            self.read_old(Use::Context, range.old_start);
+        }
+        self.read_old(Use::Skip, start);
+        if opens {
+            self.hunk.old_start = start;
+            self.hunk.new_start = range.new_start.saturating_sub(before);
+            self.header_function = self.function.as_deref().map(shown_function).unwrap_or_default();
+        }
+        self.read_new(Use::Skip, range.new_start);
+        self.read_old(Use::Context, range.old_start);
+        self.read_old(Use::Delete, range.old_start.saturating_add(range.old_len));
+        self.read_new(Use::Insert, range.new_start.saturating_add(range.new_len));
+    }
+
+    /// Writes the open hunk, if there is one.
+    fn flush(&mut self) {
+        if self.hunk.body.is_empty() {
+            return;
+        }
+        let end =
+            self.hunk.old_start.saturating_add(self.hunk.old_len).saturating_add(self.context);
+        self.read_old(Use::Context, end);
+        let hunk = &mut self.hunk;
+        let mark = self.style.mark().as_bytes();
+        self.out.extend_from_slice(mark);
+        for (sign, start, len) in
+            [(b'-', hunk.old_start, hunk.old_len), (b'+', hunk.new_start, hunk.new_len)]
+        {
+            self.out.extend_from_slice(&[b' ', sign]);
+            // An empty side names the line before it, so that counting from 1 and from 0 agree.
+            push_number(self.out, start.saturating_add(usize::from(len > 0)));
+            if len != 1 {
+                self.out.push(b',');
+                push_number(self.out, len);
+            }
+        }
+        self.out.push(b' ');
+        self.out.extend_from_slice(mark);
+        if !self.header_function.is_empty() {
+            self.out.push(b' ');
+            self.out.extend_from_slice(&self.header_function);
+        }
+        self.out.push(b'\n');
+        self.out.append(&mut hunk.body);
+        (hunk.old_start, hunk.old_len, hunk.new_start, hunk.new_len) = (0, 0, 0, 0);
+    }
+}
+
+fn push_number(out: &mut Vec<u8>, number: usize) {
+    out.extend_from_slice(number.to_string().as_bytes());
+}
+
+/// Lines that begin with a letter, `$` or `_` do, except for C++'s access labels.
+fn may_start_function(line: &[u8]) -> bool {
+    const LABELS: [&[u8]; 3] = [b"public:", b"private:", b"protected:"];
+    line.first().is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'$' | b'_'))
+        && !LABELS.iter().any(|label| line.starts_with(label))
+}
+
+/// The part of a line that fits a hunk header: whole characters, no space at the end.
+fn shown_function(line: &[u8]) -> Vec<u8> {
+    let end = memchr::memchr(0, line).unwrap_or(line.len()).min(MAX_FUNCTION);
+    let line = line.get(..end).unwrap_or_default();
+    let spaces = line.iter().rev().take_while(|b| matches!(b, b' ' | 0x09..=0x0d)).count();
+    let line = line.get(..line.len().saturating_sub(spaces)).unwrap_or_default();
+    match std::str::from_utf8(line) {
+        Ok(_) => line.to_vec(),
+        Err(error) => line.get(..error.valid_up_to()).unwrap_or_default().to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diff(options: &Options, old: &str, new: &str) -> String {
+        let mut out = Vec::new();
+        unified(options, old.as_bytes(), new.as_bytes(), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn forms_of_the_header() {
+        let plain = Options::default();
+        assert_eq!(diff(&plain, "a\n", "a\n"), "");
+        assert_eq!(diff(&plain, "", "a\n"), "@@ -0,0 +1 @@\n+a\n");
+        assert_eq!(diff(&plain, "a\nb\n", ""), "@@ -1,2 +0,0 @@\n-a\n-b\n");
+        assert_eq!(diff(&plain, "a\n", "b\n"), "@@ -1 +1 @@\n-a\n+b\n");
+        let bare = Options { context: 0, ..plain };
+        assert_eq!(diff(&bare, "a\nb\nc\n", "a\nc\n"), "@@ -2 +1,0 @@\n-b\n");
+        assert_eq!(diff(&bare, "a\nc\n", "a\nb\nc\n"), "@@ -1,0 +2 @@\n+b\n");
+    }
+
+    #[test]
+    fn missing_newlines() {
+        let plain = Options::default();
+        assert_eq!(
+            diff(&plain, "a\nb", "a\nb\n"),
+            "@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n"
+        );
+        assert_eq!(
+            diff(&plain, "a\nb", "x\nb"),
+            "@@ -1,2 +1,2 @@\n-a\n+x\n b\n\\ No newline at end of file\n"
+        );
+    }
+
+    #[test]
+    fn hunks_join_when_their_contexts_touch() {
+        let text = |gap: usize, a: &str, b: &str| format!("{a}\n{}{b}\n", "=\n".repeat(gap));
+        let plain = Options::default();
+        let hunks =
+            |gap| diff(&plain, &text(gap, "a", "b"), &text(gap, "x", "y")).matches("@@ -").count();
+        assert_eq!([hunks(5), hunks(6), hunks(7)], [1, 2, 2]);
+    }
+
+    #[test]
+    fn functions_in_headers() {
+        let options = Options { show_c_function: true, context: 1, ..Options::default() };
+        let old = "int main()\n{\n  a;\npublic: x\n  b;\n  c;\n}\n";
+        assert!(
+            diff(&options, old, &old.replace("c;", "d;"))
+                .starts_with("@@ -5,3 +5,3 @@ int main()\n")
+        );
+        let long = "\u{e4}".repeat(60);
+        assert_eq!(shown_function(format!("f{long}").as_bytes()).len(), 49);
+        assert_eq!(shown_function(b"f \t\r\n"), b"f");
+    }
+}
