@@ -111,11 +111,6 @@ impl Store {
         }
     }
 
-    /// The largest value that is kept.
-    pub(crate) fn largest(&self) -> usize {
-        self.shards.first().and_then(|s| s.read().budget.checked_div(2)).unwrap_or(0)
-    }
-
     pub(crate) fn usage(&self) -> Usage {
         let mut usage = Usage {
             hits: self.hits.load(Ordering::Relaxed),
