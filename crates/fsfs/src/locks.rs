@@ -36,7 +36,7 @@ impl Lock {
             path: lock.path,
             token: lock.token,
             owner: lock.owner,
-            comment: lock.comment.unwrap_or_default(),
+            comment: lock.comment,
             is_dav_comment: lock.is_dav_comment,
             created: lock.created.0,
             expires: lock.expires.map(|t| t.0),

@@ -138,7 +138,7 @@ fn locks_are_those_of_the_reference() {
     assert_eq!(locks.iter().map(|l| l.path.clone()).collect::<Vec<_>>(), files);
     let listed = reference.run("svnadmin", ["lslocks", &repository.arg()]).stdout_text();
     for lock in &locks {
-        assert_eq!(lock.comment, format!("why {}\n", lock.path));
+        assert_eq!(lock.comment, Some(format!("why {}\n", lock.path)));
         assert_eq!(lock.owner, "j. random");
         assert!(listed.contains(&lock.token));
         assert_eq!(fs.lock(&lock.path).unwrap().as_ref(), Some(lock));
