@@ -47,7 +47,7 @@ struct Pair {
 fn pair(random: &mut Random, number: usize) -> Pair {
     let lines = [3, 8, 30, 120, 400][number % 5];
     let kinds = [4, 8, 20, 500][number / 5 % 4];
-    let odd = number % 3 == 0;
+    let odd = number.is_multiple_of(3);
     let count = random.below(lines);
     let mut old: Vec<Vec<u8>> = (0..count).map(|_| random.line(kinds, odd)).collect();
     let mut new = old.clone();
@@ -169,7 +169,7 @@ fn expected(pairs: &[Pair], number: usize, options: &Options) -> Vec<u8> {
 #[test]
 fn same_output_as_svnlook_diff() {
     let count =
-        std::env::var("SAPWOOD_DIFF_PAIRS").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+        std::env::var("SAPWOOD_DIFF_PAIRS").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
     let seed = std::env::var("SAPWOOD_DIFF_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(2026);
     let directory = std::env::temp_dir().join(format!("sapwood-diff-{}", std::process::id()));
     let repository = directory.join("r");
