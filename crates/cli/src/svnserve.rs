@@ -1,11 +1,274 @@
 //! `svnserve`: the svn:// server.
+//!
+//! In daemon mode the parent binds the socket, then starts itself once more in the background
+//! with the socket as standard input, so that clients can connect as soon as the parent returns.
+
+mod options;
 
 use std::ffi::OsString;
-use std::process::ExitCode;
+use std::fs::File;
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::os::fd::AsFd as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_server::oplog::OpLog;
+use sapwood_server::settings::DEFAULT_CACHE_BYTES;
+use sapwood_server::transport::Transport;
+use sapwood_server::{Listener, Settings, Shared, Stopper, Tunnel};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use self::options::{INHERITED, Mode, Options, Wrong, help_text};
+use crate::{command, report};
+
+/// The caches of a process that serves one connection only.
+const SINGLE_CACHE_BYTES: usize = 64 << 20;
 
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    let _ = args;
-    eprintln!("svnserve: not there yet");
+    let options = match Options::parse(args.clone()) {
+        Ok(options) => options,
+        Err(Wrong::Usage(words)) => {
+            report::stderr(&format!("svnserve: {words}\n"));
+            return usage();
+        }
+        Err(Wrong::Value(error)) => return failure(&error),
+    };
+    if options.help {
+        print!("{}", help_text());
+        return ExitCode::SUCCESS;
+    }
+    if options.version {
+        print!("{}", command::version_text("svnserve", options.quiet));
+        return ExitCode::SUCCESS;
+    }
+    if !options.arguments.is_empty() {
+        return usage();
+    }
+    let [mode] = options.modes.as_slice() else {
+        report::stderr("You must specify exactly one of -d, -i, -t or -X.\n");
+        return usage();
+    };
+    if options.handling > 1 {
+        report::stderr("You may only specify one of -T or --single-thread\n");
+        return usage();
+    }
+    match start(*mode, &options, &args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failure(&error),
+    }
+}
+
+fn usage() -> ExitCode {
+    let name = std::env::args_os().next().unwrap_or_else(|| "svnserve".into());
+    let name = if Path::new(&name).file_stem().is_some_and(|n| n == "svnserve") {
+        name.to_string_lossy().into_owned()
+    } else {
+        "svnserve".to_owned()
+    };
+    report::stderr(&format!("Type '{name} --help' for usage.\n"));
     ExitCode::FAILURE
+}
+
+fn failure(error: &SvnError) -> ExitCode {
+    report::exit_error(error, "svnserve: ");
+    ExitCode::FAILURE
+}
+
+fn start(mode: Mode, options: &Options, args: &[OsString]) -> SvnResult<()> {
+    let settings = settings(mode, options);
+    let log = match &options.log_file {
+        Some(path) => Some(OpLog::file(path)?),
+        None if mode == Mode::ListenOnce => Some(OpLog::stderr()),
+        None => None,
+    };
+    let shared = Arc::new(Shared::new(settings, log));
+    if let Some(path) = &options.config_file {
+        // What is wrong with it is told now, not to the first client.
+        shared.files.server(path, true)?;
+    }
+    if options.tunnel_user.is_some() && mode != Mode::Tunnel {
+        return Err(SvnError::new(
+            ErrorCode::CL_ARG_PARSING_ERROR,
+            "Option --tunnel-user is only valid in tunnel mode",
+        ));
+    }
+    match mode {
+        Mode::Inetd | Mode::Tunnel => sapwood_server::serve_connection(&shared, pipes()?),
+        Mode::ListenOnce => {
+            let listener =
+                Listener::bind(options.host.as_deref(), options.port, options.prefer_ipv6)?;
+            write_pid_file(options, std::process::id())?;
+            listener.serve_once(&shared)
+        }
+        Mode::Daemon if options.inherited => serve_in_background(&shared, options),
+        Mode::Daemon => {
+            let listener =
+                Listener::bind(options.host.as_deref(), options.port, options.prefer_ipv6)?;
+            if options.foreground {
+                write_pid_file(options, std::process::id())?;
+                serve(&listener, &shared, options.single)
+            } else {
+                let child = spawn_background(&listener, args)?;
+                write_pid_file(options, child)
+            }
+        }
+    }
+}
+
+fn settings(mode: Mode, options: &Options) -> Settings {
+    let mut settings = Settings::new(options.root.clone());
+    settings.virtual_host = options.virtual_host;
+    settings.read_only = options.read_only;
+    settings.config_file = options.config_file.clone();
+    settings.compression = options.compression;
+    settings.cache_bytes = options.cache_bytes.unwrap_or(match mode {
+        Mode::Daemon => DEFAULT_CACHE_BYTES,
+        _ => SINGLE_CACHE_BYTES,
+    });
+    settings.limits.request_bytes = options.request_bytes;
+    settings.limits.response_bytes = options.response_bytes;
+    if let Some(threads) = options.max_threads {
+        settings.limits.connections = threads;
+    }
+    if mode == Mode::Tunnel {
+        settings.tunnel = Some(Tunnel { user: options.tunnel_user.clone().or_else(current_user) });
+    }
+    settings
+}
+
+/// The name of the user that the process runs as.
+fn current_user() -> Option<String> {
+    let id = rustix::process::getuid().as_raw().to_string();
+    let passwd = std::fs::read("/etc/passwd").unwrap_or_default();
+    let listed = passwd.split(|b| *b == b'\n').find_map(|line| {
+        let mut fields = line.split(|b| *b == b':');
+        let name = fields.next()?;
+        (fields.nth(1)? == id.as_bytes()).then(|| String::from_utf8_lossy(name).into_owned())
+    });
+    // Users of directory services are not listed there.
+    listed.or_else(|| {
+        let output = Command::new("id").arg("-un").stderr(Stdio::null()).output().ok()?;
+        let name = String::from_utf8(output.stdout).ok()?;
+        Some(name.trim().to_owned()).filter(|n| !n.is_empty() && output.status.success())
+    })
+}
+
+/// Standard input and output as a connection.
+fn pipes() -> SvnResult<Transport> {
+    let failed = |e: std::io::Error| SvnError::io(&e, "Can't open stdio file");
+    let input = std::io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;
+    let output = std::io::stdout().as_fd().try_clone_to_owned().map_err(failed)?;
+    Ok(Transport::Pipes { input: File::from(input), output: File::from(output) })
+}
+
+fn write_pid_file(options: &Options, pid: u32) -> SvnResult<()> {
+    let Some(path) = &options.pid_file else { return Ok(()) };
+    let failed = |what: &'static str| {
+        move |e: std::io::Error| {
+            SvnError::io(&e, format_args!("Can't {what} file '{}'", path.display()))
+        }
+    };
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(failed("remove")(e)),
+        _ => {}
+    }
+    let mut file = File::create_new(path).map_err(failed("open"))?;
+    writeln!(file, "{pid}").map_err(failed("write"))
+}
+
+/// The command that starts this program once more, by the name it was called by, so that it is
+/// still found under that name in the list of processes.
+fn this_program() -> SvnResult<Command> {
+    let this = std::env::current_exe().map_err(|e| SvnError::io(&e, "Can't find this program"))?;
+    if let Some(link) = called_by_link(&this) {
+        return Ok(Command::new(link));
+    }
+    let mut command = Command::new(this);
+    command.arg0("sapwood").arg("svnserve");
+    Ok(command)
+}
+
+fn called_by_link(this: &Path) -> Option<PathBuf> {
+    let name = std::env::args_os().next()?;
+    let path = Path::new(&name);
+    if path.file_stem()? != "svnserve" {
+        return None;
+    }
+    let candidates: Vec<PathBuf> = if path.components().count() > 1 {
+        vec![std::path::absolute(path).ok()?]
+    } else {
+        let dirs = std::env::var_os("PATH")?;
+        std::env::split_paths(&dirs).map(|dir| dir.join(path)).collect()
+    };
+    let this = this.canonicalize().ok()?;
+    candidates.into_iter().find(|c| c.canonicalize().is_ok_and(|c| c == this))
+}
+
+/// Starts the process in the background; returns its id.
+fn spawn_background(listener: &Listener, args: &[OsString]) -> SvnResult<u32> {
+    let failed = |e: std::io::Error| SvnError::io(&e, "Can't start the background process");
+    let socket = listener.socket().as_fd().try_clone_to_owned().map_err(failed)?;
+    let child = this_program()?
+        .args(args)
+        .arg(format!("--{INHERITED}"))
+        .stdin(Stdio::from(socket))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(failed)?;
+    Ok(child.id())
+}
+
+/// What the process in the background does.
+fn serve_in_background(shared: &Arc<Shared>, options: &Options) -> SvnResult<()> {
+    // Neither matters much: the process may lead a session already, or lack rights for `/`.
+    let _ = rustix::process::setsid();
+    let _ = std::env::set_current_dir("/");
+    let socket = std::io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|e| SvnError::io(&e, "Can't create server socket"))?;
+    serve(&Listener::from_socket(TcpListener::from(socket)), shared, options.single)
+}
+
+/// Serves until a signal ends it.
+pub(crate) fn serve(listener: &Listener, shared: &Arc<Shared>, single: bool) -> SvnResult<()> {
+    raise_file_limit();
+    let stopper = listener.stopper();
+    watch_signals(shared, &stopper)?;
+    listener.serve(shared, single, &stopper)
+}
+
+/// SIGTERM and SIGINT end the server, SIGHUP makes it read its configuration again.
+fn watch_signals(shared: &Arc<Shared>, stopper: &Stopper) -> SvnResult<()> {
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
+        .map_err(|e| SvnError::io(&e, "Can't watch for signals"))?;
+    let (shared, stopper) = (Arc::clone(shared), stopper.clone());
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            if signal == SIGHUP {
+                if let (Err(error), Some(log)) = (shared.reload(), &shared.log) {
+                    log.error(Default::default(), &error, false);
+                }
+            } else {
+                stopper.stop();
+            }
+        }
+    });
+    Ok(())
+}
+
+/// Every connection takes a file handle; the usual soft limit of 1024 is for programs that use
+/// `select`.
+fn raise_file_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
 }

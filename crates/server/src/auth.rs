@@ -69,10 +69,7 @@ pub fn request_auth(
             let token = answer.bracketed_text()?.map(str::to_owned);
             Ok((mechanism, token))
         });
-        let (mechanism, token) = match answer {
-            Ok(answer) => answer,
-            Err(e) => return Err(e),
-        };
+        let (mechanism, token) = answer?;
         if try_mechanism(session, offered, &mechanism, token.as_deref())? {
             return Ok(());
         }

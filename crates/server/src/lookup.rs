@@ -82,7 +82,8 @@ pub fn find(shared: &Shared, url: &str, warn: &mut dyn FnMut(SvnError)) -> SvnRe
     } else {
         Cow::Owned(settings.root.join(&requested))
     };
-    let Some(top) = Repository::find_root(&full) else {
+    let allowed = |top: &PathBuf| settings.only.as_ref().is_none_or(|only| only == top);
+    let Some(top) = Repository::find_root(&full).filter(allowed) else {
         return Err(SvnError::new(
             ErrorCode::RA_SVN_REPOS_NOT_FOUND,
             format!("No repository found in '{url}'"),

@@ -8,6 +8,8 @@ use std::time::Duration;
 pub struct Settings {
     /// The folder that URLs are relative to.
     pub root: PathBuf,
+    /// Serve this repository only, whatever else is below the root.
+    pub only: Option<PathBuf>,
     /// Whether the host name of the URL is the first part of the path.
     pub virtual_host: bool,
     /// Whether nobody may write, whatever the configuration says.
@@ -77,6 +79,7 @@ impl Settings {
     pub fn new(root: PathBuf) -> Self {
         Self {
             root,
+            only: None,
             virtual_host: false,
             read_only: false,
             config_file: None,

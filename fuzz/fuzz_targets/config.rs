@@ -1,5 +1,0 @@
-#![no_main]
-#[path = "../harness/config.rs"]
-mod harness;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| harness::run(data));
