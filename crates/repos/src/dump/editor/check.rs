@@ -133,7 +133,7 @@ impl NodeDumper<'_> {
                 WarningKind::OldMergeinfo,
                 format!(
                     "Mergeinfo referencing revision(s) prior to the oldest dumped revision \
-                     (r{oldest}).  Loading this dump may result in invalid mergeinfo."
+                     (r{oldest}). Loading this dump may result in invalid mergeinfo."
                 ),
             );
             self.found.old_mergeinfo = true;

@@ -1,0 +1,39 @@
+//! Running our program and the reference's with the same arguments.
+
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use sapwood_testkit::compare::assert_same;
+use sapwood_testkit::{Output, Programs};
+
+/// Both sets of programs.
+pub struct Both {
+    pub reference: Programs,
+    pub ours: Programs,
+}
+
+impl Both {
+    pub fn new() -> Self {
+        Self { reference: Programs::reference(), ours: Programs::ours() }
+    }
+
+    /// Runs both and compares everything; returns the result.
+    #[track_caller]
+    pub fn same(&self, program: &str, args: &[&str]) -> Output {
+        let reference = self.reference.run(program, args);
+        let ours = self.ours.run(program, args);
+        assert_same(&format!("{program} {}", args.join(" ")), &reference, &ours);
+        ours
+    }
+
+    /// Runs both and compares exit codes and stdout only.
+    #[track_caller]
+    pub fn same_stdout(&self, program: &str, args: &[&str]) -> Output {
+        let mut reference = self.reference.run(program, args);
+        let mut ours = self.ours.run(program, args);
+        reference.stderr.clear();
+        let stderr = std::mem::take(&mut ours.stderr);
+        assert_same(&format!("{program} {}", args.join(" ")), &reference, &ours);
+        ours.stderr = stderr;
+        ours
+    }
+}
