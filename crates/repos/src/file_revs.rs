@@ -88,7 +88,7 @@ pub fn file_revs(
     };
     if end < start {
         return finder.walk(request.path, end, start, &mut |path, revision| {
-            sender.send(&PathRevision::plain(path, revision))?;
+            sender.send(&PathRevision::plain(Arc::clone(path), revision))?;
             Ok(true)
         });
     }
@@ -128,8 +128,8 @@ struct PathRevision {
 }
 
 impl PathRevision {
-    fn plain(path: &str, revision: Revnum) -> Self {
-        Self { path: path.into(), revision, merged: false, mergeinfo: None }
+    const fn plain(path: Arc<str>, revision: Revnum) -> Self {
+        Self { path, revision, merged: false, mergeinfo: None }
     }
 }
 
@@ -162,7 +162,7 @@ impl Finder<'_> {
         path: &str,
         start: Revnum,
         end: Revnum,
-        visit: &mut dyn FnMut(&str, Revnum) -> Result<bool>,
+        visit: &mut dyn FnMut(&Arc<str>, Revnum) -> Result<bool>,
     ) -> Result<()> {
         let root = self.fs.revision_root(end)?;
         if root.kind(path)? != Some(NodeKind::File) {
@@ -170,7 +170,7 @@ impl Finder<'_> {
             return Err(SvnError::new(ErrorCode::FS_NOT_FILE, message).into());
         }
         let mut history = root.history(path)?;
-        while let Some((path, revision)) = history.previous(true)? {
+        while let Some((path, revision)) = history.step(true)? {
             if self.cancel.is_cancelled() {
                 return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
             }
@@ -195,20 +195,14 @@ impl Finder<'_> {
         mut seen: Option<&mut Seen>,
         out: &mut Vec<PathRevision>,
     ) -> Result<()> {
-        let mut last: Option<Arc<str>> = None;
         self.walk(path, start, end, &mut |path, revision| {
-            // Most of a history has one path: share it.
-            let shared = match &last {
-                Some(last) if **last == *path => Arc::clone(last),
-                _ => Arc::from(path),
-            };
-            last = Some(Arc::clone(&shared));
-            let mut place = PathRevision { path: shared, revision, merged, mergeinfo: None };
+            let path = Arc::clone(path);
+            let mut place = PathRevision { path, revision, merged, mergeinfo: None };
             if let Some(seen) = seen.as_deref_mut() {
-                if seen.contains(path, revision) {
+                if seen.contains(&place.path, revision) {
                     return Ok(false);
                 }
-                place.mergeinfo = self.merged_here(path, revision)?;
+                place.mergeinfo = self.merged_here(&place.path, revision)?;
                 seen.insert(&place.path, revision);
             }
             out.push(place);

@@ -66,21 +66,9 @@ pub fn mergeinfo_catalog(
         None => fs.youngest()?,
     };
     let root = fs.revision_root(revision)?;
-    let format = fs.format().number;
     for path in paths {
         if !authorizer.readable(path)? {
             continue;
-        }
-        if format < MIN_MERGEINFO_FORMAT {
-            return Err(SvnError::new(
-                ErrorCode::UNSUPPORTED_FEATURE,
-                format!(
-                    "Querying mergeinfo requires version {MIN_MERGEINFO_FORMAT} of the FSFS \
-                     filesystem schema; filesystem '{}' uses only version {format}",
-                    fs.path().display()
-                ),
-            )
-            .into());
         }
         if let Some(info) = for_path(&root, path, inherit, true)? {
             receiver(path, &info)?;
@@ -103,7 +91,7 @@ pub fn mergeinfo_catalog(
 }
 
 /// The first filesystem format that keeps track of where mergeinfo is.
-const MIN_MERGEINFO_FORMAT: u32 = 3;
+pub(crate) const MIN_MERGEINFO_FORMAT: u32 = 3;
 
 /// The mergeinfo of `path`; malformed mergeinfo counts as none. With `adjust`, inherited mergeinfo
 /// is what `path` gets of it: inheritable ranges only, sources one path further down.
@@ -113,6 +101,18 @@ pub(crate) fn for_path(
     inherit: Inherit,
     adjust: bool,
 ) -> Result<Option<Mergeinfo>> {
+    let format = root.fs().format().number;
+    if format < MIN_MERGEINFO_FORMAT {
+        return Err(SvnError::new(
+            ErrorCode::UNSUPPORTED_FEATURE,
+            format!(
+                "Querying mergeinfo requires version {MIN_MERGEINFO_FORMAT} of the FSFS \
+                 filesystem schema; filesystem '{}' uses only version {format}",
+                root.fs().path().display()
+            ),
+        )
+        .into());
+    }
     // The path has to exist whatever it inherits.
     let mut node = root.node(path)?;
     let mut place = path;

@@ -41,11 +41,6 @@ impl Open {
     }
 }
 
-/// Whether two nodes have different properties.
-pub(crate) fn props_differ(a: &Node, b: &Node) -> Result<bool> {
-    Ok(!a.same_props_rep(b) && a.props()? != b.props()?)
-}
-
 /// Sends the changes that lead from `source` to `target`: first what goes or changes, then what
 /// is new, each in the order of names, as if the client applied them one by one.
 pub(crate) fn send_prop_changes(
@@ -80,7 +75,7 @@ pub(crate) fn send_node_props(
 ) -> Result<()> {
     match source {
         Some(source) => {
-            if props_differ(target, source)? {
+            if target.props_differ(source)? {
                 let (old, new) = (source.props()?, target.props()?);
                 send_prop_changes(editor, open, Some(&old), &new)?;
             }

@@ -68,6 +68,12 @@ impl Repository {
         self.inner.format
     }
 
+    /// Whether the filesystem keeps track of mergeinfo, which servers tell their clients.
+    #[must_use]
+    pub fn has_mergeinfo(&self) -> bool {
+        self.inner.fs.format().number >= crate::mergeinfo::MIN_MERGEINFO_FORMAT
+    }
+
     /// The filesystem.
     #[must_use]
     pub fn fs(&self) -> &Filesystem {

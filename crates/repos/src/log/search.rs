@@ -1,5 +1,7 @@
 //! Which revisions changed a set of paths: their histories walked together, youngest first.
 
+use std::sync::Arc;
+
 use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_fsfs::History;
 
@@ -11,7 +13,7 @@ use crate::error::Result;
 struct PathHistory {
     history: History,
     /// The path at `revision`, the next place that is to be told.
-    path: String,
+    path: Arc<str>,
     revision: Revnum,
     done: bool,
 }
@@ -25,7 +27,7 @@ impl PathHistory {
         oldest: Revnum,
         authorizer: &dyn PathAuthorizer,
     ) -> Result<()> {
-        let Some((path, revision)) = self.history.previous(cross_copies)? else {
+        let Some((path, revision)) = self.history.step(cross_copies)? else {
             self.done = true;
             return Ok(());
         };
@@ -67,7 +69,7 @@ impl Search {
             let opened = root.history(path).map_err(crate::Error::from).and_then(|history| {
                 let mut one = PathHistory {
                     history,
-                    path: (*path).to_owned(),
+                    path: Arc::from(*path),
                     revision: youngest,
                     done: false,
                 };
@@ -115,6 +117,6 @@ impl Search {
     /// Where the paths are after the last step: the places that come next, as the reference
     /// looks at mergeinfo there.
     pub(super) fn paths(&self) -> Vec<&str> {
-        self.histories.iter().map(|one| one.path.as_str()).collect()
+        self.histories.iter().map(|one| &*one.path).collect()
     }
 }

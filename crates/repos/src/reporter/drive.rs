@@ -3,6 +3,7 @@
 //! Directories that are open in the edit are [`Level`]s of an explicit stack: what it holds grows
 //! with the depth of the tree, and with the number of report entries of one directory.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -624,8 +625,15 @@ fn nth<'d>(entries: &'d Directory, order: Option<&[u32]>, at: usize) -> Option<D
 }
 
 /// The order in which a directory's entries are sent: that of their names, except in filesystems
-/// with physical addressing, where it is that of their places on disk.
+/// with physical addressing, where it is that of their places on disk, youngest revision first.
 fn sending_order(fs: &Filesystem, entries: &Directory) -> Option<Vec<u32>> {
-    let _ = (fs, entries);
-    None
+    if fs.format().logical_addressing {
+        return None;
+    }
+    let mut keyed: Vec<_> = (0u32..)
+        .zip(entries.iter())
+        .map(|(at, entry)| (Reverse(entry.id.revision()), entry.id.location, at))
+        .collect();
+    keyed.sort_unstable();
+    Some(keyed.into_iter().map(|(_, _, at)| at).collect())
 }
