@@ -13,7 +13,8 @@ const fn is_space(byte: u8) -> bool {
 /// space is treated like any other.
 pub(crate) fn normalize<'a>(line: &'a [u8], options: &Options) -> Cow<'a, [u8]> {
     let spaces = options.ignore_space != IgnoreSpace::None && line.iter().any(|b| is_space(*b));
-    if !spaces && !(options.ignore_eol_style && line.contains(&b'\r')) {
+    let endings = options.ignore_eol_style && line.contains(&b'\r');
+    if !spaces && !endings {
         return Cow::Borrowed(line);
     }
     let mut out = Vec::with_capacity(line.len());

@@ -1,8 +1,14 @@
 //! Path locks: `db/locks`.
 
-use sapwood_core::Depth;
+use std::io::ErrorKind;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::error::Result;
+use sapwood_core::path::skip_ancestor;
+use sapwood_core::{Depth, Md5};
+use sapwood_fsfs_format::Layout;
+use sapwood_fsfs_format::lockfile::{self, DigestFile, StoredLock};
+
+use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 
 /// A lock on a path.
@@ -24,15 +30,77 @@ pub struct Lock {
     pub expires: Option<i64>,
 }
 
-#[allow(clippy::missing_errors_doc, unused_variables)]
+impl Lock {
+    fn from_stored(lock: StoredLock) -> Self {
+        Self {
+            path: lock.path,
+            token: lock.token,
+            owner: lock.owner,
+            comment: lock.comment,
+            is_dav_comment: lock.is_dav_comment,
+            created: lock.created.0,
+            expires: lock.expires.map(|t| t.0),
+        }
+    }
+
+    fn is_expired(&self, now: i64) -> bool {
+        self.expires.is_some_and(|end| now > end)
+    }
+}
+
+/// The longest digest file that is read: that of the root names every locked path in 33 bytes.
+const DIGEST_FILE_LEN: usize = 1 << 30;
+
+fn now() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|d| i64::try_from(d.as_micros()).ok())
+        .unwrap_or(0)
+}
+
+#[allow(clippy::missing_errors_doc)]
 impl Filesystem {
     /// The lock on `path`, if there is one that has not expired.
     pub fn lock(&self, path: &str) -> Result<Option<Lock>> {
-        todo!()
+        let lock = self.digest_file(lockfile::digest_of(path))?.lock.map(Lock::from_stored);
+        let now = now();
+        Ok(lock.filter(|lock| !lock.is_expired(now)))
     }
 
-    /// All locks at and below `path`, as deep as `depth` says, in no particular order.
+    /// All locks at and below `path`, as deep as `depth` says, in no particular order. Those that
+    /// have expired are left out.
     pub fn locks(&self, path: &str, depth: Depth) -> Result<Vec<Lock>> {
-        todo!()
+        let now = now();
+        let wanted = |lock: &Lock| {
+            let below = skip_ancestor(path, &lock.path);
+            !lock.is_expired(now)
+                && match (below, depth) {
+                    (None, _) => false,
+                    (Some(""), _) | (_, Depth::Infinity) => true,
+                    (Some(below), Depth::Files | Depth::Immediates) => !below.contains('/'),
+                    _ => false,
+                }
+        };
+        let top = self.digest_file(lockfile::digest_of(path))?;
+        let mut all: Vec<Lock> = top.lock.into_iter().map(Lock::from_stored).collect();
+        if depth > Depth::Empty {
+            // Every path above a locked one lists it: there is no need to go deeper.
+            for child in top.children {
+                all.extend(self.digest_file(child)?.lock.map(Lock::from_stored));
+            }
+        }
+        all.retain(wanted);
+        Ok(all)
+    }
+
+    fn digest_file(&self, digest: Md5) -> Result<DigestFile> {
+        let path = self.fs.file(&Layout::lock_file(&digest));
+        match self.fs.storage.read(&path, DIGEST_FILE_LEN) {
+            Ok(bytes) => DigestFile::parse(&bytes, &path.display().to_string())
+                .map_err(|e| Error::Svn(e.into())),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(DigestFile::default()),
+            Err(e) => Err(Error::io(e, "Can't open file", &path)),
+        }
     }
 }

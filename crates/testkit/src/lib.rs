@@ -17,8 +17,10 @@
 )]
 
 pub mod compare;
+pub mod findings;
 pub mod history;
 pub mod library;
+pub mod pair;
 pub mod programs;
 pub mod project;
 pub mod random;
@@ -29,8 +31,17 @@ pub mod server;
 pub mod tree;
 
 pub use compare::{Output, Trees};
+pub use findings::Findings;
 pub use history::History;
+pub use pair::Pair;
 pub use programs::Programs;
 pub use repository::{Packing, Repository, Shape};
 pub use rng::Rng;
 pub use server::Server;
+
+/// Whether the long versions of the tests are wanted: all shapes, all pairs of revisions. They are
+/// when `SAPWOOD_LONG` is set.
+#[must_use]
+pub fn long() -> bool {
+    std::env::var_os("SAPWOOD_LONG").is_some()
+}

@@ -1,7 +1,7 @@
 //! The programs under test and the reference's, started in the same way.
 //!
 //! Serves the comparison tests. Invariant: both sides get the same environment, so that a
-//! difference in output is a difference in the programs. Reads `SAPWOOD_BIN` (our program) and
+//! difference in output is a difference in the programs. Reads `SAPWOOD_BIN` (our program, or a folder of programs in its place) and
 //! `SAPWOOD_REFERENCE_BIN` (the folder of the reference's programs); without them ours is taken
 //! from cargo's target folder, and the reference's from `PATH`.
 
@@ -58,6 +58,9 @@ impl Programs {
     #[must_use]
     pub fn ours() -> Self {
         let program = our_program();
+        if program.is_dir() {
+            return Self { dir: program, label: "ours" };
+        }
         // One folder of links for each path of the program, shared by all test processes.
         let key = sapwood_core::Md5::of(program.as_os_str().as_encoded_bytes()).to_hex();
         let dir = crate::library::folder().join(format!("links-{key}"));

@@ -224,13 +224,14 @@ impl Project {
         let range = (since + 1, youngest);
         if from == "trunk" {
             self.branches[n].1 = youngest;
-            let value = format!("/trunk:{}-{}", range.0, range.1);
+            let value = format!("/trunk:{}", revisions(range.0, range.1));
             t.propset(&branch, "svn:mergeinfo", Some(value.as_bytes()));
         } else {
             self.merged.retain(|(b, ..)| *b != branch);
             self.merged.push((branch, range.0, range.1));
             self.merged.sort();
-            let lines = self.merged.iter().map(|(b, from, to)| format!("/{b}:{from}-{to}"));
+            let lines =
+                self.merged.iter().map(|(b, from, to)| format!("/{b}:{}", revisions(*from, *to)));
             let value = lines.collect::<Vec<_>>().join("\n");
             t.propset("trunk", "svn:mergeinfo", Some(value.as_bytes()));
         }
@@ -253,6 +254,11 @@ impl Project {
         t.rename(&format!("trunk/{old}"), &format!("trunk/{new}"));
         t.commit();
     }
+}
+
+/// A range in mergeinfo.
+fn revisions(first: usize, last: usize) -> String {
+    if first == last { first.to_string() } else { format!("{first}-{last}") }
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ fn change(t: &mut Txn<'_>, rng: &mut Rng) {
             if possible {
                 t.copy("trunk", source, &branch);
                 if rng.chance(50) {
-                    let value = format!("/trunk:{}-{source}", source.min(2));
+                    let value = format!("/trunk:{}", range(source.min(2), source));
                     t.propset(&branch, "svn:mergeinfo", Some(value.as_bytes()));
                 }
             }
@@ -137,10 +137,15 @@ fn change(t: &mut Txn<'_>, rng: &mut Rng) {
         }
         _ => {
             let (count, at) = (rng.below(9), rng.below(t.number()));
-            let value = format!("/branches/x:{}-{}", at + 1, at + 1 + count);
+            let value = format!("/branches/x:{}", range(at + 1, at + 1 + count));
             t.propset("trunk", "svn:mergeinfo", Some(value.as_bytes()));
         }
     }
+}
+
+/// A range in mergeinfo.
+fn range(first: usize, last: usize) -> String {
+    if first == last { first.to_string() } else { format!("{first}-{last}") }
 }
 
 /// Whether enough is left when a folder goes.

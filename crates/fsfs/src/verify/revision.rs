@@ -1,0 +1,81 @@
+//! All that one revision brought, read to the last byte.
+
+use std::sync::Arc;
+
+use sapwood_core::checksum::Sha1Hasher;
+use sapwood_core::date::Timestamp;
+use sapwood_core::props::names::DATE;
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, SvnError};
+use sapwood_fsfs_format::NodeRev;
+
+use crate::changes::ChangeKind;
+use crate::contents::Contents;
+use crate::dump_index::check;
+use crate::error::{Error, Result};
+use crate::filesystem::Filesystem;
+
+#[allow(clippy::missing_errors_doc)]
+impl Filesystem {
+    /// Checks the tree of a revision as [`crate::Root::verify`] does, and reads all that the
+    /// revision brought: node-revisions, directories, properties and texts with all their
+    /// checksums, changed paths and what they refer to, and revision properties.
+    pub fn verify_revision(&self, revision: Revnum, cancel: &CancelToken) -> Result<()> {
+        let root = self.revision_root(revision)?;
+        root.verify_with(&mut |node| {
+            check(cancel)?;
+            self.verify_node(node, cancel)
+        })?;
+        for change in self.changed_paths(revision)?.iter() {
+            check(cancel)?;
+            if change.kind != ChangeKind::Delete {
+                root.node(change.path)?;
+            }
+            if let Some((source, path)) = change.copy_from {
+                self.revision_root(source)?.node(path)?;
+            }
+        }
+        let props = self.revprops(revision)?;
+        if let Some(date) = props.get(DATE) {
+            Timestamp::parse(date).map_err(|e| Error::Svn(e.into()))?;
+        }
+        Ok(())
+    }
+
+    fn verify_node(&self, node: &Arc<NodeRev>, cancel: &CancelToken) -> Result<()> {
+        self.fs.props(node)?;
+        if node.kind == NodeKind::Dir {
+            // The walk has read its entries.
+            return Ok(());
+        }
+        // Reading checks the MD5; the SHA-1 is checked here, for readers never need it.
+        let expected = node.text.and_then(|rep| rep.sha1);
+        let mut sha1 = expected.is_some().then(Sha1Hasher::new);
+        let mut contents = Contents::new(self, node);
+        let mut len = 0u64;
+        while let Some(piece) = contents.next_piece()? {
+            check(cancel)?;
+            len = len.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+            if let Some(sha1) = &mut sha1 {
+                sha1.update(piece);
+            }
+        }
+        let recorded = node.text.map_or(0, |rep| rep.expanded_size);
+        if len != recorded {
+            return Err(super::corrupt(format!(
+                "Text of node-revision '{}' has {len} bytes, but {recorded} are recorded",
+                node.id
+            )));
+        }
+        match (expected, sha1.map(Sha1Hasher::finish)) {
+            (Some(expected), Some(actual)) if expected != actual => Err(Error::Svn(SvnError::new(
+                ErrorCode::CHECKSUM_MISMATCH,
+                format!(
+                    "SHA1 checksum mismatch of node-revision '{}':\n   expected:  {expected}\n     \
+                     actual:  {actual}\n",
+                    node.id
+                ),
+            ))),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The node-revisions of one tree: counts, predecessors, no cycles.
+
+use std::sync::Arc;
+
+use sapwood_core::NodeKind;
+use sapwood_fsfs_format::{Directory, NodeRev};
+
+use super::corrupt;
+use crate::error::Result;
+use crate::filesystem::Fs;
+use crate::root::{MAX_DEPTH, Root};
+
+/// A directory whose entries are being looked at.
+struct Frame {
+    node: Arc<NodeRev>,
+    entries: Arc<Directory>,
+    /// The place of the entry to look at next.
+    next: usize,
+    /// Mergeinfo counts of the entries so far.
+    mergeinfo: i64,
+}
+
+#[allow(clippy::missing_errors_doc)]
+impl Root {
+    /// Checks the node-revisions that this revision or transaction made: no cycles, predecessor
+    /// counts, mergeinfo counts, and the root's predecessor.
+    pub fn verify(&self) -> Result<()> {
+        let fs = &*self.fs.fs;
+        walk(fs, &self.dir, &mut |_| Ok(()))?;
+        self.verify_root_predecessor()
+    }
+
+    /// As [`Root::verify`], and shows every node-revision that the revision made to `each`.
+    pub(super) fn verify_with(
+        &self,
+        each: &mut dyn FnMut(&Arc<NodeRev>) -> Result<()>,
+    ) -> Result<()> {
+        walk(&self.fs.fs, &self.dir, each)?;
+        self.verify_root_predecessor()
+    }
+
+    fn verify_root_predecessor(&self) -> Result<()> {
+        let base = self.base_revision().0;
+        let pred = self.dir.predecessor;
+        let pred_rev = pred.and_then(|id| id.revision()).map(|revision| revision.0);
+        let shown = |none: &str| pred_rev.map_or_else(|| none.to_owned(), |rev| rev.to_string());
+        match self.txn_name() {
+            None => {
+                if pred.is_some() != (base > 0) {
+                    let pred = pred.map_or_else(|| "(null)".to_owned(), |id| id.to_string());
+                    return Err(corrupt(format!(
+                        "r{base}'s root node's predecessor is unexpectedly '{pred}'"
+                    )));
+                }
+                if pred.is_some() && pred_rev.and_then(|rev| rev.checked_add(1)) != Some(base) {
+                    return Err(corrupt(format!(
+                        "r{base}'s root node's predecessor is r{} but should be r{}",
+                        shown("-1"),
+                        base.saturating_sub(1)
+                    )));
+                }
+            }
+            Some(name) => {
+                if pred.is_none() {
+                    return Err(corrupt(format!(
+                        "Transaction '{name}''s root node's predecessor is unexpectedly NULL"
+                    )));
+                }
+                if pred_rev != Some(base) {
+                    return Err(corrupt(format!(
+                        "Transaction '{name}''s root node's predecessor is r{} but should be \
+                         r{base}",
+                        shown("-1")
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks `top` and all node-revisions below it that were made where it was made. Directories in
+/// work lie on a stack of our own: depth is limited by [`MAX_DEPTH`], not by the thread's stack.
+fn walk(
+    fs: &Fs,
+    top: &Arc<NodeRev>,
+    each: &mut dyn FnMut(&Arc<NodeRev>) -> Result<()>,
+) -> Result<()> {
+    let mut stack: Vec<Frame> = Vec::new();
+    enter(fs, top, &mut stack, each)?;
+    while let Some(frame) = stack.last_mut() {
+        let Some(entry) = frame.entries.get(frame.next) else {
+            let own = i64::from(frame.node.has_mergeinfo);
+            if frame.mergeinfo.checked_add(own) != Some(frame.node.mergeinfo_count) {
+                return Err(corrupt(format!(
+                    "Mergeinfo-count discrepancy on '{}': expected {}+{own}, counted {}",
+                    frame.node.id, frame.node.mergeinfo_count, frame.mergeinfo
+                )));
+            }
+            stack.pop();
+            continue;
+        };
+        frame.next = frame.next.saturating_add(1);
+        let id = entry.id;
+        let child = fs.node(&id)?;
+        frame.mergeinfo = frame.mergeinfo.saturating_add(child.mergeinfo_count);
+        // In a transaction both are `None`.
+        if id.revision() == top.id.revision() {
+            enter(fs, &child, &mut stack, each)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks one node-revision alone, and puts a directory on the stack.
+fn enter(
+    fs: &Fs,
+    node: &Arc<NodeRev>,
+    stack: &mut Vec<Frame>,
+    each: &mut dyn FnMut(&Arc<NodeRev>) -> Result<()>,
+) -> Result<()> {
+    let NodeRev { id, mergeinfo_count, has_mergeinfo, predecessor_count, .. } = &**node;
+    if stack.len() >= MAX_DEPTH || stack.iter().any(|frame| frame.node.id == *id) {
+        return Err(corrupt(format!("Node is its own direct or indirect parent '{id}'")));
+    }
+    if *mergeinfo_count < 0 {
+        return Err(corrupt(format!("Negative mergeinfo-count {mergeinfo_count} on node '{id}'")));
+    }
+    if let Some(pred) = &node.predecessor {
+        let before = fs.node(pred)?.predecessor_count;
+        if before.checked_add(1) != Some(*predecessor_count) {
+            return Err(corrupt(format!(
+                "Predecessor count mismatch: {id} has {predecessor_count}, but {pred} has {before}"
+            )));
+        }
+    }
+    each(node)?;
+    match node.kind {
+        NodeKind::File => {
+            if i64::from(*has_mergeinfo) != *mergeinfo_count {
+                let has = i64::from(*has_mergeinfo);
+                return Err(corrupt(format!(
+                    "File node '{id}' has inconsistent mergeinfo: has_mergeinfo={has}, \
+                     mergeinfo_count={mergeinfo_count}"
+                )));
+            }
+        }
+        NodeKind::Dir => {
+            let entries = fs.directory(node)?;
+            stack.push(Frame { node: Arc::clone(node), entries, next: 0, mergeinfo: 0 });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! Runs every fuzz target over the inputs that are kept for it (`fuzz/README.md`).
+
+// The harnesses panic on faults: that is their purpose.
+#![allow(clippy::expect_used, clippy::indexing_slicing, unreachable_pub)]
+
+use std::path::Path;
+
+macro_rules! targets {
+    ($($name:ident = $path:literal;)*) => {
+        $(
+            #[path = $path]
+            mod $name;
+
+            #[test]
+            fn $name() {
+                replay(stringify!($name), $name::run);
+            }
+        )*
+    };
+}
+
+targets! {
+    svndiff = "../../../fuzz/harness/svndiff.rs";
+    hashdump = "../../../fuzz/harness/hashdump.rs";
+    config = "../../../fuzz/harness/config.rs";
+    skel = "../../../fuzz/harness/skel.rs";
+    text = "../../../fuzz/harness/text.rs";
+    diff = "../../../fuzz/harness/diff.rs";
+}
+
+fn replay(name: &str, run: fn(&[u8])) {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/kept").join(name);
+    let mut count = 0;
+    for entry in std::fs::read_dir(&kept).expect("a folder of kept inputs") {
+        let path = entry.expect("an entry").path();
+        let input = std::fs::read(&path).expect("a kept input");
+        // The name of the file that failed is in the test's output.
+        println!("{}", path.display());
+        run(&input);
+        count += 1;
+    }
+    assert!(count > 0, "no inputs in {}", kept.display());
+}
