@@ -41,7 +41,7 @@ pub struct CreateOptions {
     pub format: u32,
     /// Revisions a shard; 0 for the linear layout. Formats 1 and 2 have no other.
     pub shard_size: u64,
-    /// Whether items are addressed logically; only formats 7 and 8 can.
+    /// Whether items are addressed logically; only formats 7 and 8 can, and only with shards.
     pub logical_addressing: bool,
     /// Whether what is written is also made durable before it counts.
     pub flush_to_disk: bool,
@@ -77,7 +77,8 @@ impl CreateOptions {
 
     fn format_file(&self) -> FormatFile {
         let sharded = self.format >= since::LAYOUT && self.shard_size > 0;
-        let logical = self.format >= since::LOGICAL && self.logical_addressing;
+        // Readers refuse logical addressing in the linear layout.
+        let logical = sharded && self.format >= since::LOGICAL && self.logical_addressing;
         FormatFile {
             number: self.format,
             shard_size: sharded.then_some(self.shard_size),

@@ -24,6 +24,7 @@ pub mod root;
 pub mod stats;
 pub mod storage;
 pub mod storage_write;
+pub mod txn;
 pub mod txns;
 pub mod uuid;
 pub mod verify;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
+use rustix::fs::FlockOperation;
 
 use crate::storage::{LocalStorage, Storage};
 
@@ -243,9 +244,27 @@ impl WriteStorage for LocalStorage {
     }
 }
 
-/// Lock files that some thread of this process holds, or is taking. POSIX record locks belong to
-/// the process, and closing any handle of the file drops them: so within the process there is
-/// never more than one handle of a lock file.
+/// Repeats a system call that a signal interrupts.
+fn wait_for(mut call: impl FnMut() -> rustix::io::Result<()>) -> io::Result<()> {
+    loop {
+        match call() {
+            Err(rustix::io::Errno::INTR) => {}
+            done => return done.map_err(io::Error::from),
+        }
+    }
+}
+
+/// Whether both kinds of locks are one there, so that the second would wait for the first.
+fn on_nfs(file: &fs::File) -> bool {
+    rustix::fs::fstatfs(file).is_ok_and(|fs| fs.f_type == rustix::fs::NFS_SUPER_MAGIC)
+}
+
+/// Lock files that some thread of this process holds, or is taking.
+///
+/// Which system call a Subversion program locks with depends on how its APR was built: Debian's
+/// is `flock`, others' is `fcntl`, and neither kind sees the other. So both are taken, always in
+/// this order. POSIX record locks (`fcntl`) belong to the process, and closing any handle of the
+/// file drops them: so within the process there is never more than one handle of a lock file.
 static HELD: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static RELEASED: Condvar = Condvar::new();
 
@@ -271,12 +290,9 @@ impl LocalLock {
         drop(held);
         let mut lock = Self { path, file: None };
         let file = fs::File::options().read(true).write(true).open(&lock.path)?;
-        loop {
-            match rustix::fs::fcntl_lock(&file, rustix::fs::FlockOperation::LockExclusive) {
-                Ok(()) => break,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(errno.into()),
-            }
+        wait_for(|| rustix::fs::flock(&file, FlockOperation::LockExclusive))?;
+        if !on_nfs(&file) {
+            wait_for(|| rustix::fs::fcntl_lock(&file, FlockOperation::LockExclusive))?;
         }
         lock.file = Some(file);
         Ok(lock)

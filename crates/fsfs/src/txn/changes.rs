@@ -1,0 +1,189 @@
+//! The changed paths of a transaction, folded as they come: one a path.
+
+use std::collections::BTreeMap;
+
+use sapwood_core::{NodeKind, Revnum};
+use sapwood_fsfs_format::{ChangeKind, ChangeRef, NodeRevId};
+
+use crate::error::{Error, Result};
+
+/// What happened to a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) id: NodeRevId,
+    pub(super) kind: ChangeKind,
+    pub(super) node_kind: NodeKind,
+    pub(super) text_mod: bool,
+    pub(super) prop_mod: bool,
+    pub(super) mergeinfo_mod: bool,
+    pub(super) copy_from: Option<(Revnum, Box<str>)>,
+}
+
+impl Change {
+    /// A change of kind `kind` that says nothing else.
+    pub(super) const fn new(id: NodeRevId, kind: ChangeKind, node_kind: NodeKind) -> Self {
+        Self {
+            id,
+            kind,
+            node_kind,
+            text_mod: false,
+            prop_mod: false,
+            mergeinfo_mod: false,
+            copy_from: None,
+        }
+    }
+}
+
+/// All changes of a transaction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ChangeList {
+    folded: BTreeMap<Box<str>, Change>,
+    /// Deletions that became replacements, for when the replacement is deleted again.
+    deletions: BTreeMap<Box<str>, Change>,
+}
+
+impl ChangeList {
+    /// Adds a change that follows all earlier ones.
+    pub(super) fn add(&mut self, path: &str, change: Change) -> Result<()> {
+        // What goes away takes with it what happened below.
+        if matches!(change.kind, ChangeKind::Delete | ChangeKind::Replace) {
+            self.forget_below(path);
+        }
+        let Some(old) = self.folded.get_mut(path) else {
+            self.folded.insert(path.into(), change);
+            return Ok(());
+        };
+        let wrong = |what| Err(Error::Corrupt(format!("Invalid change ordering: {what}")));
+        let deleted = old.kind == ChangeKind::Delete;
+        if !deleted && old.id != change.id {
+            return wrong("new node revision ID without delete");
+        }
+        match change.kind {
+            ChangeKind::Add | ChangeKind::Replace => {
+                if change.kind == ChangeKind::Add && !deleted {
+                    return wrong("add change on preexisting path");
+                }
+                let replaced = Change { kind: ChangeKind::Replace, ..change };
+                let old = std::mem::replace(old, replaced);
+                self.deletions.insert(path.into(), old);
+            }
+            _ if deleted => return wrong("non-add change on deleted path"),
+            ChangeKind::Delete => match old.kind {
+                // What was not there before leaves no trace.
+                ChangeKind::Add => {
+                    self.folded.remove(path);
+                }
+                ChangeKind::Replace => match self.deletions.get(path) {
+                    Some(deletion) => *old = deletion.clone(),
+                    None => *old = change,
+                },
+                _ => *old = change,
+            },
+            ChangeKind::Modify | ChangeKind::Reset => {
+                old.text_mod |= change.text_mod;
+                old.prop_mod |= change.prop_mod;
+                old.mergeinfo_mod |= change.mergeinfo_mod;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets what happened below a path that was deleted or replaced.
+    fn forget_below(&mut self, path: &str) {
+        let prefix = if path == "/" { "/".to_owned() } else { format!("{path}/") };
+        let below: Vec<Box<str>> = self
+            .folded
+            .range::<str, _>((
+                std::ops::Bound::Excluded(prefix.as_str()),
+                std::ops::Bound::Unbounded,
+            ))
+            .map(|(p, _)| p)
+            .take_while(|p| p.starts_with(prefix.as_str()))
+            .cloned()
+            .collect();
+        for path in below {
+            self.folded.remove(&path);
+        }
+    }
+
+    /// Paths and changes, in the bytewise order of paths.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Change)> {
+        self.folded.iter().map(|(path, change)| (&**path, change))
+    }
+
+    /// Whether nothing changed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.folded.is_empty()
+    }
+
+    /// Appends the list as a revision holds it.
+    pub(super) fn write(&self, format: u32, out: &mut Vec<u8>) {
+        for (path, change) in self.iter() {
+            let line = ChangeRef {
+                id: Some(change.id),
+                kind: change.kind,
+                node_kind: Some(change.node_kind),
+                text_mod: change.text_mod,
+                prop_mod: change.prop_mod,
+                mergeinfo_mod: Some(change.mergeinfo_mod),
+                path,
+                copy_from: change.copy_from.as_ref().map(|(r, p)| (*r, &**p)),
+            };
+            line.write(format, false, out);
+        }
+        out.push(b'\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sapwood_fsfs_format::{IdPart, Location, TxnId};
+
+    use super::*;
+
+    fn change(kind: ChangeKind, node: u64) -> Change {
+        let id = NodeRevId {
+            node: IdPart::in_txn(node),
+            copy: IdPart::ROOT,
+            location: Location::Txn(TxnId { base: Revnum(1), number: 1 }),
+        };
+        Change::new(id, kind, NodeKind::Dir)
+    }
+
+    fn kinds(list: &ChangeList) -> Vec<(&str, ChangeKind)> {
+        list.iter().map(|(p, c)| (p, c.kind)).collect()
+    }
+
+    #[test]
+    fn folding() {
+        use ChangeKind::{Add, Delete, Modify, Replace};
+        let mut list = ChangeList::default();
+        list.add("/a", change(Modify, 1)).unwrap();
+        list.add("/a", Change { text_mod: true, ..change(Modify, 1) }).unwrap();
+        list.add("/a/b", change(Add, 2)).unwrap();
+        list.add("/a c", change(Add, 3)).unwrap();
+        list.add("/a", change(Delete, 1)).unwrap();
+        assert_eq!(kinds(&list), [("/a", Delete), ("/a c", Add)]);
+        list.add("/a", change(Add, 4)).unwrap();
+        list.add("/a/x", change(Add, 5)).unwrap();
+        assert_eq!(kinds(&list), [("/a", Replace), ("/a c", Add), ("/a/x", Add)]);
+        list.add("/a", Change { prop_mod: true, ..change(Modify, 4) }).unwrap();
+        assert_eq!(list.iter().count(), 3);
+        list.add("/a", change(Delete, 4)).unwrap();
+        assert_eq!(kinds(&list), [("/a", Delete), ("/a c", Add)]);
+        assert_eq!(list.iter().next().unwrap().1.id, change(Delete, 1).id);
+        list.add("/a c", change(Delete, 3)).unwrap();
+        assert_eq!(kinds(&list), [("/a", Delete)]);
+    }
+
+    #[test]
+    fn contradictions() {
+        use ChangeKind::{Add, Delete, Modify};
+        let mut list = ChangeList::default();
+        list.add("/a", change(Add, 1)).unwrap();
+        assert!(list.add("/a", change(Modify, 2)).is_err());
+        assert!(list.add("/a", change(Add, 1)).is_err());
+        list.add("/b", change(Delete, 1)).unwrap();
+        assert!(list.add("/b", change(Modify, 1)).is_err());
+    }
+}

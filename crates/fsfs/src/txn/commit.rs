@@ -1,0 +1,400 @@
+//! Making a revision of a transaction.
+//!
+//! The steps, all under the filesystem's write lock, are the reference's, so that a crash between
+//! any two of them leaves the old revision or the new one:
+//!
+//! 1. `current` is read: the transaction must be based on the youngest revision (else it is
+//!    merged with what came in between, and this begins anew);
+//! 2. the prototype gets the node-revisions, directories, properties, changed paths and indexes,
+//!    and is synced;
+//! 3. it is moved to its name among the revisions, and the folder is synced;
+//! 4. the revision's properties are written and synced;
+//! 5. `current` is replaced: written beside, synced, moved, the folder synced. Before this nobody
+//!    looks at the new files, after it everybody does.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::props::names as prop_names;
+use sapwood_core::{NodeKind, PropList, Revnum, hashdump};
+use sapwood_fsfs_format::current::Current;
+use sapwood_fsfs_format::l2p::{ITEM_CHANGES, ITEM_ROOT};
+use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::{
+    Directory, IdPart, ItemType, Location, NodeRev, NodeRevId, RepLocation, Representation, Trailer,
+};
+
+use super::deltify::Part;
+use super::{ROOT, Txn};
+use crate::cache::item::{Cached, Key};
+use crate::error::{Error, Result};
+
+/// The longest `current` that is read.
+const CURRENT_LEN: usize = 256;
+/// Directories with longer texts than this are not put into the cache by who writes them.
+const CACHED_DIR: usize = 1 << 20;
+
+/// What a commit goes by, read under the lock.
+struct Plan {
+    /// The new revision.
+    revision: Revnum,
+    /// The next node id and copy id, in formats that count them for all revisions.
+    next_ids: (u64, u64),
+    /// What readers of the new revision will want, to be cached once it is there.
+    written: Vec<Written>,
+}
+
+/// A node that was written, for the cache.
+struct Written {
+    node: NodeRev,
+    directory: Option<Directory>,
+    props: Option<PropList>,
+}
+
+impl Txn {
+    /// Makes a revision of the transaction: its number.
+    ///
+    /// # Errors
+    /// E160024 when a later revision changed the same thing; corruption and system errors. There
+    /// is no new revision then.
+    pub fn commit(mut self) -> Result<Revnum> {
+        let writer = Arc::clone(&self.writer);
+        loop {
+            let youngest = writer.fs.fs.refresh_youngest()?;
+            if youngest != self.base {
+                self.merge_to(youngest)?;
+            }
+            let _lock = writer.lock(names::WRITE_LOCK)?;
+            let current = self.read_current()?;
+            if current.youngest != self.base {
+                continue;
+            }
+            let mut plan = Plan {
+                revision: self.base.next(),
+                next_ids: current.next_ids.unwrap_or_default(),
+                written: Vec::new(),
+            };
+            self.write_revision(&mut plan)?;
+            self.move_into_place(&plan)?;
+            self.write_revprops(&plan)?;
+            self.write_current(&plan)?;
+            // From here on there is a new revision, whatever happens.
+            let _ = writer.fs.fs.refresh_youngest();
+            self.fill_caches(plan.written);
+            return Ok(plan.revision);
+        }
+    }
+
+    fn read_current(&self) -> Result<Current> {
+        let path = self.writer.fs.fs.file(names::CURRENT);
+        let bytes = self
+            .writer
+            .storage
+            .read(&path, CURRENT_LEN)
+            .map_err(|e| Error::io(e, "Can't open file", &path))?;
+        Current::parse(&bytes, self.format()).map_err(|error| Error::File { path, error })
+    }
+
+    /// Completes the prototype.
+    fn write_revision(&mut self, plan: &mut Plan) -> Result<()> {
+        let mut root_item = 0;
+        for at in self.post_order()? {
+            root_item = self.write_node(at, plan)?;
+        }
+        let changes_at = self.proto.begin();
+        let (format, changes) = (self.format(), std::mem::take(&mut self.changes));
+        self.proto.append_with(|out| changes.write(format, out))?;
+        self.proto.end_as(ItemType::Changes, ITEM_CHANGES)?;
+        if self.writer.fs.fs.layout.is_logical() {
+            let config = &self.writer.config;
+            self.proto.write_indexes(plan.revision, config.l2p_page_size, config.p2l_page_size);
+            Ok(())
+        } else {
+            let trailer = Trailer { root: root_item, changes: changes_at };
+            self.proto.append_with(|out| trailer.write(out))
+        }
+    }
+
+    /// The transaction's nodes that are part of its tree, children before parents.
+    fn post_order(&self) -> Result<Vec<usize>> {
+        let mut order = Vec::new();
+        let mut todo = vec![(ROOT, false)];
+        while let Some((at, seen)) = todo.pop() {
+            if seen {
+                order.push(at);
+                continue;
+            }
+            todo.push((at, true));
+            let Some(entries) = &self.txn_node(at)?.entries else { continue };
+            for (_, id) in entries.changed.values().rev().flatten() {
+                if id.revision().is_none()
+                    && let Some(child) = self.by_id.get(&(id.node, id.copy))
+                {
+                    todo.push((*child, false));
+                }
+            }
+            // Each node has one place in the tree, or the tree is none.
+            if order.len().saturating_add(todo.len()) > self.nodes.len().saturating_mul(2) {
+                return Err(Error::Corrupt("Transaction's tree has a cycle".into()));
+            }
+        }
+        Ok(order)
+    }
+
+    /// Writes one node-revision and what belongs to it: its item.
+    fn write_node(&mut self, at: usize, plan: &mut Plan) -> Result<u64> {
+        let mut node = self.txn_node(at)?.node.clone();
+        let directory = match node.kind {
+            NodeKind::Dir => self.write_directory(at, &mut node)?,
+            NodeKind::File => None,
+        };
+        let props = self.txn_node_mut(at)?.props.take();
+        if let Some(props) = &props {
+            let rep = self.write_props(&node, props)?;
+            node.props = Some(rep);
+        }
+        for rep in [&mut node.text, &mut node.props].into_iter().flatten() {
+            if let RepLocation::ProtoRev { item } = rep.location {
+                rep.location = RepLocation::Rev { revision: plan.revision, item };
+            }
+        }
+        // Nobody looks for equal properties by this; older formats need it all the same, because
+        // they cannot have the uniquifier without it.
+        if let Some(props) = &mut node.props
+            && self.format() >= since::SVNDIFF2
+        {
+            props.sha1 = None;
+        }
+
+        self.proto.begin();
+        let is_root = at == ROOT && self.writer.fs.fs.layout.is_logical();
+        let item = if is_root { ITEM_ROOT } else { self.proto.next_number() };
+        node.id = NodeRevId {
+            node: self.final_part(node.id.node, plan.next_ids.0, plan.revision),
+            copy: self.final_part(node.id.copy, plan.next_ids.1, plan.revision),
+            location: Location::Rev { revision: plan.revision, item },
+        };
+        node.copy_root = node
+            .copy_root
+            .map(|(revision, path)| (Some(revision.unwrap_or(plan.revision)), path))
+            .filter(|(revision, path)| {
+                *revision != Some(plan.revision) || *path != node.created_path
+            });
+        node.is_fresh_txn_root = false;
+        if at == ROOT {
+            self.check_root(&node)?;
+        }
+        let mut text = Vec::new();
+        node.write(self.format(), &mut text);
+        // What cannot be read back must not become a revision.
+        let (node, _) = NodeRev::parse(&text).map_err(|e| Error::Svn(e.into()))?;
+        self.proto.append(&text)?;
+        if is_root {
+            self.proto.end_as(ItemType::NodeRev, item)?;
+        } else {
+            self.proto.end(ItemType::NodeRev)?;
+        }
+        self.txn_node_mut(at)?.final_id = Some(node.id);
+        plan.written.push(Written { node, directory, props });
+        Ok(item)
+    }
+
+    /// A number of this transaction, as the revision has it.
+    fn final_part(&self, part: IdPart, next: u64, revision: Revnum) -> IdPart {
+        if !part.is_txn() {
+            part
+        } else if self.format() >= since::LAYOUT {
+            IdPart::new(revision, part.number())
+        } else {
+            IdPart::new(Revnum::ZERO, part.number().saturating_add(next))
+        }
+    }
+
+    /// Each revision's root has one predecessor more than that of the revision before.
+    fn check_root(&self, root: &NodeRev) -> Result<()> {
+        let before = self.writer.fs.fs.rev_root(self.base)?.predecessor_count;
+        let found = root.predecessor_count;
+        if found == before.saturating_add(1) {
+            return Ok(());
+        }
+        Err(Error::Corrupt(format!(
+            "predecessor count for the root node-revision is wrong: found ({before}+1 != {found}), \
+             committing r{}",
+            self.base.next()
+        )))
+    }
+
+    /// Writes the entries of a changed directory.
+    fn write_directory(&mut self, at: usize, node: &mut NodeRev) -> Result<Option<Directory>> {
+        let Some(entries) = self.txn_node_mut(at)?.entries.take() else { return Ok(None) };
+        // A new directory that stayed empty has no text.
+        if entries.changed.is_empty() {
+            return Ok(None);
+        }
+        let mut text = Vec::new();
+        for (name, kind, id) in entries.iter() {
+            let id = match id.location {
+                Location::Rev { .. } => id,
+                Location::Txn(_) => {
+                    let child = self.by_id.get(&(id.node, id.copy)).copied();
+                    child
+                        .and_then(|child| self.nodes.get(child)?.final_id)
+                        .ok_or_else(|| Error::Corrupt(format!("Entry '{name}' was not written")))?
+                }
+            };
+            let value = format!("{} {id}", kind.word());
+            hashdump::write_entry(&mut text, name.as_bytes(), value.as_bytes());
+        }
+        hashdump::write_terminator(&mut text, hashdump::END);
+
+        let uniquifier = self.take_uniquifier();
+        let rep = if self.writer.config.deltify_directories {
+            let base = self.delta_base(node, Part::Text)?;
+            self.write_delta(base, &mut text.as_slice(), false)?
+        } else {
+            self.write_plain(&text, false)?
+        };
+        let rep = self.end_rep(Representation { uniquifier, ..rep }, ItemType::DirRep)?;
+        node.text = Some(rep);
+        if text.len() > CACHED_DIR {
+            return Ok(None);
+        }
+        // What cannot be read back must not become a revision.
+        let parsed = Directory::parse(&text).map_err(|e| Error::Svn(e.into()))?;
+        Ok(Some(parsed))
+    }
+
+    /// Writes a node's changed properties.
+    fn write_props(&mut self, node: &NodeRev, props: &PropList) -> Result<Representation> {
+        let mut text = Vec::new();
+        hashdump::write(&mut text, props, Some(hashdump::END));
+        let item_type = match node.kind {
+            NodeKind::File => ItemType::FileProps,
+            NodeKind::Dir => ItemType::DirProps,
+        };
+        let uniquifier = self.take_uniquifier();
+        let (rep, base) = if self.writer.config.deltify_properties {
+            let base = self.delta_base(node, Part::Props)?;
+            (self.write_delta(base, &mut text.as_slice(), true)?, base)
+        } else {
+            (self.write_plain(&text, true)?, None)
+        };
+        self.share_or_end(Representation { uniquifier, ..rep }, base, item_type)
+    }
+
+    /// Moves the finished prototype to where revisions are.
+    fn move_into_place(&mut self, plan: &Plan) -> Result<()> {
+        let writer = Arc::clone(&self.writer);
+        let fs = &writer.fs.fs;
+        let from = self.proto.finish(writer.flush)?.to_owned();
+        let rename = || -> Result<()> {
+            if let Some(size) = fs.layout.format.shard_size
+                && plan.revision.0.checked_rem(size) == Some(0)
+            {
+                self.make_shard(&fs.layout.rev_file(plan.revision), names::REVS)?;
+                self.make_shard(&fs.layout.revprops_file(plan.revision), names::REVPROPS)?;
+            }
+            let like = self.permissions_of()?;
+            let storage = &writer.storage;
+            storage
+                .copy_permissions(&like, &from)
+                .map_err(|e| Error::io(e, "Can't set permissions on", &from))?;
+            let to = fs.file(&fs.layout.rev_file(plan.revision));
+            storage.rename(&from, &to, writer.flush).map_err(|e| Error::io(e, "Can't move", &from))
+        };
+        rename().inspect_err(|_| {
+            // The first error counts.
+            let _ = writer.storage.remove_file(&from);
+        })
+    }
+
+    /// Makes the folder of a new shard, which `file` is to be in, with the permissions of the
+    /// folder of all shards.
+    fn make_shard(&self, file: &str, all: &str) -> Result<()> {
+        let fs = &self.writer.fs.fs;
+        let file = fs.file(file);
+        let Some(folder) = file.parent() else { return Ok(()) };
+        match self.writer.storage.create_dir(folder, false) {
+            // An earlier commit may have failed after this.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            made => made.map_err(|e| Error::io(e, "Can't create directory", folder))?,
+        }
+        self.writer
+            .storage
+            .copy_permissions(&fs.file(all), folder)
+            .map_err(|e| Error::io(e, "Can't set permissions on", folder))
+    }
+
+    /// The file whose permissions a new revision gets: that of the revision before.
+    fn permissions_of(&self) -> Result<PathBuf> {
+        let fs = &self.writer.fs.fs;
+        let packed = self.base < fs.refresh_min_unpacked()?;
+        Ok(fs.file(&match fs.layout.shard(self.base) {
+            Some(shard) if packed => fs.layout.pack_file(shard),
+            _ => fs.layout.rev_file(self.base),
+        }))
+    }
+
+    /// Writes the revision's properties.
+    fn write_revprops(&mut self, plan: &Plan) -> Result<()> {
+        let mut props = std::mem::take(&mut self.props);
+        if !self.keep_date {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let now = Timestamp(i64::try_from(now.as_micros()).unwrap_or_default());
+            props.set(prop_names::DATE, now.to_string());
+        }
+        let mut text = Vec::new();
+        hashdump::write(&mut text, &props, Some(hashdump::END));
+        let fs = &self.writer.fs.fs;
+        let path = fs.file(&fs.layout.revprops_file(plan.revision));
+        let like = self.permissions_of()?;
+        self.write_durably(&path, &text, &like)
+            .map_err(|e| Error::io(e, "Can't write to file", &path))
+    }
+
+    fn write_durably(&self, path: &Path, text: &[u8], like: &Path) -> io::Result<()> {
+        // The file may be there: from a commit that failed after this.
+        let mut file = self.writer.storage.create_over(path)?;
+        file.append(text)?;
+        if self.writer.flush {
+            file.sync()?;
+        }
+        self.writer.storage.copy_permissions(like, path)
+    }
+
+    /// Makes the new revision the youngest.
+    fn write_current(&self, plan: &Plan) -> Result<()> {
+        let next_ids = (self.format() < since::LAYOUT).then(|| {
+            let (node, copy) = plan.next_ids;
+            (node.saturating_add(self.next_node), copy.saturating_add(self.next_copy))
+        });
+        let mut text = Vec::new();
+        Current { youngest: plan.revision, next_ids }.write(&mut text);
+        self.writer.replace(&self.writer.fs.fs.file(names::CURRENT), &text)
+    }
+
+    /// Puts what was written into the caches: the next commit begins with it.
+    fn fill_caches(&self, written: Vec<Written>) {
+        let fs = &self.writer.fs.fs;
+        let key =
+            |kind, revision: Revnum, item| Key { fs: fs.id, kind, a: revision.0, b: item, part: 0 };
+        for Written { node, directory, props } in written {
+            let place = |rep: Option<Representation>| match rep?.location {
+                RepLocation::Rev { revision, item } => Some((revision, item)),
+                _ => None,
+            };
+            if let (Some(directory), Some((revision, item))) = (directory, place(node.text)) {
+                fs.caches.put(key(Directory::KIND, revision, item), directory);
+            }
+            if let (Some(props), Some((revision, item))) = (props, place(node.props)) {
+                fs.caches.put(key(PropList::KIND, revision, item), props);
+            }
+            if let Location::Rev { revision, item } = node.id.location {
+                fs.caches.put(key(NodeRev::KIND, revision, item), node);
+            }
+        }
+    }
+}

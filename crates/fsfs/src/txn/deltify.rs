@@ -1,0 +1,365 @@
+//! Writing representations: choosing what to store a text as a delta to, writing it, and sharing
+//! it with an equal one.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
+use sapwood_core::{ErrorCode, Md5, Revnum, Sha1, SvnError};
+use sapwood_delta::svndiff::Encoder;
+use sapwood_delta::{ApplyReader, ComputedDelta, StoredDelta, TextDelta as _};
+use sapwood_fsfs_format::rep::ENDREP;
+use sapwood_fsfs_format::{ItemType, NodeRev, RepHeader, RepLocation, Representation, limits};
+
+use super::Txn;
+use crate::contents::TextReader;
+use crate::error::{Error, Result};
+use crate::filesystem::Filesystem;
+
+/// A base shorter than this saves less than the delta's own header takes.
+const SHORTEST_BASE: u64 = 64;
+
+/// Which text of a node a representation holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// File contents, or a directory's entries.
+    Text,
+    /// Properties.
+    Props,
+}
+
+impl Part {
+    const fn of(self, node: &NodeRev) -> Option<Representation> {
+        match self {
+            Self::Text => node.text,
+            Self::Props => node.props,
+        }
+    }
+}
+
+/// A text as `io::Read`, which hashes and counts what goes by.
+struct Hashing<'a> {
+    inner: &'a mut dyn Read,
+    md5: Md5Hasher,
+    /// Not for directories: nobody shares them.
+    sha1: Option<Sha1Hasher>,
+    len: u64,
+}
+
+impl Read for Hashing<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let got = self.inner.read(buf)?;
+        let bytes = buf.get(..got).unwrap_or_default();
+        self.md5.update(bytes);
+        if let Some(sha1) = &mut self.sha1 {
+            sha1.update(bytes);
+        }
+        self.len = self.len.saturating_add(u64::try_from(got).unwrap_or(u64::MAX));
+        Ok(got)
+    }
+}
+
+/// A committed text as `io::Read`.
+#[derive(Debug)]
+pub(super) struct RepReader {
+    fs: Filesystem,
+    reader: TextReader,
+    piece: Option<crate::contents::Piece>,
+    taken: usize,
+}
+
+impl RepReader {
+    pub(super) fn new(fs: &Filesystem, rep: Option<Representation>) -> Self {
+        let reader = TextReader::new(rep, None);
+        Self { fs: fs.clone(), reader, piece: None, taken: 0 }
+    }
+}
+
+impl Read for RepReader {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let bytes = self.piece.as_ref().map(|p| p.bytes()).unwrap_or_default();
+            let left = bytes.get(self.taken..).unwrap_or_default();
+            if !left.is_empty() || buf.is_empty() {
+                let len = left.len().min(buf.len());
+                for (to, from) in buf.iter_mut().zip(left) {
+                    *to = *from;
+                }
+                self.taken = self.taken.saturating_add(len);
+                return Ok(len);
+            }
+            let next = self.reader.next(&self.fs.fs);
+            self.piece = next.map_err(|e| io::Error::other(SvnError::from(e)))?;
+            self.taken = 0;
+            if self.piece.is_none() {
+                return Ok(0);
+            }
+        }
+    }
+}
+
+impl Txn {
+    /// Writes the contents of a file of the transaction to the prototype revision, or finds them
+    /// there or in the repository.
+    pub(super) fn write_text(&mut self, at: usize, text: &mut dyn Read) -> Result<Representation> {
+        let node = self.txn_node(at)?.node.clone();
+        let base = self.delta_base(&node, Part::Text)?;
+        let mut rep = self.write_delta(base, text, true)?;
+        rep.uniquifier = self.take_uniquifier();
+        self.share_or_end(rep, base, ItemType::FileRep)
+    }
+
+    /// Begins an item and writes a text as a delta to `base` into it. The item stays open.
+    pub(super) fn write_delta(
+        &mut self,
+        base: Option<Representation>,
+        text: &mut dyn Read,
+        with_sha1: bool,
+    ) -> Result<Representation> {
+        self.proto.begin();
+        match self.write_delta_data(base, text, with_sha1) {
+            Ok(rep) => Ok(rep),
+            Err(error) => {
+                // A text that failed half way leaves no trace. The first error counts.
+                let _ = self.proto.take_back();
+                Err(error)
+            }
+        }
+    }
+
+    fn write_delta_data(
+        &mut self,
+        base: Option<Representation>,
+        text: &mut dyn Read,
+        with_sha1: bool,
+    ) -> Result<Representation> {
+        let header = match base.map(|rep| (rep.location, rep.size)) {
+            Some((RepLocation::Rev { revision, item }, length)) => {
+                RepHeader::Delta { revision, item, length }
+            }
+            _ => RepHeader::SelfDelta,
+        };
+        let source = RepReader::new(&self.writer.fs, base);
+        self.proto.append_with(|out| header.write(out))?;
+        let start = self.proto.len();
+        let mut target = Hashing {
+            inner: text,
+            md5: Md5Hasher::new(),
+            sha1: with_sha1.then(Sha1Hasher::new),
+            len: 0,
+        };
+        let config = self.writer.config;
+        let level = u8::try_from(config.compression_level).unwrap_or(5);
+        let mut encoder = Encoder::new(config.svndiff, level);
+        let mut delta = ComputedDelta::new(source, &mut target);
+        while let Some(window) = delta.next_window()? {
+            self.proto.append_with(|out| encoder.encode(&window, out))?;
+        }
+        self.proto.append_with(|out| encoder.finish(out))?;
+        drop(delta);
+        Ok(Representation {
+            location: RepLocation::ProtoRev { item: 0 },
+            size: self.proto.len().saturating_sub(start),
+            expanded_size: target.len,
+            md5: target.md5.finish(),
+            sha1: target.sha1.map(Sha1Hasher::finish),
+            uniquifier: None,
+        })
+    }
+
+    /// Begins an item and writes a text as it is into it. The item stays open.
+    pub(super) fn write_plain(&mut self, text: &[u8], with_sha1: bool) -> Result<Representation> {
+        self.proto.begin();
+        self.proto.append_with(|out| {
+            RepHeader::Plain.write(out);
+            out.extend_from_slice(text);
+        })?;
+        let size = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        Ok(Representation {
+            location: RepLocation::ProtoRev { item: 0 },
+            size,
+            expanded_size: size,
+            md5: Md5::of(text),
+            sha1: with_sha1.then(|| Sha1::of(text)),
+            uniquifier: None,
+        })
+    }
+
+    /// Ends the open item, which `rep` describes and which is a delta to `base`; or takes it back when there is an equal text.
+    pub(super) fn share_or_end(
+        &mut self,
+        rep: Representation,
+        base: Option<Representation>,
+        item_type: ItemType,
+    ) -> Result<Representation> {
+        if let Some(shared) = self.equal_rep(&rep)? {
+            self.proto.take_back()?;
+            // The place is the old text's; the rest says that this is another use of it.
+            return Ok(Representation {
+                location: shared.location,
+                size: shared.size,
+                sha1: rep.sha1,
+                ..rep
+            });
+        }
+        let rep = self.end_rep(rep, item_type)?;
+        if let (RepLocation::ProtoRev { item }, Some(base)) = (rep.location, base) {
+            self.bases.insert(item, base);
+        }
+        if self.writer.config.rep_sharing
+            && let Some(sha1) = rep.sha1
+        {
+            self.shared.insert(sha1, rep);
+        }
+        Ok(rep)
+    }
+
+    /// Ends the open item, which `rep` describes.
+    pub(super) fn end_rep(
+        &mut self,
+        mut rep: Representation,
+        item_type: ItemType,
+    ) -> Result<Representation> {
+        self.proto.append(ENDREP)?;
+        rep.location = RepLocation::ProtoRev { item: self.proto.end(item_type)? };
+        Ok(rep)
+    }
+
+    /// A representation of an equal text, in this transaction or before.
+    fn equal_rep(&mut self, rep: &Representation) -> Result<Option<Representation>> {
+        let Some(sha1) = rep.sha1.filter(|_| self.writer.config.rep_sharing) else {
+            return Ok(None);
+        };
+        // Equal lengths and both checksums: nobody can make texts that differ all the same.
+        let equal =
+            |old: &&Representation| old.md5 == rep.md5 && old.expanded_size == rep.expanded_size;
+        Ok(self.shared.get(&sha1).filter(equal).copied())
+    }
+
+    /// What to store a text of `node`, which is a node-revision of this transaction, as a delta
+    /// to: `None` for nothing.
+    ///
+    /// Skip deltas: the number of predecessors with its lowest 1 bit cleared is how many
+    /// predecessors the base has, so that a chain is as long as that number has 1 bits; but the
+    /// last few steps go back one at a time, which makes smaller deltas.
+    pub(super) fn delta_base(&self, node: &NodeRev, part: Part) -> Result<Option<Representation>> {
+        let config = &self.writer.config;
+        let total = node.predecessor_count;
+        if total == 0 {
+            return Ok(None);
+        }
+        let mut wanted = total & total.wrapping_sub(1);
+        let walk = total.saturating_sub(wanted);
+        if walk > config.max_deltification_walk {
+            return Ok(None);
+        }
+        if walk < config.max_linear_deltification {
+            // The steps must not open more shards than the skips would.
+            let shards = self.shards_spanned(node, walk)?.saturating_sub(1);
+            if 1u64.checked_shl(shards).is_some_and(|n| n <= walk) {
+                wanted = total.saturating_sub(1);
+            }
+        }
+        let mut base = Arc::new(node.clone());
+        for _ in wanted..total {
+            let Some(id) = base.predecessor else {
+                return Err(Error::Corrupt(format!(
+                    "Node-revision '{}' has fewer predecessors than it says",
+                    node.id
+                )));
+            };
+            base = self.writer.fs.fs.node(&id)?;
+        }
+        let Some(rep) = part.of(&base) else { return Ok(None) };
+        if rep.expanded_size < SHORTEST_BASE {
+            return Ok(None);
+        }
+        // A shared representation has another chain than its node has predecessors.
+        let (length, shards) = self.chain_length(&rep)?;
+        let limit = config.max_linear_deltification.saturating_mul(2).saturating_add(2);
+        let too_far =
+            shards > 1 && 128u64.checked_shl(shards).is_none_or(|n| n >= rep.expanded_size);
+        Ok(if length >= limit || too_far { None } else { Some(rep) })
+    }
+
+    fn shard_of(&self, revision: Revnum) -> u64 {
+        // In the linear layout every revision has a file of its own.
+        self.writer.fs.fs.layout.shard(revision).unwrap_or(revision.0)
+    }
+
+    /// How many shards a walk of `steps` predecessors touches.
+    fn shards_spanned(&self, node: &NodeRev, steps: u64) -> Result<u32> {
+        let mut count = u32::from(steps > 0);
+        let mut last = self.shard_of(self.base);
+        let mut next = node.predecessor;
+        for _ in 0..steps {
+            let Some(id) = next else { break };
+            let node = self.writer.fs.fs.node(&id)?;
+            let shard = self.shard_of(id.revision().unwrap_or(self.base));
+            if shard != last {
+                count = count.saturating_add(1);
+                last = shard;
+            }
+            next = node.predecessor;
+        }
+        Ok(count)
+    }
+
+    /// How many representations have to be read for `rep`, and in how many shards they are.
+    fn chain_length(&self, rep: &Representation) -> Result<(u64, u32)> {
+        let RepLocation::Rev { mut revision, mut item } = rep.location else { return Ok((0, 1)) };
+        let (mut length, mut shards) = (0u64, 1u32);
+        let mut last = self.shard_of(revision);
+        loop {
+            let shard = self.shard_of(revision);
+            if shard != last {
+                shards = shards.saturating_add(1);
+                last = shard;
+            }
+            length = length.saturating_add(1);
+            match self.writer.fs.fs.rep_start(revision, item)?.header {
+                RepHeader::Delta { revision: base, item: base_item, .. }
+                    if base != Revnum::ZERO && base <= revision =>
+                {
+                    (revision, item) = (base, base_item);
+                }
+                _ => return Ok((length, shards)),
+            }
+            if length > u64::from(u16::MAX) {
+                return Err(Error::Corrupt("Delta chain of a representation has no end".into()));
+            }
+        }
+    }
+
+    /// The present text of a file, to be read from the start.
+    pub(super) fn text_reader(&mut self, rep: Option<Representation>) -> Result<Box<dyn Read>> {
+        let Some(RepLocation::ProtoRev { item }) = rep.map(|r| r.location) else {
+            return Ok(Box::new(RepReader::new(&self.writer.fs, rep)));
+        };
+        let (Some(rep), Some(offset)) = (rep, self.proto.offset_of(item)) else {
+            return Err(Error::Corrupt(format!("Item index {item} is not in the transaction")));
+        };
+        // A text that this transaction made: it is taken out of the prototype, because the
+        // prototype grows while it is read.
+        let line = self.proto.read_at(offset, limits::REP_HEADER_LEN)?;
+        let (header, len) = RepHeader::parse(&line).map_err(|e| Error::Svn(e.into()))?;
+        let start = offset.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+        let size = usize::try_from(rep.size).unwrap_or(usize::MAX);
+        if size > MAX_REREAD {
+            return Err(Error::new(
+                ErrorCode::UNSUPPORTED_FEATURE,
+                "Text is too long to be changed twice in one transaction",
+            ));
+        }
+        let svndiff = io::Cursor::new(self.proto.read_at(start, size)?);
+        let source = self.bases.get(&item).copied();
+        if source.is_none() && header != RepHeader::SelfDelta {
+            return Err(Error::Corrupt(format!("Base of item {item} is not known")));
+        }
+        let source = RepReader::new(&self.writer.fs, source);
+        Ok(Box::new(ApplyReader::new(StoredDelta::new(svndiff), source)))
+    }
+}
+
+/// The longest stored text of a transaction that can be the base of another one in it, in bytes.
+const MAX_REREAD: usize = 64 << 20;

@@ -1,0 +1,191 @@
+//! Transactions: changing a tree, and making a revision of it.
+//!
+//! A [`Txn`] is driven by one process from begin to commit and lives in memory: node-revisions,
+//! directories, properties and changed paths are values here, file contents go to a prototype
+//! revision file when they are large ([`proto`]). Nothing of it is visible to others before the
+//! commit, and nothing is left on disk when it is dropped.
+//!
+//! Rules of the format that are kept here: a node-revision is changed only in its transaction;
+//! whoever changes one first makes all directories above it changeable, each a successor of what
+//! it was; node ids, copy ids, copy roots and predecessors follow the reference's rules, because
+//! readers walk history by them.
+
+mod changes;
+mod commit;
+mod config;
+mod deltify;
+mod merge;
+mod nodes;
+mod proto;
+mod tree;
+mod writer;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use sapwood_core::{PropList, Revnum, Sha1};
+use sapwood_fsfs_format::layout::since;
+use sapwood_fsfs_format::{
+    IdPart, Location, NodeRev, NodeRevId, Representation, TxnId, Uniquifier,
+};
+
+pub use self::config::WriteConfig;
+pub use self::writer::{WriteOptions, Writer};
+
+use crate::error::Result;
+use changes::ChangeList;
+use nodes::TxnNode;
+use proto::ProtoRev;
+
+/// A transaction that is being made.
+#[derive(Debug)]
+pub struct Txn {
+    writer: Arc<Writer>,
+    id: TxnId,
+    /// The revision it is based on now: merging moves it.
+    base: Revnum,
+    /// Whether its folder was made.
+    has_folder: bool,
+    props: PropList,
+    /// Keep the `svn:date` in `props` instead of setting it on commit.
+    keep_date: bool,
+    nodes: Vec<TxnNode>,
+    /// Places in `nodes` by node id and copy id.
+    by_id: HashMap<(IdPart, IdPart), usize>,
+    changes: ChangeList,
+    next_node: u64,
+    next_copy: u64,
+    proto: ProtoRev,
+    /// Representations of this transaction by the SHA-1 of their texts.
+    shared: HashMap<Sha1, Representation>,
+    /// What file texts of this transaction, by item, are deltas to.
+    bases: HashMap<u64, Representation>,
+}
+
+/// The root directory's place among the nodes.
+const ROOT: usize = 0;
+
+impl Writer {
+    /// Begins a transaction based on `base`.
+    ///
+    /// # Errors
+    /// E160006 when there is no such revision; corruption and system errors.
+    pub fn begin(self: &Arc<Self>, base: Revnum) -> Result<Txn> {
+        let fs = &self.fs.fs;
+        fs.ensure_exists(base)?;
+        let base_root = fs.rev_root(base)?;
+        let (id, has_folder) = self.new_id(base)?;
+        let mut root = NodeRev::clone(&base_root);
+        root.copy_root = Some(owned_copy_root(&base_root));
+        root.predecessor = Some(base_root.id);
+        root.predecessor_count = base_root.predecessor_count.saturating_add(1);
+        root.copy_from = None;
+        root.id.location = Location::Txn(id);
+        let key = (root.id.node, root.id.copy);
+        let proto = fs.file(&fs.layout.proto_rev_file(&id));
+        let storage = Arc::clone(&self.storage);
+        Ok(Txn {
+            writer: Arc::clone(self),
+            id,
+            base,
+            has_folder,
+            props: PropList::new(),
+            keep_date: false,
+            nodes: vec![TxnNode::new(root)],
+            by_id: HashMap::from([(key, ROOT)]),
+            changes: ChangeList::default(),
+            next_node: 0,
+            next_copy: 0,
+            proto: ProtoRev::new(storage, proto, fs.layout.is_logical()),
+            shared: HashMap::new(),
+            bases: HashMap::new(),
+        })
+    }
+}
+
+/// A copy root that says what an absent one stands for.
+fn owned_copy_root(node: &NodeRev) -> (Option<Revnum>, Box<str>) {
+    let (revision, path) = node.copy_root();
+    (revision, path.into())
+}
+
+impl Txn {
+    /// The transaction's name, unique in its filesystem.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.id.to_string()
+    }
+
+    /// The revision it is based on.
+    #[must_use]
+    pub const fn base_revision(&self) -> Revnum {
+        self.base
+    }
+
+    /// The properties that the new revision will have.
+    #[must_use]
+    pub const fn props(&self) -> &PropList {
+        &self.props
+    }
+
+    /// The same, to change them.
+    pub const fn props_mut(&mut self) -> &mut PropList {
+        &mut self.props
+    }
+
+    /// Whether the commit keeps `svn:date` as it is in the properties; otherwise it is set to the
+    /// time of the commit.
+    pub const fn keep_date(&mut self, keep: bool) {
+        self.keep_date = keep;
+    }
+
+    /// Whether anything was changed.
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
+    fn format(&self) -> u32 {
+        self.writer.fs.fs.layout.format.number
+    }
+
+    /// Whether `svn:mergeinfo` is counted in this format.
+    fn counts_mergeinfo(&self) -> bool {
+        self.format() >= since::LAYOUT
+    }
+
+    /// The next node id. Uniquifiers are taken from the same numbers.
+    fn take_node_number(&mut self) -> u64 {
+        let number = self.next_node;
+        self.next_node = number.saturating_add(1);
+        number
+    }
+
+    fn take_copy_id(&mut self) -> IdPart {
+        let number = self.next_copy;
+        self.next_copy = number.saturating_add(1);
+        IdPart::in_txn(number)
+    }
+
+    /// What keeps a new representation apart from others that share its text.
+    fn take_uniquifier(&mut self) -> Option<Uniquifier> {
+        (self.format() >= since::PACKING)
+            .then(|| Uniquifier { txn: self.id, number: self.take_node_number() })
+    }
+
+    /// An id in this transaction.
+    const fn txn_id(&self, node: IdPart, copy: IdPart) -> NodeRevId {
+        NodeRevId { node, copy, location: Location::Txn(self.id) }
+    }
+}
+
+impl Drop for Txn {
+    fn drop(&mut self) {
+        self.proto.discard();
+        if self.has_folder {
+            let fs = &self.writer.fs.fs;
+            // An empty folder that nobody can remove is a transaction for `rmtxns`.
+            let _ = self.writer.storage.remove_dir(&fs.file(&fs.layout.txn_dir(&self.id)));
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! The prototype of a revision file: what a transaction has written of it so far.
+//!
+//! Small revisions never touch the disk before the commit: they stay in memory up to
+//! [`IN_MEMORY`] bytes, and then go on in a file, so that memory stays bounded whatever is
+//! committed. Items are noted as they are written; on commit these notes become the indexes.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sapwood_core::Revnum;
+use sapwood_fsfs_format::fnv::Fnv1a32x4;
+use sapwood_fsfs_format::index_write::{ItemOffsets, write_indexes};
+use sapwood_fsfs_format::{ItemType, P2lEntry};
+
+use crate::error::{Error, Result};
+use crate::storage_write::{NewFile, WriteStorage};
+
+/// Bytes of a prototype that are kept in memory at most.
+const IN_MEMORY: usize = 4 << 20;
+/// The first item index that is not reserved.
+const FIRST_ITEM: u64 = 3;
+
+/// What a transaction has written of its revision file.
+pub(super) struct ProtoRev {
+    storage: Arc<dyn WriteStorage>,
+    path: PathBuf,
+    /// Whether items have numbers of their own, instead of their offsets.
+    logical: bool,
+    file: Option<Box<dyn NewFile>>,
+    /// Bytes that are in `file`.
+    in_file: u64,
+    /// Bytes behind those.
+    tail: Vec<u8>,
+    offsets: ItemOffsets,
+    entries: Vec<P2lEntry>,
+    next_item: u64,
+    /// The item that is being written: where it begins, and its checksum so far.
+    open: Option<(u64, Fnv1a32x4)>,
+}
+
+impl fmt::Debug for ProtoRev {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProtoRev").field("path", &self.path).field("len", &self.len()).finish()
+    }
+}
+
+impl ProtoRev {
+    /// An empty one. `path` is where it goes when it grows, and from where it is moved into place.
+    pub(super) fn new(storage: Arc<dyn WriteStorage>, path: PathBuf, logical: bool) -> Self {
+        Self {
+            storage,
+            path,
+            logical,
+            file: None,
+            in_file: 0,
+            tail: Vec::new(),
+            offsets: ItemOffsets::new(),
+            entries: Vec::new(),
+            next_item: FIRST_ITEM,
+            open: None,
+        }
+    }
+
+    /// Bytes written so far.
+    pub(super) fn len(&self) -> u64 {
+        self.in_file.saturating_add(u64::try_from(self.tail.len()).unwrap_or(u64::MAX))
+    }
+
+    /// Appends to the open item.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        if let (true, Some((_, fnv))) = (self.logical, &mut self.open) {
+            fnv.update(bytes);
+        }
+        self.tail.extend_from_slice(bytes);
+        if self.tail.len() > IN_MEMORY { self.spill() } else { Ok(()) }
+    }
+
+    /// Appends what `write` writes, without a copy.
+    pub(super) fn append_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<()> {
+        let before = self.tail.len();
+        write(&mut self.tail);
+        if let (true, Some((_, fnv))) = (self.logical, &mut self.open) {
+            fnv.update(self.tail.get(before..).unwrap_or_default());
+        }
+        if self.tail.len() > IN_MEMORY { self.spill() } else { Ok(()) }
+    }
+
+    /// Moves what is in memory to the file.
+    fn spill(&mut self) -> Result<()> {
+        if self.tail.is_empty() {
+            return Ok(());
+        }
+        let path = &self.path;
+        let fail = |e| Error::io(e, "Can't write to file", path);
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(
+                self.storage
+                    .create_over(path)
+                    .map_err(|e| Error::io(e, "Can't open file", path))?,
+            ),
+        };
+        file.append(&self.tail).map_err(fail)?;
+        self.in_file = self.len();
+        self.tail.clear();
+        Ok(())
+    }
+
+    /// Begins an item: its offset.
+    pub(super) fn begin(&mut self) -> u64 {
+        let offset = self.len();
+        self.open = Some((offset, Fnv1a32x4::new()));
+        offset
+    }
+
+    /// Takes the open item back: a text that is there already is not stored again.
+    pub(super) fn take_back(&mut self) -> Result<()> {
+        let Some((offset, _)) = self.open.take() else { return Ok(()) };
+        if let Some(keep) = offset.checked_sub(self.in_file) {
+            self.tail.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
+        } else if let Some(file) = &mut self.file {
+            file.truncate(offset).map_err(|e| Error::io(e, "Can't write to file", &self.path))?;
+            self.in_file = offset;
+            self.tail.clear();
+        }
+        Ok(())
+    }
+
+    /// The number that the next item will get: an index, or where it begins.
+    pub(super) fn next_number(&self) -> u64 {
+        match (self.logical, &self.open) {
+            (true, _) => self.next_item,
+            (false, Some((offset, _))) => *offset,
+            (false, None) => self.len(),
+        }
+    }
+
+    /// Ends the open item, under the next number: the number.
+    pub(super) fn end(&mut self, item_type: ItemType) -> Result<u64> {
+        let number = self.next_number();
+        if self.logical {
+            self.next_item = self.next_item.saturating_add(1);
+        }
+        self.end_as(item_type, number)?;
+        Ok(number)
+    }
+
+    /// Ends the open item, under a number that is reserved for it.
+    pub(super) fn end_as(&mut self, item_type: ItemType, number: u64) -> Result<()> {
+        let Some((offset, fnv)) = self.open.take() else { return Ok(()) };
+        if !self.logical {
+            return Ok(());
+        }
+        if !self.offsets.set(number, offset) {
+            return Err(Error::Corrupt(format!("Item index {number} too large in transaction")));
+        }
+        self.entries.push(P2lEntry {
+            offset,
+            size: self.len().saturating_sub(offset),
+            item_type,
+            fnv1: fnv.finish(),
+            // The revision is only known on commit.
+            revision: Revnum::ZERO,
+            item: number,
+        });
+        Ok(())
+    }
+
+    /// Where the finished item of number `number` begins.
+    pub(super) fn offset_of(&self, number: u64) -> Option<u64> {
+        if self.logical { self.offsets.get(number) } else { Some(number) }
+    }
+
+    /// Reads back what was written, from `offset` on, `len` bytes at most.
+    pub(super) fn read_at(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        if let Some(from) = offset.checked_sub(self.in_file) {
+            let from = usize::try_from(from).unwrap_or(usize::MAX);
+            let rest = self.tail.get(from..).unwrap_or_default();
+            return Ok(rest.get(..len).unwrap_or(rest).to_vec());
+        }
+        let fail = |e| Error::io(e, "Can't read file", &self.path);
+        let file = self.storage.open(&self.path).map_err(fail)?;
+        let in_file = usize::try_from(self.in_file.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; len.min(in_file)];
+        let got = file.read_at(&mut bytes, offset).map_err(fail)?;
+        bytes.truncate(got);
+        Ok(bytes)
+    }
+
+    /// Appends the indexes of a finished revision.
+    pub(super) fn write_indexes(
+        &mut self,
+        revision: Revnum,
+        l2p_page_size: u64,
+        p2l_page_size: u64,
+    ) {
+        for entry in &mut self.entries {
+            entry.revision = revision;
+        }
+        let data_len = self.len();
+        write_indexes(
+            revision,
+            data_len,
+            std::slice::from_ref(&self.offsets),
+            l2p_page_size,
+            &self.entries,
+            p2l_page_size,
+            &mut self.tail,
+        );
+    }
+
+    /// Puts everything into the file and, if asked to, makes it durable. Its path.
+    pub(super) fn finish(&mut self, sync: bool) -> Result<&Path> {
+        self.spill()?;
+        if let Some(mut file) = self.file.take()
+            && sync
+        {
+            file.sync().map_err(|e| Error::io(e, "Can't flush file to disk", &self.path))?;
+        }
+        Ok(&self.path)
+    }
+
+    /// Removes the file, if there is one.
+    pub(super) fn discard(&mut self) {
+        if self.file.take().is_some() {
+            // A prototype that nobody can remove is of no harm.
+            let _ = self.storage.remove_file(&self.path);
+        }
+    }
+}
+
+impl Drop for ProtoRev {
+    fn drop(&mut self) {
+        self.discard();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::LocalStorage;
+
+    fn proto(logical: bool) -> (tempfile::TempDir, ProtoRev) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("1-1.rev");
+        (dir, ProtoRev::new(Arc::new(LocalStorage), path, logical))
+    }
+
+    #[test]
+    fn small_ones_stay_in_memory() {
+        let (dir, mut proto) = proto(true);
+        proto.begin();
+        proto.append(b"abc").unwrap();
+        assert_eq!(proto.end(ItemType::FileRep).unwrap(), 3);
+        assert_eq!(proto.begin(), 3);
+        proto.append(b"def").unwrap();
+        proto.take_back().unwrap();
+        proto.begin();
+        proto.append_with(|out| out.extend_from_slice(b"xy")).unwrap();
+        assert_eq!(proto.end(ItemType::NodeRev).unwrap(), 4);
+        assert_eq!((proto.offset_of(3), proto.offset_of(4)), (Some(0), Some(3)));
+        assert_eq!(proto.read_at(1, 3).unwrap(), b"bcx");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        let path = proto.finish(true).unwrap().to_owned();
+        assert_eq!(std::fs::read(path).unwrap(), b"abcxy");
+        assert_eq!(proto.entries[1].fnv1, Fnv1a32x4::of(b"xy"));
+    }
+
+    #[test]
+    fn large_ones_go_to_a_file_and_can_be_taken_back() {
+        let (dir, mut proto) = proto(false);
+        proto.begin();
+        proto.append(b"head").unwrap();
+        assert_eq!(proto.end(ItemType::FileRep).unwrap(), 0);
+        assert_eq!(proto.begin(), 4);
+        let piece = vec![7; IN_MEMORY / 2];
+        for _ in 0..5 {
+            proto.append(&piece).unwrap();
+        }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        proto.take_back().unwrap();
+        assert_eq!(proto.len(), 4);
+        assert_eq!(proto.read_at(0, 100).unwrap(), b"head");
+        proto.begin();
+        proto.append(b"tail").unwrap();
+        assert_eq!(proto.end(ItemType::FileRep).unwrap(), 4);
+        let path = proto.finish(false).unwrap().to_owned();
+        assert_eq!(std::fs::read(path).unwrap(), b"headtail");
+    }
+
+    #[test]
+    fn given_up_ones_leave_nothing() {
+        let (dir, mut proto) = proto(false);
+        proto.append(&vec![1; IN_MEMORY + 1]).unwrap();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        drop(proto);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,445 @@
+//! Changing the tree of a transaction: directories, files, copies, deletions, properties, texts.
+
+use std::io::Read;
+
+use sapwood_core::props::names as prop_names;
+use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, path as paths};
+use sapwood_delta::{ApplyReader, TextDelta};
+use sapwood_fsfs_format::{ChangeKind, IdPart, NodeRev};
+
+use super::changes::Change;
+use super::nodes::{Dag, Entries, Step};
+use super::{ROOT, Txn, owned_copy_root};
+use crate::error::{Error, Result};
+use crate::root::Root;
+
+/// Which copy id a node gets when it becomes changeable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CopyId {
+    /// It keeps its own.
+    Own,
+    /// Its parent's.
+    Parent,
+    /// A new one.
+    New,
+}
+
+#[allow(clippy::missing_errors_doc)]
+impl Txn {
+    /// What `path` leads to.
+    pub fn kind(&self, path: &str) -> Result<Option<NodeKind>> {
+        Ok(match self.look_up(path)? {
+            Some(dag) => Some(self.noderev(&dag)?.kind),
+            None => None,
+        })
+    }
+
+    /// The properties of `path`.
+    pub fn node_props(&self, path: &str) -> Result<PropList> {
+        let dag = self.look_up(path)?.ok_or_else(|| self.not_found(path))?;
+        Ok(PropList::clone(&*self.props_of(&dag)?))
+    }
+
+    /// The MD5 of a file's text as it is now.
+    pub fn file_md5(&self, path: &str) -> Result<Md5> {
+        let dag = self.look_up(path)?.ok_or_else(|| self.not_found(path))?;
+        let node = self.noderev(&dag)?;
+        if node.kind != NodeKind::File {
+            return Err(not_file());
+        }
+        Ok(crate::contents::md5_of(node))
+    }
+
+    /// The revision of the node at `path`: `None` when the transaction made or changed it.
+    pub fn node_revision(&self, path: &str) -> Result<Option<Revnum>> {
+        let dag = self.look_up(path)?.ok_or_else(|| self.not_found(path))?;
+        Ok(self.noderev(&dag)?.id.revision())
+    }
+
+    /// Makes an empty directory.
+    pub fn make_dir(&mut self, path: &str) -> Result<()> {
+        self.make(path, NodeKind::Dir)
+    }
+
+    /// Makes an empty file.
+    pub fn make_file(&mut self, path: &str) -> Result<()> {
+        self.make(path, NodeKind::File)
+    }
+
+    fn make(&mut self, path: &str, kind: NodeKind) -> Result<()> {
+        check_newline(path)?;
+        let mut steps = self.walk(path, true)?;
+        if steps.last().is_none_or(|s| s.node.is_some()) {
+            return Err(self.already_exists(path));
+        }
+        let (parent_path, name) = paths::split(path);
+        let name = checked_name(name)?;
+        let parent = self.make_parent_mutable(&mut steps)?;
+        let id = IdPart::in_txn(self.take_node_number());
+        let parent_node = &self.txn_node(parent)?.node;
+        let node = NodeRev {
+            id: self.txn_id(id, parent_node.id.copy),
+            kind,
+            predecessor: None,
+            predecessor_count: 0,
+            text: None,
+            props: None,
+            created_path: paths::join(parent_path, name).into(),
+            copy_from: None,
+            copy_root: Some(owned_copy_root(parent_node)),
+            is_fresh_txn_root: false,
+            mergeinfo_count: 0,
+            has_mergeinfo: false,
+        };
+        let id = node.id;
+        let at = self.add_node(node);
+        if kind == NodeKind::Dir {
+            self.txn_node_mut(at)?.entries = Some(Entries::default());
+        }
+        self.set_entry(parent, name, Some((kind, id)))?;
+        let change =
+            Change { text_mod: kind == NodeKind::File, ..Change::new(id, ChangeKind::Add, kind) };
+        self.changes.add(path, change)
+    }
+
+    /// Removes `path` and everything below.
+    pub fn delete(&mut self, path: &str) -> Result<()> {
+        let mut steps = self.walk(path, false)?;
+        if steps.len() < 2 {
+            return Err(Error::new(ErrorCode::FS_ROOT_DIR, "The root directory cannot be deleted"));
+        }
+        let Some(Step { name, node: Some(dag) }) = steps.last().cloned() else {
+            return Err(self.not_found(path));
+        };
+        let node = self.noderev(&dag)?;
+        let (id, kind, mergeinfo) = (node.id, node.kind, node.mergeinfo_count);
+        let parent = self.make_parent_mutable(&mut steps)?;
+        self.set_entry(parent, &name, None)?;
+        if self.counts_mergeinfo() && mergeinfo > 0 {
+            self.add_mergeinfo_up(
+                &steps,
+                steps.len().saturating_sub(1),
+                mergeinfo.saturating_neg(),
+            )?;
+        }
+        self.changes.add(path, Change::new(id, ChangeKind::Delete, kind))
+    }
+
+    /// Copies a node of a revision to `path`, where it replaces what is there. With `history` the
+    /// copy says where it is from; without, the very node appears at `path` as well.
+    pub fn copy(&mut self, from: &Root, from_path: &str, path: &str, history: bool) -> Result<()> {
+        let Some(from_revision) = from.revision() else {
+            return Err(Error::new(
+                ErrorCode::UNSUPPORTED_FEATURE,
+                "Copy from mutable tree not currently supported",
+            ));
+        };
+        let source = from.node(from_path)?;
+        let source = self.writer.fs.fs.node(&source.id())?;
+        let mut steps = self.walk(path, true)?;
+        if let Some(Dag::Rev(there)) = steps.last().and_then(|s| s.node.as_ref())
+            && there.id == source.id
+        {
+            return Ok(());
+        }
+        if steps.last().is_some_and(|s| s.node.is_some()) {
+            self.delete(path)?;
+            steps = self.walk(path, true)?;
+        }
+        let (parent_path, name) = paths::split(path);
+        let name = checked_name(name)?;
+        let parent = self.make_parent_mutable(&mut steps)?;
+        let id = if history {
+            let mut node = NodeRev::clone(&source);
+            let created: Box<str> = paths::join(parent_path, name).into();
+            node.predecessor = Some(source.id);
+            node.predecessor_count = source.predecessor_count.saturating_add(1);
+            node.copy_from = Some((from_revision, from_path.into()));
+            node.copy_root = Some((None, created.clone()));
+            node.created_path = created;
+            let copy = self.take_copy_id();
+            node.id = self.txn_id(source.id.node, copy);
+            let id = node.id;
+            self.add_node(node);
+            id
+        } else {
+            source.id
+        };
+        self.set_entry(parent, name, Some((source.kind, id)))?;
+        if self.counts_mergeinfo() {
+            let more = source.mergeinfo_count;
+            self.add_mergeinfo_up(&steps, steps.len().saturating_sub(1), more)?;
+        }
+        let change = Change {
+            copy_from: Some((from_revision, from_path.into())),
+            ..Change::new(id, ChangeKind::Add, source.kind)
+        };
+        self.changes.add(path, change)
+    }
+
+    /// Sets or (with `None`) deletes a property of a node.
+    pub fn change_prop(&mut self, path: &str, name: &str, value: Option<&[u8]>) -> Result<()> {
+        let mut steps = self.walk(path, false)?;
+        let at = self.make_mutable(&mut steps)?;
+        let mut props = match self.txn_node_mut(at)?.props.take() {
+            Some(props) => props,
+            None => PropList::clone(&*self.props_of(&Dag::Txn(at))?),
+        };
+        match value {
+            Some(value) => drop(props.set(name, value)),
+            None => drop(props.remove(name)),
+        }
+        self.txn_node_mut(at)?.props = Some(props);
+
+        let is_mergeinfo = self.counts_mergeinfo() && name == prop_names::MERGEINFO;
+        if is_mergeinfo {
+            let had = self.txn_node(at)?.node.has_mergeinfo;
+            let has = value.is_some();
+            if had != has {
+                self.add_mergeinfo_up(&steps, steps.len(), if has { 1 } else { -1 })?;
+                self.txn_node_mut(at)?.node.has_mergeinfo = has;
+            }
+        }
+        let node = &self.txn_node(at)?.node;
+        let change = Change {
+            prop_mod: true,
+            mergeinfo_mod: is_mergeinfo,
+            ..Change::new(node.id, ChangeKind::Modify, node.kind)
+        };
+        self.changes.add(path, change)
+    }
+
+    /// Gives a file new contents: all that `text` has. `expected` is the MD5 that it must have.
+    pub fn set_text(
+        &mut self,
+        path: &str,
+        text: &mut dyn Read,
+        expected: Option<Md5>,
+    ) -> Result<()> {
+        let at = self.open_file(path)?;
+        self.store_text(path, at, text, expected)
+    }
+
+    /// Gives a file new contents: what `delta` makes of the present ones, whose MD5 must be
+    /// `base`. `expected` is the MD5 of the result.
+    pub fn apply_delta(
+        &mut self,
+        path: &str,
+        base: Option<Md5>,
+        delta: &mut dyn TextDelta,
+        expected: Option<Md5>,
+    ) -> Result<()> {
+        let at = self.open_file(path)?;
+        let node = &self.txn_node(at)?.node;
+        if let Some(base) = base {
+            check_md5(base, crate::contents::md5_of(node), || {
+                format!("Base checksum mismatch on '{path}'")
+            })?;
+        }
+        let source = self.text_reader(node.text)?;
+        self.store_text(path, at, &mut ApplyReader::new(delta, source), expected)
+    }
+
+    /// Makes a file changeable: its place.
+    fn open_file(&mut self, path: &str) -> Result<usize> {
+        let mut steps = self.walk(path, false)?;
+        let at = self.make_mutable(&mut steps)?;
+        if self.txn_node(at)?.node.kind == NodeKind::File { Ok(at) } else { Err(not_file()) }
+    }
+
+    fn store_text(
+        &mut self,
+        path: &str,
+        at: usize,
+        text: &mut dyn Read,
+        expected: Option<Md5>,
+    ) -> Result<()> {
+        let rep = self.write_text(at, text)?;
+        if let Some(expected) = expected {
+            check_md5(expected, rep.md5, || format!("Checksum mismatch for '{path}'"))?;
+        }
+        let node = &mut self.txn_node_mut(at)?.node;
+        node.text = Some(rep);
+        let change =
+            Change { text_mod: true, ..Change::new(node.id, ChangeKind::Modify, NodeKind::File) };
+        self.changes.add(path, change)
+    }
+
+    /// Makes the node that `steps` lead to changeable: its place.
+    fn make_mutable(&mut self, steps: &mut [Step]) -> Result<usize> {
+        let copy_ids = self.copy_ids(steps)?;
+        let mut parent = ROOT;
+        let mut parent_path = String::from("/");
+        for (step, copy_id) in steps.iter_mut().zip(copy_ids).skip(1) {
+            let path = paths::join(&parent_path, &step.name);
+            match step.node.clone() {
+                Some(Dag::Txn(at)) => parent = at,
+                Some(Dag::Rev(_)) => {
+                    parent = self.clone_child(parent, step, &path, copy_id)?;
+                    step.node = Some(Dag::Txn(parent));
+                }
+                None => return Err(self.not_found(&path)),
+            }
+            parent_path = path;
+        }
+        Ok(parent)
+    }
+
+    /// Makes the parent of the last step changeable: its place.
+    fn make_parent_mutable(&mut self, steps: &mut [Step]) -> Result<usize> {
+        match steps.split_last_mut() {
+            Some((_, parents)) if !parents.is_empty() => {
+                let at = self.make_mutable(parents)?;
+                if self.txn_node(at)?.node.kind == NodeKind::Dir {
+                    return Ok(at);
+                }
+                Err(Error::new(
+                    ErrorCode::FS_NOT_DIRECTORY,
+                    "Attempted to create entry in non-directory parent",
+                ))
+            }
+            _ => Ok(ROOT),
+        }
+    }
+
+    /// Which copy id each node of a path would get. Decided for the whole path before anything of
+    /// it becomes changeable.
+    fn copy_ids(&self, steps: &[Step]) -> Result<Vec<CopyId>> {
+        let mut ids = vec![CopyId::Own];
+        let mut path = String::from("/");
+        for pair in steps.windows(2) {
+            let [Step { node: Some(parent), .. }, Step { name, node }] = pair else { break };
+            path = paths::join(&path, name);
+            ids.push(match node {
+                Some(Dag::Rev(child)) => self.copy_id(self.noderev(parent)?, child, &path)?,
+                _ => CopyId::Own,
+            });
+        }
+        Ok(ids)
+    }
+
+    fn copy_id(&self, parent: &NodeRev, child: &NodeRev, path: &str) -> Result<CopyId> {
+        if child.id.copy.is_root() || child.id.copy == parent.id.copy {
+            return Ok(CopyId::Parent);
+        }
+        // A child that is no branch point itself goes with its parent; one that is, and that is
+        // seen at the place it was copied to, keeps its own id. What is left came here as part
+        // of a copied tree, and begins a branch of its own when it changes.
+        let copy_root = self.copy_root_node(child)?;
+        if !copy_root.id.is_related(&child.id) {
+            return Ok(CopyId::Parent);
+        }
+        Ok(if *child.created_path == *path { CopyId::Own } else { CopyId::New })
+    }
+
+    /// The node at the root of the copy that `node`, one of a revision, is part of.
+    fn copy_root_node(&self, node: &NodeRev) -> Result<std::sync::Arc<NodeRev>> {
+        let (revision, path) = node.copy_root();
+        let revision = revision.unwrap_or(self.base);
+        let root = Root::of_revision(&self.writer.fs, revision)?;
+        let found = root.node(path)?;
+        self.writer.fs.fs.node(&found.id())
+    }
+
+    /// Makes a changeable successor of a child of the changeable directory `parent`: its place.
+    fn clone_child(
+        &mut self,
+        parent: usize,
+        step: &Step,
+        path: &str,
+        copy_id: CopyId,
+    ) -> Result<usize> {
+        let Some(Dag::Rev(old)) = &step.node else { return Err(self.not_found(path)) };
+        let mut node = NodeRev::clone(old);
+        let part_of_parents_copy = self.copy_root_node(old)?.id.node != old.id.node;
+        let parent_node = &self.txn_node(parent)?.node;
+        node.copy_root =
+            Some(owned_copy_root(if part_of_parents_copy { parent_node } else { old }));
+        let parent_copy = parent_node.id.copy;
+        let copy = match copy_id {
+            CopyId::Own => old.id.copy,
+            CopyId::Parent => parent_copy,
+            CopyId::New => self.take_copy_id(),
+        };
+        node.copy_from = None;
+        node.predecessor = Some(old.id);
+        node.predecessor_count = old.predecessor_count.saturating_add(1);
+        node.created_path = path.into();
+        node.id = self.txn_id(old.id.node, copy);
+        node.is_fresh_txn_root = false;
+        let (id, kind) = (node.id, node.kind);
+        let at = self.add_node(node);
+        self.set_entry(parent, &step.name, Some((kind, id)))?;
+        Ok(at)
+    }
+
+    /// Adds to the mergeinfo counts of the first `depth` nodes of a path.
+    fn add_mergeinfo_up(&mut self, steps: &[Step], depth: usize, more: i64) -> Result<()> {
+        if more == 0 {
+            return Ok(());
+        }
+        for step in steps.iter().take(depth) {
+            let Some(Dag::Txn(at)) = step.node else { continue };
+            self.add_mergeinfo(at, more)?;
+        }
+        Ok(())
+    }
+
+    /// Adds to the mergeinfo count of one node.
+    pub(super) fn add_mergeinfo(&mut self, at: usize, more: i64) -> Result<()> {
+        let node = &mut self.txn_node_mut(at)?.node;
+        let count = node.mergeinfo_count.saturating_add(more);
+        if count < 0 {
+            return Err(Error::Corrupt(format!(
+                "Can't increment mergeinfo count on node-revision {} to negative value {count}",
+                node.id
+            )));
+        }
+        if count > 1 && node.kind == NodeKind::File {
+            return Err(Error::Corrupt(format!(
+                "Can't increment mergeinfo count on *file* node-revision {} to {count} (> 1)",
+                node.id
+            )));
+        }
+        node.mergeinfo_count = count;
+        Ok(())
+    }
+}
+
+/// The reference's sentence for wrong checksums.
+pub(super) fn check_md5(expected: Md5, actual: Md5, what: impl FnOnce() -> String) -> Result<()> {
+    if expected == actual {
+        return Ok(());
+    }
+    Err(Error::Svn(SvnError::new(
+        ErrorCode::CHECKSUM_MISMATCH,
+        format!("{}:\n   expected:  {expected}\n     actual:  {actual}\n", what()),
+    )))
+}
+
+fn not_file() -> Error {
+    Error::new(ErrorCode::FS_NOT_FILE, "Can't set text contents of a directory")
+}
+
+/// Names with newlines cannot be written into lists of changed paths.
+fn check_newline(path: &str) -> Result<()> {
+    if path.contains('\n') {
+        let shown = path.replace('\n', "\\n");
+        return Err(Error::new(
+            ErrorCode::FS_PATH_SYNTAX,
+            format!("Invalid control character '0x0a' in path '{shown}'"),
+        ));
+    }
+    Ok(())
+}
+
+/// A name that can be an entry.
+fn checked_name(name: &str) -> Result<&str> {
+    if name.is_empty() || name.contains('/') || name == ".." || name == "." {
+        return Err(Error::new(
+            ErrorCode::FS_NOT_SINGLE_PATH_COMPONENT,
+            format!("Attempted to create a node with an illegal name '{name}'"),
+        ));
+    }
+    Ok(name)
+}

@@ -1,0 +1,156 @@
+//! What all transactions of one filesystem in this process share: how to write, and the numbers
+//! that name transactions.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sapwood_core::config::{Case, Config};
+use sapwood_core::{ErrorCode, Revnum};
+use sapwood_fsfs_format::TxnId;
+use sapwood_fsfs_format::base36::{self, Base36};
+use sapwood_fsfs_format::layout::{names, since};
+
+use super::config::WriteConfig;
+use crate::error::{Error, Result};
+use crate::filesystem::Filesystem;
+use crate::storage_write::{HeldLock, WriteStorage};
+
+/// How to write.
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    /// Where files are written.
+    pub storage: Arc<dyn WriteStorage>,
+    /// Whether a commit is made durable before it is reported.
+    pub flush_to_disk: bool,
+    /// How many transactions' numbers are taken from `txn-current` at once, at least 1. Who
+    /// begins thousands of them saves a write and two syncs for each; unused numbers are lost,
+    /// which harms nobody.
+    pub numbers_at_once: u64,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            storage: Arc::new(crate::storage::LocalStorage),
+            flush_to_disk: true,
+            numbers_at_once: 1,
+        }
+    }
+}
+
+/// Writes to one filesystem.
+#[derive(Debug)]
+pub struct Writer {
+    pub(super) fs: Filesystem,
+    pub(super) storage: Arc<dyn WriteStorage>,
+    pub(super) config: WriteConfig,
+    pub(super) flush: bool,
+    numbers_at_once: u64,
+    /// Numbers of transactions that are taken but not used: the next, and the end.
+    numbers: Mutex<(u64, u64)>,
+}
+
+/// The longest `fsfs.conf` that is read, in bytes.
+const CONFIG_LEN: usize = 1 << 20;
+/// Tries to find a free name for a transaction of format 1 or 2, as in the reference.
+const NAME_TRIES: u64 = 99_999;
+
+impl Writer {
+    /// Prepares to write to `fs`; reads `fsfs.conf`.
+    ///
+    /// # Errors
+    /// E125008 and kin for options that make no sense; system errors.
+    pub fn new(fs: &Filesystem, options: WriteOptions) -> Result<Arc<Self>> {
+        let number = fs.fs.layout.format.number;
+        let path = fs.fs.file(names::CONFIG);
+        let config = match options.storage.read(&path, CONFIG_LEN) {
+            Ok(bytes) => Config::parse_file(&path.to_string_lossy(), &bytes, Case::default())?,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Config::new(Case::default()),
+            Err(e) => return Err(Error::io(e, "Can't open file", &path)),
+        };
+        Ok(Arc::new(Self {
+            fs: fs.clone(),
+            config: WriteConfig::new(&config, number)?,
+            storage: options.storage,
+            flush: options.flush_to_disk,
+            numbers_at_once: options.numbers_at_once.max(1),
+            numbers: Mutex::new((0, 0)),
+        }))
+    }
+
+    /// The filesystem.
+    #[must_use]
+    pub const fn fs(&self) -> &Filesystem {
+        &self.fs
+    }
+
+    /// How new data are stored.
+    #[must_use]
+    pub const fn config(&self) -> &WriteConfig {
+        &self.config
+    }
+
+    /// Waits for a lock file.
+    pub(super) fn lock(&self, name: &str) -> Result<Box<dyn HeldLock>> {
+        let path = self.fs.fs.file(name);
+        self.storage
+            .lock(&path)
+            .map_err(|e| Error::io(e, "Can't get exclusive lock on file", &path))
+    }
+
+    /// A name for a new transaction based on `base`. In formats 1 and 2 its folder is made with
+    /// it, because only that keeps names apart; whether it was.
+    pub(super) fn new_id(&self, base: Revnum) -> Result<(TxnId, bool)> {
+        if self.fs.fs.layout.format.number >= since::LAYOUT {
+            return Ok((TxnId { base, number: self.next_number()? }, false));
+        }
+        for attempt in 1..=NAME_TRIES {
+            // The names are decimal there, and read as base 36.
+            let Some(number) = base36::parse(attempt.to_string().as_bytes()) else { continue };
+            let id = TxnId { base, number };
+            let path = self.fs.fs.file(&self.fs.fs.layout.txn_dir(&id));
+            match self.storage.create_dir(&path, false) {
+                Ok(()) => return Ok((id, true)),
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(Error::io(e, "Can't create directory", &path)),
+            }
+        }
+        Err(Error::new(
+            ErrorCode::IO_UNIQUE_NAMES_EXHAUSTED,
+            format!(
+                "Unable to create transaction directory in '{}' for revision {base}",
+                self.fs.path().display()
+            ),
+        ))
+    }
+
+    fn next_number(&self) -> Result<u64> {
+        let mut numbers = self.numbers.lock();
+        if numbers.0 >= numbers.1 {
+            *numbers = self.take_numbers()?;
+        }
+        let number = numbers.0;
+        numbers.0 = number.saturating_add(1);
+        Ok(number)
+    }
+
+    /// Takes numbers out of `txn-current`: the first one, and the first one left in there.
+    fn take_numbers(&self) -> Result<(u64, u64)> {
+        let _lock = self.lock(names::TXN_CURRENT_LOCK)?;
+        let path = self.fs.fs.file(names::TXN_CURRENT);
+        let bytes =
+            self.storage.read(&path, 64).map_err(|e| Error::io(e, "Can't open file", &path))?;
+        let first = sapwood_fsfs_format::current::parse_txn_current(&bytes)
+            .map_err(|error| Error::File { path: path.clone(), error })?;
+        let end = first.saturating_add(self.numbers_at_once);
+        self.replace(&path, format!("{}\n", Base36(end)).as_bytes())?;
+        Ok((first, end))
+    }
+
+    /// Replaces a small file of the filesystem, keeping its permissions.
+    pub(super) fn replace(&self, path: &Path, contents: &[u8]) -> Result<()> {
+        let done = self.storage.replace(path, contents, Some(path), self.flush);
+        done.map_err(|e| Error::io(e, "Can't write to file", path))
+    }
+}
