@@ -56,7 +56,7 @@ impl Fs {
     }
 
     /// Sets the expanded size where the writer left it 0 although the text is not empty.
-    fn fix_expanded_size(&self, rep: &mut Representation) -> Result<()> {
+    pub(crate) fn fix_expanded_size(&self, rep: &mut Representation) -> Result<()> {
         if rep.expanded_size != 0 || rep.size == 0 {
             return Ok(());
         }

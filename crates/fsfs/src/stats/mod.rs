@@ -7,6 +7,10 @@ use sapwood_core::{CancelToken, Revnum};
 use crate::error::Result;
 use crate::filesystem::Filesystem;
 
+mod collect;
+
+use collect::RepInfo;
+
 /// A number of items and the sum of their sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CountAndSum {
@@ -141,11 +145,51 @@ pub struct Stats {
     pub by_extension: BTreeMap<String, ExtensionStats>,
 }
 
-#[allow(clippy::missing_errors_doc, unused_variables)]
+impl Histogram {
+    fn add(&mut self, size: u64) {
+        // The number of bits that the size needs; one that needs 64 is in no repository.
+        let bracket = usize::try_from(64u32.saturating_sub(size.leading_zeros())).unwrap_or(0);
+        let last = self.lines.len().saturating_sub(1);
+        if let Some(line) = self.lines.get_mut(bracket.min(last)) {
+            line.add(size);
+        }
+        self.total.add(size);
+    }
+}
+
+impl CountAndSum {
+    const fn add(&mut self, size: u64) {
+        self.count = self.count.saturating_add(1);
+        self.sum = self.sum.saturating_add(size);
+    }
+}
+
+impl RepSizes {
+    const fn add(&mut self, rep: &RepInfo) {
+        self.count = self.count.saturating_add(1);
+        self.packed_size = self.packed_size.saturating_add(rep.size);
+        self.expanded_size = self.expanded_size.saturating_add(rep.expanded_size);
+        // The header line, and `ENDREP` with its newline.
+        self.overhead_size = self.overhead_size.saturating_add(rep.header_len).saturating_add(7);
+    }
+}
+
+impl RepStats {
+    fn add(&mut self, rep: &RepInfo) {
+        self.total.add(rep);
+        if rep.uses == 1 { &mut self.uniques } else { &mut self.shared }.add(rep);
+        let expanded = rep.expanded_size.saturating_mul(rep.uses);
+        self.references = self.references.saturating_add(rep.uses);
+        self.expanded_size = self.expanded_size.saturating_add(expanded);
+        self.chain_len = self.chain_len.saturating_add(u64::from(rep.chain_len));
+    }
+}
+
+#[allow(clippy::missing_errors_doc)]
 impl Filesystem {
     /// Reads everything and adds it up. `progress` is called with the first revision of each
     /// shard (every thousandth in the linear layout) when it has been read.
     pub fn stats(&self, cancel: &CancelToken, progress: &mut dyn FnMut(Revnum)) -> Result<Stats> {
-        todo!()
+        collect::collect(self, cancel, progress)
     }
 }
