@@ -35,6 +35,7 @@ pub fn locations(
     check_readable(authorizer, path)?;
     let mut wanted = revisions.to_vec();
     wanted.sort_unstable_by(|a, b| b.cmp(a));
+    wanted.dedup();
     let mut wanted = wanted.into_iter().peekable();
     let mut found = Vec::new();
 
