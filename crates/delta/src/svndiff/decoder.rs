@@ -42,7 +42,8 @@ impl Decoder {
 
     /// Adds the next piece of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
-        if self.start > 0 {
+        // Moving what is left is put off until it is less than what is gone.
+        if self.start >= self.buffer.len().saturating_sub(self.start) {
             self.buffer.drain(..self.start);
             self.start = 0;
         }
