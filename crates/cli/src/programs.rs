@@ -49,6 +49,12 @@ pub(crate) const PROGRAMS: &[Program] = &[
         run: crate::svnlook::run,
     },
     Program {
+        name: "svndumpfilter",
+        linked: true,
+        about: "let the wanted part of a dump stream pass",
+        run: crate::svndumpfilter::run,
+    },
+    Program {
         name: "svnfsfs",
         linked: true,
         about: "look into the storage of a repository",

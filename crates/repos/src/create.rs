@@ -24,16 +24,18 @@ pub struct RepositoryOptions {
     pub compatible_minor: Option<u32>,
 }
 
-/// Makes a repository in the folder `path`, which must not exist or be empty. `path` should be
-/// absolute. When the filesystem cannot be made, the folder is removed again.
+/// Makes a repository in the folder `path`, which must not exist or be empty. When the filesystem
+/// cannot be made, the folder is removed again.
 ///
 /// # Errors
 /// E165002 inside another repository; E200011 for a folder with something in it; whatever the
 /// system reports.
 pub fn create(path: &Path, options: &RepositoryOptions) -> Result<()> {
-    if let Some(root) = Repository::find_root(path) {
-        let (path, root_shown) = (path.display(), root.display());
-        let message = if root == Path::new(&path.to_string()) {
+    let absolute = std::path::absolute(path)
+        .map_err(|e| cannot(&e, "Can't determine absolute path of", path))?;
+    if let Some(root) = Repository::find_root(&absolute) {
+        let (path, root_shown) = (absolute.display(), root.display());
+        let message = if root == absolute {
             format!("'{root_shown}' is an existing repository")
         } else {
             format!("'{path}' is a subdirectory of an existing repository rooted at '{root_shown}'")

@@ -1,5 +1,6 @@
 //! `svnadmin`: looks after repositories. One file a subcommand; the tables are here.
 
+mod create;
 mod dump;
 mod info;
 mod lslocks;
@@ -112,10 +113,11 @@ static SVNADMIN: Program = Program {
              Open the repository and abort, as a server does that crashes.\n",
             &[],
         ),
-        missing(
-            "create",
-            "usage: svnadmin create REPOS_PATH\n\nMake a new, empty repository.\n",
-            &[
+        Subcommand {
+            name: "create",
+            aliases: &[],
+            help: "usage: svnadmin create REPOS_PATH\n\nMake a new, empty repository.\n",
+            options: &[
                 "bdb-txn-nosync",
                 "bdb-log-keep",
                 "config-dir",
@@ -125,7 +127,9 @@ static SVNADMIN: Program = Program {
                 "pre-1.5-compatible",
                 "pre-1.6-compatible",
             ],
-        ),
+            overrides: &[],
+            run: Run::Repository(create::run),
+        },
         Subcommand {
             name: "delrevprop",
             aliases: &[],

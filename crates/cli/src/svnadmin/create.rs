@@ -1,0 +1,112 @@
+//! `svnadmin create`.
+
+use std::path::Path;
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_fsfs::CreateOptions;
+use sapwood_repos::create::{RepositoryOptions, create};
+
+use crate::command::{COMPATIBLE_VERSION, Invocation, Options};
+use crate::report;
+
+/// The newest version that a repository can be made for: [`COMPATIBLE_VERSION`].
+const NEWEST: (u32, u32, u32) = (1, 14, 5);
+
+/// `svnadmin create`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    let minor = compatible_minor(&invocation.options)?;
+    invocation.take_args(0, 0)?;
+    match invocation.options.value("fs-type")?.as_deref() {
+        None | Some("fsfs") => {}
+        Some(kind @ ("bdb" | "fsx")) => {
+            if kind == "bdb" {
+                report::stderr(
+                    "svnadmin: warning: The \"bdb\" repository back-end is deprecated, consider \
+                     using \"fsfs\" instead.\n",
+                );
+            }
+            return Err(SvnError::new(
+                ErrorCode::FS_UNKNOWN_FS_TYPE,
+                format!("Failed to load module for FS type '{kind}'"),
+            ));
+        }
+        Some(other) => {
+            return Err(SvnError::new(
+                ErrorCode::FS_UNKNOWN_FS_TYPE,
+                format!("Unknown FS type '{other}'"),
+            ));
+        }
+    }
+    let mut fs = CreateOptions::default();
+    if let Some(minor) = minor {
+        fs.format = CreateOptions::format_for(minor).ok_or_else(|| {
+            SvnError::new(
+                ErrorCode::CL_ARG_PARSING_ERROR,
+                "Repositories compatible with 1.0.x must use --fs-type=bdb",
+            )
+        })?;
+    }
+    let path = crate::repo::local_style(&invocation.repository);
+    create(Path::new(path), &RepositoryOptions { fs, compatible_minor: minor })?;
+    Ok(())
+}
+
+/// The minor version that must be able to use the repository, if that was said; options that were
+/// given later count.
+fn compatible_minor(options: &Options) -> SvnResult<Option<u32>> {
+    let old = ["pre-1.4-compatible", "pre-1.5-compatible", "pre-1.6-compatible"];
+    for (long, minor) in old.into_iter().zip(3..) {
+        if options.has(long) {
+            return Ok(Some(minor));
+        }
+    }
+    let Some(text) = options.value("compatible-version")? else { return Ok(None) };
+    let (major, minor, patch) = parse_version(&text)?;
+    let refused = |message: String| Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message));
+    if (major, minor) < (1, 0) {
+        return refused("Cannot create pre-1.0-compatible repositories".into());
+    }
+    if (major, minor, patch) > NEWEST {
+        return refused(format!(
+            "Cannot guarantee compatibility beyond the current running version \
+             ({COMPATIBLE_VERSION})"
+        ));
+    }
+    Ok(Some(minor))
+}
+
+/// A version: `1.6`, `1.6.17`, `1.7.0-rc1`.
+fn parse_version(text: &str) -> SvnResult<(u32, u32, u32)> {
+    let bad = || {
+        SvnError::new(
+            ErrorCode::MALFORMED_VERSION_STRING,
+            format!("Failed to parse version number string '{text}'"),
+        )
+    };
+    let (numbers, _) = text.split_once('-').unwrap_or((text, ""));
+    let mut parts = numbers.split('.').map(|part| part.parse::<u32>().map_err(|_| bad()));
+    let major = parts.next().ok_or_else(bad)??;
+    let minor = parts.next().ok_or_else(bad)??;
+    let patch = parts.next().transpose()?.unwrap_or(0);
+    if parts.next().is_some() { Err(bad()) } else { Ok((major, minor, patch)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_version_is_the_one_we_claim() {
+        assert_eq!(parse_version(COMPATIBLE_VERSION).unwrap(), NEWEST);
+    }
+
+    #[test]
+    fn versions() {
+        assert_eq!(parse_version("1.6").unwrap(), (1, 6, 0));
+        assert_eq!(parse_version("1.6.17").unwrap(), (1, 6, 17));
+        assert_eq!(parse_version("1.7.0-rc1").unwrap(), (1, 7, 0));
+        for bad in ["", "1", "1.x", "1.2.3.4", "1..2"] {
+            assert!(parse_version(bad).is_err(), "{bad}");
+        }
+    }
+}
