@@ -26,6 +26,7 @@ targets! {
     skel = "../../../fuzz/harness/skel.rs";
     text = "../../../fuzz/harness/text.rs";
     diff = "../../../fuzz/harness/diff.rs";
+    dumpstream = "../../../fuzz/harness/dumpstream.rs";
 }
 
 fn replay(name: &str, run: fn(&[u8])) {
