@@ -1,7 +1,6 @@
 //! File contents and deltas between them, as streams.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use sapwood_core::{Md5, SvnResult};
 use sapwood_delta::stream::{ComputedDelta, FullText};
@@ -86,7 +85,8 @@ impl TextReader {
             self.done = true;
             self.check(&rep)?;
             if self.window == 1 && len == piece.text.bytes.len() {
-                piece.text.verified.store(true, Ordering::Relaxed);
+                // Another reader may have been faster, with the same result.
+                let _ = piece.text.verified.set(rep.md5);
             }
         }
         Ok(Some(piece))
@@ -118,7 +118,7 @@ fn cached_whole(fs: &Fs, rep: &Representation) -> Option<Piece> {
     let key = Key { fs: fs.id, kind: Text::KIND, a: revision.0, b: item, part: 0 };
     let text = fs.caches.get::<Text>(key)?;
     let whole = u64::try_from(text.bytes.len()) == Ok(rep.expanded_size)
-        && text.verified.load(Ordering::Relaxed);
+        && text.verified.get() == Some(&rep.md5);
     whole.then(|| Piece { len: text.bytes.len(), text })
 }
 

@@ -1,9 +1,8 @@
 //! What the caches hold: keys, and one enum of shared values.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
-use sapwood_core::PropList;
+use sapwood_core::{Md5, PropList};
 use sapwood_fsfs_format::manifest::Manifest;
 use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
 use sapwood_fsfs_format::{Directory, L2pPage, NodeRev, Trailer};
@@ -94,8 +93,9 @@ pub(crate) struct Block(pub(crate) Box<[u8]>);
 #[derive(Debug)]
 pub(crate) struct Text {
     pub(crate) bytes: Box<[u8]>,
-    /// Whether this is a whole text whose checksum was found right.
-    pub(crate) verified: AtomicBool,
+    /// The MD5, when this is a whole text that was found to have the checksum its
+    /// node-revision records. Another node-revision may share the text and record another.
+    pub(crate) verified: OnceLock<Md5>,
 }
 
 /// The stored bytes of a small representation.

@@ -1,7 +1,6 @@
 //! A chain of representations, from the wanted text down to one that needs no base.
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 use sapwood_core::{ErrorCode, SvnError};
 use sapwood_delta::Window;
@@ -123,7 +122,7 @@ impl Chain {
                 let e = SvnError::from(e);
                 return Err(level.data.place.error(ErrorCode::FS_CORRUPT, e.message()));
             }
-            let text = Text { bytes: out.into_boxed_slice(), verified: AtomicBool::new(false) };
+            let text = Text { bytes: out.into_boxed_slice(), verified: OnceLock::new() };
             let keep = depth == 0 || text.bytes.len() <= KEEP_BASES;
             source = Source::Text(match text_key(fs, &level.data, number).filter(|_| keep) {
                 Some(key) => fs.caches.put(key, text),
@@ -179,7 +178,7 @@ fn plain_window(
             .place
             .error(ErrorCode::FS_CORRUPT, "Unexpected end of a representation: its file ends"));
     }
-    let text = Text { bytes: bytes.to_vec().into_boxed_slice(), verified: AtomicBool::new(false) };
+    let text = Text { bytes: bytes.to_vec().into_boxed_slice(), verified: OnceLock::new() };
     // Only texts of one part are kept: for others the blocks are as good.
     Ok(Some(match key.filter(|_| number == 0 && data.size <= left.try_into().unwrap_or(0)) {
         Some(key) => fs.caches.put(key, text),
