@@ -1,8 +1,10 @@
 //! Changed paths of a revision or transaction.
 //!
-//! Lists of changed paths are the bulk of what a `log -v` touches, so [`ChangedPaths`] holds all
-//! paths of one revision in one allocation, and fixed-size entries in another. Entries are handed
-//! out as borrowed [`ChangedPath`] values that are cheap to copy.
+//! Lists of changed paths are the bulk of what a `log -v` touches, so all that a log needs of a
+//! revision's [`ChangedPaths`] is in one allocation. Entries are handed out as borrowed
+//! [`ChangedPath`] values that are cheap to copy.
+
+use std::cmp::Ordering;
 
 use sapwood_core::{NodeKind, Revnum};
 
@@ -45,126 +47,270 @@ pub struct ChangedPath<'a> {
 /// The changed paths of one revision, sorted by [`sapwood_core::path::compare`], one entry a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangedPaths {
-    /// All paths, one after the other.
-    text: Box<str>,
-    entries: Box<[Entry]>,
+    /// What a log reads, in one allocation: a record of [`RECORD`] bytes for each entry, then all
+    /// paths one after the other.
+    data: Box<[u8]>,
+    /// The entries' node-revisions.
+    ids: Box<[NodeRevId]>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    /// Where the path begins in `text`; it ends where the copy source's path begins.
+/// Bytes of a record: where path, copy source and next path begin in the text (four each), the
+/// revision of the copy source or `u64::MAX` (eight), flags (two), padding.
+const RECORD: usize = 24;
+
+/// A record, taken apart.
+#[derive(Clone, Copy)]
+struct Record {
     start: u32,
-    /// Where the copy source's path begins in `text`; it ends at `end`.
     source: u32,
     end: u32,
-    kind: ChangeKind,
-    node_kind: Option<NodeKind>,
-    text_mod: bool,
-    prop_mod: bool,
-    mergeinfo_mod: Option<bool>,
-    copy_rev: Option<Revnum>,
-    id: NodeRevId,
+    copy_rev: u64,
+    flags: [u8; 2],
+}
+
+impl Record {
+    fn write(self, out: &mut Vec<u8>) {
+        let [low, high] = self.flags;
+        out.extend(self.start.to_le_bytes());
+        out.extend(self.source.to_le_bytes());
+        out.extend(self.end.to_le_bytes());
+        out.extend(self.copy_rev.to_le_bytes());
+        out.extend([low, high, 0, 0]);
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (start, rest) = bytes.split_first_chunk()?;
+        let (source, rest) = rest.split_first_chunk()?;
+        let (end, rest) = rest.split_first_chunk()?;
+        let (copy_rev, rest) = rest.split_first_chunk()?;
+        let (flags, _) = rest.split_first_chunk()?;
+        Some(Self {
+            start: u32::from_le_bytes(*start),
+            source: u32::from_le_bytes(*source),
+            end: u32::from_le_bytes(*end),
+            copy_rev: u64::from_le_bytes(*copy_rev),
+            flags: *flags,
+        })
+    }
+}
+
+/// Kinds in the low flags: what happened, and to what.
+const fn kinds(kind: ChangeKind, node_kind: Option<NodeKind>) -> u8 {
+    let kind = match kind {
+        ChangeKind::Modify => 0,
+        ChangeKind::Add => 1,
+        ChangeKind::Delete => 2,
+        ChangeKind::Replace => 3,
+    };
+    let node_kind = match node_kind {
+        None => 0,
+        Some(NodeKind::File) => 4,
+        Some(NodeKind::Dir) => 8,
+    };
+    kind | node_kind
+}
+
+/// Modifications in the high flags.
+const fn modifications(change: &ChangedPath<'_>) -> u8 {
+    let text = if change.text_mod { 1 } else { 0 };
+    let props = if change.prop_mod { 2 } else { 0 };
+    let mergeinfo = match change.mergeinfo_mod {
+        None => 0,
+        Some(false) => 4,
+        Some(true) => 8,
+    };
+    text | props | mergeinfo
 }
 
 impl ChangedPaths {
     /// How many paths changed.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.entries.len()
+    pub const fn len(&self) -> usize {
+        self.ids.len()
     }
 
     /// Whether nothing changed.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+    pub const fn is_empty(&self) -> bool {
+        self.ids.is_empty()
     }
 
     /// The entries, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = ChangedPath<'_>> + DoubleEndedIterator {
-        self.entries.iter().map(|e| self.view(e))
+        let (records, text) = self.parts();
+        // Each record has an id and is well formed: `build` made it so.
+        records.chunks_exact(RECORD).zip(&self.ids).map(move |(record, id)| {
+            Record::read(record).and_then(|r| view(r, text, *id)).unwrap_or(ChangedPath {
+                path: "/",
+                kind: ChangeKind::Modify,
+                node_kind: None,
+                text_mod: false,
+                prop_mod: false,
+                mergeinfo_mod: None,
+                copy_from: None,
+                id: *id,
+            })
+        })
     }
 
     /// The entry at place `at`.
     #[must_use]
     pub fn get(&self, at: usize) -> Option<ChangedPath<'_>> {
-        self.entries.get(at).map(|e| self.view(e))
+        let (records, text) = self.parts();
+        let record = records.get(at.checked_mul(RECORD)?..)?;
+        view(Record::read(record)?, text, *self.ids.get(at)?)
     }
 
     /// The entry of `path` itself.
     #[must_use]
     pub fn find(&self, path: &str) -> Option<ChangedPath<'_>> {
-        let order = |e: &Entry| sapwood_core::path::compare(self.slice(e.start, e.source), path);
-        self.get(self.entries.binary_search_by(order).ok()?)
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let entry = self.get(middle)?;
+            match sapwood_core::path::compare(entry.path, path) {
+                Ordering::Less => low = middle.saturating_add(1),
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Some(entry),
+            }
+        }
+        None
     }
 
     /// Bytes that the list takes, for cache accounting.
     #[must_use]
     pub fn byte_len(&self) -> usize {
-        let entries = self.entries.len().saturating_mul(size_of::<Entry>());
-        self.text.len().saturating_add(entries).saturating_add(size_of::<Self>())
+        let ids = self.ids.len().saturating_mul(size_of::<NodeRevId>());
+        self.data.len().saturating_add(ids).saturating_add(size_of::<Self>())
     }
 
-    fn slice(&self, from: u32, to: u32) -> &str {
-        let range = usize::try_from(from).unwrap_or(0)..usize::try_from(to).unwrap_or(0);
-        self.text.get(range).unwrap_or_default()
-    }
-
-    fn view(&self, e: &Entry) -> ChangedPath<'_> {
-        ChangedPath {
-            path: self.slice(e.start, e.source),
-            kind: e.kind,
-            node_kind: e.node_kind,
-            text_mod: e.text_mod,
-            prop_mod: e.prop_mod,
-            mergeinfo_mod: e.mergeinfo_mod,
-            copy_from: e.copy_rev.map(|rev| (rev, self.slice(e.source, e.end))),
-            id: e.id,
-        }
+    /// The records and the text.
+    fn parts(&self) -> (&[u8], &[u8]) {
+        let records = self.ids.len().saturating_mul(RECORD);
+        self.data.split_at_checked(records).unwrap_or_default()
     }
 
     /// Collects entries in any order; of entries with the same path the last one stays. `None`
     /// when the paths together exceed 4 GiB.
     pub(crate) fn build<'a>(changes: impl Iterator<Item = ChangedPath<'a>>) -> Option<Self> {
-        let mut text = String::new();
-        let mut entries: Vec<Entry> = Vec::new();
-        let mut sorted = true;
-        let mut last = "";
-        for change in changes {
-            if !entries.is_empty() && sapwood_core::path::compare(last, change.path).is_ge() {
-                sorted = false;
-            }
-            last = change.path;
-            let start = u32::try_from(text.len()).ok()?;
-            text.push_str(change.path);
-            let source = u32::try_from(text.len()).ok()?;
-            if let Some((_, path)) = change.copy_from {
-                text.push_str(path);
-            }
-            entries.push(Entry {
+        let mut changes: Vec<ChangedPath<'a>> = changes.collect();
+        let in_order = |a: &ChangedPath<'_>, b: &ChangedPath<'_>| {
+            sapwood_core::path::compare(a.path, b.path).is_lt()
+        };
+        if !changes.is_sorted_by(in_order) {
+            changes.sort_by(|a, b| sapwood_core::path::compare(a.path, b.path));
+            // Keep the last of equal paths.
+            changes.reverse();
+            changes.dedup_by(|a, b| a.path == b.path);
+            changes.reverse();
+        }
+        let text_len = changes.iter().fold(0usize, |sum, change| {
+            let source = change.copy_from.map_or(0, |(_, path)| path.len());
+            sum.saturating_add(change.path.len()).saturating_add(source)
+        });
+        u32::try_from(text_len).ok()?;
+        let records = changes.len().checked_mul(RECORD)?;
+        let mut data = Vec::with_capacity(records.checked_add(text_len)?);
+        let mut at = 0usize;
+        for change in &changes {
+            let start = u32::try_from(at).ok()?;
+            at = at.checked_add(change.path.len())?;
+            let source = u32::try_from(at).ok()?;
+            at = at.checked_add(change.copy_from.map_or(0, |(_, path)| path.len()))?;
+            let record = Record {
                 start,
                 source,
-                end: u32::try_from(text.len()).ok()?,
-                kind: change.kind,
-                node_kind: change.node_kind,
-                text_mod: change.text_mod,
-                prop_mod: change.prop_mod,
-                mergeinfo_mod: change.mergeinfo_mod,
-                copy_rev: change.copy_from.map(|(rev, _)| rev),
-                id: change.id,
-            });
+                end: u32::try_from(at).ok()?,
+                copy_rev: change.copy_from.map_or(u64::MAX, |(revision, _)| revision.0),
+                flags: [kinds(change.kind, change.node_kind), modifications(change)],
+            };
+            record.write(&mut data);
         }
-        let mut list = Self { text: text.into_boxed_str(), entries: Box::default() };
-        if !sorted {
-            entries.sort_by(|a, b| {
-                let (a, b) = (list.slice(a.start, a.source), list.slice(b.start, b.source));
-                sapwood_core::path::compare(a, b)
-            });
-            // Keep the last of equal paths.
-            entries.reverse();
-            entries.dedup_by(|a, b| list.slice(a.start, a.source) == list.slice(b.start, b.source));
-            entries.reverse();
+        for change in &changes {
+            data.extend_from_slice(change.path.as_bytes());
+            if let Some((_, path)) = change.copy_from {
+                data.extend_from_slice(path.as_bytes());
+            }
         }
-        list.entries = entries.into_boxed_slice();
-        Some(list)
+        let ids = changes.iter().map(|change| change.id).collect();
+        Some(Self { data: data.into_boxed_slice(), ids })
+    }
+}
+
+fn view(record: Record, text: &[u8], id: NodeRevId) -> Option<ChangedPath<'_>> {
+    let slice = |from: u32, to: u32| {
+        let range = usize::try_from(from).ok()?..usize::try_from(to).ok()?;
+        std::str::from_utf8(text.get(range)?).ok()
+    };
+    let [low, high] = record.flags;
+    let copy_from = match record.copy_rev {
+        u64::MAX => None,
+        revision => Some((Revnum(revision), slice(record.source, record.end)?)),
+    };
+    Some(ChangedPath {
+        path: slice(record.start, record.source)?,
+        kind: match low & 3 {
+            0 => ChangeKind::Modify,
+            1 => ChangeKind::Add,
+            2 => ChangeKind::Delete,
+            _ => ChangeKind::Replace,
+        },
+        node_kind: match low & 12 {
+            4 => Some(NodeKind::File),
+            8 => Some(NodeKind::Dir),
+            _ => None,
+        },
+        text_mod: high & 1 != 0,
+        prop_mod: high & 2 != 0,
+        mergeinfo_mod: match high & 12 {
+            4 => Some(false),
+            8 => Some(true),
+            _ => None,
+        },
+        copy_from,
+        id,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn change(n: usize, path: &str) -> ChangedPath<'_> {
+        let bit = |k: u32| (n >> k) & 1 == 1;
+        ChangedPath {
+            path,
+            kind: [ChangeKind::Modify, ChangeKind::Add, ChangeKind::Delete, ChangeKind::Replace]
+                [n & 3],
+            node_kind: [None, Some(NodeKind::File), Some(NodeKind::Dir)][(n >> 2) % 3],
+            text_mod: bit(4),
+            prop_mod: bit(5),
+            mergeinfo_mod: [None, Some(true), Some(false)][(n >> 6) % 3],
+            copy_from: bit(8).then_some((Revnum(7), path)),
+            id: NodeRevId::parse(format!("{n}-5.0.r7/{n}").as_bytes()).unwrap(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn keeps_the_last_of_each_path(
+            list in prop::collection::vec((0usize..512, "(/[a-c é]{1,2}){1,3}"), 0..20)
+        ) {
+            let built = ChangedPaths::build(list.iter().map(|(n, p)| change(*n, p))).unwrap();
+            let mut want: Vec<ChangedPath<'_>> = Vec::new();
+            for (n, path) in &list {
+                want.retain(|c| c.path != path);
+                want.push(change(*n, path));
+            }
+            want.sort_by(|a, b| sapwood_core::path::compare(a.path, b.path));
+            prop_assert!(built.iter().eq(want.iter().copied()));
+            for (at, c) in want.iter().enumerate() {
+                prop_assert_eq!(built.get(at), Some(*c));
+                prop_assert_eq!(built.find(c.path), Some(*c));
+            }
+            prop_assert_eq!(built.find("/nowhere"), None);
+            prop_assert_eq!(built.get(want.len()), None);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sapwood_core::{Md5, SvnResult};
-use sapwood_delta::stream::{ComputedDelta, FullText};
+use sapwood_delta::stream::ComputedDelta;
 use sapwood_delta::{EncodedDelta, TextDelta, Version, Window};
 use sapwood_fsfs_format::{NodeRev, Representation, TxnId};
 
@@ -210,7 +210,7 @@ enum DeltaKind {
     /// The delta has to be computed.
     Computed(Box<ComputedDelta<Contents, Contents>>),
     /// The text itself.
-    Full(Box<FullText<Contents>>),
+    Full(Box<Contents>),
 }
 
 /// A stored svndiff that is handed on.
@@ -244,7 +244,7 @@ impl ContentsDelta {
         let target = Contents::new(fs, target);
         let kind = match source.map(|node| Contents::new(fs, node)) {
             Some(source) => DeltaKind::Computed(Box::new(ComputedDelta::new(source, target))),
-            None => DeltaKind::Full(Box::new(FullText::new(target))),
+            None => DeltaKind::Full(Box::new(target)),
         };
         Ok(Self { fs: fs.clone(), kind })
     }
@@ -284,7 +284,9 @@ impl TextDelta for ContentsDelta {
                 Ok(window)
             }
             DeltaKind::Computed(computed) => computed.next_window(),
-            DeltaKind::Full(full) => full.next_window(),
+            DeltaKind::Full(text) => {
+                Ok(text.next_piece()?.map(|piece| Window::full_text(piece.to_vec())))
+            }
         }
     }
 

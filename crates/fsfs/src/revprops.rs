@@ -19,7 +19,7 @@ use sapwood_core::{ErrorCode, PropList, Revnum, SvnError};
 use sapwood_fsfs_format::layout::{names, since};
 use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
 
-use crate::cache::item::{Cached, Key};
+use crate::cache::item::{Cached, Key, Kind};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
 use crate::storage::Stamp;
@@ -28,20 +28,6 @@ use crate::storage::Stamp;
 const FILE_LEN: usize = 1 << 28;
 /// How often a reader starts over because files were replaced under its feet.
 const RETRIES: u32 = 10;
-
-/// Properties of a revision, and the generation of the folder they were read from.
-#[derive(Debug)]
-pub(crate) struct RevpropEntry {
-    generation: u64,
-    props: Arc<PropList>,
-}
-
-impl RevpropEntry {
-    pub(crate) fn byte_len(&self) -> usize {
-        let props = self.props.len().saturating_mul(64).saturating_add(64);
-        self.props.byte_len().saturating_add(props)
-    }
-}
 
 /// A folder of revision properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -199,28 +185,26 @@ impl Fs {
         self.file(&self.layout.revprops_dir(Revnum(shard.number.saturating_mul(size))))
     }
 
-    /// Properties that are at least as new as `generation`.
+    /// Properties that are at least as new as `generation`, which is part of their name.
     fn revprops_of(
         &self,
         shard: Shard,
         generation: u64,
         revision: Revnum,
     ) -> Result<Arc<PropList>> {
-        let key = Key { fs: self.id, kind: RevpropEntry::KIND, a: revision.0, b: 0, part: 0 };
-        if let Some(entry) = self.caches.get::<RevpropEntry>(key)
-            && entry.generation >= generation
-        {
-            return Ok(Arc::clone(&entry.props));
+        let key = Key { fs: self.id, kind: Kind::Revprops, a: revision.0, b: 0, part: generation };
+        if let Some(props) = self.caches.get::<PropList>(key) {
+            return Ok(props);
         }
-        let props = if shard.packed {
+        let mut props = if shard.packed {
             self.packed_revprops(shard, generation, revision)?
         } else {
             let path = self.file(&self.layout.revprops_file(revision));
             let bytes = self.storage.read(&path, FILE_LEN).map_err(|e| gone_or(e, path.clone()))?;
             parse(&bytes, revision)?
         };
-        let entry = self.caches.put(key, RevpropEntry { generation, props: Arc::new(props) });
-        Ok(Arc::clone(&entry.props))
+        props.shrink_to_fit();
+        Ok(self.caches.put(key, props))
     }
 
     fn packed_revprops(&self, shard: Shard, generation: u64, revision: Revnum) -> Result<PropList> {

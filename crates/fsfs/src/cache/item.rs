@@ -10,7 +10,6 @@ use sapwood_fsfs_format::{Directory, L2pPage, NodeRev, Trailer};
 use crate::changes::ChangedPaths;
 use crate::index::FileIndex;
 use crate::rep::header::RepStart;
-use crate::revprops::RevpropEntry;
 
 /// The name of a cached item. The kind of item is part of the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,11 +58,15 @@ macro_rules! items {
     ($($(#[$doc:meta])* $name:ident($type:ty) = $number:literal, $weight:expr;)*) => {
         /// What kind of item a [`Key`] names.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub(crate) enum Kind { $($(#[$doc])* $name),* }
+        pub(crate) enum Kind {
+            $($(#[$doc])* $name,)*
+            /// Revision properties, a [`PropList`] as well: revision, generation of the shard.
+            Revprops,
+        }
 
         impl Kind {
             const fn number(self) -> u8 {
-                match self { $(Self::$name => $number),* }
+                match self { $(Self::$name => $number,)* Self::Revprops => 255 }
             }
         }
 
@@ -110,11 +113,9 @@ items! {
     /// A directory by its text representation: revision, item.
     Dir(Directory) = 2, Directory::byte_len;
     /// Node properties by their representation: revision, item.
-    Props(PropList) = 3, |v| v.byte_len().saturating_add(v.len().saturating_mul(64));
+    Props(PropList) = 3, |v| v.byte_len().saturating_add(size_of::<PropList>());
     /// Changed paths: revision.
     Changes(ChangedPaths) = 4, ChangedPaths::byte_len;
-    /// Revision properties: revision.
-    Revprops(RevpropEntry) = 5, RevpropEntry::byte_len;
     /// Offsets in a pack with physical addressing: shard.
     Manifest(Manifest) = 6, |v| v.len().saturating_mul(8);
     /// Footer and index header of a file: 0 or 1 for a pack, revision or shard.

@@ -51,11 +51,18 @@ impl std::hash::Hash for Hashed {
 
 type Map<K, V> = HashMap<K, V, BuildHasherDefault<PassThrough>>;
 
+/// What a look-up needs, beside the key so that it costs few cache lines.
+struct Entry {
+    item: Item,
+    slot: u32,
+    uses: AtomicU8,
+}
+
+/// What eviction needs.
+#[derive(Clone, Copy)]
 struct Slot {
     key: Hashed,
-    item: Item,
     weight: usize,
-    uses: AtomicU8,
     in_clock: bool,
 }
 
@@ -73,21 +80,21 @@ struct Shard {
     budget: usize,
     bytes: usize,
     young_bytes: usize,
-    map: Map<Hashed, usize>,
+    map: Map<Hashed, Entry>,
     slots: Vec<Option<Slot>>,
-    free: Vec<usize>,
-    young: VecDeque<usize>,
-    clock: VecDeque<usize>,
+    free: Vec<u32>,
+    young: VecDeque<u32>,
+    clock: VecDeque<u32>,
     ghosts: VecDeque<u64>,
     ghost_set: HashSet<u64, BuildHasherDefault<PassThrough>>,
     random: u32,
+    hits: AtomicU64,
+    misses: AtomicU64,
 }
 
 /// A cache.
 pub(crate) struct Store {
     shards: Box<[RwLock<Shard>]>,
-    hits: AtomicU64,
-    misses: AtomicU64,
 }
 
 impl std::fmt::Debug for Store {
@@ -104,23 +111,17 @@ impl Store {
         let share = budget.checked_div(count).unwrap_or(0);
         let shard =
             || RwLock::new(Shard { budget: share, random: 0x9e37_79b9, ..Shard::default() });
-        Self {
-            shards: std::iter::repeat_with(shard).take(count).collect(),
-            hits: AtomicU64::new(0),
-            misses: AtomicU64::new(0),
-        }
+        Self { shards: std::iter::repeat_with(shard).take(count).collect() }
     }
 
     pub(crate) fn usage(&self) -> Usage {
-        let mut usage = Usage {
-            hits: self.hits.load(Ordering::Relaxed),
-            misses: self.misses.load(Ordering::Relaxed),
-            ..Usage::default()
-        };
+        let mut usage = Usage::default();
         for shard in &self.shards {
             let shard = shard.read();
             usage.bytes = usage.bytes.saturating_add(shard.bytes);
             usage.entries = usage.entries.saturating_add(shard.map.len());
+            usage.hits = usage.hits.saturating_add(shard.hits.load(Ordering::Relaxed));
+            usage.misses = usage.misses.saturating_add(shard.misses.load(Ordering::Relaxed));
         }
         usage
     }
@@ -135,10 +136,7 @@ impl Store {
     /// The value of `key`.
     pub(crate) fn get(&self, key: &Key) -> Option<Item> {
         let key = Hashed { hash: key.hash64(), key: *key };
-        let found = self.shard(key.hash).and_then(|shard| shard.read().get(&key));
-        let counter = if found.is_some() { &self.hits } else { &self.misses };
-        counter.fetch_add(1, Ordering::Relaxed);
-        found
+        self.shard(key.hash).and_then(|shard| shard.read().get(&key))
     }
 
     /// Keeps a value, in place of an earlier one under the same key. Values that are too large
@@ -159,42 +157,57 @@ impl Store {
 
 impl Shard {
     fn get(&self, key: &Hashed) -> Option<Item> {
-        let slot = self.slots.get(*self.map.get(key)?)?.as_ref()?;
-        let uses = slot.uses.load(Ordering::Relaxed);
+        let Some(entry) = self.map.get(key) else {
+            self.misses.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        self.hits.fetch_add(1, Ordering::Relaxed);
+        let uses = entry.uses.load(Ordering::Relaxed);
         if uses < MAX_USES {
-            slot.uses.store(uses.saturating_add(1), Ordering::Relaxed);
+            entry.uses.store(uses.saturating_add(1), Ordering::Relaxed);
         }
-        Some(slot.item.clone())
+        Some(entry.item.clone())
     }
 
+    fn slot(&self, at: u32) -> Option<&Slot> {
+        self.slots.get(usize::try_from(at).ok()?)?.as_ref()
+    }
+
+    fn slot_mut(&mut self, at: u32) -> Option<&mut Option<Slot>> {
+        self.slots.get_mut(usize::try_from(at).ok()?)
+    }
+
+    /// Keeps a value. What had to go is handed back, to be dropped without the lock.
     fn put(&mut self, key: Hashed, item: Item, weight: usize) -> Vec<Item> {
         let mut gone = Vec::new();
-        let old = self.map.get(&key).copied();
-        if let Some(slot) = old.and_then(|at| self.slots.get_mut(at)?.as_mut()) {
-            self.bytes = self.bytes.saturating_sub(slot.weight).saturating_add(weight);
-            if !slot.in_clock {
-                self.young_bytes =
-                    self.young_bytes.saturating_sub(slot.weight).saturating_add(weight);
+        if let Some(entry) = self.map.get_mut(&key) {
+            gone.push(std::mem::replace(&mut entry.item, item));
+            let at = entry.slot;
+            if let Some(slot) = self.slot_mut(at).and_then(Option::as_mut) {
+                let (old, in_clock) = (slot.weight, slot.in_clock);
+                slot.weight = weight;
+                self.bytes = self.bytes.saturating_sub(old).saturating_add(weight);
+                if !in_clock {
+                    self.young_bytes = self.young_bytes.saturating_sub(old).saturating_add(weight);
+                }
             }
-            slot.weight = weight;
-            gone.push(std::mem::replace(&mut slot.item, item));
             self.make_room(&mut gone);
             return gone;
         }
-        // While there is room, or when it was here not long ago, it goes straight to the clock.
+        // What was here not long ago goes straight to the clock.
         let in_clock = self.ghost_set.remove(&key.hash);
-        let slot = Slot { key, item, weight, uses: AtomicU8::new(0), in_clock };
         let at = match self.free.pop() {
             Some(at) => at,
             None => {
+                let Ok(at) = u32::try_from(self.slots.len()) else { return vec![item] };
                 self.slots.push(None);
-                self.slots.len().saturating_sub(1)
+                at
             }
         };
-        if let Some(place) = self.slots.get_mut(at) {
-            *place = Some(slot);
+        if let Some(place) = self.slot_mut(at) {
+            *place = Some(Slot { key, weight, in_clock });
         }
-        self.map.insert(key, at);
+        self.map.insert(key, Entry { item, slot: at, uses: AtomicU8::new(0) });
         self.bytes = self.bytes.saturating_add(weight);
         if in_clock {
             self.clock.push_back(at);
@@ -206,23 +219,23 @@ impl Shard {
         gone
     }
 
-    /// A cheap pseudo-random number (xorshift).
-    fn chance(&mut self) -> bool {
+    /// True one time in [`CHANCE`] (xorshift).
+    const fn chance(&mut self) -> bool {
         let mut x = self.random;
         x ^= x << 13;
         x ^= x >> 17;
         x ^= x << 5;
         self.random = x;
-        x.checked_rem(CHANCE) == Some(0)
+        x % CHANCE == 0
     }
 
     fn make_room(&mut self, gone: &mut Vec<Item>) {
-        let for_young = self.budget.checked_div(10).unwrap_or(0);
+        let for_young = self.budget / 10;
         // Newcomers beyond their share move on while there is room, so that the first pass over
         // the data fills the clock.
         while self.young_bytes > for_young && self.bytes <= self.budget {
             let Some(at) = self.pop_young() else { break };
-            self.to_clock(at);
+            self.move_to_clock(at);
         }
         while self.bytes > self.budget {
             let from_young = self.young_bytes > for_young || self.clock.is_empty();
@@ -233,29 +246,36 @@ impl Shard {
         }
     }
 
-    fn pop_young(&mut self) -> Option<usize> {
+    fn pop_young(&mut self) -> Option<u32> {
         let at = self.young.pop_front()?;
-        let weight = self.slots.get(at).and_then(Option::as_ref).map_or(0, |s| s.weight);
+        let weight = self.slot(at).map_or(0, |s| s.weight);
         self.young_bytes = self.young_bytes.saturating_sub(weight);
         Some(at)
     }
 
-    fn to_clock(&mut self, at: usize) {
-        if let Some(slot) = self.slots.get_mut(at).and_then(Option::as_mut) {
+    fn move_to_clock(&mut self, at: u32) {
+        if let Some(slot) = self.slot_mut(at).and_then(Option::as_mut) {
             slot.in_clock = true;
-            slot.uses.store(0, Ordering::Relaxed);
+            let key = slot.key;
+            if let Some(entry) = self.map.get(&key) {
+                entry.uses.store(0, Ordering::Relaxed);
+            }
         }
         self.clock.push_back(at);
     }
 
+    fn uses(&self, at: u32) -> Option<&AtomicU8> {
+        Some(&self.map.get(&self.slot(at)?.key)?.uses)
+    }
+
     fn evict_young(&mut self, gone: &mut Vec<Item>) -> Option<()> {
         let at = self.pop_young()?;
-        let slot = self.slots.get(at)?.as_ref()?;
-        if slot.uses.load(Ordering::Relaxed) > 0 || self.chance() {
-            self.to_clock(at);
+        let used = self.uses(at)?.load(Ordering::Relaxed) > 0;
+        if used || self.chance() {
+            self.move_to_clock(at);
             return Some(());
         }
-        let hash = self.slots.get(at)?.as_ref()?.key.hash;
+        let hash = self.slot(at)?.key.hash;
         self.ghosts.push_back(hash);
         self.ghost_set.insert(hash);
         while self.ghosts.len() > self.map.len() {
@@ -269,10 +289,10 @@ impl Shard {
 
     fn evict_clock(&mut self, gone: &mut Vec<Item>) -> Option<()> {
         let at = self.clock.pop_front()?;
-        let slot = self.slots.get(at)?.as_ref()?;
-        let uses = slot.uses.load(Ordering::Relaxed);
-        if uses > 0 {
-            slot.uses.store(uses.saturating_sub(1), Ordering::Relaxed);
+        let uses = self.uses(at)?;
+        let count = uses.load(Ordering::Relaxed);
+        if count > 0 {
+            uses.store(count.saturating_sub(1), Ordering::Relaxed);
             self.clock.push_back(at);
         } else {
             self.drop_slot(at, gone);
@@ -280,12 +300,100 @@ impl Shard {
         Some(())
     }
 
-    fn drop_slot(&mut self, at: usize, gone: &mut Vec<Item>) {
-        if let Some(slot) = self.slots.get_mut(at).and_then(Option::take) {
-            self.map.remove(&slot.key);
+    fn drop_slot(&mut self, at: u32, gone: &mut Vec<Item>) {
+        if let Some(slot) = self.slot_mut(at).and_then(Option::take) {
             self.bytes = self.bytes.saturating_sub(slot.weight);
             self.free.push(at);
-            gone.push(slot.item);
+            gone.extend(self.map.remove(&slot.key).map(|entry| entry.item));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::item::{Block, Kind};
+    use std::sync::Arc;
+
+    fn key(n: u64) -> Key {
+        Key { fs: 1, kind: Kind::Block, a: n, b: 0, part: 0 }
+    }
+
+    fn fill(store: &Store, n: u64, weight: usize) {
+        store.put(key(n), Item::Block(Arc::new(Block(n.to_le_bytes().into()))), weight);
+    }
+
+    /// Hits of one pass over `count` keys that puts in what it misses.
+    fn pass(store: &Store, from: u64, count: u64, weight: usize) -> u64 {
+        let mut hits = 0;
+        for n in from..from + count {
+            match store.get(&key(n)) {
+                Some(Item::Block(block)) => {
+                    assert_eq!(*block.0, n.to_le_bytes());
+                    hits += 1;
+                }
+                _ => fill(store, n, weight),
+            }
+        }
+        hits
+    }
+
+    #[test]
+    fn stays_within_its_budget() {
+        let store = Store::new(1 << 20);
+        for n in 0..100_000 {
+            fill(&store, n, usize::try_from(n % 700).unwrap());
+            if n % 1000 == 0 {
+                assert!(store.usage().bytes <= 1 << 20);
+            }
+        }
+        fill(&store, 1, 1 << 30);
+        assert!(store.usage().bytes <= 1 << 20);
+        assert!(store.usage().bytes > 900 << 10);
+    }
+
+    #[test]
+    fn replaces_values() {
+        let store = Store::new(1 << 20);
+        fill(&store, 1, 100);
+        fill(&store, 1, 300);
+        let usage = store.usage();
+        assert_eq!((usage.entries, usage.bytes), (1, 300 + OVERHEAD));
+    }
+
+    #[test]
+    fn repeated_passes_over_too_much_still_hit() {
+        // Room for 1,000; 1,700 in a cycle: at least half of the best possible.
+        let store = Store::new(1000 * (400 + OVERHEAD));
+        for _ in 0..5 {
+            pass(&store, 0, 1700, 400);
+        }
+        let hits = pass(&store, 0, 1700, 400);
+        assert!(hits > 450, "{hits}");
+    }
+
+    #[test]
+    fn a_new_working_set_settles_in() {
+        let store = Store::new(1000 * (400 + OVERHEAD));
+        for _ in 0..5 {
+            pass(&store, 0, 800, 400);
+        }
+        assert_eq!(pass(&store, 0, 800, 400), 800);
+        for _ in 0..6 {
+            pass(&store, 10_000, 800, 400);
+        }
+        let hits = pass(&store, 10_000, 800, 400);
+        assert!(hits > 700, "{hits}");
+    }
+
+    #[test]
+    fn one_large_scan_leaves_the_working_set_alone() {
+        let store = Store::new(1000 * (400 + OVERHEAD));
+        for _ in 0..5 {
+            pass(&store, 0, 800, 400);
+        }
+        pass(&store, 10_000, 5_000, 400);
+        let hits = pass(&store, 0, 800, 400);
+        assert!(hits > 600, "{hits}");
     }
 }

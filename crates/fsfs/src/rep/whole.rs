@@ -106,7 +106,8 @@ impl Fs {
                 if let Some(props) = self.caches.get(key) {
                     return Ok(props);
                 }
-                let props = self.with_text(rep, None, parse)?;
+                let mut props = self.with_text(rep, None, parse)?;
+                props.shrink_to_fit();
                 Ok(self.caches.put(key, props))
             }
         }
