@@ -36,7 +36,6 @@ fn for_each(check: impl Fn(&Repository, &mut Pair)) {
 }
 
 #[test]
-#[ignore = "not yet: svnserve"]
 fn log() {
     for_each(|repo, pair| {
         for options in ["-v", "-q", "-v --xml", "-v -g --xml", "--xml --with-all-revprops -l 7"] {
@@ -74,7 +73,6 @@ fn log() {
 }
 
 #[test]
-#[ignore = "not yet: svnserve"]
 fn listings_and_properties() {
     for_each(|repo, pair| {
         for revision in revisions(repo, 4) {
@@ -98,7 +96,6 @@ fn listings_and_properties() {
 }
 
 #[test]
-#[ignore = "not yet: svnserve"]
 fn contents_and_blame() {
     for_each(|repo, pair| {
         for revision in revisions(repo, 6) {
@@ -119,7 +116,6 @@ fn contents_and_blame() {
 }
 
 #[test]
-#[ignore = "not yet: svnserve"]
 fn checkouts_exports_and_updates() {
     for_each(|repo, pair| {
         for revision in revisions(repo, 7) {
@@ -142,7 +138,6 @@ fn checkouts_exports_and_updates() {
 }
 
 #[test]
-#[ignore = "not yet: svnserve"]
 fn sparse_and_mixed_working_copies() {
     for_each(|_, pair| {
         pair.svn_unordered(&["checkout", "--depth", "empty", "%u/trunk", "wc"]);
@@ -164,7 +159,6 @@ fn sparse_and_mixed_working_copies() {
 }
 
 #[test]
-#[ignore = "not yet: svnserve"]
 fn switches() {
     for_each(|repo, pair| {
         let youngest = repo.history.youngest();
@@ -190,7 +184,6 @@ fn switches() {
 }
 
 #[test]
-#[ignore = "not yet: svnserve"]
 fn diffs() {
     for_each(|repo, pair| {
         for from in revisions(repo, 8) {
@@ -208,7 +201,6 @@ fn diffs() {
 }
 
 #[test]
-#[ignore = "not yet: svnserve"]
 fn merges_and_mergeinfo() {
     for_each(|repo, pair| {
         let branches = repo.history.head().get("branches").and_then(|b| b.entries());

@@ -11,7 +11,6 @@ const IDLE: usize = 450;
 const BUSY: usize = 50;
 
 #[test]
-#[ignore = "not yet: svnserve"]
 fn five_hundred_clients() {
     let repo = Repository::scripted(&Shape::new("1.10").shard(7));
     let server = Server::start(&Programs::ours(), repo.parent(), &[]);

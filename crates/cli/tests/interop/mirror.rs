@@ -15,7 +15,6 @@ fn repositories() -> [Repository; 3] {
 }
 
 #[test]
-#[ignore = "not yet: svnserve"]
 fn svnrdump() {
     for repo in repositories() {
         let mut pair = Pair::start(&repo, &[]);
@@ -27,7 +26,6 @@ fn svnrdump() {
 }
 
 #[test]
-#[ignore = "not yet: svnserve"]
 fn svnsync() {
     for repo in repositories() {
         let server = Server::start(&Programs::ours(), repo.parent(), &[]);
@@ -57,7 +55,6 @@ fn svnsync() {
 }
 
 #[test]
-#[ignore = "not yet: svnserve"]
 fn git_svn_clone() {
     let repo = Repository::random(&Shape::new("1.10").shard(7), 21, 60);
     let mut hashes = Vec::new();
