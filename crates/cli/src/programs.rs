@@ -17,7 +17,7 @@ pub(crate) struct Program {
 }
 
 /// All programs, in the order that help lists them.
-pub(crate) const PROGRAMS: &[Program] = &[
+pub(crate) static PROGRAMS: &[Program] = &[
     Program {
         name: "serve",
         linked: false,

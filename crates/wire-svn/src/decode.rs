@@ -507,3 +507,6 @@ pub fn as_text(bytes: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(bytes).map_err(|_| Error::Malformed)?;
     if text.contains('\0') { Err(Error::Malformed) } else { Ok(text) }
 }
+
+#[cfg(test)]
+mod tests;

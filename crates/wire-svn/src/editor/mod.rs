@@ -4,7 +4,9 @@
 //! [`drive`] reads them all and drives an editor.
 
 pub mod command;
+pub mod drive;
 pub mod write;
 
 pub use command::EditCommand;
+pub use drive::{CommandSource, DriveError, Outcome, drive};
 pub use write::{EditSink, WireEditor, WireOptions};
