@@ -27,6 +27,7 @@ targets! {
     text = "../../../fuzz/harness/text.rs";
     diff = "../../../fuzz/harness/diff.rs";
     dumpstream = "../../../fuzz/harness/dumpstream.rs";
+    protocol = "../../../fuzz/harness/protocol.rs";
 }
 
 fn replay(name: &str, run: fn(&[u8])) {
