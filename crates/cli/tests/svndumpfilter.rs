@@ -45,7 +45,18 @@ fn history(dir: &Path) -> String {
     };
     std::fs::write(&file, "some text\n".repeat(30)).unwrap();
     let text = file.to_str().unwrap();
-    mucc(&["mkdir", "trunk", "mkdir", "branches", "put", text, "trunk/f", "put", text, "trunk/ä b"]);
+    mucc(&[
+        "mkdir",
+        "trunk",
+        "mkdir",
+        "branches",
+        "put",
+        text,
+        "trunk/f",
+        "put",
+        text,
+        "trunk/ä b",
+    ]);
     mucc(&["cp", "1", "trunk", "branches/one"]);
     std::fs::write(&file, "other text\n".repeat(30)).unwrap();
     mucc(&["put", text, "branches/one/f", "propset", "p", "v", "branches/one/f"]);
@@ -112,7 +123,13 @@ fn as_the_reference() {
         &["include", "branches", "--drop-empty-revs", "--renumber-revs"],
         &["include", "branches", "--drop-all-empty-revs", "--renumber-revs"],
         &["include", "trunk", "--skip-missing-merge-sources"],
-        &["include", "trunk", "--skip-missing-merge-sources", "--drop-empty-revs", "--renumber-revs"],
+        &[
+            "include",
+            "trunk",
+            "--skip-missing-merge-sources",
+            "--drop-empty-revs",
+            "--renumber-revs",
+        ],
         &["exclude", "other", "--preserve-revprops"],
         &["exclude", "--pattern", "*/f"],
         &["include", "--pattern", "/t*", "/b[ar]anches*"],

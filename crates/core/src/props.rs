@@ -16,8 +16,11 @@ pub struct PropList {
 /// Bytes of the two lengths in front of a property: four, and eight.
 const HEAD: usize = 12;
 
+/// Name and value.
+type Property<'a> = (&'a str, &'a [u8]);
+
 /// One property, and the bytes after it.
-fn first(bytes: &[u8]) -> Option<((&str, &[u8]), &[u8])> {
+fn first(bytes: &[u8]) -> Option<(Property<'_>, &[u8])> {
     let (name_len, rest) = bytes.split_first_chunk()?;
     let (value_len, rest) = rest.split_first_chunk()?;
     let name_len = usize::try_from(u32::from_le_bytes(*name_len)).ok()?;

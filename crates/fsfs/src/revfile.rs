@@ -166,7 +166,13 @@ impl Fs {
                 let at = offset.saturating_add(u64::try_from(have).unwrap_or(u64::MAX));
                 match open.read_at(rest, at) {
                     Ok(0) => break,
-                    Ok(n) => have = have.saturating_add(n),
+                    Ok(n) => {
+                        let short = n < rest.len();
+                        have = have.saturating_add(n);
+                        if short && open.short_read_is_end() {
+                            break;
+                        }
+                    }
                     Err(e) if e.kind() == ErrorKind::Interrupted => {}
                     Err(e) => {
                         let path = self.rev_file_path(file.key);

@@ -50,6 +50,11 @@ pub trait StoredFile: Send + Sync + fmt::Debug {
     /// Whatever the system reports.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 
+    /// Whether a read that gives less than was asked for has met the end of the file.
+    fn short_read_is_end(&self) -> bool {
+        false
+    }
+
     /// The file's length now, in bytes.
     ///
     /// # Errors
@@ -100,6 +105,11 @@ pub struct LocalStorage;
 impl StoredFile for fs::File {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         std::os::unix::fs::FileExt::read_at(self, buf, offset)
+    }
+
+    // True of regular files, which revision files are.
+    fn short_read_is_end(&self) -> bool {
+        true
     }
 
     fn len(&self) -> io::Result<u64> {

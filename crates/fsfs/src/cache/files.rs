@@ -21,10 +21,13 @@ pub(crate) struct FileKey {
     pub(crate) number: u64,
 }
 
+type OpenFile = Arc<dyn StoredFile>;
+
 /// Open files, the least recently used of them closed when there are too many.
 #[derive(Debug)]
 pub(crate) struct FileTable {
-    files: Mutex<HashMap<FileKey, (u64, Arc<dyn StoredFile>)>>,
+    /// With the time of the last use.
+    files: Mutex<HashMap<FileKey, (u64, OpenFile)>>,
     most: usize,
     clock: AtomicU64,
     opens: AtomicU64,

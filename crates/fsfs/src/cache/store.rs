@@ -226,7 +226,7 @@ impl Shard {
         x ^= x >> 17;
         x ^= x << 5;
         self.random = x;
-        x % CHANCE == 0
+        x.is_multiple_of(CHANCE)
     }
 
     fn make_room(&mut self, gone: &mut Vec<Item>) {

@@ -1,0 +1,304 @@
+//! What is asked of the storage, and what happens when it misbehaves: hot requests read nothing,
+//! changes by other programs are seen, short reads and errors do no harm, packing goes on under
+//! our feet.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    reason = "tests"
+)]
+
+use std::ffi::OsString;
+use std::io;
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sapwood_core::{NodeKind, Revnum, SvnError};
+use sapwood_fsfs::storage::{Stamp, StoredFile};
+use sapwood_fsfs::{Caches, Filesystem, LocalStorage, Node, OpenOptions, Storage};
+use sapwood_testkit::{Packing, Programs, Repository, Shape};
+
+/// The local file system with counters and faults.
+#[derive(Debug, Default)]
+struct Strange {
+    /// Opens, reads and lists so far.
+    operations: AtomicU64,
+    stamps: AtomicU64,
+    /// The operation that fails, when not 0.
+    fails_at: AtomicU64,
+    /// Reads give at most so many bytes, when not 0.
+    short: AtomicU64,
+    /// Stamps are so many seconds older than they are.
+    age: AtomicU64,
+}
+
+#[derive(Debug)]
+struct StrangeFile {
+    file: Arc<dyn StoredFile>,
+    storage: Arc<Strange>,
+}
+
+impl Strange {
+    fn count(&self) -> io::Result<()> {
+        let number = self.operations.fetch_add(1, Ordering::Relaxed) + 1;
+        if number == self.fails_at.load(Ordering::Relaxed) {
+            return Err(io::Error::from_raw_os_error(5));
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Handle(Arc<Strange>);
+
+impl Storage for Handle {
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
+        self.0.count()?;
+        let file = LocalStorage.open(path)?;
+        Ok(Arc::new(StrangeFile { file, storage: Arc::clone(&self.0) }))
+    }
+    fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+        self.0.count()?;
+        LocalStorage.read(path, limit)
+    }
+    fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
+        self.0.count()?;
+        LocalStorage.list(path)
+    }
+    fn stamp(&self, path: &Path) -> io::Result<Stamp> {
+        self.0.stamps.fetch_add(1, Ordering::Relaxed);
+        let mut stamp = LocalStorage.stamp(path)?;
+        let age = i128::from(self.0.age.load(Ordering::Relaxed)) * 1_000_000_000;
+        stamp.modified -= age;
+        stamp.changed -= age;
+        Ok(stamp)
+    }
+}
+
+impl StoredFile for StrangeFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.storage.count()?;
+        let short = self.storage.short.load(Ordering::Relaxed) as usize;
+        let len = if short == 0 { buf.len() } else { buf.len().min(1 + offset as usize % short) };
+        self.file.read_at(&mut buf[..len], offset)
+    }
+    fn short_read_is_end(&self) -> bool {
+        self.storage.short.load(Ordering::Relaxed) == 0
+    }
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+}
+
+fn open(
+    repo: &Repository,
+    storage: &Arc<Strange>,
+    cache: usize,
+) -> sapwood_fsfs::Result<Filesystem> {
+    let options = OpenOptions { storage: Some(Arc::new(Handle(Arc::clone(storage)))) };
+    Filesystem::open(&repo.path().join("db"), &Caches::new(cache), &options)
+}
+
+/// Everything there is to read below a node, as a checksum.
+fn read_node(node: &Node, sum: &mut Vec<u8>) -> sapwood_fsfs::Result<()> {
+    sum.extend(node.path().as_bytes());
+    for (name, value) in node.props()?.iter() {
+        sum.extend(name.as_bytes());
+        sum.extend(value);
+    }
+    if node.kind() == NodeKind::File {
+        let mut buf = [0; 5000];
+        let mut contents = node.contents()?;
+        loop {
+            match contents.read_some(&mut buf)? {
+                0 => return Ok(()),
+                n => sum.extend(&buf[..n]),
+            }
+        }
+    }
+    for entry in node.entries()?.iter() {
+        read_node(&node.child(entry.name)?.unwrap(), sum)?;
+    }
+    Ok(())
+}
+
+fn read_everything(fs: &Filesystem) -> sapwood_fsfs::Result<sapwood_core::Md5> {
+    let mut sum = Vec::new();
+    let mut revprops = fs.revprops_snapshot();
+    for number in 0..=fs.youngest()?.0 {
+        let revision = Revnum(number);
+        read_node(&fs.revision_root(revision)?.node("/")?, &mut sum)?;
+        for change in fs.changed_paths(revision)?.iter() {
+            sum.extend(change.path.as_bytes());
+        }
+        for (name, value) in revprops.get(revision)?.iter() {
+            sum.extend(name.as_bytes());
+            sum.extend(value);
+        }
+    }
+    Ok(sapwood_core::Md5::of(&sum))
+}
+
+fn shapes() -> Vec<Shape> {
+    vec![
+        Shape::new("1.4"),
+        Shape::new("1.6").shard(7).pack(Packing::Half),
+        Shape::new("1.8").shard(7).pack(Packing::Half),
+        Shape::new("1.10").shard(7).pack(Packing::Half),
+    ]
+}
+
+#[test]
+fn hot_requests_read_nothing() {
+    for shape in shapes() {
+        let repo = Repository::random(&shape, 3, 30);
+        let storage = Arc::new(Strange::default());
+        storage.age.store(3600, Ordering::Relaxed);
+        let fs = open(&repo, &storage, 256 << 20).unwrap();
+        let cold = read_everything(&fs).unwrap();
+        let before = storage.operations.load(Ordering::Relaxed);
+        storage.stamps.store(0, Ordering::Relaxed);
+        assert_eq!(read_everything(&fs).unwrap(), cold);
+        assert_eq!(storage.operations.load(Ordering::Relaxed), before, "{}", shape.name());
+        // One look at `current`, one at `min-unpacked-rev`, one at each shard.
+        let shards = 2 + fs.youngest().unwrap().0 / fs.format().shard_size.unwrap_or(1_000_000);
+        assert!(storage.stamps.load(Ordering::Relaxed) <= shards + 3, "{}", shape.name());
+    }
+}
+
+#[test]
+fn each_file_is_opened_once() {
+    let repo = Repository::random(&Shape::new("1.10").shard(7), 3, 30);
+    let storage = Arc::new(Strange::default());
+    storage.age.store(3600, Ordering::Relaxed);
+    let fs = open(&repo, &storage, 256 << 20).unwrap();
+    let start = storage.operations.load(Ordering::Relaxed);
+    for number in 0..=fs.youngest().unwrap().0 {
+        fs.changed_paths(Revnum(number)).unwrap();
+        fs.revision_root(Revnum(number)).unwrap();
+    }
+    let used = storage.operations.load(Ordering::Relaxed) - start;
+    // An open and a read for each revision; `current`.
+    assert!(used <= 2 * (fs.youngest().unwrap().0 + 1) + 1, "{used}");
+}
+
+#[test]
+fn changes_of_revision_properties_are_seen() {
+    let reference = Programs::reference();
+    for shape in shapes() {
+        for age in [0, 3600] {
+            let repo = Repository::random(&shape, 3, 30);
+            let storage = Arc::new(Strange::default());
+            storage.age.store(age, Ordering::Relaxed);
+            let fs = open(&repo, &storage, 64 << 20).unwrap();
+            for (round, revision) in [3u64, 30, 3, 0, 12].into_iter().enumerate() {
+                fs.revprops(Revnum(revision)).unwrap();
+                let file = repo.parent().join("value");
+                std::fs::write(&file, format!("value {round}")).unwrap();
+                let rev = revision.to_string();
+                let args = ["setrevprop", "-r", &rev, &repo.arg(), "my:prop"];
+                let mut command = reference.command("svnadmin");
+                command.args(args).arg(&file);
+                sapwood_testkit::Output::of(&mut command).expect_success("setrevprop");
+                let props = fs.revprops(Revnum(revision)).unwrap();
+                let want = format!("value {round}");
+                assert_eq!(props.get("my:prop"), Some(want.as_bytes()), "{}", shape.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn short_reads_do_no_harm() {
+    for shape in shapes() {
+        let repo = Repository::random(&shape, 3, 30);
+        let storage = Arc::new(Strange::default());
+        let want = read_everything(&open(&repo, &storage, 64 << 20).unwrap()).unwrap();
+        storage.short.store(777, Ordering::Relaxed);
+        let got = read_everything(&open(&repo, &storage, 64 << 20).unwrap()).unwrap();
+        assert_eq!(want, got, "{}", shape.name());
+    }
+}
+
+#[test]
+fn errors_of_the_storage_come_out_and_go_away() {
+    for shape in shapes() {
+        let repo = Repository::random(&shape, 3, 12);
+        let storage = Arc::new(Strange::default());
+        let want = read_everything(&open(&repo, &storage, 64 << 20).unwrap()).unwrap();
+        let all = storage.operations.load(Ordering::Relaxed);
+        for at in 1..=all {
+            storage.operations.store(0, Ordering::Relaxed);
+            storage.fails_at.store(at, Ordering::Relaxed);
+            let fs = match open(&repo, &storage, 64 << 20) {
+                Ok(fs) => fs,
+                Err(e) => {
+                    assert_eq!(SvnError::from(e).code().0, 5, "{} {at}", shape.name());
+                    continue;
+                }
+            };
+            let e = SvnError::from(read_everything(&fs).unwrap_err());
+            assert_eq!(e.code().0, 5, "{} {at}: {e}", shape.name());
+            // Nothing wrong stays in the caches.
+            assert_eq!(read_everything(&fs).unwrap(), want, "{} {at}", shape.name());
+        }
+    }
+}
+
+#[test]
+fn packing_goes_on_while_we_read() {
+    let reference = Programs::reference();
+    for version in ["1.6", "1.8", "1.9", "1.10"] {
+        for cache in [1, 64 << 20] {
+            let repo = Repository::random(&Shape::new(version).shard(7), 3, 30);
+            let storage = Arc::new(Strange::default());
+            let want = read_everything(&open(&repo, &storage, 64 << 20).unwrap()).unwrap();
+            let fs = open(&repo, &storage, cache).unwrap();
+            // Half-read texts of every revision.
+            let mut half = Vec::new();
+            for number in 1..=30 {
+                let root = fs.revision_root(Revnum(number)).unwrap();
+                for change in fs.changed_paths(Revnum(number)).unwrap().iter() {
+                    let Some(node) = root.find(change.path).unwrap() else { continue };
+                    if node.kind() == NodeKind::File {
+                        let mut contents = node.contents().unwrap();
+                        let mut start = vec![0; 10];
+                        let n = contents.read_some(&mut start).unwrap();
+                        start.truncate(n);
+                        half.push((node, contents, start));
+                    }
+                }
+            }
+            reference.run("svnadmin", ["pack", &repo.arg()]).expect_success("pack");
+            for (node, mut contents, mut start) in half {
+                contents.read_to_end(&mut start).unwrap();
+                assert_eq!(sapwood_core::Md5::of(&start), node.md5().unwrap());
+            }
+            assert_eq!(read_everything(&fs).unwrap(), want, "{version}");
+            assert!(fs.min_unpacked_rev().unwrap().0 == 28, "{version}");
+        }
+    }
+}
+
+#[test]
+fn another_repository_in_the_same_place_is_noticed() {
+    let repo = Repository::random(&Shape::new("1.10"), 3, 12);
+    let caches = Caches::new(64 << 20);
+    let db = repo.path().join("db");
+    let open = || Filesystem::open(&db, &caches, &OpenOptions::default()).unwrap();
+    let first = open();
+    read_everything(&first).unwrap();
+    // The same again shares all that is cached.
+    let misses = caches.stats().misses;
+    read_everything(&open()).unwrap();
+    assert!(caches.stats().misses < misses + 40);
+    std::fs::remove_dir_all(repo.path()).unwrap();
+    Programs::reference().run("svnadmin", ["create", &repo.arg()]).expect_success("create");
+    let second = open();
+    assert_eq!(second.youngest().unwrap(), Revnum(0));
+    assert_ne!(first.uuid().unwrap(), second.uuid().unwrap());
+}
