@@ -121,8 +121,12 @@ impl Writer<'_, '_> {
     /// Reads old lines up to, but not including, number `until`.
     fn read_old(&mut self, purpose: Use, until: usize) {
         while self.old.line < until {
+            let Some(line) = take_line(&mut self.old.rest) else {
+                // Context without a limit (property diffs) reaches far beyond the last line.
+                self.old.line = until;
+                return;
+            };
             self.old.line = self.old.line.saturating_add(1);
-            let Some(line) = take_line(&mut self.old.rest) else { continue };
             self.line(purpose, line);
         }
     }
@@ -130,8 +134,12 @@ impl Writer<'_, '_> {
     /// Reads new lines up to, but not including, number `until`.
     fn read_new(&mut self, purpose: Use, until: usize) {
         while self.new.line < until {
+            let Some(line) = take_line(&mut self.new.rest) else {
+                // Context without a limit (property diffs) reaches far beyond the last line.
+                self.new.line = until;
+                return;
+            };
             self.new.line = self.new.line.saturating_add(1);
-            let Some(line) = take_line(&mut self.new.rest) else { continue };
             self.line(purpose, line);
         }
     }
@@ -285,6 +293,12 @@ mod tests {
         let hunks =
             |gap| diff(&plain, &text(gap, "a", "b"), &text(gap, "x", "y")).matches("@@ -").count();
         assert_eq!([hunks(5), hunks(6), hunks(7)], [1, 2, 2]);
+    }
+
+    #[test]
+    fn context_without_a_limit_ends_with_the_text() {
+        let all = Options { context: usize::MAX, ..Options::default() };
+        assert_eq!(diff(&all, "a\nb\n", "a\nc\n"), "@@ -1,2 +1,2 @@\n a\n-b\n+c\n");
     }
 
     #[test]
