@@ -147,6 +147,29 @@ impl TextBlock<'_> {
         self.left = self.left.saturating_sub(u64::try_from(take).unwrap_or(u64::MAX));
         Ok(have.get(..take))
     }
+
+    /// Fills some of `buf`; 0 at the end. Not to be mixed with [`TextBlock::next_bytes`] in one
+    /// block.
+    ///
+    /// # Errors
+    /// Those of [`TextBlock::next_bytes`].
+    pub fn read_into(&mut self, buf: &mut [u8]) -> SvnResult<usize> {
+        if self.left == 0 || buf.is_empty() {
+            return Ok(0);
+        }
+        let have = fields::fill(self.input)?;
+        if have.is_empty() {
+            return Err(ran_dry());
+        }
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let take = most.min(have.len()).min(buf.len());
+        if let (Some(to), Some(from)) = (buf.get_mut(..take), have.get(..take)) {
+            to.copy_from_slice(from);
+        }
+        self.input.consume(take);
+        self.left = self.left.saturating_sub(u64::try_from(take).unwrap_or(u64::MAX));
+        Ok(take)
+    }
 }
 
 /// Reads `input` to its end.

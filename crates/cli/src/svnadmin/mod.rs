@@ -3,6 +3,7 @@
 mod create;
 mod dump;
 mod info;
+mod load;
 mod lslocks;
 mod lstxns;
 mod progress;
@@ -255,7 +256,7 @@ static SVNADMIN: Program = Program {
                 "file",
             ],
             overrides: FROM_FILE,
-            run: Run::Missing,
+            run: Run::Repository(load::run),
         },
         Subcommand {
             name: "load-revprops",

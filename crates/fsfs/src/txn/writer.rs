@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sapwood_core::config::{Case, Config};
-use sapwood_core::{ErrorCode, Revnum};
+use sapwood_core::{ErrorCode, PropList, Revnum, hashdump};
 use sapwood_fsfs_format::TxnId;
 use sapwood_fsfs_format::base36::{self, Base36};
 use sapwood_fsfs_format::layout::{names, since};
@@ -146,6 +146,44 @@ impl Writer {
         let end = first.saturating_add(self.numbers_at_once);
         self.replace(&path, format!("{}\n", Base36(end)).as_bytes())?;
         Ok((first, end))
+    }
+
+    /// Gives the repository another UUID, and this copy of it a new identity.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn set_uuid(&self, uuid: &str) -> Result<()> {
+        let path = self.fs.fs.file(names::UUID);
+        let mut contents = format!("{uuid}\n");
+        if self.fs.fs.layout.format.number >= since::LOGICAL {
+            let instance =
+                crate::uuid::generate().map_err(|e| Error::io(e, "Can't write to file", &path))?;
+            contents.push_str(&format!("{instance}\n"));
+        }
+        let like = self.fs.fs.file(names::CURRENT);
+        let done = self.storage.replace(&path, contents.as_bytes(), Some(&like), self.flush);
+        done.map_err(|e| Error::io(e, "Can't write to file", &path))
+    }
+
+    /// Replaces all properties of a revision that is not packed.
+    ///
+    /// # Errors
+    /// E160006 when there is no such revision; E200007 for a packed one; system errors.
+    pub fn set_revision_props(&self, revision: Revnum, props: &PropList) -> Result<()> {
+        let fs = &self.fs.fs;
+        let _lock = self.lock(names::WRITE_LOCK)?;
+        fs.ensure_exists(revision)?;
+        if fs.layout.is_revprop_packed(revision, fs.refresh_min_unpacked()?) {
+            return Err(Error::new(
+                ErrorCode::UNSUPPORTED_FEATURE,
+                format!("Properties of revision {revision} are packed"),
+            ));
+        }
+        let path = fs.file(&fs.layout.revprops_file(revision));
+        let mut text = Vec::new();
+        hashdump::write(&mut text, props, Some(hashdump::END));
+        let done = self.storage.replace(&path, &text, Some(&path), self.flush);
+        done.map_err(|e| Error::io(e, "Can't write to file", &path))
     }
 
     /// Replaces a small file of the filesystem, keeping its permissions.

@@ -1,0 +1,122 @@
+//! `svnadmin load`.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+
+use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult, path};
+use sapwood_repos::load::{LoadEvent, LoadOptions, UuidAction, load};
+
+use crate::command::{Invocation, Options};
+use crate::output::Output;
+use crate::revision::RevisionSpec;
+
+/// Bytes of the stream that are read at once.
+const BUFFER: usize = 256 << 10;
+
+/// `svnadmin load`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    invocation.take_args(0, 0)?;
+    let options = &invocation.options;
+    for hook in ["use-pre-commit-hook", "use-post-commit-hook"] {
+        if options.has(hook) {
+            return Err(SvnError::new(
+                ErrorCode::UNSUPPORTED_FEATURE,
+                format!("'--{hook}' is not there yet in this version of Sapwood"),
+            ));
+        }
+    }
+    let load_options = LoadOptions {
+        range: range(options)?,
+        uuid: if options.has("force-uuid") {
+            UuidAction::Force
+        } else if options.has("ignore-uuid") {
+            UuidAction::Ignore
+        } else {
+            UuidAction::Default
+        },
+        parent_dir: options
+            .value("parent-dir")?
+            .map(|dir| path::canonical_fspath(&dir).into_owned()),
+        bypass_validation: options.has("bypass-prop-validation"),
+        ignore_dates: options.has("ignore-dates"),
+        normalize_props: options.has("normalize-props"),
+        no_flush: options.has("no-flush-to-disk"),
+    };
+    let repository = crate::repo::open(&invocation.repository, options)?;
+    let mut input: Box<dyn BufRead> = match options.value("file")? {
+        Some(file) => {
+            let opened = File::open(&file)
+                .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{file}'")))?;
+            Box::new(BufReader::with_capacity(BUFFER, opened))
+        }
+        None => Box::new(BufReader::with_capacity(BUFFER, std::io::stdin().lock())),
+    };
+    let quiet = options.has("quiet");
+    let out = &mut invocation.out;
+    let mut notify = |event: LoadEvent<'_>| if quiet { Ok(()) } else { tell(out, event) };
+    load(&repository, &mut input, load_options, &mut notify, &CancelToken::new()).map_err(explain)
+}
+
+/// The first and last revision of the stream to load.
+fn range(options: &Options) -> SvnResult<Option<(u64, u64)>> {
+    let number = |spec: RevisionSpec| match spec {
+        RevisionSpec::Number(revision) => Ok(Some(revision.0)),
+        RevisionSpec::Unspecified => Ok(None),
+        _ => Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "Non-numeric revision specified")),
+    };
+    let (start, end) = (number(options.revision.start)?, number(options.revision.end)?);
+    let Some((first, last)) = start.or(end).zip(end.or(start)) else { return Ok(None) };
+    if first > last {
+        return Err(SvnError::new(
+            ErrorCode::CL_ARG_PARSING_ERROR,
+            "First revision cannot be higher than second",
+        ));
+    }
+    Ok(Some((first, last)))
+}
+
+fn tell(out: &mut Output, event: LoadEvent<'_>) -> SvnResult<()> {
+    match event {
+        LoadEvent::Started(number) => {
+            out.text(&format!("<<< Started new transaction, based on original revision {number}\n"))
+        }
+        LoadEvent::Skipped(number) => {
+            out.text(&format!("<<< Skipped original revision {number}\n"))
+        }
+        // The reference says this of additions and deletions, too.
+        LoadEvent::Node(path) => out.text(&format!("     * editing path : {path} ...")),
+        LoadEvent::Copied => out.text("COPIED..."),
+        LoadEvent::NormalizedMergeinfo => out.text(" removing '\\r' from svn:mergeinfo ..."),
+        LoadEvent::NodeDone => out.text(" done.\n"),
+        LoadEvent::Warning(number, text) => out.text(&format!("WARNING 0x{number:04x}: {text}\n")),
+        LoadEvent::Committed(here, number) => {
+            let text = if here.0 == number {
+                format!("\n------- Committed revision {here} >>>\n\n")
+            } else {
+                format!(
+                    "\n------- Committed new rev {here} (loaded from original rev {number}) >>>\n\n"
+                )
+            };
+            out.text(&text)?;
+            // Who watches wants to see each revision when it is there.
+            out.flush()
+        }
+    }
+}
+
+/// Hints at the options that help with bad property values.
+fn explain(error: SvnError) -> SvnError {
+    if error.has_code(ErrorCode::BAD_PROPERTY_VALUE_EOL) {
+        error.context(
+            "A property with invalid line ending found in dumpstream; consider using \
+             --normalize-props while loading.",
+        )
+    } else if error.code() == ErrorCode::BAD_PROPERTY_VALUE {
+        error.context(
+            "Invalid property value found in dumpstream; consider repairing the source or using \
+             --bypass-prop-validation while loading.",
+        )
+    } else {
+        error
+    }
+}

@@ -1,0 +1,476 @@
+//! Loading dump streams: each revision of the stream becomes one of the repository.
+//!
+//! [`Loader`] is a [`DumpVisitor`]. A revision is a transaction in memory until it is committed,
+//! texts stream into it; what is kept from revision to revision is the map of revision numbers.
+
+mod mergeinfo;
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Read};
+use std::sync::Arc;
+
+use sapwood_core::props::names as prop_names;
+use sapwood_core::revnum::parse_u64;
+use sapwood_core::{
+    CancelToken, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path,
+};
+use sapwood_delta::StoredDelta;
+use sapwood_fsfs::txn::{Txn, WriteOptions, Writer};
+
+use crate::dumpstream::{self, DumpVisitor, Headers, TextBlock, header};
+use crate::prop_rules;
+use crate::repository::Repository;
+use mergeinfo::Numbers;
+
+/// What to do with the UUID of a stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UuidAction {
+    /// Take it if the repository has no revisions yet.
+    #[default]
+    Default,
+    /// Leave the repository its own.
+    Ignore,
+    /// Take it.
+    Force,
+}
+
+/// How to load.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// Only load revisions of the stream from one number to another.
+    pub range: Option<(u64, u64)>,
+    /// What to do with the stream's UUID.
+    pub uuid: UuidAction,
+    /// Load below this directory (an fspath), which must exist.
+    pub parent_dir: Option<String>,
+    /// Take property values that are not valid.
+    pub bypass_validation: bool,
+    /// Give new revisions the present time instead of the stream's dates.
+    pub ignore_dates: bool,
+    /// Mend line endings in the values of `svn:` properties.
+    pub normalize_props: bool,
+    /// Do not wait for the disk.
+    pub no_flush: bool,
+}
+
+/// What happens, as it happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadEvent<'a> {
+    /// A revision of the stream begins.
+    Started(u64),
+    /// A revision of the stream is left out.
+    Skipped(u64),
+    /// A node begins: its relpath.
+    Node(&'a str),
+    /// It is a copy.
+    Copied,
+    /// `\r` was taken out of its mergeinfo.
+    NormalizedMergeinfo,
+    /// The node is done.
+    NodeDone,
+    /// Something may not be as it was meant.
+    Warning(u32, &'a str),
+    /// The revision is committed: its number here and in the stream.
+    Committed(Revnum, u64),
+}
+
+/// Is told of events.
+pub type LoadNotify<'a> = dyn FnMut(LoadEvent<'_>) -> SvnResult<()> + 'a;
+
+/// How many transactions' numbers are reserved at once.
+const NUMBERS_AT_ONCE: u64 = 256;
+/// The reference's number of the warning about mergeinfo that is not understood.
+const INVALID_MERGEINFO: u32 = 5;
+
+/// Loads the stream `input`.
+///
+/// # Errors
+/// Those of [`dumpstream::parse`]; E125005 for property values that are not valid; whatever
+/// changing the tree and committing meet.
+pub fn load(
+    repository: &Repository,
+    input: &mut dyn BufRead,
+    options: LoadOptions,
+    notify: &mut LoadNotify<'_>,
+    cancel: &CancelToken,
+) -> SvnResult<()> {
+    let writer = Writer::new(
+        repository.fs(),
+        WriteOptions {
+            flush_to_disk: !options.no_flush,
+            numbers_at_once: NUMBERS_AT_ONCE,
+            ..WriteOptions::default()
+        },
+    )?;
+    let mut loader = Loader {
+        writer,
+        options,
+        notify,
+        map: BTreeMap::new(),
+        last_mapped: None,
+        oldest: None,
+        revision: None,
+        node: None,
+    };
+    dumpstream::parse(input, &mut loader, false, cancel)
+}
+
+struct Loader<'a, 'b> {
+    writer: Arc<Writer>,
+    options: LoadOptions,
+    notify: &'a mut LoadNotify<'b>,
+    /// Revisions of the stream, and what they are here.
+    map: BTreeMap<u64, u64>,
+    last_mapped: Option<u64>,
+    /// The first revision that was loaded.
+    oldest: Option<u64>,
+    revision: Option<OpenRevision>,
+    node: Option<OpenNode>,
+}
+
+struct OpenRevision {
+    number: u64,
+    skipped: bool,
+    /// What the numbers of the stream are more than those here.
+    offset: i64,
+    /// `None` for revision 0 and skipped ones.
+    txn: Option<Txn>,
+    props: PropList,
+}
+
+struct OpenNode {
+    /// An fspath.
+    path: String,
+    base: Option<Md5>,
+    result: Option<Md5>,
+}
+
+impl Loader<'_, '_> {
+    /// The open transaction and node; `None` in a revision that is skipped.
+    fn open(&mut self) -> Option<(&mut Txn, &OpenNode)> {
+        let txn = self.revision.as_mut()?.txn.as_mut()?;
+        Some((txn, self.node.as_ref()?))
+    }
+
+    /// A path of the stream as an fspath here.
+    fn place(&self, relpath: &[u8]) -> SvnResult<String> {
+        let relpath = utf8(relpath)?;
+        let joined = match &self.options.parent_dir {
+            Some(parent) => path::join(parent, path::to_relpath(&path::canonical_fspath(relpath))),
+            None => relpath.to_owned(),
+        };
+        Ok(path::canonical_fspath(&joined).into_owned())
+    }
+
+    fn change_prop(&mut self, name: &str, value: Option<Vec<u8>>) -> SvnResult<()> {
+        let (normalize, validate) = (self.options.normalize_props, !self.options.bypass_validation);
+        let Some((txn, node)) = self.open() else { return Ok(()) };
+        let value = match value {
+            Some(value) if normalize => Some(prop_rules::normalize(name, value)),
+            value => value,
+        };
+        if let (true, Some(value)) = (validate, &value) {
+            prop_rules::check_node(path::to_relpath(&node.path), name, value)?;
+        }
+        Ok(txn.change_prop(&node.path, name, value.as_deref())?)
+    }
+
+    /// `svn:mergeinfo` with the numbers and paths that hold here.
+    fn adjust_mergeinfo(&mut self, value: Vec<u8>) -> SvnResult<Vec<u8>> {
+        let value = if value.contains(&b'\r') {
+            (self.notify)(LoadEvent::NormalizedMergeinfo)?;
+            prop_rules::with_newlines(&value)
+        } else {
+            value
+        };
+        let numbers = Numbers {
+            map: &self.map,
+            oldest: self.oldest,
+            offset: self.revision.as_ref().map_or(0, |r| r.offset),
+        };
+        match numbers.adjust(&value, self.options.parent_dir.as_deref()) {
+            Ok(value) => Ok(value),
+            Err(error) if !self.options.bypass_validation => {
+                Err(error.context("Invalid svn:mergeinfo value"))
+            }
+            Err(_) => {
+                (self.notify)(LoadEvent::Warning(
+                    INVALID_MERGEINFO,
+                    "Invalid svn:mergeinfo value; leaving unchanged",
+                ))?;
+                Ok(value)
+            }
+        }
+    }
+
+    /// Adds the node at `to`, as a copy if the headers say so.
+    fn add(&mut self, headers: &Headers, to: &str, kind: Option<NodeKind>) -> SvnResult<()> {
+        let source = match headers.get(header::COPYFROM_PATH) {
+            Some(source) => Some(self.place(source)?),
+            None => None,
+        };
+        let Some(revision) = self.revision.as_mut() else { return Ok(()) };
+        let Some(txn) = revision.txn.as_mut() else { return Ok(()) };
+        let Some(source) = source else {
+            match kind {
+                Some(NodeKind::File) => txn.make_file(to)?,
+                Some(NodeKind::Dir) => txn.make_dir(to)?,
+                None => {}
+            }
+            return Ok(());
+        };
+        let from = headers.get(header::COPYFROM_REV).and_then(parse_u64);
+        let here = from.and_then(|from| {
+            let mapped = self.map.get(&from).copied();
+            mapped.or_else(|| from.checked_add_signed(revision.offset.saturating_neg()))
+        });
+        let Some(here) = here else {
+            return Err(SvnError::new(
+                ErrorCode::FS_NO_SUCH_REVISION,
+                "Relative source revision -1 is not available in current repository",
+            ));
+        };
+        let root = self.writer.fs().revision_root(Revnum(here))?;
+        if let Some(expected) = checksum(headers, header::COPY_SOURCE_MD5)? {
+            let actual = root.node(&source)?.md5()?;
+            if expected != actual {
+                let (source, to) = (path::to_relpath(&source), path::to_relpath(to));
+                let number = revision.number;
+                return Err(SvnError::new(
+                    ErrorCode::CHECKSUM_MISMATCH,
+                    format!(
+                        "Copy source checksum mismatch on copy from '{source}'@{here}\nto '{to}' \
+                         in rev based on r{number}:\n   expected:  {expected}\n     actual:  \
+                         {actual}\n"
+                    ),
+                ));
+            }
+        }
+        txn.copy(&root, &source, to, true)?;
+        (self.notify)(LoadEvent::Copied)
+    }
+
+    /// Revision 0 of the stream only has properties, which an empty repository takes over.
+    fn close_revision_zero(&mut self, props: PropList) -> SvnResult<()> {
+        if self.writer.fs().youngest()? != Revnum::ZERO {
+            return Ok(());
+        }
+        let props = self.checked_props(props)?;
+        Ok(self.writer.set_revision_props(Revnum::ZERO, &props)?)
+    }
+
+    fn checked_props(&self, props: PropList) -> SvnResult<PropList> {
+        let mut checked = PropList::new();
+        for (name, value) in props {
+            let value = if self.options.normalize_props {
+                prop_rules::normalize(&name, value)
+            } else {
+                value
+            };
+            if !self.options.bypass_validation {
+                prop_rules::check(&name, &value)?;
+            }
+            checked.set(name, value);
+        }
+        Ok(checked)
+    }
+
+    /// Notes what a revision of the stream is here. Revisions that the stream leaves out are what
+    /// the last one before them is.
+    fn map_revision(&mut self, number: u64, here: Revnum) {
+        if let Some(last) = self.last_mapped {
+            for left_out in last.saturating_add(1)..number {
+                self.map.insert(left_out, last);
+            }
+        }
+        self.map.insert(number, here.0);
+        self.last_mapped = Some(number);
+    }
+}
+
+impl DumpVisitor for Loader<'_, '_> {
+    fn format_version(&mut self, _version: i64) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn uuid(&mut self, uuid: &[u8]) -> SvnResult<()> {
+        let take = match self.options.uuid {
+            UuidAction::Ignore => false,
+            UuidAction::Force => true,
+            UuidAction::Default => self.writer.fs().youngest()? == Revnum::ZERO,
+        };
+        if take { Ok(self.writer.set_uuid(utf8(uuid)?)?) } else { Ok(()) }
+    }
+
+    fn revision(&mut self, headers: &Headers) -> SvnResult<()> {
+        let number = headers.get(header::REVISION_NUMBER).and_then(parse_u64).unwrap_or(0);
+        let skipped =
+            self.options.range.is_some_and(|(first, last)| number < first || number > last);
+        let head = self.writer.fs().youngest()?;
+        let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+        let offset = signed(number).saturating_sub(signed(head.next().0));
+        let txn = if number > 0 && !skipped {
+            let txn = self.writer.begin(head)?;
+            (self.notify)(LoadEvent::Started(number))?;
+            self.oldest.get_or_insert(number);
+            Some(txn)
+        } else {
+            None
+        };
+        if skipped {
+            (self.notify)(LoadEvent::Skipped(number))?;
+        }
+        let props = PropList::new();
+        self.revision = Some(OpenRevision { number, skipped, offset, txn, props });
+        Ok(())
+    }
+
+    fn revision_prop(&mut self, name: &[u8], value: Vec<u8>) -> SvnResult<()> {
+        let ignore_dates = self.options.ignore_dates;
+        let Some(revision) = self.revision.as_mut().filter(|r| !r.skipped) else { return Ok(()) };
+        let name = utf8(name)?;
+        if !(ignore_dates && name == prop_names::DATE) {
+            revision.props.set(name, value);
+        }
+        Ok(())
+    }
+
+    fn close_revision(&mut self) -> SvnResult<()> {
+        let Some(revision) = self.revision.take().filter(|r| !r.skipped) else { return Ok(()) };
+        let OpenRevision { number, txn, props, .. } = revision;
+        let Some(mut txn) = txn else { return self.close_revision_zero(props) };
+        *txn.props_mut() = self.checked_props(props)?;
+        // Without dates in the stream the new revision has none, unless dates are ignored.
+        txn.keep_date(!self.options.ignore_dates);
+        let here = txn.commit()?;
+        self.map_revision(number, here);
+        (self.notify)(LoadEvent::Committed(here, number))
+    }
+
+    fn node(&mut self, headers: &Headers) -> SvnResult<()> {
+        self.node = None;
+        let Some(revision) = &self.revision else { return Ok(()) };
+        if revision.number == 0 {
+            return Err(SvnError::new(
+                ErrorCode::STREAM_MALFORMED_DATA,
+                "Malformed dumpstream: Revision 0 must not contain node records",
+            ));
+        }
+        if revision.txn.is_none() {
+            return Ok(());
+        }
+        let place = self.place(headers.get(header::NODE_PATH).unwrap_or_default())?;
+        let shown = path::to_relpath(&place).to_owned();
+        let kind = headers.get(header::NODE_KIND).and_then(NodeKind::from_word);
+        let action = headers.get(header::NODE_ACTION).unwrap_or_default();
+        let (deletes, adds) = match action {
+            b"change" => (false, false),
+            b"delete" => (true, false),
+            b"add" => (false, true),
+            b"replace" => (true, true),
+            _ => {
+                return Err(SvnError::new(
+                    ErrorCode::STREAM_UNRECOGNIZED_DATA,
+                    format!("Unrecognized node-action on node '{shown}'"),
+                ));
+            }
+        };
+        (self.notify)(LoadEvent::Node(&shown))?;
+        if deletes && let Some(txn) = self.revision.as_mut().and_then(|r| r.txn.as_mut()) {
+            txn.delete(&place)?;
+        }
+        if adds {
+            self.add(headers, &place, kind)?;
+        }
+        self.node = Some(OpenNode {
+            path: place,
+            base: checksum(headers, header::DELTA_BASE_MD5)?,
+            result: checksum(headers, header::CONTENT_MD5)?,
+        });
+        Ok(())
+    }
+
+    fn remove_node_props(&mut self) -> SvnResult<()> {
+        let Some((txn, node)) = self.open() else { return Ok(()) };
+        for (name, _) in txn.node_props(&node.path)? {
+            txn.change_prop(&node.path, &name, None)?;
+        }
+        Ok(())
+    }
+
+    fn node_prop(&mut self, name: &[u8], value: Vec<u8>) -> SvnResult<()> {
+        if self.open().is_none() {
+            return Ok(());
+        }
+        let name = utf8(name)?;
+        let value =
+            if name == prop_names::MERGEINFO { self.adjust_mergeinfo(value)? } else { value };
+        self.change_prop(name, Some(value))
+    }
+
+    fn delete_node_prop(&mut self, name: &[u8]) -> SvnResult<()> {
+        self.change_prop(utf8(name)?, None)
+    }
+
+    fn text(&mut self, text: &mut TextBlock<'_>) -> SvnResult<()> {
+        let Some((txn, node)) = self.open() else { return Ok(()) };
+        let is_delta = text.is_delta();
+        let mut reader = BlockReader { block: text, error: None };
+        let done = if is_delta {
+            let mut delta = StoredDelta::new(&mut reader);
+            txn.apply_delta(&node.path, node.base, &mut delta, node.result)
+        } else {
+            txn.set_text(&node.path, &mut reader, node.result)
+        };
+        // The stream's own error says more than what it led to.
+        match reader.error {
+            Some(error) => Err(error),
+            None => Ok(done?),
+        }
+    }
+
+    fn close_node(&mut self) -> SvnResult<()> {
+        if self.node.take().is_some() {
+            (self.notify)(LoadEvent::NodeDone)?;
+        }
+        Ok(())
+    }
+}
+
+/// A text block as `io::Read`.
+struct BlockReader<'a, 'b> {
+    block: &'a mut TextBlock<'b>,
+    error: Option<SvnError>,
+}
+
+impl Read for BlockReader<'_, '_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self.block.read_into(buf) {
+            Ok(count) => Ok(count),
+            Err(error) => {
+                self.error = Some(error.clone());
+                Err(io::Error::other(error))
+            }
+        }
+    }
+}
+
+fn utf8(bytes: &[u8]) -> SvnResult<&str> {
+    std::str::from_utf8(bytes).map_err(|_| {
+        SvnError::new(
+            ErrorCode::STREAM_MALFORMED_DATA,
+            format!("'{}' is not UTF-8", String::from_utf8_lossy(bytes)),
+        )
+    })
+}
+
+/// The MD5 that a header says.
+fn checksum(headers: &Headers, name: &str) -> SvnResult<Option<Md5>> {
+    let Some(value) = headers.get(name) else { return Ok(None) };
+    match Md5::parse(value) {
+        // All zeros stand for a checksum that is not known.
+        Some(Md5(bytes)) if bytes == [0; 16] => Ok(None),
+        Some(md5) => Ok(Some(md5)),
+        None => Err(SvnError::new(ErrorCode::BAD_CHECKSUM_PARSE, "")),
+    }
+}
