@@ -96,15 +96,64 @@ pub(crate) struct Program {
     pub(crate) help_header: &'static str,
     pub(crate) options: &'static [OptionSpec],
     pub(crate) subcommands: &'static [Subcommand],
-    /// Whether `--version` takes `-q`.
-    pub(crate) quiet_version: bool,
+    /// Options that `--version` takes.
+    pub(crate) version_options: &'static [&'static str],
     /// The exit code for failures: 1, but for some programs 2.
     pub(crate) failure: u8,
     /// Whether starting it without arguments only points to the help (else that a subcommand is
     /// missing is said first).
     pub(crate) bare_is_help: bool,
-    /// Told of an error's exit code and whether to suggest the help, before it is printed.
+    /// What is said when there is no subcommand, without newline.
+    pub(crate) no_subcommand: &'static str,
+    /// Gives the repository argument as a canonical local path, or the failure to end with.
+    pub(crate) repository: fn(Option<String>) -> Result<String, Usage>,
+    /// Looks at an option as it is taken.
+    pub(crate) take: fn(&mut Options, &'static OptionSpec, Option<&OsString>) -> SvnResult<()>,
+    /// Looks at all options together, before the subcommand is.
+    pub(crate) check: fn(&Options) -> SvnResult<()>,
+    /// What more is said of an unknown subcommand.
+    pub(crate) unknown_hint: fn(&str) -> Option<&'static str>,
+    /// The exit code for an error, when it is not [`Program::failure`].
     pub(crate) on_error: fn(&SvnError) -> Option<u8>,
+}
+
+impl Program {
+    /// What most programs have in common.
+    pub(crate) const DEFAULT: Self = Self {
+        name: "",
+        help_header: "",
+        options: &[],
+        subcommands: &[],
+        version_options: &["quiet"],
+        failure: 1,
+        bare_is_help: true,
+        no_subcommand: "subcommand argument required",
+        repository: |arg| match arg {
+            Some(arg) => Ok(crate::repo::local_path(&arg)?),
+            None => Err(Usage::Error(SvnError::new(
+                ErrorCode::CL_ARG_PARSING_ERROR,
+                "Repository argument required",
+            ))),
+        },
+        take: |_, _, _| Ok(()),
+        check: |_| Ok(()),
+        unknown_hint: |_| None,
+        on_error: |_| None,
+    };
+}
+
+/// How wrong usage is told.
+pub(crate) enum Usage {
+    /// As an error.
+    Error(SvnError),
+    /// As a sentence; then, when true, the help is pointed to.
+    Told(String, bool),
+}
+
+impl From<SvnError> for Usage {
+    fn from(error: SvnError) -> Self {
+        Self::Error(error)
+    }
 }
 
 /// The options of a command line.
@@ -208,6 +257,22 @@ impl Program {
         }
     }
 
+    fn take_option(
+        &self,
+        options: &mut Options,
+        spec: &'static OptionSpec,
+        value: Option<OsString>,
+    ) -> SvnResult<()> {
+        (self.take)(options, spec, value.as_ref())?;
+        if spec.long == "memory-cache-size"
+            && let Some(value) = &value
+        {
+            parse_number(&to_text(value)?)?;
+        }
+        options.given.push((spec.long, value));
+        Ok(())
+    }
+
     fn point_to_help(&self) -> End {
         report::stderr(&format!("Type '{} help' for usage.\n", self.name));
         End::Failure
@@ -233,7 +298,7 @@ impl Program {
                 Ok(None) => break,
                 Ok(Some(Item::Argument(arg))) => rest.push_back(arg),
                 Ok(Some(Item::Option(spec, value))) => {
-                    if let Err(error) = take_option(&mut options, spec, value) {
+                    if let Err(error) = self.take_option(&mut options, spec, value) {
                         return End::Error(error);
                     }
                 }
@@ -247,6 +312,7 @@ impl Program {
     }
 
     fn dispatch(&'static self, options: Options, mut args: VecDeque<OsString>) -> Result<End, End> {
+        (self.check)(&options)?;
         let asks_help = options.has("help") || options.has("");
         let subcommand = if asks_help {
             self.find("help")
@@ -258,27 +324,32 @@ impl Program {
                         Some(found) => Some(found),
                         None => {
                             report::stderr(&format!("Unknown subcommand: '{first}'\n"));
-                            return Err(self.point_to_help());
+                            let end = self.point_to_help();
+                            if let Some(hint) = (self.unknown_hint)(&first) {
+                                report::stderr(&format!("{hint}\n"));
+                            }
+                            return Err(end);
                         }
                     }
                 }
                 None if options.has("version") => None,
                 None => {
-                    report::stderr("subcommand argument required\n");
+                    report::stderr(&format!("{}\n", self.no_subcommand));
                     return Err(self.point_to_help());
                 }
             }
         };
         let mut repository = String::new();
         if let Some(Subcommand { run: Run::Repository(_) | Run::Missing, .. }) = subcommand {
-            let Some(first) = args.pop_front() else {
-                return Err(SvnError::new(
-                    ErrorCode::CL_ARG_PARSING_ERROR,
-                    "Repository argument required",
-                )
-                .into());
+            let first = args.pop_front().map(|arg| to_text(&arg)).transpose()?;
+            repository = match (self.repository)(first) {
+                Ok(path) => path,
+                Err(Usage::Error(error)) => return Err(error.into()),
+                Err(Usage::Told(text, help)) => {
+                    report::stderr(&format!("{text}\n"));
+                    return Err(if help { self.point_to_help() } else { End::Failure });
+                }
             };
-            repository = crate::repo::local_path(&to_text(&first)?)?;
         }
         self.check_options(subcommand, &options)?;
         let run = subcommand.map_or(Run::Help, |s| s.run);
@@ -322,7 +393,7 @@ impl Program {
             let accepted = match subcommand {
                 _ if matches!(*long, "help" | "") => true,
                 Some(subcommand) => subcommand.options.contains(long),
-                None => *long == "version" || (*long == "quiet" && self.quiet_version),
+                None => *long == "version" || self.version_options.contains(long),
             };
             if accepted {
                 continue;
@@ -353,7 +424,7 @@ impl Program {
             return Ok(());
         }
         if invocation.options.has("version") {
-            let quiet = invocation.options.has("quiet") && self.quiet_version;
+            let quiet = invocation.options.has("quiet");
             return invocation.out.text(&version_text(self.name, quiet));
         }
         let mut text = self.help_header.to_owned();
@@ -390,23 +461,16 @@ impl Program {
     }
 }
 
-fn take_option(
+/// Takes `-r N` and `-r N:M`, for programs whose `-r` is like this.
+pub(crate) fn take_revision(
     options: &mut Options,
     spec: &'static OptionSpec,
-    value: Option<OsString>,
+    value: Option<&OsString>,
 ) -> SvnResult<()> {
-    if spec.long == "revision"
-        && let Some(value) = &value
-    {
-        options.revision.take(&to_text(value)?)?;
+    match value {
+        Some(value) if spec.long == "revision" => options.revision.take(&to_text(value)?),
+        _ => Ok(()),
     }
-    if spec.long == "memory-cache-size"
-        && let Some(value) = &value
-    {
-        parse_number(&to_text(value)?)?;
-    }
-    options.given.push((spec.long, value));
-    Ok(())
 }
 
 /// A number argument.

@@ -7,6 +7,9 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
 /// Whether output is UTF-8, by the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set.
 pub(crate) fn is_utf8() -> bool {
     static UTF8: OnceLock<bool> = OnceLock::new();
@@ -29,17 +32,53 @@ pub(crate) fn encode(text: &str) -> Cow<'_, [u8]> {
     Cow::Owned(to_ascii(text).into_bytes())
 }
 
+/// Bytes that should be UTF-8, in the encoding of the terminal; what is not UTF-8 is written as
+/// the codes of its bytes, like `?\\E9`.
+pub(crate) fn encode_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
+    if bytes.is_ascii() || (is_utf8() && std::str::from_utf8(bytes).is_ok()) {
+        return Cow::Borrowed(bytes);
+    }
+    let mut out = String::new();
+    for chunk in bytes.utf8_chunks() {
+        out.push_str(&to_ascii(chunk.valid()));
+        for byte in chunk.invalid() {
+            out.push_str(&format!("?\\{byte:02X}"));
+        }
+    }
+    Cow::Owned(out.into_bytes())
+}
+
 /// What ASCII can express of `text`.
 fn to_ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_ascii() {
-            out.push(c);
-        } else {
-            out.push_str(&format!("{{U+{:04X}}}", u32::from(c)));
+    for c in text.nfkd().filter(|c| !is_combining_mark(*c)) {
+        match lumped(c) {
+            Some(ascii) => out.push(ascii),
+            None => out.push_str(&format!("{{U+{:04X}}}", u32::from(c))),
         }
     }
     out
+}
+
+/// The ASCII character that stands for `c` and its like.
+fn lumped(c: char) -> Option<char> {
+    Some(match c {
+        c if c.is_ascii() => c,
+        '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
+        '\u{2018}' | '\u{2019}' | '\u{2bc}' | '\u{2c8}' => '\'',
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{58a}' | '\u{5be}' | '\u{301c}' => '-',
+        '\u{2044}' | '\u{2215}' => '/',
+        '\u{2236}' => ':',
+        '\u{2039}' | '\u{2329}' | '\u{3008}' => '<',
+        '\u{203a}' | '\u{232a}' | '\u{3009}' => '>',
+        '\u{2216}' => '\\',
+        '\u{2c4}' | '\u{2c6}' | '\u{2038}' | '\u{2303}' => '^',
+        '\u{203f}' | '\u{2040}' | '\u{2054}' | '\u{2cd}' => '_',
+        '\u{2cb}' => '`',
+        '\u{2223}' => '|',
+        '\u{223c}' => '~',
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -48,6 +87,7 @@ mod tests {
 
     #[test]
     fn ascii_fallback() {
-        assert_eq!(to_ascii("a\u{2014}b"), "a{U+2014}b");
+        assert_eq!(to_ascii("\u{e9} \u{2014} \u{263a}"), "e - {U+263A}");
+        assert_eq!(encode_bytes(b"a\xe9b").as_ref(), b"a?\\E9b");
     }
 }

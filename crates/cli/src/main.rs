@@ -21,6 +21,7 @@ mod svnfsfs;
 mod svnlook;
 mod svnserve;
 mod user_date;
+mod xml;
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -7,6 +7,7 @@
 pub mod access;
 pub mod authorizer;
 pub mod authz;
+pub mod change_tree;
 pub mod create;
 pub mod dir_delta;
 pub mod dirent;

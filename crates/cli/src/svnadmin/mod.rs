@@ -4,7 +4,7 @@ mod create;
 mod dump;
 mod info;
 mod load;
-mod lslocks;
+pub(crate) mod lslocks;
 mod lstxns;
 mod progress;
 mod rev_size;
@@ -13,7 +13,9 @@ mod verify;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::command::{HELP, HELP_MARK, OptionSpec, Program, Run, Subcommand, VERSION};
+use crate::command::{
+    HELP, HELP_MARK, OptionSpec, Program, Run, Subcommand, VERSION, take_revision,
+};
 
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
@@ -97,10 +99,7 @@ static SVNADMIN: Program = Program {
         \n\
         Available subcommands:\n",
     options: OPTIONS,
-    quiet_version: true,
-    failure: 1,
-    bare_is_help: true,
-    on_error: |_| None,
+    take: take_revision,
     subcommands: &[
         missing(
             "build-repcache",
@@ -398,4 +397,5 @@ static SVNADMIN: Program = Program {
             run: Run::Repository(verify::run),
         },
     ],
+    ..Program::DEFAULT
 };

@@ -1,11 +1,443 @@
-//! `svnlook`.
+//! `svnlook`: looks into a repository. The tables are here, and what all subcommands share.
+
+mod changes;
+mod diff;
+mod files;
+mod props;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
+use sapwood_fsfs::{Filesystem, Node, Root};
+use sapwood_repos::Repository;
+
+use crate::command::{
+    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, Run, Subcommand, Usage, VERSION,
+    to_text,
+};
+use crate::revision::{RevisionRange, RevisionSpec};
+
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    let _ = args;
-    eprintln!("svnlook: not there yet");
-    ExitCode::FAILURE
+    SVNLOOK.main(args)
+}
+
+/// The revision or transaction that is looked at.
+pub(super) enum Subject {
+    Revision(Revnum),
+    Transaction(String),
+}
+
+/// A repository, and what is looked at in it.
+pub(super) struct Context {
+    pub(super) repository: Repository,
+    pub(super) subject: Subject,
+}
+
+impl Context {
+    pub(super) fn open(invocation: &Invocation<'_>) -> SvnResult<Self> {
+        let options = &invocation.options;
+        let repository = crate::repo::open(&invocation.repository, options)?;
+        let fs = repository.fs();
+        let subject = match (options.value("transaction")?, options.revision.start) {
+            (Some(name), _) => {
+                fs.txn_root(&name)?;
+                Subject::Transaction(name)
+            }
+            (None, RevisionSpec::Number(revision)) => Subject::Revision(revision),
+            (None, _) => Subject::Revision(fs.youngest()?),
+        };
+        Ok(Self { repository, subject })
+    }
+
+    pub(super) fn fs(&self) -> &Filesystem {
+        self.repository.fs()
+    }
+
+    pub(super) fn root(&self) -> SvnResult<Root> {
+        Ok(match &self.subject {
+            Subject::Revision(revision) => self.fs().revision_root(*revision)?,
+            Subject::Transaction(name) => self.fs().txn_root(name)?,
+        })
+    }
+
+    /// The properties of the revision or transaction.
+    pub(super) fn revprops(&self) -> SvnResult<PropList> {
+        Ok(match &self.subject {
+            Subject::Revision(revision) => (*self.fs().revprops(*revision)?).clone(),
+            Subject::Transaction(name) => self.fs().txn_props(name)?,
+        })
+    }
+
+    /// The revision that the changes are against; `None` for revision 0.
+    pub(super) fn base(&self) -> SvnResult<Option<Revnum>> {
+        Ok(match &self.subject {
+            Subject::Revision(revision) => revision.prev(),
+            Subject::Transaction(name) => Some(self.fs().txn_root(name)?.base_revision()),
+        })
+    }
+}
+
+/// The node at a path as the user wrote it.
+pub(super) fn existing(root: &Root, arg: &str) -> SvnResult<Node> {
+    root.find(&path::canonical_fspath(arg))?.ok_or_else(|| {
+        let message = if crate::repo::is_url(arg) {
+            format!("'{arg}' is a URL, probably should be a path")
+        } else {
+            format!("Path '{arg}' does not exist")
+        };
+        SvnError::new(ErrorCode::FS_NOT_FOUND, message)
+    })
+}
+
+/// The same for a file.
+pub(super) fn existing_file(root: &Root, arg: &str) -> SvnResult<Node> {
+    let node = existing(root, arg)?;
+    if node.kind() == NodeKind::File {
+        return Ok(node);
+    }
+    Err(SvnError::new(ErrorCode::FS_NOT_FILE, format!("Path '{arg}' is not a file")))
+}
+
+/// The arguments after the repository, each in the form of a canonical local path: at most two,
+/// more are ignored unless the subcommand looks.
+pub(super) fn arguments(invocation: &mut Invocation<'_>) -> SvnResult<Vec<String>> {
+    let args = invocation.take_args(0, usize::MAX)?;
+    Ok(args.iter().map(|arg| crate::repo::canonical_path(arg)).collect())
+}
+
+fn too_many() -> SvnError {
+    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "Too many arguments given")
+}
+
+/// For subcommands without further arguments.
+pub(super) fn no_argument(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    if arguments(invocation)?.is_empty() { Ok(()) } else { Err(too_many()) }
+}
+
+/// For subcommands with exactly one further argument.
+pub(super) fn one_argument(invocation: &mut Invocation<'_>) -> SvnResult<String> {
+    match arguments(invocation)?.as_slice() {
+        [] => {
+            Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, "Missing repository path argument"))
+        }
+        [one] => Ok(one.clone()),
+        _ => Err(too_many()),
+    }
+}
+
+/// For subcommands with one further argument or none.
+pub(super) fn maybe_argument(invocation: &mut Invocation<'_>) -> SvnResult<Option<String>> {
+    match arguments(invocation)?.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one.clone())),
+        _ => Err(too_many()),
+    }
+}
+
+/// A number as C's `strtol` reads it, all of it.
+fn parse_long(text: &str) -> Option<i64> {
+    let text = text.trim_ascii_start();
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let negative = text.starts_with('-');
+    let value = digits.parse::<i64>().unwrap_or(i64::MAX);
+    Some(if negative { value.saturating_neg() } else { value })
+}
+
+fn take(
+    options: &mut Options,
+    spec: &'static OptionSpec,
+    value: Option<&OsString>,
+) -> SvnResult<()> {
+    let Some(value) = value else { return Ok(()) };
+    let bad = |text| Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text));
+    match spec.long {
+        "revision" => {
+            let number = parse_long(&to_text(value)?).and_then(|n| u64::try_from(n).ok());
+            let Some(number) = number else { return bad("Invalid revision number supplied") };
+            options.revision = RevisionRange {
+                start: RevisionSpec::Number(Revnum(number)),
+                end: RevisionSpec::Unspecified,
+            };
+            Ok(())
+        }
+        "limit" => match parse_long(&to_text(value)?) {
+            None => bad("Non-numeric limit argument given"),
+            Some(0) => Err(SvnError::new(
+                ErrorCode::INCORRECT_PARAMS,
+                "Argument to --limit must be positive",
+            )),
+            Some(_) => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+fn check(options: &Options) -> SvnResult<()> {
+    let exclusive = |text| Err(SvnError::new(ErrorCode::CL_MUTUALLY_EXCLUSIVE_ARGS, text));
+    if options.has("revision") && options.has("transaction") {
+        return exclusive(
+            "The '--transaction' (-t) and '--revision' (-r) arguments cannot co-exist",
+        );
+    }
+    if options.has("show-inherited-props") && options.has("revprop") {
+        return exclusive(
+            "Cannot use the '--show-inherited-props' option with the '--revprop' option",
+        );
+    }
+    Ok(())
+}
+
+fn repository(arg: Option<String>) -> Result<String, Usage> {
+    match arg {
+        None => Err(Usage::Told("Repository argument required".to_owned(), true)),
+        Some(arg) if crate::repo::is_url(&arg) => {
+            Err(Usage::Told(format!("'{arg}' is a URL when it should be a path"), false))
+        }
+        Some(arg) => Ok(crate::repo::canonical_path(&arg)),
+    }
+}
+
+const OPTIONS: &[OptionSpec] = &[
+    HELP_MARK,
+    OptionSpec::flag("copy-info", None, "say where copies come from"),
+    OptionSpec::flag("diff-copy-from", None, "compare copies with what they are copies of"),
+    OptionSpec::flag("full-paths", None, "print whole paths, without indenting"),
+    HELP,
+    OptionSpec::value("limit", Some('l'), "print no more than ARG places"),
+    OptionSpec::flag("no-diff-added", None, "leave out the contents of added files"),
+    OptionSpec::flag("no-diff-deleted", None, "leave out the contents of deleted files"),
+    OptionSpec::value("diff-cmd", None, "compare with the program ARG"),
+    OptionSpec::flag("ignore-properties", None, "leave out properties"),
+    OptionSpec::flag("properties-only", None, "show nothing but properties"),
+    OptionSpec::value("memory-cache-size", Some('M'), "megabytes of memory for caches"),
+    OptionSpec::flag("no-newline", None, "print no newline at the end"),
+    OptionSpec::flag("non-recursive", Some('N'), "one directory only"),
+    OptionSpec::value("revision", Some('r'), "the revision ARG"),
+    OptionSpec::flag("revprop", None, "a property of the revision or transaction itself"),
+    OptionSpec::flag("show-ids", None, "print the ids of node-revisions too"),
+    OptionSpec::flag("show-inherited-props", None, "also what is inherited from directories above"),
+    OptionSpec::value("transaction", Some('t'), "the transaction called ARG"),
+    OptionSpec::flag("verbose", Some('v'), "print more"),
+    VERSION,
+    OptionSpec::flag("xml", None, "print XML"),
+    OptionSpec::value(
+        "extensions",
+        Some('x'),
+        "options for the comparison, '-u' if there are none.\n                             \
+         Without --diff-cmd, these are known:\n                             \
+         \x20 -u, --unified: unified diffs, which there are\n                             \
+         \x20   always\n                             \
+         \x20 -b, --ignore-space-change: how much white space\n                             \
+         \x20   there is does not count\n                             \
+         \x20 -w, --ignore-all-space: white space does not count\n                             \
+         \x20 --ignore-eol-style: line endings do not count\n                             \
+         \x20 -U ARG, --context ARG: show ARG lines around\n                             \
+         \x20   changes\n                             \
+         \x20 -p, --show-c-function: show what function it is in",
+    ),
+    OptionSpec::flag("quiet", Some('q'), "print less"),
+];
+
+const fn subcommand(
+    name: &'static str,
+    help: &'static str,
+    options: &'static [&'static str],
+    run: fn(&mut Invocation<'_>) -> SvnResult<()>,
+) -> Subcommand {
+    Subcommand { name, aliases: &[], help, options, overrides: &[], run: Run::Repository(run) }
+}
+
+const SUBJECT: &[&str] = &["revision", "transaction"];
+
+static SVNLOOK: Program = Program {
+    name: "svnlook",
+    help_header: "general usage: svnlook SUBCOMMAND REPOS_PATH [ARGS & OPTIONS ...]\n\
+        Looks into Subversion repositories.\n\
+        Type 'svnlook help <subcommand>' for help on a specific subcommand.\n\
+        Type 'svnlook --version' to see the program version and FS modules.\n\
+        Subcommands that take '--revision' and '--transaction' look at the youngest\n\
+        \x20     revision when they are given neither.\n\
+        \n\
+        Available subcommands:\n",
+    options: OPTIONS,
+    version_options: &["quiet", "verbose"],
+    no_subcommand: "Subcommand argument required",
+    take,
+    check,
+    repository,
+    unknown_hint: |name| (name == "verify").then_some("Try 'svnadmin verify' instead."),
+    subcommands: &[
+        subcommand(
+            "author",
+            "usage: svnlook author REPOS_PATH\n\nPrint who made the revision.\n",
+            SUBJECT,
+            props::author,
+        ),
+        subcommand(
+            "cat",
+            "usage: svnlook cat REPOS_PATH FILE_PATH\n\n\
+             Print what is in a file.  The slash at the start of FILE_PATH may be left out.\n",
+            SUBJECT,
+            files::cat,
+        ),
+        subcommand(
+            "changed",
+            "usage: svnlook changed REPOS_PATH\n\nPrint which paths changed, and how.\n",
+            &["revision", "transaction", "copy-info"],
+            changes::changed,
+        ),
+        subcommand(
+            "date",
+            "usage: svnlook date REPOS_PATH\n\nPrint when the revision was made.\n",
+            SUBJECT,
+            props::date,
+        ),
+        subcommand(
+            "diff",
+            "usage: svnlook diff REPOS_PATH\n\n\
+             Print what changed in files and properties, as unified diffs.\n",
+            &[
+                "revision",
+                "transaction",
+                "no-diff-deleted",
+                "no-diff-added",
+                "diff-copy-from",
+                "diff-cmd",
+                "extensions",
+                "ignore-properties",
+                "properties-only",
+            ],
+            diff::diff,
+        ),
+        subcommand(
+            "dirs-changed",
+            "usage: svnlook dirs-changed REPOS_PATH\n\n\
+             Print the directories whose properties or whose own entries changed.\n",
+            SUBJECT,
+            changes::dirs_changed,
+        ),
+        subcommand(
+            "filesize",
+            "usage: svnlook filesize REPOS_PATH PATH_IN_REPOS\n\n\
+             Print how many bytes are in a file, as the repository has it.\n",
+            SUBJECT,
+            files::filesize,
+        ),
+        Subcommand {
+            name: "help",
+            aliases: &["?", "h"],
+            help: "usage: svnlook help [SUBCOMMAND...]\n\n\
+                 Explain this program or its subcommands.\n",
+            options: &[],
+            overrides: &[],
+            run: Run::Help,
+        },
+        subcommand(
+            "history",
+            "usage: svnlook history REPOS_PATH [PATH_IN_REPOS]\n\n\
+             Print the revisions in which a path (the root) changed, and where it was then.\n",
+            &["revision", "show-ids", "limit"],
+            files::history,
+        ),
+        subcommand(
+            "info",
+            "usage: svnlook info REPOS_PATH\n\n\
+             Print author, date, the length of the log message, and the message.\n",
+            SUBJECT,
+            props::info,
+        ),
+        subcommand(
+            "lock",
+            "usage: svnlook lock REPOS_PATH PATH_IN_REPOS\n\n\
+             Describe the lock on a path, if there is one.\n",
+            &[],
+            files::lock,
+        ),
+        subcommand(
+            "log",
+            "usage: svnlook log REPOS_PATH\n\nPrint the log message.\n",
+            SUBJECT,
+            props::log,
+        ),
+        Subcommand {
+            name: "propget",
+            aliases: &["pget", "pg"],
+            help: "usage: 1. svnlook propget REPOS_PATH PROPNAME PATH_IN_REPOS\n                           \
+                 2. svnlook propget --revprop REPOS_PATH PROPNAME\n\n\
+                 Print the value of a property, byte for byte: of a path, or with --revprop of\n\
+                 the revision.\n",
+            options: &["revision", "transaction", "verbose", "revprop", "show-inherited-props"],
+            overrides: &[],
+            run: Run::Repository(props::propget),
+        },
+        Subcommand {
+            name: "proplist",
+            aliases: &["plist", "pl"],
+            help: "usage: 1. svnlook proplist REPOS_PATH PATH_IN_REPOS\n                             \
+                 2. svnlook proplist --revprop REPOS_PATH\n\n\
+                 List the properties of a path, or with --revprop of the revision.  With -v,\n\
+                 print their values too.\n",
+            options: &[
+                "revision",
+                "transaction",
+                "verbose",
+                "revprop",
+                "xml",
+                "show-inherited-props",
+            ],
+            overrides: &[],
+            run: Run::Repository(props::proplist),
+        },
+        subcommand(
+            "tree",
+            "usage: svnlook tree REPOS_PATH [PATH_IN_REPOS]\n\n\
+             Print all that is in a directory (the root) and below it.\n",
+            &[
+                "revision",
+                "transaction",
+                "non-recursive",
+                "show-ids",
+                "full-paths",
+                "memory-cache-size",
+            ],
+            files::tree,
+        ),
+        subcommand(
+            "uuid",
+            "usage: svnlook uuid REPOS_PATH\n\nPrint the repository's UUID.\n",
+            &[],
+            files::uuid,
+        ),
+        subcommand(
+            "youngest",
+            "usage: svnlook youngest REPOS_PATH\n\nPrint the number of the youngest revision.\n",
+            &["no-newline"],
+            files::youngest,
+        ),
+    ],
+    ..Program::DEFAULT
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_like_strtol() {
+        for (text, want) in [
+            ("5", Some(5)),
+            (" +5", Some(5)),
+            ("-5", Some(-5)),
+            ("", None),
+            ("5x", None),
+            ("-", None),
+        ] {
+            assert_eq!(parse_long(text), want, "{text}");
+        }
+    }
 }

@@ -1,0 +1,254 @@
+//! What a revision or transaction changed, as a tree: what `svnlook changed`, `dirs-changed` and
+//! `diff` walk.
+//!
+//! Invariant: a node's parent comes before it in [`ChangeTree::nodes`], and children are in the
+//! order in which the replay told of them.
+
+use sapwood_core::{ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_fsfs::Root;
+
+use crate::authorizer::Everything;
+use crate::error::Result;
+use crate::replay::{ReplayRequest, replay};
+
+/// What happened to a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeAction {
+    /// It is new, perhaps as a copy.
+    Added,
+    /// It is gone.
+    Deleted,
+    /// It, or something below it, changed.
+    Opened,
+}
+
+/// One node.
+#[derive(Clone, Debug)]
+pub struct ChangeNode {
+    /// The last component of its path; empty for the root.
+    pub name: String,
+    /// File or directory.
+    pub kind: NodeKind,
+    /// What happened.
+    pub action: ChangeAction,
+    /// Whether its text changed.
+    pub text_mod: bool,
+    /// Whether its properties changed.
+    pub prop_mod: bool,
+    /// Where it was copied from: fspath and revision.
+    pub copy_from: Option<(String, Revnum)>,
+    /// The places of its children.
+    pub children: Vec<usize>,
+    /// The place of its parent.
+    pub parent: Option<usize>,
+}
+
+/// The tree. It is empty when nothing changed; else the root is node 0.
+#[derive(Clone, Debug, Default)]
+pub struct ChangeTree {
+    /// The nodes.
+    pub nodes: Vec<ChangeNode>,
+}
+
+impl ChangeTree {
+    /// The changes of `root` against the revision `base`.
+    ///
+    /// # Errors
+    /// Corruption and system errors.
+    pub fn of(root: &Root, base: Revnum) -> Result<Self> {
+        let mut builder = Builder { root, base, tree: Self::default() };
+        let request = ReplayRequest { base_path: "", low_water_mark: None, send_deltas: true };
+        replay(root, &request, &Everything, &mut builder)?;
+        Ok(builder.tree)
+    }
+
+    /// The node at a place.
+    #[must_use]
+    pub fn get(&self, at: usize) -> Option<&ChangeNode> {
+        self.nodes.get(at)
+    }
+}
+
+struct Builder<'a> {
+    root: &'a Root,
+    base: Revnum,
+    tree: ChangeTree,
+}
+
+fn no_such_node() -> SvnError {
+    SvnError::new(ErrorCode::ASSERTION_FAIL, "No such node is open")
+}
+
+impl Builder<'_> {
+    fn node_mut(&mut self, handle: Handle) -> SvnResult<&mut ChangeNode> {
+        usize::try_from(handle.0)
+            .ok()
+            .and_then(|at| self.tree.nodes.get_mut(at))
+            .ok_or_else(no_such_node)
+    }
+
+    fn push(
+        &mut self,
+        path: &str,
+        kind: NodeKind,
+        action: ChangeAction,
+        parent: Option<Handle>,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        let at = self.tree.nodes.len();
+        let mut parent_at = None;
+        if let Some(parent) = parent {
+            self.node_mut(parent)?.children.push(at);
+            parent_at = usize::try_from(parent.0).ok();
+        }
+        self.tree.nodes.push(ChangeNode {
+            name: path::basename(path).to_owned(),
+            kind,
+            action,
+            text_mod: false,
+            prop_mod: false,
+            copy_from: copy_from.map(|(path, revision)| (path.to_owned(), revision)),
+            children: Vec::new(),
+            parent: parent_at,
+        });
+        u64::try_from(at).map(Handle).map_err(|_| no_such_node())
+    }
+
+    /// Where a child of a node was before: below the nearest copy, or else in the base.
+    fn source_of_child(&self, parent: Handle, name: &str) -> (String, Revnum) {
+        let mut names = vec![name.to_owned()];
+        let mut at = usize::try_from(parent.0).ok();
+        while let Some(node) = at.and_then(|at| self.tree.nodes.get(at)) {
+            if let Some((source, revision)) =
+                node.copy_from.as_ref().filter(|_| node.action == ChangeAction::Added)
+            {
+                names.reverse();
+                let source = path::canonical_fspath(source);
+                return (path::join(&source, &names.join("/")), *revision);
+            }
+            if !node.name.is_empty() {
+                names.push(node.name.clone());
+            }
+            at = node.parent;
+        }
+        names.reverse();
+        (path::join("/", &names.join("/")), self.base)
+    }
+}
+
+impl Editor for Builder<'_> {
+    fn open_root(&mut self, _base: Option<Revnum>) -> SvnResult<Handle> {
+        self.push("", NodeKind::Dir, ChangeAction::Opened, None, None)
+    }
+
+    fn delete_entry(
+        &mut self,
+        path: &str,
+        _revision: Option<Revnum>,
+        parent: Handle,
+    ) -> SvnResult<()> {
+        let (source, revision) = self.source_of_child(parent, path::basename(path));
+        let fs = self.root.fs();
+        let kind = fs
+            .revision_root(revision)
+            .and_then(|root| root.kind(&source))
+            .map_err(SvnError::from)?
+            .ok_or_else(|| {
+                let message = format!("'{path}' not found in filesystem");
+                SvnError::new(ErrorCode::FS_NOT_FOUND, message)
+            })?;
+        self.push(path, kind, ChangeAction::Deleted, Some(parent), None)?;
+        Ok(())
+    }
+
+    fn add_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        self.push(path, NodeKind::Dir, ChangeAction::Added, Some(parent), copy_from)
+    }
+
+    fn open_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        _base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        self.push(path, NodeKind::Dir, ChangeAction::Opened, Some(parent), None)
+    }
+
+    fn change_dir_prop(
+        &mut self,
+        dir: Handle,
+        _name: &str,
+        _value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        self.node_mut(dir)?.prop_mod = true;
+        Ok(())
+    }
+
+    fn close_directory(&mut self, _dir: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn absent_directory(&mut self, _path: &str, _parent: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn add_file(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        self.push(path, NodeKind::File, ChangeAction::Added, Some(parent), copy_from)
+    }
+
+    fn open_file(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        _base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        self.push(path, NodeKind::File, ChangeAction::Opened, Some(parent), None)
+    }
+
+    fn apply_textdelta(
+        &mut self,
+        file: Handle,
+        _base: Option<Md5>,
+        _delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        self.node_mut(file)?.text_mod = true;
+        Ok(())
+    }
+
+    fn change_file_prop(
+        &mut self,
+        file: Handle,
+        _name: &str,
+        _value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        self.node_mut(file)?.prop_mod = true;
+        Ok(())
+    }
+
+    fn close_file(&mut self, _file: Handle, _text: Option<Md5>) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn absent_file(&mut self, _path: &str, _parent: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn close_edit(&mut self) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn abort_edit(&mut self) -> SvnResult<()> {
+        Ok(())
+    }
+}
