@@ -146,8 +146,8 @@ impl Program {
 pub(crate) enum Usage {
     /// As an error.
     Error(SvnError),
-    /// As a sentence; then, when true, the help is pointed to.
-    Told(String, bool),
+    /// As a sentence, after which the help is pointed to.
+    Told(&'static str),
 }
 
 impl From<SvnError> for Usage {
@@ -345,9 +345,9 @@ impl Program {
             repository = match (self.repository)(first) {
                 Ok(path) => path,
                 Err(Usage::Error(error)) => return Err(error.into()),
-                Err(Usage::Told(text, help)) => {
+                Err(Usage::Told(text)) => {
                     report::stderr(&format!("{text}\n"));
-                    return Err(if help { self.point_to_help() } else { End::Failure });
+                    return Err(self.point_to_help());
                 }
             };
         }

@@ -23,12 +23,13 @@ fn look(both: &Both, path: &str, revision: &str) {
         &["diff", "--ignore-properties", "-x", "-w -U 1 -p"],
         &["diff", "--properties-only"],
         &["tree", "--show-ids"],
-        &["proplist", "--revprop", "-v"],
     ] {
         let mut all = vec![args[0], path, "-r", revision];
         all.extend_from_slice(&args[1..]);
         both.same("svnlook", &all);
     }
+    both.same_lines("svnlook", &["proplist", "--revprop", "-v", path, "-r", revision]);
+    both.same_lines("svnlook", &["proplist", "--revprop", "--xml", path, "-r", revision]);
 }
 
 /// The files and directories of a revision, by the reference.
@@ -76,8 +77,9 @@ fn every_path_of_one_revision() {
         directories += usize::from(node.ends_with('/'));
         both.same("svnlook", &["cat", &path, node]);
         both.same("svnlook", &["filesize", &path, node]);
-        both.same("svnlook", &["proplist", &path, node]);
-        both.same("svnlook", &["proplist", "-v", &path, node, "--show-inherited-props"]);
+        both.same_lines("svnlook", &["proplist", &path, node]);
+        both.same_lines("svnlook", &["proplist", "-v", &path, node, "--show-inherited-props"]);
+        both.same_lines("svnlook", &["proplist", "--xml", &path, node, "--show-inherited-props"]);
         both.same("svnlook", &["history", &path, node, "--show-ids"]);
         both.same("svnlook", &["history", "-l", "2", &path, node]);
         both.same("svnlook", &["lock", &path, node]);
@@ -207,7 +209,6 @@ fn transactions() {
         &["diff"],
         &["tree"],
         &["tree", "--show-ids", "-N"],
-        &["proplist", "--revprop"],
         &["propget", "--revprop", "x:y"],
         &["propget", "--revprop", "nope"],
         &["propget", "nope", "/new-dir"],
@@ -220,6 +221,8 @@ fn transactions() {
         all.extend_from_slice(&args[1..]);
         both.same("svnlook", &all);
     }
+    both.same_lines("svnlook", &["proplist", "--revprop", "-v", kept, "-t", name]);
+    both.same_lines("svnlook", &["proplist", "--revprop", "--xml", kept, "-t", name]);
     both.same("svnadmin", &["lstxns", kept]);
     both.same("svnadmin", &["lstxns", kept, "-r", "HEAD"]);
     both.same("svnadmin", &["lstxns", kept, "-r", "1"]);

@@ -194,10 +194,8 @@ fn check(options: &Options) -> SvnResult<()> {
 
 fn repository(arg: Option<String>) -> Result<String, Usage> {
     match arg {
-        None => Err(Usage::Told("Repository argument required".to_owned(), true)),
-        Some(arg) if crate::repo::is_url(&arg) => {
-            Err(Usage::Told(format!("'{arg}' is a URL when it should be a path"), false))
-        }
+        None => Err(Usage::Told("Repository argument required")),
+        // A URL is taken for a path here, as the reference does.
         Some(arg) => Ok(crate::repo::canonical_path(&arg)),
     }
 }

@@ -2,7 +2,7 @@
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult, hashorder, path};
+use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult, path};
 use sapwood_repos::{Everything, inherited_props};
 
 use super::{Context, Subject, arguments, existing, no_argument, one_argument};
@@ -243,11 +243,6 @@ pub(super) fn proplist(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             (props, inherited)
         }
     };
-    // The reference lists them as its hash table has them.
-    let all: Vec<(&str, &[u8])> = props.iter().collect();
-    let order = hashorder::order(all.iter().map(|(name, _)| *name));
-    let ordered: Vec<(&str, &[u8])> =
-        order.into_iter().filter_map(|at| all.get(usize::try_from(at).ok()?).copied()).collect();
     let names_only = !invocation.options.has("verbose");
     if invocation.options.has("xml") {
         let mut out = xml::HEADER.to_owned();
@@ -266,7 +261,7 @@ pub(super) fn proplist(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             (None, Subject::Transaction(name)) => ("revprops", "txn", name.clone()),
         };
         xml::open(&mut out, element, xml::Tag::Normal, &[(attribute, &value)]);
-        for (name, value) in ordered {
+        for (name, value) in props.iter() {
             xml_property(&mut out, "property", name, value, names_only);
         }
         xml::close(&mut out, element);
@@ -281,10 +276,7 @@ pub(super) fn proplist(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         }
         invocation.out.text(&format!("Properties on '{path}':\n"))?;
     }
-    for (name, value) in ordered {
-        print_one(invocation, name, value, names_only)?;
-    }
-    Ok(())
+    print_sorted(invocation, &props, names_only)
 }
 
 fn xml_property(out: &mut String, element: &str, name: &str, value: &[u8], names_only: bool) {

@@ -25,6 +25,22 @@ impl Both {
         ours
     }
 
+    /// Runs both and compares everything, but the order of lines in stdout does not count: that
+    /// of the reference is random.
+    #[track_caller]
+    pub fn same_lines(&self, program: &str, args: &[&str]) -> Output {
+        let mut reference = self.reference.run(program, args);
+        let mut ours = self.ours.run(program, args);
+        for output in [&mut reference, &mut ours] {
+            let mut lines: Vec<Vec<u8>> =
+                output.stdout.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+            lines.sort();
+            output.stdout = lines.concat();
+        }
+        assert_same(&format!("{program} {}", args.join(" ")), &reference, &ours);
+        ours
+    }
+
     /// Runs both and compares exit codes and stdout only.
     #[track_caller]
     pub fn same_stdout(&self, program: &str, args: &[&str]) -> Output {
