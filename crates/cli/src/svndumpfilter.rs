@@ -65,10 +65,6 @@ static SVNDUMPFILTER: Program = Program {
         \n\
         Available subcommands:\n",
     options: OPTIONS,
-    quiet_version: true,
-    failure: 1,
-    bare_is_help: true,
-    on_error: |_| None,
     subcommands: &[
         Subcommand {
             name: "exclude",
@@ -98,6 +94,7 @@ static SVNDUMPFILTER: Program = Program {
             run: Run::Help,
         },
     ],
+    ..Program::DEFAULT
 };
 
 /// Bytes of standard input that are read at once.
