@@ -14,8 +14,8 @@ use crate::command::Invocation;
 use crate::locale;
 use crate::output::Output;
 
-/// How many lines around changes in properties are shown: all, as the reference asks for.
-const PROP_CONTEXT: usize = usize::MAX;
+/// How many lines around changes in properties are shown.
+const PROP_CONTEXT: usize = DiffOptions::DEFAULT_CONTEXT;
 
 struct Differ<'a> {
     context: &'a Context,
