@@ -263,54 +263,27 @@ pub const ITEM_CHANGES: u64 = 1;
 /// Item index of the root directory's node-revision of every revision.
 pub const ITEM_ROOT: u64 = 2;
 
-/// Appends a whole index. `revisions` holds, for each revision, the offset of each item index
-/// (`None` where unused).
-pub fn write(
-    first_revision: Revnum,
-    page_size: u32,
-    revisions: &[Vec<Option<u64>>],
-    out: &mut Vec<u8>,
-) {
-    let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-    let page_len = usize::try_from(page_size.max(1)).unwrap_or(usize::MAX);
-    let mut pages = Vec::new();
-    let mut table = Vec::new();
-    let mut page_count = 0;
-    for chunk in revisions.iter().flat_map(|offsets| offsets.chunks(page_len)) {
-        let start = pages.len();
-        let mut last = 0u64;
-        for offset in chunk {
-            let stored = offset.map_or(0, |o| o.saturating_add(1));
-            packed_number::write_signed(stored.wrapping_sub(last).cast_signed(), &mut pages);
-            last = stored;
-        }
-        packed_number::write_unsigned(count(pages.len().saturating_sub(start)), &mut table);
-        packed_number::write_unsigned(count(chunk.len()), &mut table);
-        page_count += 1;
-    }
-    out.extend_from_slice(PREFIX);
-    for n in [first_revision.0, u64::from(page_size), count(revisions.len()), page_count] {
-        packed_number::write_unsigned(n, out);
-    }
-    for offsets in revisions {
-        packed_number::write_unsigned(count(offsets.len().div_ceil(page_len)), out);
-    }
-    out.extend_from_slice(&table);
-    out.extend_from_slice(&pages);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index_write::{ItemOffsets, write_l2p};
 
     fn sample() -> (Vec<Vec<Option<u64>>>, Vec<u8>) {
         let revisions = vec![
-            vec![None, Some(0), Some(900), Some(17), None],
+            vec![None, Some(0), Some(900), Some(17), Some(18)],
             vec![None, Some(1 << 40)],
             vec![None, Some(5), Some(4), Some(3), Some(2)],
         ];
+        let offsets = |offsets: &Vec<Option<u64>>| {
+            let mut all = ItemOffsets::new();
+            for (item, offset) in (0..).zip(offsets) {
+                assert!(offset.is_none_or(|offset| all.set(item, offset)));
+            }
+            all
+        };
+        let all: Vec<ItemOffsets> = revisions.iter().map(offsets).collect();
         let mut out = Vec::new();
-        write(Revnum(6), 4, &revisions, &mut out);
+        write_l2p(Revnum(6), 4, &all, &mut out);
         (revisions, out)
     }
 

@@ -294,58 +294,10 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Appends a whole index of `entries`, which must follow each other without gaps.
-pub fn write(first_revision: Revnum, page_size: u64, entries: &[P2lEntry], out: &mut Vec<u8>) {
-    let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
-    let page_size = page_size.max(1);
-    let file_size = entries.last().map_or(0, P2lEntry::end);
-    // What lies between the end of the items and the end of the last page.
-    let filler = P2lEntry {
-        offset: file_size,
-        size: file_size.next_multiple_of(page_size).saturating_sub(file_size),
-        item_type: ItemType::Unused,
-        fnv1: 0,
-        revision: entries.last().map_or(first_revision, |e| e.revision),
-        item: 0,
-    };
-    let mut pages = Vec::new();
-    let mut sizes = Vec::new();
-    let (mut page_start, mut page_end) = (0usize, page_size);
-    let (mut compound, mut revision) = (0u64, first_revision.0);
-    let mut new_page = true;
-    for entry in entries.iter().chain([&filler]) {
-        while entry.end() > page_end {
-            sizes.push(count(pages.len().saturating_sub(page_start)));
-            page_start = pages.len();
-            page_end = page_end.saturating_add(page_size);
-            new_page = true;
-        }
-        if new_page {
-            packed_number::write_unsigned(entry.offset, &mut pages);
-            (compound, revision) = (0, first_revision.0);
-            new_page = false;
-        }
-        packed_number::write_unsigned(entry.size, &mut pages);
-        let next = entry.item.wrapping_mul(8).wrapping_add(u64::from(entry.item_type.number()));
-        packed_number::write_signed(next.wrapping_sub(compound).cast_signed(), &mut pages);
-        compound = next;
-        let next = entry.revision.0;
-        packed_number::write_signed(next.wrapping_sub(revision).cast_signed(), &mut pages);
-        revision = next;
-        packed_number::write_unsigned(u64::from(entry.fnv1), &mut pages);
-    }
-    sizes.push(count(pages.len().saturating_sub(page_start)));
-    out.extend_from_slice(PREFIX);
-    for n in [first_revision.0, file_size, page_size, count(sizes.len())] {
-        packed_number::write_unsigned(n, out);
-    }
-    sizes.iter().for_each(|size| packed_number::write_unsigned(*size, out));
-    out.extend_from_slice(&pages);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index_write::write_p2l;
 
     fn sample() -> (Vec<P2lEntry>, Vec<u8>) {
         let mut offset = 0;
@@ -367,7 +319,7 @@ mod tests {
             })
             .collect();
         let mut out = Vec::new();
-        write(Revnum(6), 16, &entries, &mut out);
+        write_p2l(Revnum(6), 16, &entries, &mut out);
         (entries, out)
     }
 

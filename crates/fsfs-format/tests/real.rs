@@ -17,6 +17,7 @@ use sapwood_core::hashdump::{self, END};
 use sapwood_core::{Md5, NodeKind, Revnum};
 use sapwood_fsfs_format::current::{Current, parse_min_unpacked_rev, parse_txn_current};
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
+use sapwood_fsfs_format::index_write::{ItemOffsets, write_l2p, write_p2l};
 use sapwood_fsfs_format::l2p::{ITEM_CHANGES, ITEM_ROOT};
 use sapwood_fsfs_format::layout::since;
 use sapwood_fsfs_format::manifest::Manifest;
@@ -25,7 +26,7 @@ use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
 use sapwood_fsfs_format::{
     Addressing, Changes, Directory, Error, Footer, FormatFile, ItemType, L2pHeader, L2pPage,
     Layout, Location, NodeRev, NodeRevId, P2lEntry, P2lHeader, P2lPage, RepHeader, RepLocation,
-    Representation, Trailer, l2p, p2l,
+    Representation, Trailer,
 };
 use sapwood_testkit::{Repository, Shape};
 
@@ -286,22 +287,22 @@ impl Repo {
         let mut revisions = Vec::new();
         for place in 0..count {
             let revision = Revnum(first.0 + place);
-            let mut offsets = Vec::new();
+            let mut offsets = ItemOffsets::new();
             for item in 0..header.item_count(revision).unwrap() {
                 let slot = header.find(revision, item).unwrap();
                 let start = slot.info.offset as usize;
                 let page = &bytes[start..start + slot.info.size as usize];
                 let page = L2pPage::parse(page, &slot.info).unwrap();
                 let offset = page.offset(&slot, revision, item).unwrap();
-                offsets.push(offset);
                 if let Some(offset) = offset {
+                    assert!(offsets.set(item, offset));
                     found.insert((revision, item), offset);
                 }
             }
             revisions.push(offsets);
         }
         let mut out = Vec::new();
-        l2p::write(first, header.page_size(), &revisions, &mut out);
+        write_l2p(first, u64::from(header.page_size()), &revisions, &mut out);
         assert_eq!(out, bytes);
         found
     }
@@ -323,7 +324,7 @@ impl Repo {
         let filler = all.pop().unwrap();
         assert_eq!((filler.item_type, filler.offset), (ItemType::Unused, footer.l2p_offset));
         let mut out = Vec::new();
-        p2l::write(first, header.page_size(), &all, &mut out);
+        write_p2l(first, header.page_size(), &all, &mut out);
         assert_eq!(out, bytes);
         all
     }

@@ -26,6 +26,9 @@ targets! {
     skel = "../../../fuzz/harness/skel.rs";
     text = "../../../fuzz/harness/text.rs";
     diff = "../../../fuzz/harness/diff.rs";
+    fsfs_items = "../../../fuzz/harness/fsfs_items.rs";
+    fsfs_index = "../../../fuzz/harness/fsfs_index.rs";
+    fsfs_revprops = "../../../fuzz/harness/fsfs_revprops.rs";
     dumpstream = "../../../fuzz/harness/dumpstream.rs";
     protocol = "../../../fuzz/harness/protocol.rs";
 }
