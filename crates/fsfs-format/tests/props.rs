@@ -76,7 +76,8 @@ fn rep() -> impl Strategy<Value = Representation> {
 }
 
 fn noderev() -> impl Strategy<Value = NodeRev> {
-    let rep = || prop::option::of(prop_oneof![3 => rep(), 1 => Just(Representation::in_txn_file())]);
+    let rep =
+        || prop::option::of(prop_oneof![3 => rep(), 1 => Just(Representation::in_txn_file())]);
     let boxed = || path().prop_map(String::into_boxed_str);
     (
         (id(), kind(), prop::option::of(id()), number(), rep(), rep(), boxed()),
@@ -88,23 +89,26 @@ fn noderev() -> impl Strategy<Value = NodeRev> {
             any::<bool>(),
         ),
     )
-        .prop_map(|((id, kind, predecessor, predecessor_count, text, props, created_path), rest)| {
-            let (copy_from, copy_root, is_fresh_txn_root, mergeinfo_count, has_mergeinfo) = rest;
-            NodeRev {
-                id,
-                kind,
-                predecessor,
-                predecessor_count,
-                text,
-                props,
-                created_path,
-                copy_from,
-                copy_root,
-                is_fresh_txn_root,
-                mergeinfo_count,
-                has_mergeinfo,
-            }
-        })
+        .prop_map(
+            |((id, kind, predecessor, predecessor_count, text, props, created_path), rest)| {
+                let (copy_from, copy_root, is_fresh_txn_root, mergeinfo_count, has_mergeinfo) =
+                    rest;
+                NodeRev {
+                    id,
+                    kind,
+                    predecessor,
+                    predecessor_count,
+                    text,
+                    props,
+                    created_path,
+                    copy_from,
+                    copy_root,
+                    is_fresh_txn_root,
+                    mergeinfo_count,
+                    has_mergeinfo,
+                }
+            },
+        )
 }
 
 /// A change without its paths, which it borrows.
