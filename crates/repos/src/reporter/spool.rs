@@ -177,12 +177,12 @@ mod tests {
         let mut spool = Spool::new();
         let entry = |n: u64| PathInfo {
             path: format!("dir/{n}/{}", "x".repeat(200)),
-            link: (n % 3 == 0).then(|| format!("/elsewhere/{n}")),
-            revision: (n % 5 != 0).then_some(Revnum(n)),
+            link: n.is_multiple_of(3).then(|| format!("/elsewhere/{n}")),
+            revision: (!n.is_multiple_of(5)).then_some(Revnum(n)),
             depth: [Depth::Infinity, Depth::Exclude, Depth::Empty, Depth::Files, Depth::Immediates]
                 [usize::try_from(n % 5).unwrap()],
-            start_empty: n % 2 == 0,
-            lock_token: (n % 7 == 0).then(|| "opaquelocktoken:1".to_owned()),
+            start_empty: n.is_multiple_of(2),
+            lock_token: n.is_multiple_of(7).then(|| "opaquelocktoken:1".to_owned()),
         };
         let count = 12_000;
         for n in 0..count {

@@ -2,7 +2,6 @@
 //! switch, status, diff.
 
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, uri};
-use sapwood_delta::Editor as _;
 use sapwood_repos::{ReportRequest, Reporter};
 use sapwood_wire_svn::Tuple;
 use sapwood_wire_svn::editor::WireEditor;
@@ -208,11 +207,7 @@ fn accept_report(session: &mut Session<'_>, request: &ReportRequest<'_>) -> Resu
     if let Some(reporter) = reporter {
         let mut editor = WireEditor::new(conn, *options);
         if let Err(e) = reporter.finish(&mut editor) {
-            let e = SvnError::from(e);
-            // The client answers an abort with a reply, which must be read; what it says does
-            // not matter.
-            let _ = editor.abort_edit();
-            error.get_or_insert(e);
+            error.get_or_insert(SvnError::from(e));
         }
     }
     finish(session, error).map(|()| summary)
