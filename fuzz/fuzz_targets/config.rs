@@ -1,3 +1,4 @@
+//! libFuzzer's way into `harness/config.rs`, which says what is tried.
 #![no_main]
 #[path = "../harness/config.rs"]
 mod harness;

@@ -1,3 +1,4 @@
+//! libFuzzer's way into `harness/diff.rs`, which says what is tried.
 #![no_main]
 #[path = "../harness/diff.rs"]
 mod harness;

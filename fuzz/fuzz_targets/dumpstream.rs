@@ -1,3 +1,4 @@
+//! libFuzzer's way into `harness/dumpstream.rs`, which says what is tried.
 #![no_main]
 #[path = "../harness/dumpstream.rs"]
 mod harness;

@@ -1,3 +1,4 @@
+//! libFuzzer's way into `harness/fsfs_revprops.rs`, which says what is tried.
 #![no_main]
 #[path = "../harness/fsfs_revprops.rs"]
 mod harness;

@@ -1,3 +1,4 @@
+//! libFuzzer's way into `harness/hashdump.rs`, which says what is tried.
 #![no_main]
 #[path = "../harness/hashdump.rs"]
 mod harness;

@@ -1,3 +1,4 @@
+//! libFuzzer's way into `harness/protocol.rs`, which says what is tried.
 #![no_main]
 #[path = "../harness/protocol.rs"]
 mod harness;

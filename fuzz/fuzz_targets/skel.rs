@@ -1,3 +1,4 @@
+//! libFuzzer's way into `harness/skel.rs`, which says what is tried.
 #![no_main]
 #[path = "../harness/skel.rs"]
 mod harness;

@@ -1,3 +1,4 @@
+//! libFuzzer's way into `harness/svndiff.rs`, which says what is tried.
 #![no_main]
 #[path = "../harness/svndiff.rs"]
 mod harness;

@@ -1,3 +1,4 @@
+//! libFuzzer's way into `harness/text.rs`, which says what is tried.
 #![no_main]
 #[path = "../harness/text.rs"]
 mod harness;

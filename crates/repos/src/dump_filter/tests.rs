@@ -1,3 +1,5 @@
+//! Tests of the dump filter.
+
 use sapwood_core::CancelToken;
 
 use super::*;

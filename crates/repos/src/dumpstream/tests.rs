@@ -1,3 +1,5 @@
+//! Tests of the reader of dump streams.
+
 use std::io::{BufReader, Cursor};
 
 use proptest::prelude::*;
