@@ -113,6 +113,8 @@ pub(crate) struct Program {
     pub(crate) check: fn(&Options) -> SvnResult<()>,
     /// What more is said of an unknown subcommand.
     pub(crate) unknown_hint: fn(&str) -> Option<&'static str>,
+    /// Whether the help is pointed to below an error about arguments.
+    pub(crate) suggest_help: fn(&SvnError) -> bool,
     /// The exit code for an error, when it is not [`Program::failure`].
     pub(crate) on_error: fn(&SvnError) -> Option<u8>,
 }
@@ -138,6 +140,7 @@ impl Program {
         take: |_, _, _| Ok(()),
         check: |_| Ok(()),
         unknown_hint: |_| None,
+        suggest_help: |_| true,
         on_error: |_| None,
     };
 }

@@ -16,6 +16,7 @@ mod revision;
 mod serve;
 mod signals;
 mod svnadmin;
+mod svnauthz;
 mod svndumpfilter;
 mod svnfsfs;
 mod svnlook;

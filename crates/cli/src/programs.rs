@@ -55,6 +55,18 @@ pub(crate) static PROGRAMS: &[Program] = &[
         run: crate::svndumpfilter::run,
     },
     Program {
+        name: "svnauthz",
+        linked: true,
+        about: "check authz files and ask them",
+        run: crate::svnauthz::run,
+    },
+    Program {
+        name: "svnauthz-validate",
+        linked: true,
+        about: "check authz files, as before 1.8",
+        run: crate::svnauthz::run_validate,
+    },
+    Program {
         name: "svnfsfs",
         linked: true,
         about: "look into the storage of a repository",

@@ -1,6 +1,7 @@
 //! Opening repositories by local path.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_fsfs::{Caches, OpenOptions};
@@ -43,8 +44,8 @@ pub(crate) fn local_style(path: &str) -> &str {
     if path.is_empty() { "." } else { path }
 }
 
-/// Opens the repository at a canonical local path, with the cache size that `-M` says.
-pub(crate) fn open(path: &str, options: &Options) -> SvnResult<Repository> {
+/// Caches of the size that `-M` says, and how to open filesystems.
+pub(crate) fn caches(options: &Options) -> SvnResult<(Arc<Caches>, OpenOptions)> {
     let cache = match options.value("memory-cache-size")? {
         Some(text) => {
             let bytes = parse_number(&text)?.saturating_mul(1 << 20);
@@ -52,7 +53,13 @@ pub(crate) fn open(path: &str, options: &Options) -> SvnResult<Repository> {
         }
         None => DEFAULT_CACHE,
     };
-    Ok(Repository::open(Path::new(path), &Caches::new(cache), &OpenOptions::default())?)
+    Ok((Caches::new(cache), OpenOptions::default()))
+}
+
+/// Opens the repository at a canonical local path.
+pub(crate) fn open(path: &str, options: &Options) -> SvnResult<Repository> {
+    let (caches, open_options) = caches(options)?;
+    Ok(Repository::open(Path::new(path), &caches, &open_options)?)
 }
 
 #[cfg(test)]

@@ -156,8 +156,9 @@ impl Default for Options {
     }
 }
 
+/// The reference's sentence ends in a newline of its own, so that an empty line follows it.
 fn refused(why: String) -> SvnError {
-    SvnError::new(ErrorCode::INVALID_DIFF_OPTION, why)
+    SvnError::new(ErrorCode::INVALID_DIFF_OPTION, format!("{why}\n"))
         .wrap(ErrorCode::INVALID_DIFF_OPTION, "Error in options to internal diff")
 }
 
@@ -189,6 +190,8 @@ mod tests {
                 .unwrap_err()
                 .to_string()
                 .replace("E200016: Error in options to internal diff; E200016: ", "")
+                .trim_end_matches('\n')
+                .to_owned()
         };
         for (args, words) in [
             (&["-z"][..], "invalid option character: z"),

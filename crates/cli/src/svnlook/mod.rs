@@ -66,7 +66,14 @@ impl Context {
     pub(super) fn revprops(&self) -> SvnResult<PropList> {
         Ok(match &self.subject {
             Subject::Revision(revision) => (*self.fs().revprops(*revision)?).clone(),
-            Subject::Transaction(name) => self.fs().txn_props(name)?,
+            Subject::Transaction(name) => {
+                let mut props = self.fs().txn_props(name)?;
+                // What a transaction remembers for itself is nobody's property.
+                for name in ["svn:check-locks", "svn:check-ood", "svn:client-date"] {
+                    props.remove(name);
+                }
+                props
+            }
         })
     }
 

@@ -1,0 +1,203 @@
+//! `svnadmin`, `svnfsfs` and `svnauthz` beside the reference's.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+mod common;
+
+use common::Both;
+use sapwood_testkit::{Repository, Shape};
+
+#[test]
+fn info_sizes_and_verify_in_every_shape() {
+    let both = Both::new();
+    for shape in Shape::few() {
+        let repository = Repository::random(&shape, 5, 24);
+        let path = repository.arg();
+        both.same("svnadmin", &["info", &path]);
+        both.same("svnadmin", &["verify", &path]);
+        for revision in ["0", "1", "7", "24"] {
+            both.same("svnadmin", &["rev-size", &path, "-r", revision]);
+        }
+    }
+}
+
+#[test]
+fn verify_with_options() {
+    let both = Both::new();
+    let repository = Repository::scripted(&Shape::new("1.10").shard(7));
+    let path = repository.arg();
+    for args in [
+        &["-q"][..],
+        &["-r", "3:9"],
+        &["-r", "HEAD"],
+        &["-r", "4"],
+        &["--metadata-only"],
+        &["--check-normalization"],
+        &["--keep-going", "-q"],
+        &["-r", "9:3"],
+        &["-r", "100000"],
+        &["-r", "1", "-t", "x"],
+        &["extra"],
+    ] {
+        let mut all = vec!["verify", path.as_str()];
+        all.extend_from_slice(args);
+        both.same("svnadmin", &all);
+    }
+}
+
+#[test]
+fn locks() {
+    let both = Both::new();
+    let repository = Repository::random(&Shape::new("1.10"), 3, 12);
+    let path = repository.arg();
+    let tree = both.reference.run("svnlook", ["tree", "--full-paths", &path]).stdout_text();
+    let files: Vec<&str> = tree.lines().filter(|line| !line.ends_with('/')).collect();
+    let comment = repository.parent().join("comment");
+    std::fs::write(&comment, "two\nlines").unwrap();
+    both.reference
+        .run("svnadmin", ["lock", &path, files[0], "ann", comment.to_str().unwrap()])
+        .expect_success("lock");
+    let url = format!("{}/{}", repository.url(), files[1]);
+    both.reference.run("svn", ["lock", &url]).expect_success("lock");
+    for file in &files {
+        both.same("svnlook", &["lock", &path, file]);
+        both.same("svnadmin", &["lslocks", &path, file]);
+    }
+    both.same_lines("svnadmin", &["lslocks", &path]);
+    both.same("svnadmin", &["lslocks", &path, "/nope"]);
+    both.same("svnadmin", &["lslocks", &path, "a", "b"]);
+}
+
+#[test]
+fn wrong_usage() {
+    let both = Both::new();
+    let repository = Repository::random(&Shape::new("1.10"), 3, 12);
+    let path = repository.arg();
+    let path = path.as_str();
+    for args in [
+        &[][..],
+        &["-q"],
+        &["nonsense"],
+        &["--bogus"],
+        &["-Z"],
+        &["-r"],
+        &["dump"],
+        &["dump", "/nonexistent"],
+        &["dump", "file:///x"],
+        &["dump", path, "-r", "x"],
+        &["dump", path, "-r", "1", "-r", "2"],
+        &["dump", path, "-r", "PREV"],
+        &["dump", path, "--keep-going"],
+        &["dump", path, "-M", "x"],
+        &["info", path, "extra"],
+        &["info", path, "-q"],
+        &["rev-size", path],
+        &["rev-size", path, "-r", "HEAD"],
+        &["rev-size", path, "-r", "1:2"],
+        &["rev-size", path, "-r", "99999"],
+        &["rev-size", path, "-q", "-r", "1"],
+        &["lstxns", path, "extra"],
+        &["verify"],
+        &["--version", "--deltas"],
+        &["help", "nonsense"],
+    ] {
+        both.same("svnadmin", args);
+    }
+}
+
+/// The lines of a general help that list subcommands.
+fn listed(help: &str) -> Vec<&str> {
+    help.lines().filter(|line| line.starts_with("   ") && line.len() < 40).collect()
+}
+
+#[test]
+fn helps_have_the_same_structure() {
+    let both = Both::new();
+    for program in ["svnadmin", "svnlook", "svnfsfs", "svnauthz"] {
+        let reference = both.reference.run(program, ["help"]);
+        let ours = both.ours.run(program, ["help"]);
+        assert_eq!(ours.code, 0);
+        let (reference, ours) = (reference.stdout_text(), ours.stdout_text());
+        let names =
+            |help: &str| listed(help).iter().map(|line| line.trim().to_owned()).collect::<Vec<_>>();
+        assert_eq!(names(&reference), names(&ours), "{program}");
+        for line in listed(&ours) {
+            let name = line.split_whitespace().next().unwrap();
+            let options = |help: &str| {
+                help.lines()
+                    .filter(|line| line.starts_with("  -") && line.contains(" : "))
+                    .map(|line| line.split(" : ").next().unwrap().to_owned())
+                    .collect::<Vec<_>>()
+            };
+            let reference = both.reference.run(program, ["help", name]).stdout_text();
+            let ours = both.ours.run(program, ["help", name]).stdout_text();
+            assert_eq!(options(&reference), options(&ours), "{program} help {name}");
+            let first =
+                |text: &str| text.lines().next().unwrap().split(": ").next().unwrap().to_owned();
+            assert_eq!(first(&reference), first(&ours));
+        }
+        let version = both.ours.run(program, ["--version"]).stdout_text();
+        assert!(version.starts_with(&format!("{program}, version 1.14.")), "{version}");
+        assert!(version.contains("* fs_fs : "), "{version}");
+    }
+    assert_eq!(both.ours.run("svnadmin", ["--version", "-q"]).stdout_text(), "1.14.5\n");
+}
+
+#[test]
+fn storage() {
+    let both = Both::new();
+    for shape in Shape::few() {
+        let repository = Repository::random(&shape, 6, 24);
+        let path = repository.arg();
+        both.same("svnfsfs", &["dump-index", &path, "-r", "1"]);
+        both.same("svnfsfs", &["dump-index", &path, "-r", "12"]);
+        // Where figures are equal, the reference's order is that of a hash table.
+        both.same_lines("svnfsfs", &["stats", &path]);
+    }
+    both.same("svnfsfs", &["stats"]);
+    both.same("svnfsfs", &["nonsense"]);
+}
+
+#[test]
+fn authz_files() {
+    let both = Both::new();
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let good = file("good", "[groups]\ng = ann\ne =\n[/]\n* = r\n@g = rw\n@e = r\n[/x]\n* =\n");
+    let bad = file("bad", "[/]\nann = x\n");
+    let broken = file("broken", "[/\n");
+    let groups = file("groups", "[groups]\ng = ann\n");
+    let rules = file("rules", "[/]\n@g = rw\n");
+    for args in [
+        &["validate", good.as_str()][..],
+        &["validate", &bad],
+        &["validate", &broken],
+        &["validate", "/nonexistent"],
+        &["validate", "^/x"],
+        &["validate", "http://x/y"],
+        &["validate"],
+        &["validate", &good, "extra"],
+        &["validate", &good, "--is", "r"],
+        &["accessof", &good],
+        &["accessof", &good, "--username", "ann"],
+        &["accessof", &good, "--path", "/x/y"],
+        &["accessof", &good, "--path", "/x", "--username", "ann", "--is", "rw"],
+        &["accessof", &good, "--is", "no"],
+        &["accessof", &good, "--is", "r"],
+        &["accessof", &good, "--is", "bogus"],
+        &["accessof", &good, "-R"],
+        &["accessof", &good, "-R", "--path", "/"],
+        &["accessof", &good, "-R", "--path", "/y", "--username", "zoe"],
+        &["accessof", &rules, "--groups-file", &groups, "--username", "ann"],
+        &["accessof", &good, "--groups-file", &groups],
+        &[],
+        &["nonsense"],
+        &["--bogus"],
+    ] {
+        both.same("svnauthz", args);
+    }
+}
