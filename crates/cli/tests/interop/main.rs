@@ -1,7 +1,8 @@
 //! Our programs beside the reference's, compared by what they print, exit with and leave behind.
 //!
 //! One test binary: `admin` (svnadmin), `look` (svnlook), `client` (the reference's client against
-//! both servers), `mirror` (svnrdump, svnsync, git-svn), `crowd` (many clients at once). Each
+//! both servers), `wire` (random requests of our own to both servers), `mirror` (svnrdump, svnsync,
+//! git-svn), `crowd` (many clients at once). Each
 //! comparison runs on a few shapes of repository; `SAPWOOD_LONG=1` runs it on all, for every
 //! revision and pair of revisions. Invariant: nothing here knows how our side works inside.
 #![allow(
@@ -16,6 +17,7 @@ mod client;
 mod crowd;
 mod look;
 mod mirror;
+mod wire;
 
 use sapwood_testkit::{Repository, Shape, long};
 
