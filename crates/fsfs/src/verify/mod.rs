@@ -7,12 +7,13 @@
 use sapwood_core::{CancelToken, Revnum};
 use sapwood_fsfs_format::layout::since;
 
-use crate::dump_index::check;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 
 mod files;
+mod rep_cache;
 mod revision;
+mod sqlite;
 mod tree;
 
 /// How often a file is checked again because its shard was packed meanwhile.
@@ -46,11 +47,7 @@ impl Filesystem {
             self.verify_files(start, end, cancel, progress)?;
         }
         if self.fs.layout.format.number >= since::PACKING {
-            let path = self.fs.file(sapwood_fsfs_format::layout::names::REP_CACHE);
-            if self.fs.storage.stamp(&path).is_ok() {
-                progress(None);
-                check(cancel)?;
-            }
+            rep_cache::verify(self, start, end, cancel, progress)?;
         }
         Ok(())
     }

@@ -1,0 +1,213 @@
+//! The rep-cache: each row must name a representation that is there.
+
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1, SvnError};
+use sapwood_fsfs_format::layout::names;
+use sapwood_fsfs_format::{ItemType, P2lPage};
+
+use super::corrupt;
+use super::sqlite::{Database, Value};
+use crate::dump_index::{P2lIndex, check};
+use crate::error::{Error, Result};
+use crate::filesystem::Filesystem;
+use crate::revfile::RevFile;
+
+/// How often reading starts over because somebody writes.
+const RETRIES: u32 = 100;
+/// How long to wait for a writer.
+const PAUSE: Duration = Duration::from_millis(20);
+/// After so many rows progress is told.
+const ROWS: u32 = 1000;
+/// After so many files progress is told.
+const FILES: u32 = 16;
+
+/// How many indexes and pages of indexes are kept at hand.
+const PAGES: usize = 256;
+
+/// One row.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    revision: Revnum,
+    item: u64,
+}
+
+/// When the reference tells of progress: it counts rows, and files that it opens for them.
+#[derive(Default)]
+struct Pace {
+    rows: u32,
+    files: u32,
+    /// The first revision of the file that is open.
+    open: Option<Revnum>,
+    told: Option<Revnum>,
+}
+
+pub(super) fn verify(
+    fs: &Filesystem,
+    start: Revnum,
+    end: Revnum,
+    cancel: &CancelToken,
+    progress: &mut dyn FnMut(Option<Revnum>),
+) -> Result<()> {
+    let path = fs.fs.file(names::REP_CACHE);
+    if fs.fs.storage.stamp(&path).is_err() {
+        return Ok(());
+    }
+    progress(None);
+    let rows = read(fs, cancel)?;
+    if start == Revnum::ZERO
+        && let Some(max) = rows.iter().map(|row| row.revision).max()
+    {
+        fs.fs.ensure_exists(max)?;
+    }
+    let mut pace = Pace::default();
+    let mut lookup = Lookup::default();
+    for row in rows.iter().filter(|row| (start..=end).contains(&row.revision)) {
+        check(cancel)?;
+        pace.row(fs, row, progress);
+        lookup.check(fs, row)?;
+    }
+    Ok(())
+}
+
+impl Pace {
+    fn row(&mut self, fs: &Filesystem, row: &Row, progress: &mut dyn FnMut(Option<Revnum>)) {
+        if self.rows > ROWS || self.files > FILES {
+            if self.told != Some(row.revision) {
+                progress(Some(row.revision));
+                self.told = Some(row.revision);
+            }
+            *self = Self { told: self.told, ..Self::default() };
+        }
+        let file = fs.fs.rev_file(row.revision);
+        // With physical addressing only packs are kept open.
+        let again = self.open == Some(file.first) && (fs.fs.layout.is_logical() || file.key.packed);
+        self.open = Some(file.first);
+        self.rows = self.rows.saturating_add(1);
+        self.files = self.files.saturating_add(u32::from(!again));
+    }
+}
+
+/// Reads all rows, in SQLite's order. Nobody is kept from writing meanwhile: what changed under
+/// our hands is read again.
+fn read(fs: &Filesystem, cancel: &CancelToken) -> Result<Vec<Row>> {
+    let path = fs.fs.file(names::REP_CACHE);
+    let journal = fs.fs.file(&format!("{}-journal", names::REP_CACHE));
+    let busy = || fs.fs.storage.stamp(&journal).is_ok_and(|stamp| stamp.len > 0);
+    let once = || -> std::io::Result<(Vec<Row>, bool)> {
+        let database = Database::open(fs.fs.storage.open(&path)?)?;
+        let before = database.change_counter()?;
+        let mut rows = Vec::new();
+        let read = database.rows("rep_cache", &mut |values| {
+            rows.push(row(values).ok_or_else(|| {
+                std::io::Error::new(ErrorKind::InvalidData, "malformed row in rep_cache")
+            })?);
+            Ok(())
+        });
+        let changed = busy() || database.change_counter()? != before;
+        if !changed && read?.is_none() {
+            return Err(std::io::Error::new(ErrorKind::InvalidData, "no such table: rep_cache"));
+        }
+        Ok((rows, changed))
+    };
+    for _ in 0..RETRIES {
+        check(cancel)?;
+        if !busy() {
+            match once() {
+                Ok((rows, false)) => return Ok(rows),
+                Ok((_, true)) => {}
+                Err(e) => {
+                    let shown = path.display();
+                    return Err(Error::Svn(
+                        SvnError::new(ErrorCode::SQLITE_ERROR, format!("sqlite: {e}"))
+                            .context(format!("Couldn't read '{shown}'")),
+                    ));
+                }
+            }
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Err(Error::new(ErrorCode::SQLITE_BUSY, "sqlite: database is locked"))
+}
+
+fn row(values: &[Value<'_>]) -> Option<Row> {
+    let [
+        Value::Text(hash),
+        Value::Int(revision),
+        Value::Int(item),
+        Value::Int(_),
+        Value::Int(_),
+        ..,
+    ] = values
+    else {
+        return None;
+    };
+    Sha1::parse(hash)?;
+    Some(Row { revision: Revnum(u64::try_from(*revision).ok()?), item: u64::try_from(*item).ok()? })
+}
+
+/// Indexes and pages of indexes that were looked at last: rows come in the order of their hashes.
+#[derive(Default)]
+struct Lookup {
+    indexes: HashMap<Revnum, Arc<P2lIndex>>,
+    pages: HashMap<(Revnum, u64), Arc<P2lPage>>,
+}
+
+impl Lookup {
+    fn check(&mut self, fs: &Filesystem, row: &Row) -> Result<()> {
+        let Row { revision, item } = *row;
+        if !fs.fs.layout.is_logical() {
+            return fs.fs.rep_start(revision, item).map(|_| ());
+        }
+        let mut file_before = None;
+        fs.fs.with_file(revision, |file| {
+            // Another file than before: the shard was packed.
+            if file_before.replace(*file).is_some() {
+                *self = Self::default();
+            }
+            let offset = fs.fs.item_offset(file, revision, item)?;
+            let found = match self.page(fs, file, offset)? {
+                Some(page) => page.find(offset).map(|entry| entry.item_type),
+                None => None,
+            };
+            match found {
+                Some(
+                    ItemType::FileRep | ItemType::DirRep | ItemType::FileProps | ItemType::DirProps,
+                ) => Ok(()),
+                _ => Err(corrupt(format!(
+                    "No representation found at offset {offset} for item {item} in revision \
+                     {revision}"
+                ))),
+            }
+        })
+    }
+
+    fn page(
+        &mut self,
+        fs: &Filesystem,
+        file: &RevFile,
+        offset: u64,
+    ) -> Result<Option<Arc<P2lPage>>> {
+        if self.indexes.len() > PAGES || self.pages.len() > PAGES {
+            *self = Self::default();
+        }
+        let index = match self.indexes.get(&file.first) {
+            Some(index) => Arc::clone(index),
+            None => {
+                let index = Arc::new(P2lIndex::open(&fs.fs, file)?);
+                self.indexes.insert(file.first, Arc::clone(&index));
+                index
+            }
+        };
+        let Some(number) = index.header.page_at(offset) else { return Ok(None) };
+        if let Some(page) = self.pages.get(&(file.first, number)) {
+            return Ok(Some(Arc::clone(page)));
+        }
+        let page = Arc::new(index.page(&fs.fs, file, number)?);
+        self.pages.insert((file.first, number), Arc::clone(&page));
+        Ok(Some(page))
+    }
+}
