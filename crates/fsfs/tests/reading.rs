@@ -233,3 +233,12 @@ fn history_is_that_of_svnlook() {
         }
     }
 }
+
+#[test]
+#[ignore = "takes minutes"]
+fn all_shapes_read_back() {
+    for shape in Shape::all() {
+        check_shape(&shape, &Repository::scripted(&shape), 64 << 20);
+        check_shape(&shape, &Repository::random(&shape, 11, 40), 2 << 20);
+    }
+}
