@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use sapwood_core::{Md5, SvnResult};
+use sapwood_core::{Md5, Revnum, SvnError, SvnResult};
 use sapwood_delta::stream::ComputedDelta;
-use sapwood_delta::{EncodedDelta, TextDelta, Version, Window};
-use sapwood_fsfs_format::{NodeRev, Representation, TxnId};
+use sapwood_delta::svndiff::DEFAULT_LEVEL;
+use sapwood_delta::{EncodedDelta, Encoder, TextDelta, Version, Window};
+use sapwood_fsfs_format::{NodeRev, RepLocation, Representation, TxnId};
 
-use crate::cache::item::{Cached, Key, Text};
+use crate::cache::item::{Cached, Encoded, Key, Text};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
 use crate::rep::chain::Chain;
@@ -97,7 +98,7 @@ impl TextReader {
         match rep.known_md5() {
             Some(expected) if expected != actual => {
                 let (revision, item) = match rep.location {
-                    sapwood_fsfs_format::RepLocation::Rev { revision, item } => (revision, item),
+                    RepLocation::Rev { revision, item } => (revision, item),
                     _ => Default::default(),
                 };
                 Err(Error::Checksum { revision, item, expected, actual })
@@ -109,7 +110,7 @@ impl TextReader {
 
 /// A whole text of one window that is cached and known to be right.
 fn cached_whole(fs: &Fs, rep: &Representation) -> Option<Piece> {
-    let sapwood_fsfs_format::RepLocation::Rev { revision, item } = rep.location else {
+    let RepLocation::Rev { revision, item } = rep.location else {
         return None;
     };
     if rep.expanded_size > u64::try_from(crate::rep::svndiff::WINDOW).unwrap_or(0) {
@@ -200,7 +201,11 @@ impl std::io::Read for Contents {
 #[derive(Debug)]
 pub struct ContentsDelta {
     fs: Filesystem,
+    /// The texts' representations, when both are committed: what an encoded delta is cached by.
+    texts: Option<Texts>,
     kind: DeltaKind,
+    /// Whether a window was pulled.
+    started: bool,
 }
 
 #[derive(Debug)]
@@ -211,7 +216,22 @@ enum DeltaKind {
     Computed(Box<ComputedDelta<Contents, Contents>>),
     /// The text itself.
     Full(Box<Contents>),
+    /// The delta was encoded before; whether it was handed out.
+    Encoded(Arc<Encoded>, bool),
+    /// Encoding failed: who pulls windows gets to know why.
+    Failed(SvnError),
 }
+
+/// The representations that a delta is between, by revision and item. No source is the empty
+/// text.
+#[derive(Clone, Copy, Debug)]
+struct Texts {
+    source: Option<(Revnum, u64)>,
+    target: (Revnum, u64),
+}
+
+/// Deltas to texts up to this size are encoded as a whole and kept.
+const KEEP_ENCODED: u64 = 512 << 10;
 
 /// A stored svndiff that is handed on.
 #[derive(Debug)]
@@ -235,18 +255,69 @@ enum Handed {
 /// Stored svndiff is handed on in pieces of at most this size.
 const PASS_LEN: usize = 64 << 10;
 
+/// Where the text of a committed node-revision is; `None` for one of a transaction, `Some(None)`
+/// for an empty text.
+fn text_place(node: &NodeRev) -> Option<Option<(Revnum, u64)>> {
+    match node.text.map(|rep| rep.location) {
+        None => Some(None),
+        Some(RepLocation::Rev { revision, item }) => Some(Some((revision, item))),
+        Some(_) => None,
+    }
+}
+
 impl ContentsDelta {
     /// The delta from the text of `source` to that of `target`.
     pub(crate) fn new(fs: &Filesystem, source: Option<&NodeRev>, target: &NodeRev) -> Result<Self> {
         if let Some(stored) = Self::stored(fs, source, target)? {
-            return Ok(Self { fs: fs.clone(), kind: DeltaKind::Stored(stored) });
+            let kind = DeltaKind::Stored(stored);
+            return Ok(Self { fs: fs.clone(), texts: None, kind, started: false });
         }
+        let small = |node: &NodeRev| node.text.is_none_or(|rep| rep.expanded_size <= KEEP_ENCODED);
+        let source_place = source.map_or(Some(None), text_place);
+        let texts = match (source_place, text_place(target)) {
+            (Some(source_place), Some(Some(target_place)))
+                if small(target) && source.is_none_or(small) =>
+            {
+                Some(Texts { source: source_place, target: target_place })
+            }
+            _ => None,
+        };
         let target = Contents::new(fs, target);
         let kind = match source.map(|node| Contents::new(fs, node)) {
             Some(source) => DeltaKind::Computed(Box::new(ComputedDelta::new(source, target))),
             None => DeltaKind::Full(Box::new(target)),
         };
-        Ok(Self { fs: fs.clone(), kind })
+        Ok(Self { fs: fs.clone(), texts, kind, started: false })
+    }
+
+    /// The delta as svndiff, cached or encoded now; `None` for large texts.
+    fn encode(&mut self, version: Version) -> SvnResult<Option<Arc<Encoded>>> {
+        let Some(Texts { source, target: (revision, item) }) = self.texts else {
+            return Ok(None);
+        };
+        let fs = Arc::clone(&self.fs.fs);
+        let key = Key {
+            fs: fs.id,
+            kind: Encoded::KIND,
+            a: revision.0,
+            b: item,
+            // Only a part of the name: the source's place is compared.
+            part: source.map_or(0, |(r, i)| r.0.rotate_left(32) ^ i).wrapping_mul(4)
+                | u64::from(version == Version::V1),
+        };
+        if let Some(found) = fs.caches.get::<Encoded>(key)
+            && found.source == source
+        {
+            return Ok(Some(found));
+        }
+        let mut bytes = Vec::new();
+        let mut encoder = Encoder::new(version, DEFAULT_LEVEL);
+        while let Some(window) = self.next_window()? {
+            encoder.encode(&window, &mut bytes);
+        }
+        encoder.finish(&mut bytes);
+        let bytes = bytes.into_boxed_slice();
+        Ok(Some(fs.caches.put(key, Encoded { source, bytes })))
     }
 
     fn stored(
@@ -259,8 +330,7 @@ impl ContentsDelta {
         let fits = match (data.base(), source) {
             (None, None) => !data.is_plain(),
             (Some((base_rev, base_item, _)), Some(source)) => {
-                let wanted =
-                    sapwood_fsfs_format::RepLocation::Rev { revision: base_rev, item: base_item };
+                let wanted = RepLocation::Rev { revision: base_rev, item: base_item };
                 source.text.is_some_and(|rep| rep.location == wanted)
             }
             _ => false,
@@ -277,6 +347,7 @@ impl ContentsDelta {
 
 impl TextDelta for ContentsDelta {
     fn next_window(&mut self) -> SvnResult<Option<Window>> {
+        self.started = true;
         match &mut self.kind {
             DeltaKind::Stored(stored) => {
                 let window = stored.windows.window(&self.fs.fs, stored.next)?;
@@ -287,17 +358,49 @@ impl TextDelta for ContentsDelta {
             DeltaKind::Full(text) => {
                 Ok(text.next_piece()?.map(|piece| Window::full_text(piece.to_vec())))
             }
+            DeltaKind::Encoded(..) => Ok(None),
+            DeltaKind::Failed(error) => Err(error.clone()),
         }
     }
 
     fn encoded(&mut self, newest: Version) -> Option<&mut dyn EncodedDelta> {
+        if self.started {
+            return None;
+        }
+        if matches!(self.kind, DeltaKind::Computed(_) | DeltaKind::Full(_)) {
+            if newest == Version::V0 {
+                return None;
+            }
+            match self.encode(newest) {
+                Ok(Some(encoded)) => self.kind = DeltaKind::Encoded(encoded, false),
+                Ok(None) => return None,
+                Err(error) => {
+                    self.kind = DeltaKind::Failed(error);
+                    return None;
+                }
+            }
+            return Some(self);
+        }
         let DeltaKind::Stored(stored) = &mut self.kind else { return None };
-        if stored.next > 0 || stored.pos > 0 {
+        if stored.pos > 0 {
             return None;
         }
         // Whether the stored bytes can be read shows again when windows are pulled.
         let version = stored.windows.version(&self.fs.fs).ok()?;
         (version <= newest).then_some(stored)
+    }
+}
+
+impl EncodedDelta for ContentsDelta {
+    fn next_bytes(&mut self) -> SvnResult<Option<&[u8]>> {
+        match &mut self.kind {
+            DeltaKind::Encoded(encoded, done) if !*done => {
+                *done = true;
+                Ok(Some(&encoded.bytes))
+            }
+            DeltaKind::Stored(stored) => stored.next_bytes(),
+            _ => Ok(None),
+        }
     }
 }
 

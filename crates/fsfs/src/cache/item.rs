@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use sapwood_core::{Md5, PropList};
+use sapwood_core::{Md5, PropList, Revnum};
 use sapwood_fsfs_format::manifest::Manifest;
 use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
 use sapwood_fsfs_format::{Directory, L2pPage, NodeRev, Trailer};
@@ -115,6 +115,14 @@ pub(crate) struct Text {
 #[derive(Debug)]
 pub(crate) struct RawRep(pub(crate) Box<[u8]>);
 
+/// A delta that is not stored, encoded as svndiff.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    /// Revision and item of the text that it applies to; `None` for the empty text.
+    pub(crate) source: Option<(Revnum, u64)>,
+    pub(crate) bytes: Box<[u8]>,
+}
+
 items! {
     /// A block: 0 or 1 for a pack, revision or shard, block.
     Block(Block) = 0, |v| v.0.len();
@@ -138,6 +146,9 @@ items! {
     RepStart(RepStart) = 10, |_| size_of::<RepStart>();
     /// Stored bytes of a small representation: revision, item.
     RawRep(RawRep) = 11, |v| v.0.len();
+    /// Deltas that had to be computed: revision and item of the target, a mixture of source and
+    /// svndiff version.
+    Encoded(Encoded) = 15, |v| v.bytes.len();
     /// Where root and changed paths are with physical addressing: revision.
     Trailer(Trailer) = 14, |_| size_of::<Trailer>();
     /// Manifest of packed revision properties: shard.
