@@ -379,8 +379,8 @@ impl Program {
 
     /// Wrong usage is topped by a hint at the help.
     fn suggest_help(&self, error: SvnError) -> SvnError {
-        if matches!(error.code(), ErrorCode::CL_INSUFFICIENT_ARGS | ErrorCode::CL_ARG_PARSING_ERROR)
-        {
+        let usage = [ErrorCode::CL_INSUFFICIENT_ARGS, ErrorCode::CL_ARG_PARSING_ERROR];
+        if usage.contains(&error.code()) && (self.suggest_help)(&error) {
             error.context(format!("Try '{} help' for more info", self.name))
         } else {
             error

@@ -5,7 +5,23 @@
 mod common;
 
 use common::Both;
+use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::{Repository, Shape};
+
+/// Compares what verifying says. While the reference checks shared texts, it tells of revisions
+/// by how many files it has open; that is left out.
+#[track_caller]
+fn verify(both: &Both, args: &[&str]) {
+    let mut outputs = [both.reference.run("svnadmin", args), both.ours.run("svnadmin", args)];
+    for output in &mut outputs {
+        let text = output.stdout_text();
+        let (before, after) = text.split_once("repository metadata ...").unwrap_or((&text, ""));
+        let after: Vec<&str> =
+            after.lines().filter(|line| !line.contains("metadata at revision")).collect();
+        output.stdout = format!("{before}{}", after.join("\n")).into_bytes();
+    }
+    assert_same(&args.join(" "), &outputs[0], &outputs[1]);
+}
 
 #[test]
 fn info_sizes_and_verify_in_every_shape() {
@@ -14,7 +30,7 @@ fn info_sizes_and_verify_in_every_shape() {
         let repository = Repository::random(&shape, 5, 24);
         let path = repository.arg();
         both.same("svnadmin", &["info", &path]);
-        both.same("svnadmin", &["verify", &path]);
+        verify(&both, &["verify", &path]);
         for revision in ["0", "1", "7", "24"] {
             both.same("svnadmin", &["rev-size", &path, "-r", revision]);
         }
@@ -41,7 +57,7 @@ fn verify_with_options() {
     ] {
         let mut all = vec!["verify", path.as_str()];
         all.extend_from_slice(args);
-        both.same("svnadmin", &all);
+        verify(&both, &all);
     }
 }
 
@@ -57,7 +73,7 @@ fn locks() {
     both.reference
         .run("svnadmin", ["lock", &path, files[0], "ann", comment.to_str().unwrap()])
         .expect_success("lock");
-    let url = format!("{}/{}", repository.url(), files[1]);
+    let url = format!("{}/{}@", repository.url(), files[1].replace('%', "%25"));
     both.reference.run("svn", ["lock", &url]).expect_success("lock");
     for file in &files {
         both.same("svnlook", &["lock", &path, file]);
@@ -107,7 +123,7 @@ fn wrong_usage() {
 
 /// The lines of a general help that list subcommands.
 fn listed(help: &str) -> Vec<&str> {
-    help.lines().filter(|line| line.starts_with("   ") && line.len() < 40).collect()
+    help.lines().filter(|line| line.starts_with("   ") && !line.starts_with("    ")).collect()
 }
 
 #[test]
@@ -146,14 +162,20 @@ fn helps_have_the_same_structure() {
 #[test]
 fn storage() {
     let both = Both::new();
+    let mut compared = 0;
     for shape in Shape::few() {
         let repository = Repository::random(&shape, 6, 24);
         let path = repository.arg();
         both.same("svnfsfs", &["dump-index", &path, "-r", "1"]);
         both.same("svnfsfs", &["dump-index", &path, "-r", "12"]);
         // Where figures are equal, the reference's order is that of a hash table.
-        both.same_lines("svnfsfs", &["stats", &path]);
+        // On some repositories it stops at an assertion, and there is nothing to compare.
+        if both.reference.run("svnfsfs", ["stats", &path]).code == 0 {
+            both.same_lines("svnfsfs", &["stats", &path]);
+            compared += 1;
+        }
     }
+    assert!(compared > 0);
     both.same("svnfsfs", &["stats"]);
     both.same("svnfsfs", &["nonsense"]);
 }
