@@ -69,7 +69,7 @@ pub fn run(data: &[u8]) {
     let options = FilterOptions {
         prefixes: vec![b"/a".to_vec()],
         exclude: true,
-        drop_empty_revs: data.len() % 2 == 0,
+        drop_empty_revs: data.len().is_multiple_of(2),
         renumber_revs: true,
         ..FilterOptions::default()
     };

@@ -107,5 +107,5 @@ pub fn run(data: &[u8]) {
     while let Some(len) = find(rest, cut) {
         rest = &rest[len..];
     }
-    let _ = drive(&mut MemorySource::new(data), &mut Sink(0, false), data.len() % 2 == 0);
+    let _ = drive(&mut MemorySource::new(data), &mut Sink(0, false), data.len().is_multiple_of(2));
 }

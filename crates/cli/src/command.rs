@@ -180,7 +180,7 @@ impl Options {
 
     /// The same as text.
     pub(crate) fn value(&self, long: &str) -> SvnResult<Option<String>> {
-        self.os_value(long).map(|value| to_text(value)).transpose()
+        self.os_value(long).map(to_text).transpose()
     }
 
     /// All values of an option that may be given several times.
@@ -189,7 +189,7 @@ impl Options {
             .iter()
             .filter(|(name, _)| *name == long)
             .filter_map(|(_, value)| value.as_ref())
-            .map(|value| to_text(value))
+            .map(to_text)
             .collect()
     }
 }

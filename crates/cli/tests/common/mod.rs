@@ -1,6 +1,6 @@
 //! Running our program and the reference's with the same arguments.
 
-#![allow(dead_code, reason = "each test uses some of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
 
 use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::{Output, Programs};

@@ -7,6 +7,7 @@
 //! revision and pair of revisions. Invariant: nothing here knows how our side works inside.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     reason = "a failure is a failed test"

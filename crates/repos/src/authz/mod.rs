@@ -41,10 +41,13 @@ pub struct Authz {
     inner: Arc<Inner>,
 }
 
+/// A user's name and a repository's.
+type UserAndRepository = (Box<str>, Box<str>);
+
 #[derive(Debug)]
 struct Inner {
     model: Model,
-    compiled: Mutex<HashMap<(Box<str>, Box<str>), UserAuthz>>,
+    compiled: Mutex<HashMap<UserAndRepository, UserAuthz>>,
 }
 
 /// What the rules say about one user in one repository. Clones share everything.

@@ -45,6 +45,12 @@ enum In {
     Rule,
 }
 
+/// A group: its `@name` and its members as written.
+type Group = (Box<[u8]>, Vec<Box<[u8]>>);
+
+/// A group being expanded: its index, the next member to look at, the users found so far.
+type Expansion = (usize, usize, BTreeSet<Arc<[u8]>>);
+
 struct Parser {
     global_groups: bool,
     sections: HashSet<Box<[u8]>>,
@@ -53,7 +59,7 @@ struct Parser {
     rules: HashMap<Rule, Box<[u8]>>,
     acls: Vec<ParsedAcl>,
     /// Members as written, by `@name`, in the order of the file.
-    groups: Vec<(Box<[u8]>, Vec<Box<[u8]>>)>,
+    groups: Vec<Group>,
     group_index: HashMap<Box<[u8]>, usize>,
     /// User names by `&name`.
     aliases: HashMap<Box<[u8]>, Arc<[u8]>>,
@@ -368,7 +374,7 @@ impl Parser {
         let mut names: HashMap<Box<[u8]>, Arc<[u8]>> = HashMap::new();
         for start in 0..groups.len() {
             // The groups being expanded, outermost first, each with what it has so far.
-            let mut stack: Vec<(usize, usize, BTreeSet<Arc<[u8]>>)> = Vec::new();
+            let mut stack: Vec<Expansion> = Vec::new();
             stack.push((start, 0, BTreeSet::new()));
             let mut open = HashSet::from([start]);
             while let Some((group, next, members)) = stack.last_mut() {
