@@ -373,7 +373,7 @@ impl Asker {
             let section = format!("[/{path}]\n");
             if !path.is_empty() && !rules.contains(&section) {
                 let access = *self.rng.pick(&["", "", "", "r"]);
-                write!(rules, "{section}* = {access}\n").unwrap();
+                writeln!(rules, "{section}* = {access}").unwrap();
             }
         }
         fs::write(conf.join("authz"), rules).unwrap();
