@@ -63,7 +63,7 @@ mod tests {
         write_revision(&mut out, Revnum(3), Some(&props));
         assert_eq!(
             out,
-            b"Revision-number: 3\nProp-content-length: 30\nContent-length: 30\n\n\
+            b"Revision-number: 3\nProp-content-length: 28\nContent-length: 28\n\n\
               K 7\nsvn:log\nV 1\nx\nPROPS-END\n\n"
         );
         out.clear();
