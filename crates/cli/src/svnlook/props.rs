@@ -97,11 +97,26 @@ fn indented(value: &[u8]) -> Vec<u8> {
     let mut text = c_string(value).to_vec();
     text.push(b'\n');
     let mut out = Vec::with_capacity(text.len());
-    for line in text.split_inclusive(|b| *b == b'\n') {
+    let mut rest = text.as_slice();
+    while let Some((line, more)) = rest.split_at_checked(line_len(rest)) {
+        if line.is_empty() {
+            break;
+        }
         out.extend_from_slice(b"    ");
         out.extend_from_slice(line);
+        rest = more;
     }
     out
+}
+
+/// The length of the first line: it ends after a line feed, a carriage return, or one of each in
+/// either order.
+fn line_len(text: &[u8]) -> usize {
+    let is_end = |b: &u8| matches!(b, b'\r' | b'\n');
+    let Some(at) = text.iter().position(is_end) else { return text.len() };
+    let ends = text.iter().skip(at);
+    let pair = ends.clone().nth(1).is_some_and(|b| is_end(b) && ends.clone().next() != Some(b));
+    at.saturating_add(if pair { 2 } else { 1 })
 }
 
 /// A value as it is shown among others: Subversion's own are text, in the terminal's encoding.
@@ -296,6 +311,8 @@ mod tests {
         assert_eq!(unix_lines(b"a\r\nb\rc\n\r"), b"a\nb\nc\n\n");
         assert_eq!(indented(b"a\nb\n"), b"    a\n    b\n    \n");
         assert_eq!(indented(b"a\0b"), b"    a\n");
+        assert_eq!(indented(b"a\rb\r\nc\n\rd"), b"    a\r    b\r\n    c\n\r    d\n");
+        assert_eq!(indented(b"a\r\r\n\n"), b"    a\r    \r\n    \n    \n");
         assert_eq!(c_string(b""), b"");
     }
 }

@@ -67,7 +67,6 @@ fn compare(repo: &Repository) {
 }
 
 #[test]
-#[ignore = "not yet: svnlook"]
 fn svnlook_prints_the_same_bytes() {
     let step = if long() { 1 } else { 5 };
     for repo in repositories().step_by(step) {
