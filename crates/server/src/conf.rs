@@ -237,7 +237,8 @@ impl ConfigFiles {
     pub fn passwords(&self, path: &Path) -> SvnResult<Option<Arc<Config>>> {
         let result = self.passwords.get(path, || {
             let bytes = read_limited(path).map_err(|(_, error)| error)?;
-            Ok(Arc::new(Config::parse_file(&path.to_string_lossy(), &bytes, Case::SENSITIVE)?))
+            // User names that differ only in case are one name, as in the reference since 1.9.
+            Ok(Arc::new(Config::parse_file(&path.to_string_lossy(), &bytes, Case::INSENSITIVE)?))
         });
         const EACCES: u32 = 13;
         match result {

@@ -206,15 +206,28 @@ impl Connection {
     fn try_fill(&mut self, wait: Wait) -> SvnResult<usize> {
         let begun = Instant::now();
         self.decoder.reset();
+        // White space before an item is nobody's request: it counts against no limit, and is
+        // not kept.
+        loop {
+            let unread = self.input.get(self.start..).unwrap_or_default();
+            let blank = unread.iter().take_while(|b| matches!(b, b' ' | b'\n')).count();
+            let all_blank = blank == unread.len();
+            self.consume(blank);
+            if !all_blank {
+                break;
+            }
+            self.flush()?;
+            let patience = self.patience(wait, true, begun)?;
+            self.read_more(1, patience)?;
+        }
         loop {
             let unread = self.input.get(self.start..).unwrap_or_default();
             let missing = match self.decoder.advance(unread)? {
                 Progress::Complete(len) => return Ok(len),
                 Progress::NeedMore(missing) => missing,
             };
-            let between = unread_is_blank(unread);
             self.flush()?;
-            let patience = self.patience(wait, between, begun)?;
+            let patience = self.patience(wait, false, begun)?;
             self.read_more(missing, patience)?;
         }
     }
@@ -318,10 +331,6 @@ impl Connection {
     pub fn out(&mut self) -> &mut Vec<u8> {
         &mut self.output
     }
-}
-
-fn unread_is_blank(bytes: &[u8]) -> bool {
-    bytes.iter().all(|b| matches!(b, b' ' | b'\n'))
 }
 
 fn closed() -> SvnError {

@@ -1,0 +1,238 @@
+//! Clients that mean harm: random items, deep nesting, giant lengths, slow bytes, disconnects at
+//! every point. None of it may disturb another client's checkout, cost memory, or end the server.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use sapwood_testkit::{Output, Programs, Repository, Rng, Server, Shape, Trees};
+
+const GREETING: &[u8] =
+    b"( 2 ( edit-pipeline svndiff1 absent-entries depth mergeinfo log-revprops ) \
+    26:svn://localhost/repo/trunk 3:bad ( ) ) ( ANONYMOUS ( 0: ) ) ";
+
+#[test]
+fn the_greeting_is_accepted() {
+    // Else every other test here would be turned away at the door.
+    let repo = Repository::scripted(&Shape::few()[0]);
+    let server = Server::start(&Programs::ours(), repo.parent(), &[]);
+    let reply = send(&server, &[GREETING, b"( get-latest-rev ( ) ) "].concat());
+    assert!(reply.ends_with(b"( success ( 43 ) ) "), "{}", reply.escape_ascii());
+}
+
+/// Sends bytes, and reads what comes back until the server is done or quiet for a moment.
+fn send(server: &Server, bytes: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let mut writer = stream.try_clone().unwrap();
+    let bytes = bytes.to_vec();
+    let sender = std::thread::spawn(move || {
+        // The server may hang up in the middle: that is its right.
+        let _ = writer.write_all(&bytes);
+        let _ = writer.shutdown(Shutdown::Write);
+    });
+    let mut reply = Vec::new();
+    let _ = stream.read_to_end(&mut reply);
+    sender.join().unwrap();
+    reply
+}
+
+/// Says that the attack is over when it is dropped.
+struct Finish<'d>(&'d AtomicBool);
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Runs `attack` while another client checks out again and again, and looks whether that is well.
+fn while_others_work(shape: usize, attack: impl FnOnce(&Server, &Repository)) {
+    let repo = Repository::scripted(&Shape::few()[shape]);
+    let server = Server::start(&Programs::ours(), repo.parent(), &[]);
+    let done = AtomicBool::new(false);
+    let expected = Trees::read(&checkout(&server, &repo, 0));
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let mut count = 0;
+            while count < 2 || !done.load(Ordering::SeqCst) {
+                count += 1;
+                let tree = Trees::read(&checkout(&server, &repo, count));
+                assert_eq!(expected.difference(&tree), None, "a checkout beside hostile clients");
+            }
+        });
+        // Also when the attack's own test fails, the other client has to come to an end.
+        let finish = Finish(&done);
+        attack(&server, &repo);
+        drop(finish);
+        other.join().unwrap();
+    });
+    let (_, peak) = server.memory();
+    assert!(peak < 400 << 20, "the server took {} MiB", peak >> 20);
+}
+
+fn checkout(server: &Server, repo: &Repository, number: u32) -> std::path::PathBuf {
+    let folder = repo.parent().join(format!("wc{number}"));
+    let args =
+        ["checkout", "-q", "--non-interactive", &server.url("repo"), folder.to_str().unwrap()];
+    Output::of(Programs::reference().command("svn").args(args)).expect_success("checkout");
+    folder
+}
+
+#[test]
+fn bytes_that_make_no_sense() {
+    while_others_work(0, |server, _| {
+        let mut rng = Rng::new(1);
+        let words: [&[u8]; 16] = [
+            b"( ",
+            b") ",
+            b"() ",
+            b"2 ",
+            b"edit-pipeline ",
+            b"3:abc ",
+            b"0: ",
+            b"99999999999999999999 ",
+            b"log ",
+            b"update ",
+            b"set-path ",
+            b"true ",
+            b"-1 ",
+            b"\0",
+            b"12:trunk/README ",
+            b"\xff\xfe",
+        ];
+        for round in 0..150 {
+            let mut bytes = if round % 3 == 0 { Vec::new() } else { GREETING.to_vec() };
+            for _ in 0..rng.below(60) {
+                bytes.extend_from_slice(rng.pick::<&[u8]>(&words));
+            }
+            send(server, &bytes);
+        }
+    });
+}
+
+#[test]
+fn limits() {
+    while_others_work(0, |server, _| {
+        for _ in 0..3 {
+            for attack in [
+                "( ".repeat(1 << 20).into_bytes(),
+                "(".repeat(1 << 20).into_bytes(),
+                b"18446744073709551615:x".to_vec(),
+                b"9999999999:".to_vec(),
+                vec![b'1'; 1 << 20],
+                vec![b'a'; 1 << 20],
+                [b"16777216:".as_slice(), &vec![b'x'; 17 << 20]].concat(),
+                [b"( ".as_slice(), &b"1 ".repeat(3 << 20)].concat(),
+                vec![b' '; 20 << 20],
+            ] {
+                // What comes back ends after the greeting: nothing of this is answered.
+                let reply = send(server, &attack);
+                assert!(reply.starts_with(b"( success ( 2 2 ") && reply.len() < 1000);
+                let reply = send(server, &[GREETING, &attack].concat());
+                assert!(reply.len() < 1000);
+            }
+        }
+    });
+}
+
+#[test]
+fn requests_that_ask_too_much() {
+    while_others_work(0, |server, _| {
+        let many = "( ".to_owned() + &"12:trunk/README ".repeat(50_000) + ") ";
+        for request in [
+            "( get-file ( 12:trunk/README ( 18446744073709551615 ) true true ) ) ".to_owned(),
+            "( log ( ( ) ( 18446744073709551615 ) ( 0 ) true false ) ) ".to_owned(),
+            "( replay-range ( 0 9223372036854775807 0 true ) ) ".to_owned(),
+            "( get-locations ( 0: 9223372036854775807 ( 1 2 9223372036854775807 ) ) ) ".to_owned(),
+            "( reparent ( 30:svn://localhost/repo/../../etc ) ) ( get-dir ( 0: ( ) true true ) ) ".to_owned(),
+            "( get-file ( 26:../../../../../etc/passwd ( ) true true ) ) ".to_owned(),
+            "( get-file ( 3:a\0b ( ) true true ) ) ".to_owned(),
+            "( get-file ( 2:\u{e9} ( ) true true ) ) ".to_owned(),
+            "( list ( 0: ( ) infinity ( ) ( 30:*?*?*?*?*?*?*?*?*?*?*?*?*?*?*? ) ) ) ".to_owned(),
+            format!("( log ( {many}( ) ( 0 ) false false ) ) "),
+            format!("( get-mergeinfo ( {many}( ) inherited true ) ) "),
+            format!(
+                "( update ( ( ) 0: true ) ) {}( finish-report ( ) ) ",
+                "( set-path ( 1:a 1 false ) ) ".repeat(20_000)
+            ),
+            "( update ( ( ) 0: true ) ) ( finish-report ( ) ) ".to_owned(),
+            "( update ( ( ) 0: true ) ) ( set-path ( 0: 99999999 false ) ) ( finish-report ( ) ) ".to_owned(),
+            "( update ( ( ) 0: true ) ) ( link-path ( 0: 9:svn://x/y 1 false ) ) ( finish-report ( ) ) ".to_owned(),
+        ] {
+            let reply = send(server, &[GREETING, request.as_bytes()].concat());
+            let text = String::from_utf8_lossy(&reply);
+            assert!(!text.contains("root:x:0:0"), "the password file got out");
+        }
+    });
+}
+
+#[test]
+fn disconnects_at_every_point() {
+    while_others_work(1, |server, _| {
+        let session = [
+            GREETING,
+            b"( get-latest-rev ( ) ) ( get-dir ( 0: ( ) true true ) ) ( log ( ( ) ( ) ( 0 ) true false ) ) \
+              ( update ( ( ) 0: true ) ) ( set-path ( 0: 1 true ) ) ( finish-report ( ) ) ( success ( ) ) ",
+        ]
+        .concat();
+        for cut in 0..session.len() {
+            let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+            let _ = stream.write_all(&session[..cut]);
+            if cut % 2 == 0 {
+                // Hang up at once, with replies on their way ...
+                continue;
+            }
+            // ... or after some of them.
+            stream.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
+            let _ = stream.read(&mut [0; 700]);
+        }
+    });
+}
+
+#[test]
+fn slow_clients_and_deaf_ones() {
+    while_others_work(0, |server, _| {
+        let connect = || TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+        let mut slow: Vec<TcpStream> = (0..50).map(|_| connect()).collect();
+        // These ask for much and read nothing of it.
+        let deaf: Vec<TcpStream> = (0..20)
+            .map(|_| {
+                let mut stream = connect();
+                let requests = b"( log ( ( ) ( ) ( 0 ) true false ) ) ".repeat(200);
+                stream.set_write_timeout(Some(Duration::from_millis(200))).unwrap();
+                let _ = stream.write_all(&[GREETING, &requests].concat());
+                stream
+            })
+            .collect();
+        for byte in GREETING {
+            for stream in &mut slow {
+                stream.write_all(&[*byte]).unwrap();
+            }
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        // Slow as they were, they are served.
+        for stream in &mut slow {
+            stream.write_all(b"( get-latest-rev ( ) ) ").unwrap();
+            stream.shutdown(Shutdown::Write).unwrap();
+            let mut reply = Vec::new();
+            stream.read_to_end(&mut reply).unwrap();
+            assert!(reply.ends_with(b"( success ( 43 ) ) "), "{}", reply.escape_ascii());
+        }
+        drop(deaf);
+    });
+}
+
+#[test]
+fn replies_have_a_limit_when_asked_for() {
+    let repo = Repository::scripted(&Shape::few()[0]);
+    let server = Server::start(&Programs::ours(), repo.parent(), &["--max-response-size", "1"]);
+    let request = b"( replay-range ( 1 43 0 true ) ) ";
+    let reply = send(&server, &[GREETING, request].concat());
+    assert!(reply.len() <= (1 << 20) + 1000, "{}", reply.len());
+    let server = Server::start(&Programs::ours(), repo.parent(), &["--max-request-size", "1"]);
+    let big = format!("( check-path ( {}:{} ( ) ) ) ", 1 << 21, "x".repeat(1 << 21));
+    let reply = send(&server, &[GREETING, big.as_bytes()].concat());
+    assert!(reply.len() < 1000);
+}
