@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{self, Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
@@ -144,6 +145,8 @@ pub trait WriteStorage: Storage {
 
 /// Names tried for a file beside another before giving up.
 const BESIDE_TRIES: u32 = 100_000;
+/// The next number of a file beside another.
+static BESIDE_NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// Creates a new file in the folder of `path`, with a name made of its.
 ///
@@ -153,11 +156,13 @@ pub fn create_beside<S: WriteStorage + ?Sized>(
     storage: &S,
     path: &Path,
 ) -> io::Result<(PathBuf, Box<dyn NewFile>)> {
-    // Numbers start far apart in different processes, so that writers seldom meet.
+    // Numbers start far apart in different processes, so that writers seldom meet, and go on in
+    // one process, so that what a failed write left behind is not met again.
     let start = std::process::id().wrapping_mul(2_654_435_761);
-    for attempt in 0..BESIDE_TRIES {
+    for _ in 0..BESIDE_TRIES {
+        let number = start.wrapping_add(BESIDE_NUMBER.fetch_add(1, Ordering::Relaxed));
         let mut name = path.as_os_str().to_owned();
-        name.push(format!(".{:x}.tmp", start.wrapping_add(attempt)));
+        name.push(format!(".{number:x}.tmp"));
         let beside = PathBuf::from(name);
         match storage.create(&beside) {
             Ok(file) => return Ok((beside, file)),
@@ -312,7 +317,6 @@ impl Drop for LocalLock {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
 

@@ -299,7 +299,10 @@ impl DumpVisitor for Loader<'_, '_> {
             UuidAction::Force => true,
             UuidAction::Default => self.writer.fs().youngest()? == Revnum::ZERO,
         };
-        if take { Ok(self.writer.set_uuid(utf8(uuid)?)?) } else { Ok(()) }
+        if take {
+            self.writer = self.writer.set_uuid(utf8(uuid)?)?;
+        }
+        Ok(())
     }
 
     fn revision(&mut self, headers: &Headers) -> SvnResult<()> {

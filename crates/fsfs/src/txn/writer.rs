@@ -13,7 +13,7 @@ use sapwood_fsfs_format::layout::{names, since};
 
 use super::config::WriteConfig;
 use crate::error::{Error, Result};
-use crate::filesystem::Filesystem;
+use crate::filesystem::{Filesystem, OpenOptions};
 use crate::storage_write::{HeldLock, WriteStorage};
 
 /// How to write.
@@ -148,11 +148,12 @@ impl Writer {
         Ok((first, end))
     }
 
-    /// Gives the repository another UUID, and this copy of it a new identity.
+    /// Gives the repository another UUID, and this copy of it a new identity: a writer to the
+    /// filesystem as it is then.
     ///
     /// # Errors
     /// System errors.
-    pub fn set_uuid(&self, uuid: &str) -> Result<()> {
+    pub fn set_uuid(&self, uuid: &str) -> Result<Arc<Self>> {
         let path = self.fs.fs.file(names::UUID);
         let mut contents = format!("{uuid}\n");
         if self.fs.fs.layout.format.number >= since::LOGICAL {
@@ -162,7 +163,15 @@ impl Writer {
         }
         let like = self.fs.fs.file(names::CURRENT);
         let done = self.storage.replace(&path, contents.as_bytes(), Some(&like), self.flush);
-        done.map_err(|e| Error::io(e, "Can't write to file", &path))
+        done.map_err(|e| Error::io(e, "Can't write to file", &path))?;
+        let renewed =
+            Filesystem::open(self.fs.path(), &self.fs.fs.caches, &OpenOptions::default())?;
+        let options = WriteOptions {
+            storage: Arc::clone(&self.storage),
+            flush_to_disk: self.flush,
+            numbers_at_once: self.numbers_at_once,
+        };
+        Self::new(&renewed, options)
     }
 
     /// Replaces all properties of a revision that is not packed.
