@@ -30,6 +30,7 @@ targets! {
     fsfs_index = "../../../fuzz/harness/fsfs_index.rs";
     fsfs_revprops = "../../../fuzz/harness/fsfs_revprops.rs";
     dumpstream = "../../../fuzz/harness/dumpstream.rs";
+    authz = "../../../fuzz/harness/authz.rs";
     protocol = "../../../fuzz/harness/protocol.rs";
 }
 

@@ -196,3 +196,35 @@ fn same_errors_as_the_reference() {
         assert_eq!(theirs.contains("warning: "), !ours.is_empty(), "{text}\n{theirs}");
     }
 }
+
+#[test]
+fn answers_for_subtrees_hold_for_their_paths() {
+    use sapwood_repos::{PathAuthorizer, SubtreeAccess};
+    let mut random = Random(42);
+    let tops = ["/", "/a", "/b", "/a/b", "/ab"];
+    let (mut readable, mut unreadable) = (0, 0);
+    for _ in 0..3000 {
+        let text = authz_file(&mut random);
+        let Ok(authz) = Authz::parse(text.as_bytes(), None, &mut |_| {}) else { continue };
+        for user in [None, Some("ann"), Some("zoe")] {
+            let rules = authz.for_user(random.pick(&["", "r", "s"]), user);
+            let top = random.pick(&tops);
+            let whole = rules.subtree(top).unwrap();
+            readable +=
+                usize::from(whole == SubtreeAccess::Readable && !rules.everything_readable());
+            unreadable += usize::from(whole == SubtreeAccess::Unreadable);
+            for below in ["", "/a", "/b", "/a/b", "/b/a", "/ab/b/a"] {
+                let path = format!("{}{below}", top.trim_end_matches('/'));
+                let path = if path.is_empty() { "/" } else { &path };
+                let read = rules.readable(path).unwrap();
+                let fits = match whole {
+                    SubtreeAccess::Readable => read,
+                    SubtreeAccess::Unreadable => !read,
+                    SubtreeAccess::Mixed => true,
+                };
+                assert!(fits, "{path} below {top} is {read}, all is {whole:?}, {user:?}\n{text}");
+            }
+        }
+    }
+    assert!(readable > 20 && unreadable > 20, "{readable} {unreadable}");
+}
