@@ -384,3 +384,47 @@ fn a_text_can_be_changed_twice_by_deltas() {
     assert!(read(&fs, Revnum(2)).nodes["/f"].0.as_ref() == Some(&texts[3]));
     verify(&path);
 }
+
+#[test]
+fn locks_are_respected() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("repo");
+    create(&path, &RepositoryOptions::default()).unwrap();
+    let (fs, writer) = writer(&path, false);
+    let mut txn = writer.begin(Revnum(0)).unwrap();
+    txn.make_dir("/d").unwrap();
+    txn.make_file("/d/f").unwrap();
+    txn.make_file("/d/g").unwrap();
+    txn.commit().unwrap();
+    let url = format!("file://{}/d/f", path.display());
+    let done = Command::new("svn").args(["lock", "-q", "--username", "harry", &url]).output();
+    assert!(done.unwrap().status.success());
+    let token = fs.lock("/d/f").unwrap().unwrap().token;
+
+    let attempt = |change: &dyn Fn(&mut Txn), access: Option<(&str, &str)>| {
+        let mut txn = writer.begin(Revnum(1)).unwrap();
+        change(&mut txn);
+        if let Some((user, token)) = access {
+            txn.set_access(user, vec![token.to_owned()]);
+        }
+        txn.commit().map_err(|e| sapwood_core::SvnError::from(e).to_string())
+    };
+    let edit = |txn: &mut Txn| txn.set_text("/d/f", &mut &b"x"[..], None).unwrap();
+    let delete = |txn: &mut Txn| txn.delete("/d").unwrap();
+    let beside = |txn: &mut Txn| txn.set_text("/d/g", &mut &b"x"[..], None).unwrap();
+    let no_user = "E160034: Cannot verify lock on path '/d/f'; no username available";
+    assert_eq!(attempt(&edit, None).unwrap_err(), no_user);
+    assert_eq!(attempt(&delete, None).unwrap_err(), no_user);
+    assert_eq!(
+        attempt(&edit, Some(("sally", &token))).unwrap_err(),
+        "E160039: User 'sally' does not own lock on path '/d/f' (currently locked by 'harry')"
+    );
+    assert_eq!(
+        attempt(&delete, Some(("harry", "other"))).unwrap_err(),
+        "E160037: Cannot verify lock on path '/d/f'; no matching lock-token available"
+    );
+    assert_eq!(fs.youngest().unwrap(), Revnum(1));
+    attempt(&beside, None).unwrap();
+    attempt(&edit, Some(("harry", &token))).unwrap();
+    verify(&path);
+}

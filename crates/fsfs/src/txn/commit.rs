@@ -58,8 +58,8 @@ impl Txn {
     /// Makes a revision of the transaction: its number.
     ///
     /// # Errors
-    /// E160024 when a later revision changed the same thing; corruption and system errors. There
-    /// is no new revision then.
+    /// E160024 when a later revision changed the same thing; E160034, E160037 and E160039 when
+    /// something is locked; corruption and system errors. There is no new revision then.
     pub fn commit(mut self) -> Result<Revnum> {
         let writer = Arc::clone(&self.writer);
         loop {
@@ -72,6 +72,7 @@ impl Txn {
             if current.youngest != self.base {
                 continue;
             }
+            self.check_locks()?;
             let mut plan = Plan {
                 revision: self.base.next(),
                 next_ids: current.next_ids.unwrap_or_default(),

@@ -14,6 +14,7 @@ mod changes;
 mod commit;
 mod config;
 mod deltify;
+mod locks;
 mod merge;
 mod nodes;
 mod proto;
@@ -49,6 +50,8 @@ pub struct Txn {
     props: PropList,
     /// Keep the `svn:date` in `props` instead of setting it on commit.
     keep_date: bool,
+    /// Who commits, and the lock tokens that they show.
+    access: Option<(String, Vec<String>)>,
     nodes: Vec<TxnNode>,
     /// Places in `nodes` by node id and copy id.
     by_id: HashMap<(IdPart, IdPart), usize>,
@@ -91,6 +94,7 @@ impl Writer {
             has_folder,
             props: PropList::new(),
             keep_date: false,
+            access: None,
             nodes: vec![TxnNode::new(root)],
             by_id: HashMap::from([(key, ROOT)]),
             changes: ChangeList::default(),
