@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use sapwood_core::{ErrorCode, SvnError};
-use sapwood_delta::Window;
+use sapwood_delta::{Op, Window};
 use sapwood_fsfs_format::{Representation, TxnId};
 
 use crate::cache::item::{Cached, Key, Text};
@@ -15,6 +15,9 @@ use crate::revfile::Bytes;
 
 /// The longest chain that is followed. The reference keeps its own far below a hundred.
 const MAX_DEPTH: usize = 4096;
+/// While a chain is walked down, decoded windows are held up to this many bytes; beyond it they
+/// are read again on the way up.
+const HOLD: usize = 32 << 20;
 /// Expanded windows of bases are kept too when they are not longer than this: who reads one
 /// revision of a small file will read its neighbours.
 const KEEP_BASES: usize = 16 << 10;
@@ -23,12 +26,14 @@ const KEEP_BASES: usize = 16 << 10;
 #[derive(Debug)]
 pub(crate) struct Chain {
     levels: Vec<Windows>,
+    /// [`HOLD`], but in tests.
+    hold: usize,
 }
 
 impl Chain {
     /// The chain of a node-revision's representation.
     pub(crate) fn open(fs: &Fs, rep: &Representation, txn: Option<TxnId>) -> Result<Self> {
-        Ok(Self { levels: vec![Windows::new(RepData::open(fs, rep, txn)?)] })
+        Ok(Self { levels: vec![Windows::new(RepData::open(fs, rep, txn)?)], hold: HOLD })
     }
 
     /// The part number `number` of the expanded text, `None` behind the last. Parts are asked for
@@ -70,20 +75,22 @@ impl Chain {
     }
 
     fn resolve(&mut self, fs: &Fs, number: u64) -> Result<Option<Arc<Text>>> {
-        let mut deltas: Vec<Window> = Vec::new();
+        // The windows on the way down, `None` where they were not held, and the last one's view.
+        let mut deltas: Vec<Option<Window>> = Vec::new();
+        let mut view = (0, 0);
+        let mut held = 0usize;
         let mut source = Source::Nothing;
         loop {
             let depth = deltas.len();
             let level = self.level(fs, depth)?;
-            if let Some(wanted) = deltas.last() {
+            if depth > 0 {
                 let key = text_key(fs, &level.data, number);
                 if let Some(text) = key.and_then(|key| fs.caches.get::<Text>(key)) {
                     source = Source::Text(text);
                     break;
                 }
                 if level.data.is_plain() {
-                    let (at, len) = (wanted.source_offset, wanted.source_len);
-                    source = Source::Bytes(level.data.read(fs, at, len)?);
+                    source = Source::Bytes(level.data.read(fs, view.0, view.1)?);
                     break;
                 }
             }
@@ -97,7 +104,10 @@ impl Chain {
                 ));
             };
             let needs_source = delta.needs_source();
-            deltas.push(delta);
+            view = (delta.source_offset, delta.source_len);
+            let weight = delta.ops.len().saturating_mul(size_of::<Op>());
+            held = held.saturating_add(weight).saturating_add(delta.new_data.len());
+            deltas.push((held <= self.hold).then_some(delta));
             if !needs_source {
                 break;
             }
@@ -107,16 +117,21 @@ impl Chain {
 
     /// Applies deltas, the last one first.
     fn apply(
-        &self,
+        &mut self,
         fs: &Fs,
         number: u64,
-        mut deltas: Vec<Window>,
+        mut deltas: Vec<Option<Window>>,
         mut source: Source,
     ) -> Result<Option<Arc<Text>>> {
         while let Some(delta) = deltas.pop() {
-            let mut out = Vec::with_capacity(delta.target_len.min(WINDOW));
             let depth = deltas.len();
-            let Some(level) = self.levels.get(depth) else { return Ok(None) };
+            let Some(level) = self.levels.get_mut(depth) else { return Ok(None) };
+            let delta = match delta {
+                Some(delta) => Some(delta),
+                None => level.window(fs, number)?,
+            };
+            let Some(delta) = delta else { return Ok(None) };
+            let mut out = Vec::with_capacity(delta.target_len.min(WINDOW));
             let view: &[u8] = &source;
             if let Err(e) = delta.apply(view, &mut out) {
                 let e = SvnError::from(e);
@@ -184,4 +199,40 @@ fn plain_window(
         Some(key) => fs.caches.put(key, text),
         None => Arc::new(text),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Caches, Filesystem, OpenOptions};
+    use sapwood_core::{Md5, NodeKind, Revnum};
+    use sapwood_testkit::{Repository, Shape};
+
+    #[test]
+    fn windows_that_were_not_held_are_read_again() {
+        let repo = Repository::random(&Shape::new("1.8").shard(7), 7, 60);
+        let caches = Caches::new(1);
+        let db = repo.path().join("db");
+        let fs = Filesystem::open(&db, &caches, &OpenOptions::default()).unwrap();
+        let mut deep = 0;
+        for number in 1..=60 {
+            let root = fs.revision_root(Revnum(number)).unwrap();
+            for change in fs.changed_paths(Revnum(number)).unwrap().iter() {
+                let Some(node) = root.find(change.path).unwrap() else { continue };
+                let Some(rep) = node.rev.text.filter(|_| node.kind() == NodeKind::File) else {
+                    continue;
+                };
+                let mut chain = Chain::open(&fs.fs, &rep, None).unwrap();
+                chain.hold = 0;
+                let mut text = Vec::new();
+                for part in 0.. {
+                    let Some(window) = chain.window(&fs.fs, part).unwrap() else { break };
+                    text.extend_from_slice(&window.bytes);
+                }
+                deep = deep.max(chain.levels.len());
+                assert_eq!(Md5::of(&text), rep.md5);
+            }
+        }
+        assert!(deep > 2, "{deep}");
+    }
 }
