@@ -185,7 +185,7 @@ fn a_tunnel_needs_no_password() {
         );
         // The client adds the host and `svnserve -t` to the command: `env` takes them.
         let tunnel = tunnel.replace("config:tunnels:here=", "config:tunnels:here=sh -c '") + "' sh";
-        let out = Programs::reference().run(
+        Programs::reference().run(
             "svn",
             [
                 "log",
@@ -195,8 +195,7 @@ fn a_tunnel_needs_no_password() {
                 &tunnel,
                 &format!("svn+here://x/{folder}"),
             ],
-        );
-        out
+        )
     };
     for user in ["ada", "linus"] {
         let reference = run(&Programs::reference(), user, "repo/trunk");

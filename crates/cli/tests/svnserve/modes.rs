@@ -124,6 +124,7 @@ fn log_lines_are_those_of_the_reference() {
         let wc = folder.to_str().unwrap();
         for args in [
             &["log", "-v", "-l", "3", "--with-all-revprops", &url][..],
+            &["info", &format!("{}/nope", server.url(""))],
             &["log", "-g", &format!("{url}/trunk")],
             &["ls", "-R", &url],
             &["ls", "--search", "*.c", &url],
@@ -140,7 +141,6 @@ fn log_lines_are_those_of_the_reference() {
             &["propget", "--revprop", "-r", "3", "svn:log", &url],
             &["info", "-r", "{2004-02-28}", &url],
             &["lock", "--force", &format!("{url}/trunk/README")],
-            &["info", &format!("{}/nope", server.url(""))],
         ] {
             svn(args);
         }
