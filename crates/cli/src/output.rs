@@ -26,6 +26,14 @@ pub(crate) fn write_error(error: &io::Error) -> SvnError {
     }
 }
 
+/// The same for what is written as a stream.
+pub(crate) fn stream_error(error: &io::Error) -> SvnError {
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<SvnError>()) {
+        Some(inner) => inner.clone(),
+        None => SvnError::io(error, "Can't write to stream"),
+    }
+}
+
 impl Output {
     pub(crate) fn stdout() -> Self {
         Self { to: BufWriter::with_capacity(BUFFER, Box::new(io::stdout().lock())) }
@@ -39,6 +47,16 @@ impl Output {
     /// Writes bytes as they are.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> SvnResult<()> {
         self.to.write_all(bytes).map_err(|e| write_error(&e))
+    }
+
+    /// Writes bytes as they are, as part of a stream: contents of a file, a dump. Errors say so.
+    pub(crate) fn stream(&mut self, bytes: &[u8]) -> SvnResult<()> {
+        self.to.write_all(bytes).map_err(|e| stream_error(&e))
+    }
+
+    /// Hands everything to the system, at the end of a stream.
+    pub(crate) fn end_stream(&mut self) -> SvnResult<()> {
+        self.to.flush().map_err(|e| stream_error(&e))
     }
 
     /// Hands everything to the system.

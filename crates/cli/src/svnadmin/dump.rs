@@ -115,7 +115,7 @@ fn run_either(invocation: &mut Invocation<'_>, changes: bool) -> SvnResult<()> {
     });
     progress.clear();
     result.map_err(SvnError::from)?;
-    out.flush().map_err(|e| crate::output::write_error(&e))
+    out.flush().map_err(|e| crate::output::stream_error(&e))
 }
 
 fn create(name: &str) -> SvnResult<File> {

@@ -22,8 +22,10 @@ pub(super) fn cat(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut buffer = vec![0; BUFFER];
     loop {
         let len = contents.read_some(&mut buffer)?;
-        let Some(bytes) = buffer.get(..len).filter(|b| !b.is_empty()) else { return Ok(()) };
-        invocation.out.bytes(bytes)?;
+        let Some(bytes) = buffer.get(..len).filter(|b| !b.is_empty()) else {
+            return invocation.out.end_stream();
+        };
+        invocation.out.stream(bytes)?;
     }
 }
 
