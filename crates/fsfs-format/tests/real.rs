@@ -28,7 +28,7 @@ use sapwood_fsfs_format::{
     Layout, Location, NodeRev, NodeRevId, P2lEntry, P2lHeader, P2lPage, RepHeader, RepLocation,
     Representation, Trailer,
 };
-use sapwood_testkit::{Repository, Shape};
+use sapwood_testkit::{Programs, Repository, Shape};
 
 /// What was met, to see that the fixtures hold what they should.
 #[derive(Debug, Default)]
@@ -379,6 +379,11 @@ fn scripted_history_in_a_few_shapes() {
 #[ignore = "long: all shapes"]
 fn random_history_in_all_shapes() {
     for shape in Shape::all() {
-        check(&Repository::random(&shape, 11, 40));
+        let repository = Repository::random(&shape, 11, 40);
+        // With small blocks the reference's packing may lose items, as its own verification says.
+        let args = ["verify", "-q", &repository.arg()];
+        if Programs::reference().run("svnadmin", args).code == 0 {
+            check(&repository);
+        }
     }
 }

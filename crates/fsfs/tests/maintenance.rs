@@ -60,9 +60,21 @@ fn dump_index(fs: &Filesystem, revision: Revnum) -> Option<String> {
     done.ok().map(|()| dump)
 }
 
+/// What the reference's own verification finds wrong: with small blocks its packing may lose
+/// items (1.14.2; seen with `p2l-page-size` and `block-size` of 4 KiB).
+fn broken_by_the_reference(repository: &Repository) -> Option<String> {
+    let output = Programs::reference().run("svnadmin", ["verify", "-q", &repository.arg()]);
+    (output.code != 0).then(|| output.stderr_text())
+}
+
 fn check(repository: &Repository) {
     let fs = open(&repository.path());
     let (name, path) = (repository.name(), repository.arg());
+    if let Some(said) = broken_by_the_reference(repository) {
+        let error = fs.verify_metadata(None, None, &CancelToken::new(), &mut |_| {}).unwrap_err();
+        assert!(said.contains(&error.to_string()), "{name}: {said}{error}");
+        return;
+    }
     assert_eq!(verify(&fs), reference_progress(repository), "{name}");
     let youngest = fs.youngest().unwrap().0;
     let reference = Programs::reference();
