@@ -30,6 +30,9 @@ pub(crate) fn write_error(error: &io::Error) -> SvnError {
 pub(crate) fn stream_error(error: &io::Error) -> SvnError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<SvnError>()) {
         Some(inner) => inner.clone(),
+        None if error.kind() == io::ErrorKind::BrokenPipe => {
+            SvnError::new(ErrorCode::IO_PIPE_WRITE_ERROR, "")
+        }
         None => SvnError::io(error, "Can't write to stream"),
     }
 }

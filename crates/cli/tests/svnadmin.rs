@@ -127,6 +127,24 @@ fn listed(help: &str) -> Vec<&str> {
 }
 
 #[test]
+fn a_closed_pipe_is_no_news() {
+    let both = Both::new();
+    let repository = Repository::scripted(&Shape::new("1.10"));
+    let path = repository.arg();
+    for args in [&["svnadmin", "dump", "-q"][..], &["svnlook", "diff"], &["svnlook", "tree"]] {
+        for programs in [&both.reference, &both.ours] {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            let mut command = programs.command(args[0]);
+            command.args(&args[1..]).arg(&path).stdout(writer);
+            let output = command.stderr(std::process::Stdio::piped()).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!((output.status.code(), said.as_str()), (Some(1), ""), "{args:?}");
+        }
+    }
+}
+
+#[test]
 fn helps_have_the_same_structure() {
     let both = Both::new();
     for program in ["svnadmin", "svnlook", "svnfsfs", "svnauthz"] {
