@@ -139,20 +139,18 @@ fn print(s: &Stats) -> String {
 }
 
 /// What the reference prints, without the lists by extension, and its progress. `None` where it
-/// fails: 1.14.2 aborts on representations that no node-revision uses (a commit that wrote a text
-/// twice leaves one), and on what its own packing lost.
+/// fails before it comes so far: 1.14.2 aborts on representations that no node-revision uses (a
+/// commit that wrote a text twice leaves one), on what its own packing lost, and later, dividing
+/// by zero, on an extension whose files are all empty.
 fn reference(repository: &Repository) -> Option<(String, Vec<u64>)> {
     let output = Programs::reference().run("svnfsfs", ["stats", &repository.arg()]);
-    if output.code != 0 {
-        return None;
-    }
     let printed = output.stdout_text();
-    let (progress, rest) = printed.split_once("\n\nGlobal statistics:").unwrap();
+    let (progress, rest) = printed.split_once("\n\nGlobal statistics:")?;
     let progress = progress.strip_prefix("Reading revisions\n").unwrap();
     let progress = progress.split_whitespace().map(|n| n.parse().unwrap()).collect();
-    let (first, rest) = rest.split_once("\nExtensions by number").unwrap();
-    let (_, rest) = rest.split_once("\nHistogram of expanded").unwrap();
-    let rest = rest.split("\nHistogram of '").next().unwrap();
+    let (first, rest) = rest.split_once("\nExtensions by number")?;
+    let (_, rest) = rest.split_once("\nHistogram of expanded")?;
+    let (rest, _) = rest.split_once("\nHistogram of '")?;
     Some((format!("Global statistics:{first}\n\nHistogram of expanded{rest}"), progress))
 }
 
@@ -180,9 +178,9 @@ fn check(repository: &Repository) -> bool {
 
 #[test]
 fn same_figures_in_a_few_shapes() {
-    for shape in Shape::few() {
-        assert!(check(&Repository::scripted(&shape)), "{}", shape.name());
-    }
+    let few = Shape::few();
+    let compared = few.iter().filter(|shape| check(&Repository::scripted(shape))).count();
+    assert!(compared > few.len() / 3, "{compared} of {}", few.len());
 }
 
 #[test]
