@@ -101,12 +101,18 @@ pub fn list(
         if !everything && !authorizer.readable(&path::join(level.dir.path(), entry.name))? {
             continue;
         }
+        if cancel.is_cancelled() {
+            return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
+        }
+        if request.path_info_only && !descend {
+            // The directory says the kind: the node itself need not be read.
+            let path = path::join(level.dir.path(), entry.name);
+            (walk.receiver)(&ListEntry { path: &path, kind: entry.kind, dirent: None })?;
+            continue;
+        }
         let Some(node) = level.dir.child(entry.name)? else { continue };
         if is_match {
             walk.tell(&node)?;
-        }
-        if cancel.is_cancelled() {
-            return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
         }
         if descend {
             stack.push(Level { entries: node.entries()?, dir: node, at: 0 });
