@@ -11,6 +11,7 @@ use sapwood_fsfs_format::Layout;
 use crate::cache::Caches;
 use crate::changes::ChangedPaths;
 use crate::error::{Error, Result};
+use crate::prefetch::{Prefetch, Wanted};
 use crate::revprops::RevpropShards;
 use crate::root::Root;
 use crate::storage::{Stamp, Storage};
@@ -108,10 +109,12 @@ impl Filesystem {
         Ok(self.fs.instance.clone())
     }
 
-    /// Says that revisions `from` to `to` are about to be read, in this order. A hint: it may
-    /// start reading ahead, and never fails.
-    pub fn prefetch_revisions(&self, from: Revnum, to: Revnum) {
-        let _ = (from, to);
+    /// Says that revisions `from` to `to` are about to be read, in this order, and what of them.
+    /// The request tells the returned value how far it is, and keeps it until it ends. A hint: it
+    /// may read ahead, and never fails.
+    #[must_use]
+    pub fn prefetch_revisions(&self, from: Revnum, to: Revnum, wanted: Wanted) -> Prefetch {
+        Prefetch::new(self, from, to, wanted)
     }
 
     /// The repository's UUID.

@@ -22,6 +22,10 @@ use crate::storage::StoredFile;
 /// How often a reader starts over because a shard was packed under its feet.
 const RETRIES: u32 = 10;
 
+/// What every size of a page of memory is a multiple of, in bytes. Blocks are multiples too, or
+/// smaller than a page and thus never read in part.
+const PAGE: usize = 4096;
+
 /// Which file holds a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RevFile {
@@ -169,7 +173,9 @@ impl Fs {
                     Ok(n) => {
                         let short = n < rest.len();
                         have = have.saturating_add(n);
-                        if short && open.short_read_is_end() {
+                        // A read that fails half-way gives the whole pages before.
+                        let ragged = have.checked_rem(PAGE) != Some(0);
+                        if short && ragged && open.short_read_is_end() {
                             break;
                         }
                     }
@@ -181,6 +187,7 @@ impl Fs {
                 }
             }
             self.caches.block_reads.fetch_add(1, Ordering::Relaxed);
+            crate::prefetch::note_read();
             Ok(scratch.get(..have).unwrap_or_default().into())
         })
     }

@@ -132,6 +132,20 @@ impl RevpropsSnapshot {
         ))
     }
 
+    /// The properties of `revision`, unless its folder changed so lately that what is read now
+    /// would be read again by the next request anyway.
+    pub(crate) fn get_settled(&mut self, revision: Revnum) -> Result<Option<Arc<PropList>>> {
+        let fs = Arc::clone(&self.fs.fs);
+        if !self.started {
+            fs.refresh_min_unpacked()?;
+            self.started = true;
+        }
+        let shard = fs.revprop_shard(revision);
+        self.generation(&fs, shard)?;
+        let settled = fs.revprop_shards.lock().known.get(&shard).is_some_and(|s| s.settled);
+        if settled { self.get(revision).map(Some) } else { Ok(None) }
+    }
+
     fn generation(&mut self, fs: &Fs, shard: Shard) -> Result<u64> {
         if let Some((last, generation)) = self.last
             && last == shard
@@ -196,6 +210,7 @@ impl Fs {
         if let Some(props) = self.caches.get::<PropList>(key) {
             return Ok(props);
         }
+        crate::prefetch::note_read();
         let mut props = if shard.packed {
             self.packed_revprops(shard, generation, revision)?
         } else {

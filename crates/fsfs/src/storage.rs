@@ -24,6 +24,9 @@ pub struct Stamp {
     pub changed: i128,
 }
 
+/// Files shorter than this take one read. No page of memory is smaller.
+const SMALL: usize = 4096;
+
 /// How long after a change a time stamp may still stay the same for another change: file systems
 /// stamp with the granularity of a kernel tick at best and of two seconds at worst.
 const RACY: Duration = Duration::from_secs(2);
@@ -117,19 +120,47 @@ impl StoredFile for fs::File {
     }
 }
 
+fn read_some(mut file: &fs::File, buf: &mut [u8]) -> io::Result<usize> {
+    use std::io::Read as _;
+    loop {
+        match file.read(buf) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
 impl Storage for LocalStorage {
     fn open(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
         Ok(Arc::new(fs::File::open(path)?))
     }
 
     fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
-        use std::io::Read as _;
+        let too_large = || io::Error::from(io::ErrorKind::FileTooLarge);
         let file = fs::File::open(path)?;
-        let mut data = Vec::with_capacity(limit.min(4096));
-        let most = u64::try_from(limit).unwrap_or(u64::MAX);
-        file.take(most.saturating_add(1)).read_to_end(&mut data)?;
+        let mut first = [0u8; SMALL];
+        let mut have = read_some(&file, &mut first)?;
+        let mut data = first.get(..have).unwrap_or_default().to_vec();
+        // Most files end here: a read within one page is short only at the end.
+        if have == SMALL {
+            let len = usize::try_from(file.metadata()?.len()).map_err(|_| too_large())?;
+            loop {
+                // One byte more than there should be, so that the read that meets the end is short.
+                let room = len.max(have).saturating_add(1);
+                if room > limit.saturating_add(1) {
+                    return Err(too_large());
+                }
+                data.resize(room, 0);
+                let n = read_some(&file, data.get_mut(have..).unwrap_or_default())?;
+                have = have.saturating_add(n);
+                if n == 0 || (have >= len && have < room) {
+                    break;
+                }
+            }
+            data.truncate(have);
+        }
         if data.len() > limit {
-            return Err(io::ErrorKind::FileTooLarge.into());
+            return Err(too_large());
         }
         Ok(data)
     }
@@ -150,5 +181,26 @@ impl Storage for LocalStorage {
             modified: time(meta.mtime(), meta.mtime_nsec()),
             changed: time(meta.ctime(), meta.ctime_nsec()),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_files_of_every_length() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        for len in [0, 1, SMALL - 1, SMALL, SMALL + 1, 3 * SMALL, 100_000] {
+            let data: Vec<u8> = (0..=255).cycle().take(len).collect();
+            fs::write(&path, &data).unwrap();
+            assert_eq!(LocalStorage.read(&path, len).unwrap(), data);
+            assert_eq!(LocalStorage.read(&path, usize::MAX).unwrap(), data);
+            if let Some(less) = len.checked_sub(1) {
+                let e = LocalStorage.read(&path, less).unwrap_err();
+                assert_eq!(e.kind(), io::ErrorKind::FileTooLarge);
+            }
+        }
     }
 }

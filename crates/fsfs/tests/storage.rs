@@ -14,12 +14,13 @@ use std::ffi::OsString;
 use std::io;
 use std::io::Read as _;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::ThreadId;
 
 use sapwood_core::{NodeKind, Revnum, SvnError};
 use sapwood_fsfs::storage::{Stamp, StoredFile};
-use sapwood_fsfs::{Caches, Filesystem, LocalStorage, Node, OpenOptions, Storage};
+use sapwood_fsfs::{Caches, Filesystem, LocalStorage, Node, OpenOptions, Storage, Wanted};
 use sapwood_testkit::{Packing, Programs, Repository, Shape};
 
 /// The local file system with counters and faults.
@@ -34,6 +35,10 @@ struct Strange {
     short: AtomicU64,
     /// Stamps are so many seconds older than they are.
     age: AtomicU64,
+    /// The thread of the request, when it is of interest.
+    owner: Mutex<Option<ThreadId>>,
+    /// Operations of other threads.
+    foreign: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -44,6 +49,9 @@ struct StrangeFile {
 
 impl Strange {
     fn count(&self) -> io::Result<()> {
+        if self.owner.lock().unwrap().is_some_and(|owner| owner != std::thread::current().id()) {
+            self.foreign.fetch_add(1, Ordering::Relaxed);
+        }
         let number = self.operations.fetch_add(1, Ordering::Relaxed) + 1;
         if number == self.fails_at.load(Ordering::Relaxed) {
             return Err(io::Error::from_raw_os_error(5));
@@ -301,4 +309,86 @@ fn another_repository_in_the_same_place_is_noticed() {
     let second = open();
     assert_eq!(second.youngest().unwrap(), Revnum(0));
     assert_ne!(first.uuid().unwrap(), second.uuid().unwrap());
+}
+
+/// Goes through the whole history as a log does; waits half-way for a reader to read something
+/// when `patient`.
+fn log_everything(
+    fs: &Filesystem,
+    wanted: Wanted,
+    patient: Option<&Strange>,
+) -> sapwood_fsfs::Result<sapwood_core::Md5> {
+    let mut sum = Vec::new();
+    let youngest = fs.youngest()?.0;
+    let mut revprops = fs.revprops_snapshot();
+    let mut ahead = fs.prefetch_revisions(Revnum(youngest), Revnum(0), wanted);
+    for n in 0..=youngest {
+        ahead.at(n);
+        while let Some(storage) = patient
+            && n == youngest / 2
+            && storage.foreign.load(Ordering::Relaxed) == 0
+        {
+            std::thread::yield_now();
+        }
+        let revision = Revnum(youngest - n);
+        for change in fs.changed_paths(revision)?.iter() {
+            sum.extend(change.path.as_bytes());
+        }
+        for (name, value) in revprops.get(revision)?.iter() {
+            sum.extend(name.as_bytes());
+            sum.extend(value);
+        }
+    }
+    Ok(sapwood_core::Md5::of(&sum))
+}
+
+#[test]
+fn reading_ahead_changes_nothing() {
+    let all = Wanted { changes: true, revprops: true };
+    let nothing = Wanted { changes: false, revprops: false };
+    for shape in shapes() {
+        let repo = Repository::random(&shape, 3, 120);
+        for (cache, age) in [(64 << 20, 3600), (64 << 20, 0), (1 << 14, 3600)] {
+            let storage = Arc::new(Strange::default());
+            storage.age.store(age, Ordering::Relaxed);
+            let want =
+                log_everything(&open(&repo, &storage, 64 << 20).unwrap(), nothing, None).unwrap();
+            storage.foreign.store(0, Ordering::Relaxed);
+            *storage.owner.lock().unwrap() = Some(std::thread::current().id());
+            let fs = open(&repo, &storage, cache).unwrap();
+            let hot = cache > 1 << 20 && age > 0;
+            let patient = hot.then_some(&*storage);
+            assert_eq!(log_everything(&fs, all, patient).unwrap(), want, "{}", shape.name());
+            // Nothing is read after the request, and nothing by anybody when it is hot.
+            let before = storage.operations.load(Ordering::Relaxed);
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            assert_eq!(storage.operations.load(Ordering::Relaxed), before);
+            if hot {
+                assert_eq!(log_everything(&fs, all, None).unwrap(), want, "{}", shape.name());
+                assert_eq!(storage.operations.load(Ordering::Relaxed), before);
+            }
+        }
+    }
+}
+
+#[test]
+fn faults_met_while_reading_ahead_do_no_harm() {
+    let all = Wanted { changes: true, revprops: true };
+    let repo = Repository::random(&Shape::new("1.10").shard(30).pack(Packing::Half), 3, 60);
+    let storage = Arc::new(Strange::default());
+    storage.age.store(3600, Ordering::Relaxed);
+    let want = log_everything(&open(&repo, &storage, 64 << 20).unwrap(), all, None).unwrap();
+    let most = storage.operations.load(Ordering::Relaxed);
+    for at in 1..=most {
+        storage.operations.store(0, Ordering::Relaxed);
+        storage.fails_at.store(at, Ordering::Relaxed);
+        let Ok(fs) = open(&repo, &storage, 64 << 20) else { continue };
+        // Who meets the fault, the request or a reader, is left to chance.
+        match log_everything(&fs, all, None) {
+            Ok(sum) => assert_eq!(sum, want, "{at}"),
+            Err(e) => assert_eq!(SvnError::from(e).code().0, 5, "{at}"),
+        }
+        storage.fails_at.store(0, Ordering::Relaxed);
+        assert_eq!(log_everything(&fs, all, None).unwrap(), want, "{at}");
+    }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
-use sapwood_fsfs::{ChangeKind, ChangedPaths, Filesystem, RevpropsSnapshot};
+use sapwood_fsfs::{ChangeKind, ChangedPaths, Filesystem, RevpropsSnapshot, Wanted};
 
 use crate::access::RevisionAccess;
 use crate::authorizer::PathAuthorizer;
@@ -255,11 +255,22 @@ impl Run<'_> {
                 oldest.0.saturating_add(n)
             })
         };
-        self.fs.prefetch_revisions(nth(0), nth(count.saturating_sub(1)));
+        let wanted = Wanted {
+            changes: self.wants_changes(),
+            revprops: self.request.revprops != RevpropSelection::Names(&[]),
+        };
+        let last = nth(count.saturating_sub(1));
+        let mut ahead = self.fs.prefetch_revisions(nth(0), last, wanted);
         for n in 0..count {
+            ahead.at(n);
             self.send(nth(n), Origin::default())?;
         }
         Ok(())
+    }
+
+    /// Whether changed paths are needed, to be told or to know what may be told.
+    fn wants_changes(&self) -> bool {
+        self.request.changed_paths || !self.authorizer.everything_readable()
     }
 
     /// Looks at what a revision changed: gives the list, leaves the marks in `self.marks`.
@@ -279,8 +290,7 @@ impl Run<'_> {
     /// Tells a revision of the requested paths themselves.
     fn send(&mut self, revision: Revnum, origin: Origin) -> Result<()> {
         self.marks.clear();
-        let wanted = self.request.changed_paths || !self.authorizer.everything_readable();
-        let (list, access) = if wanted && revision > Revnum::ZERO {
+        let (list, access) = if self.wants_changes() && revision > Revnum::ZERO {
             let (list, access) = self.look(revision)?;
             (Some(list), access)
         } else {

@@ -12,7 +12,7 @@ pub(crate) mod store;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
@@ -32,6 +32,9 @@ pub struct Caches {
     pub(crate) items: Store,
     pub(crate) files: FileTable,
     pub(crate) block_reads: AtomicU64,
+    /// Threads that read ahead now.
+    pub(crate) readers: AtomicUsize,
+    capacity: usize,
     filesystems: Mutex<HashMap<PathBuf, (u64, Arc<Shared>)>>,
     clock: AtomicU64,
     next_id: AtomicU32,
@@ -70,6 +73,8 @@ impl Caches {
             items: Store::new(bytes.saturating_sub(for_blocks)),
             files: FileTable::new(MAX_FILES),
             block_reads: AtomicU64::new(0),
+            readers: AtomicUsize::new(0),
+            capacity: bytes,
             filesystems: Mutex::new(HashMap::new()),
             clock: AtomicU64::new(0),
             next_id: AtomicU32::new(1),
@@ -88,6 +93,11 @@ impl Caches {
             block_reads: self.block_reads.load(Ordering::Relaxed),
             opens: self.files.opens(),
         }
+    }
+
+    /// How many bytes may be held.
+    pub(crate) fn capacity(&self) -> u64 {
+        u64::try_from(self.capacity).unwrap_or(u64::MAX)
     }
 
     /// The item of type `T` under `key`.

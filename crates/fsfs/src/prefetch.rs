@@ -1,0 +1,308 @@
+//! Reading ahead for requests that go through many revisions in order.
+//!
+//! A request that finds everything in the caches never starts a thread and never wakes one: it
+//! only compares a counter of this thread's reads. When reads show that the request is cold, up to
+//! [`MAX_READERS`] threads a process read the next revisions into the caches, no further ahead than
+//! [`WINDOW`] revisions. They end when the request does, or when what they do turns out to be in
+//! the caches already.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+
+use parking_lot::{Condvar, Mutex};
+use sapwood_core::Revnum;
+
+use crate::cache::Caches;
+use crate::error::Result;
+use crate::filesystem::Filesystem;
+use crate::revprops::RevpropsSnapshot;
+
+/// How many threads of a process read ahead.
+const MAX_READERS: usize = 2;
+/// How many revisions are read ahead of the request at most.
+const WINDOW: u64 = 256;
+/// What is read ahead takes about this part of the caches at most: one in so many bytes.
+const SHARE: u64 = 16;
+/// How many revisions that had to be read make a request cold.
+const COLD: u32 = 4;
+/// How many revisions in a row without a read make it hot again.
+const QUIET: u32 = 1024;
+/// A request that has fewer revisions to go is not worth a thread.
+const WORTHWHILE: u64 = 32;
+/// Stack of a reader, in bytes.
+const STACK: usize = 512 << 10;
+
+thread_local! {
+    static READS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts a read of a file by this thread.
+pub(crate) fn note_read() {
+    READS.with(|reads| reads.set(reads.get().wrapping_add(1)));
+}
+
+/// What a request will ask of each revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its changed paths.
+    pub changes: bool,
+    /// Its revision properties.
+    pub revprops: bool,
+}
+
+/// The revisions of a request, in its order.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    from: Revnum,
+    to: Revnum,
+    wanted: Wanted,
+}
+
+impl Range {
+    fn count(&self) -> u64 {
+        self.from.0.abs_diff(self.to.0).saturating_add(1)
+    }
+
+    fn nth(&self, n: u64) -> Revnum {
+        Revnum(if self.from <= self.to {
+            self.from.0.saturating_add(n)
+        } else {
+            self.from.0.saturating_sub(n)
+        })
+    }
+}
+
+/// Reads ahead for one request, see [`Filesystem::prefetch_revisions`]. Ends when it is dropped.
+#[derive(Debug)]
+pub struct Prefetch {
+    fs: Filesystem,
+    range: Range,
+    /// Reads of this thread when it was last looked at.
+    reads: u64,
+    /// Revisions lately that had to be read.
+    cold: u32,
+    /// Revisions since the last one that had to be read.
+    quiet: u32,
+    team: Option<Team>,
+}
+
+impl Prefetch {
+    pub(crate) fn new(fs: &Filesystem, from: Revnum, to: Revnum, wanted: Wanted) -> Self {
+        Self {
+            fs: fs.clone(),
+            range: Range { from, to, wanted },
+            reads: READS.get(),
+            cold: 0,
+            quiet: 0,
+            team: None,
+        }
+    }
+
+    /// Says that the request now comes to its `n`-th revision, counted from 0.
+    pub fn at(&mut self, n: u64) {
+        if let Some(team) = &self.team {
+            if team.shared.at(n) {
+                return;
+            }
+            self.team = None;
+            self.cold = 0;
+        }
+        let reads = READS.get();
+        if reads == self.reads {
+            self.quiet = self.quiet.saturating_add(1);
+            if self.quiet >= QUIET {
+                self.cold = 0;
+            }
+            return;
+        }
+        self.reads = reads;
+        self.quiet = 0;
+        self.cold = self.cold.saturating_add(1);
+        if self.cold >= COLD && self.range.count().saturating_sub(n) >= WORTHWHILE {
+            self.team = Team::start(&self.fs, self.range, n);
+            self.cold = 0;
+        }
+    }
+}
+
+/// Readers of one request.
+#[derive(Debug)]
+struct Team {
+    shared: Arc<Progress>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+impl Team {
+    /// `None` when all readers of the process are busy.
+    fn start(fs: &Filesystem, range: Range, at: u64) -> Option<Self> {
+        let budget = fs.fs.caches.capacity();
+        let shared = Arc::new(Progress {
+            state: Mutex::new(State { at, next: at.saturating_add(1), ..State::default() }),
+            moved: Condvar::new(),
+            count: range.count(),
+            most_bytes: budget.checked_div(SHARE).unwrap_or(0),
+        });
+        let mut readers = Vec::new();
+        while let Some(seat) = Seat::take(&fs.fs.caches) {
+            let (fs, shared) = (fs.clone(), Arc::clone(&shared));
+            let run = move || {
+                // Whatever is wrong with a revision, the request itself will find and report.
+                let _ = read_ahead(&fs, range, &shared);
+                drop(seat);
+            };
+            let name = "read-ahead".to_owned();
+            let Ok(reader) = std::thread::Builder::new().name(name).stack_size(STACK).spawn(run)
+            else {
+                break;
+            };
+            readers.push(reader);
+        }
+        (!readers.is_empty()).then_some(Self { shared, readers })
+    }
+}
+
+impl Drop for Team {
+    fn drop(&mut self) {
+        self.shared.state.lock().over = true;
+        self.shared.moved.notify_all();
+        // A reader looks after each revision; nothing is read after the request.
+        for reader in self.readers.drain(..) {
+            let _ = reader.join();
+        }
+    }
+}
+
+/// The right to be one of the readers of the process.
+struct Seat(Arc<Caches>);
+
+impl Seat {
+    fn take(caches: &Arc<Caches>) -> Option<Self> {
+        let more = |n: usize| (n < MAX_READERS).then(|| n.saturating_add(1));
+        let readers: &AtomicUsize = &caches.readers;
+        readers.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
+        Some(Self(Arc::clone(caches)))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.readers.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// How far a request and its readers are.
+#[derive(Debug)]
+struct Progress {
+    state: Mutex<State>,
+    /// The request has moved on, or is over.
+    moved: Condvar,
+    count: u64,
+    /// How many bytes may be read ahead, about.
+    most_bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Where the request is.
+    at: u64,
+    /// What no reader has taken yet.
+    next: u64,
+    /// Readers that wait for the request to move on.
+    waiting: usize,
+    /// What was read so far, for the mean size of a revision.
+    revisions: u64,
+    bytes: u64,
+    /// Revisions since one that had to be read.
+    quiet: u32,
+    over: bool,
+}
+
+impl State {
+    /// How far ahead of the request the readers may be.
+    fn window(&self, most_bytes: u64) -> u64 {
+        let mean = self.bytes.checked_div(self.revisions).unwrap_or(0).max(1);
+        most_bytes.checked_div(mean).unwrap_or(0).clamp(2, WINDOW)
+    }
+}
+
+impl Progress {
+    /// The request is at its `n`-th revision. False when the readers have ended.
+    fn at(&self, n: u64) -> bool {
+        let mut state = self.state.lock();
+        state.at = n;
+        if state.over {
+            return false;
+        }
+        // Woken not for each revision, but when half of what was read ahead is used up.
+        let half = state.window(self.most_bytes).div_euclid(2);
+        let wake = state.waiting > 0 && state.next.saturating_sub(n) <= half;
+        drop(state);
+        if wake {
+            self.moved.notify_all();
+        }
+        true
+    }
+
+    /// The next revision to read; `None` at the end.
+    fn take(&self) -> Option<u64> {
+        let mut state = self.state.lock();
+        loop {
+            state.next = state.next.max(state.at.saturating_add(1));
+            if state.over || state.next >= self.count {
+                return None;
+            }
+            if state.next.saturating_sub(state.at) <= state.window(self.most_bytes) {
+                let n = state.next;
+                state.next = n.saturating_add(1);
+                return Some(n);
+            }
+            state.waiting = state.waiting.saturating_add(1);
+            self.moved.wait(&mut state);
+            state.waiting = state.waiting.saturating_sub(1);
+        }
+    }
+
+    /// A revision of so many bytes is in the caches.
+    fn done(&self, bytes: usize, was_read: bool) {
+        let mut state = self.state.lock();
+        state.revisions = state.revisions.saturating_add(1);
+        state.bytes = state.bytes.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+        state.quiet = if was_read { 0 } else { state.quiet.saturating_add(1) };
+        if state.quiet >= QUIET {
+            state.over = true;
+            drop(state);
+            self.moved.notify_all();
+        }
+    }
+}
+
+fn read_ahead(fs: &Filesystem, range: Range, shared: &Progress) -> Result<()> {
+    let mut revprops = fs.revprops_snapshot();
+    while let Some(n) = shared.take() {
+        let before = READS.get();
+        let bytes = load(fs, &mut revprops, range.nth(n), range.wanted)?;
+        shared.done(bytes, READS.get() != before);
+    }
+    Ok(())
+}
+
+/// Brings what is wanted of a revision into the caches; gives its bytes there.
+fn load(
+    fs: &Filesystem,
+    revprops: &mut RevpropsSnapshot,
+    revision: Revnum,
+    wanted: Wanted,
+) -> Result<usize> {
+    let mut bytes = 0usize;
+    if wanted.changes && revision > Revnum::ZERO {
+        bytes = fs.changed_paths(revision)?.byte_len();
+    }
+    if wanted.revprops
+        && let Some(props) = revprops.get_settled(revision)?
+    {
+        bytes = bytes.saturating_add(props.byte_len());
+    }
+    Ok(bytes)
+}
