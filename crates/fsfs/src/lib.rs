@@ -19,6 +19,7 @@ pub mod node;
 mod open;
 pub mod prefetch;
 mod rep;
+mod rep_cache;
 mod revfile;
 pub mod revprops;
 pub mod root;

@@ -10,7 +10,8 @@
 //! 3. it is moved to its name among the revisions, and the folder is synced;
 //! 4. the revision's properties are written and synced;
 //! 5. `current` is replaced: written beside, synced, moved, the folder synced. Before this nobody
-//!    looks at the new files, after it everybody does.
+//!    looks at the new files, after it everybody does;
+//! 6. without the lock, `rep-cache.db` is told what later revisions can share.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,7 @@ use super::deltify::Part;
 use super::{ROOT, Txn};
 use crate::cache::item::{Cached, Key};
 use crate::error::{Error, Result};
+use crate::rep_cache::Row;
 
 /// The longest `current` that is read.
 const CURRENT_LEN: usize = 256;
@@ -45,6 +47,8 @@ struct Plan {
     next_ids: (u64, u64),
     /// What readers of the new revision will want, to be cached once it is there.
     written: Vec<Written>,
+    /// What later revisions can share.
+    reps: Vec<Row>,
 }
 
 /// A node that was written, for the cache.
@@ -67,7 +71,7 @@ impl Txn {
             if youngest != self.base {
                 self.merge_to(youngest)?;
             }
-            let _lock = writer.lock(names::WRITE_LOCK)?;
+            let lock = writer.lock(names::WRITE_LOCK)?;
             let current = self.read_current()?;
             if current.youngest != self.base {
                 continue;
@@ -77,13 +81,16 @@ impl Txn {
                 revision: self.base.next(),
                 next_ids: current.next_ids.unwrap_or_default(),
                 written: Vec::new(),
+                reps: Vec::new(),
             };
             self.write_revision(&mut plan)?;
             self.move_into_place(&plan)?;
             self.write_revprops(&plan)?;
             self.write_current(&plan)?;
             // From here on there is a new revision, whatever happens.
+            drop(lock);
             let _ = writer.fs.fs.refresh_youngest();
+            writer.remember_reps(&plan.reps);
             self.fill_caches(plan.written);
             return Ok(plan.revision);
         }
@@ -160,6 +167,17 @@ impl Txn {
         for rep in [&mut node.text, &mut node.props].into_iter().flatten() {
             if let RepLocation::ProtoRev { item } = rep.location {
                 rep.location = RepLocation::Rev { revision: plan.revision, item };
+            }
+        }
+        if self.writer.config.rep_sharing {
+            let text = node.text.filter(|_| node.kind == NodeKind::File);
+            for rep in [text, node.props].into_iter().flatten() {
+                if let (Some(sha1), RepLocation::Rev { revision, item }) = (rep.sha1, rep.location)
+                    && revision == plan.revision
+                {
+                    let Representation { size, expanded_size, .. } = rep;
+                    plan.reps.push(Row { sha1, revision, item, size, expanded_size });
+                }
             }
         }
         // Nobody looks for equal properties by this; older formats need it all the same, because

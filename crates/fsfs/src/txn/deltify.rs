@@ -233,7 +233,14 @@ impl Txn {
         // Equal lengths and both checksums: nobody can make texts that differ all the same.
         let equal =
             |old: &&Representation| old.md5 == rep.md5 && old.expanded_size == rep.expanded_size;
-        Ok(self.shared.get(&sha1).filter(equal).copied())
+        if let Some(found) = self.shared.get(&sha1) {
+            return Ok(Some(found).filter(equal).copied());
+        }
+        let found = self.writer.find_rep(rep)?;
+        if let Some(found) = found {
+            self.shared.insert(sha1, found);
+        }
+        Ok(found)
     }
 
     /// What to store a text of `node`, which is a node-revision of this transaction, as a delta

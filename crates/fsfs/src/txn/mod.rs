@@ -18,6 +18,7 @@ mod locks;
 mod merge;
 mod nodes;
 mod proto;
+mod sharing;
 mod tree;
 mod writer;
 
@@ -59,7 +60,7 @@ pub struct Txn {
     next_node: u64,
     next_copy: u64,
     proto: ProtoRev,
-    /// Representations of this transaction by the SHA-1 of their texts.
+    /// Representations that this transaction made or shares, by the SHA-1 of their texts.
     shared: HashMap<Sha1, Representation>,
     /// What file texts of this transaction, by item, are deltas to.
     bases: HashMap<u64, Representation>,

@@ -12,6 +12,7 @@ use sapwood_fsfs_format::base36::{self, Base36};
 use sapwood_fsfs_format::layout::{names, since};
 
 use super::config::WriteConfig;
+use super::sharing::Opened;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, OpenOptions};
 use crate::storage_write::{HeldLock, WriteStorage};
@@ -49,6 +50,7 @@ pub struct Writer {
     numbers_at_once: u64,
     /// Numbers of transactions that are taken but not used: the next, and the end.
     numbers: Mutex<(u64, u64)>,
+    pub(super) rep_cache: Mutex<Opened>,
 }
 
 /// The longest `fsfs.conf` that is read, in bytes.
@@ -76,6 +78,7 @@ impl Writer {
             flush: options.flush_to_disk,
             numbers_at_once: options.numbers_at_once.max(1),
             numbers: Mutex::new((0, 0)),
+            rep_cache: Mutex::default(),
         }))
     }
 

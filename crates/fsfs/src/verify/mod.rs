@@ -13,7 +13,6 @@ use crate::filesystem::Filesystem;
 mod files;
 mod rep_cache;
 mod revision;
-mod sqlite;
 mod tree;
 
 /// How often a file is checked again because its shard was packed meanwhile.

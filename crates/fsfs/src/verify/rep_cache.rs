@@ -1,25 +1,19 @@
 //! The rep-cache: each row must name a representation that is there.
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
 use std::sync::Arc;
-use std::time::Duration;
 
-use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1, SvnError};
+use sapwood_core::{CancelToken, Revnum};
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::{ItemType, P2lPage};
 
 use super::corrupt;
-use super::sqlite::{Database, Value};
 use crate::dump_index::{P2lIndex, check};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::filesystem::Filesystem;
+use crate::rep_cache::RepCache;
 use crate::revfile::RevFile;
 
-/// How often reading starts over because somebody writes.
-const RETRIES: u32 = 100;
-/// How long to wait for a writer.
-const PAUSE: Duration = Duration::from_millis(20);
 /// After so many rows progress is told.
 const ROWS: u32 = 1000;
 /// After so many files progress is told.
@@ -28,7 +22,7 @@ const FILES: u32 = 16;
 /// How many indexes and pages of indexes are kept at hand.
 const PAGES: usize = 256;
 
-/// One row.
+/// What is checked of a row.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     revision: Revnum,
@@ -57,15 +51,23 @@ pub(super) fn verify(
         return Ok(());
     }
     progress(None);
-    let rows = read(fs, cancel)?;
+    let cache = RepCache::open_read_only(path)?;
     if start == Revnum::ZERO
-        && let Some(max) = rows.iter().map(|row| row.revision).max()
+        && let Some(max) = cache.youngest()?
     {
         fs.fs.ensure_exists(max)?;
     }
+    // All rows first: checking takes long, and whoever reads keeps others from writing.
+    let mut rows = Vec::new();
+    cache.rows(start, end, &mut |row| {
+        check(cancel)?;
+        rows.push(Row { revision: row.revision, item: row.item });
+        Ok(())
+    })?;
+    drop(cache);
     let mut pace = Pace::default();
     let mut lookup = Lookup::default();
-    for row in rows.iter().filter(|row| (start..=end).contains(&row.revision)) {
+    for row in &rows {
         check(cancel)?;
         pace.row(fs, row, progress);
         lookup.check(fs, row)?;
@@ -89,64 +91,6 @@ impl Pace {
         self.rows = self.rows.saturating_add(1);
         self.files = self.files.saturating_add(u32::from(!again));
     }
-}
-
-/// Reads all rows, in SQLite's order. Nobody is kept from writing meanwhile: what changed under
-/// our hands is read again.
-fn read(fs: &Filesystem, cancel: &CancelToken) -> Result<Vec<Row>> {
-    let path = fs.fs.file(names::REP_CACHE);
-    let journal = fs.fs.file(&format!("{}-journal", names::REP_CACHE));
-    let busy = || fs.fs.storage.stamp(&journal).is_ok_and(|stamp| stamp.len > 0);
-    let once = || -> std::io::Result<(Vec<Row>, bool)> {
-        let database = Database::open(fs.fs.storage.open(&path)?)?;
-        let before = database.change_counter()?;
-        let mut rows = Vec::new();
-        let read = database.rows("rep_cache", &mut |values| {
-            rows.push(row(values).ok_or_else(|| {
-                std::io::Error::new(ErrorKind::InvalidData, "malformed row in rep_cache")
-            })?);
-            Ok(())
-        });
-        let changed = busy() || database.change_counter()? != before;
-        if !changed && read?.is_none() {
-            return Err(std::io::Error::new(ErrorKind::InvalidData, "no such table: rep_cache"));
-        }
-        Ok((rows, changed))
-    };
-    for _ in 0..RETRIES {
-        check(cancel)?;
-        if !busy() {
-            match once() {
-                Ok((rows, false)) => return Ok(rows),
-                Ok((_, true)) => {}
-                Err(e) => {
-                    let shown = path.display();
-                    return Err(Error::Svn(
-                        SvnError::new(ErrorCode::SQLITE_ERROR, format!("sqlite: {e}"))
-                            .context(format!("Couldn't read '{shown}'")),
-                    ));
-                }
-            }
-        }
-        std::thread::sleep(PAUSE);
-    }
-    Err(Error::new(ErrorCode::SQLITE_BUSY, "sqlite: database is locked"))
-}
-
-fn row(values: &[Value<'_>]) -> Option<Row> {
-    let [
-        Value::Text(hash),
-        Value::Int(revision),
-        Value::Int(item),
-        Value::Int(_),
-        Value::Int(_),
-        ..,
-    ] = values
-    else {
-        return None;
-    };
-    Sha1::parse(hash)?;
-    Some(Row { revision: Revnum(u64::try_from(*revision).ok()?), item: u64::try_from(*item).ok()? })
 }
 
 /// Indexes and pages of indexes that were looked at last: rows come in the order of their hashes.

@@ -1,0 +1,271 @@
+//! `rep-cache.db`: an SQLite database that says where a text with a given SHA-1 is stored, so that
+//! an equal one need not be stored again.
+//!
+//! It is a hint and may be removed at any time: rows that are missing cost space, nothing else.
+//! Rows that are wrong would cost data, so whoever uses one reads the text it names; and a row
+//! never names a revision that is not there: rows are written after the revision is, and removed
+//! with it.
+//!
+//! Schema, journal mode and locks are the reference's: its programs use the file at the same time.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags, TransactionBehavior, params};
+use sapwood_core::{ErrorCode, Revnum, Sha1, SvnError};
+use sapwood_fsfs_format::layout::{names, since};
+
+use crate::error::{Error, Result};
+use crate::filesystem::Shared;
+use crate::storage_write::WriteStorage;
+
+/// How long to wait for other programs that hold the database, as the reference does.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// What SQLite calls a database that another program left half changed, when it must not mend it.
+const READONLY_ROLLBACK: i32 = 776;
+
+/// What all connections that write say. Nothing is synced: a row that is lost harms nobody.
+const PRAGMAS: &str = "PRAGMA case_sensitive_like = 1; PRAGMA synchronous = OFF; \
+    PRAGMA recursive_triggers = ON; PRAGMA foreign_keys = OFF; PRAGMA locking_mode = NORMAL; \
+    PRAGMA journal_mode = TRUNCATE; PRAGMA temp_store = MEMORY;";
+
+/// One row: a text, and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) sha1: Sha1,
+    pub(crate) revision: Revnum,
+    /// The item, or in physically addressed filesystems the offset.
+    pub(crate) item: u64,
+    /// Bytes stored.
+    pub(crate) size: u64,
+    /// Bytes of the text. Old programs wrote 0 for a text that is stored as it is.
+    pub(crate) expanded_size: u64,
+}
+
+/// An open database.
+#[derive(Debug)]
+pub(crate) struct RepCache {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// An error in the reference's form.
+fn error(error: &rusqlite::Error) -> Error {
+    let (code, number) = match error {
+        rusqlite::Error::SqliteFailure(e, _) => (
+            match e.code {
+                Sqlite::ReadOnly => ErrorCode::SQLITE_READONLY,
+                Sqlite::DatabaseBusy => ErrorCode::SQLITE_BUSY,
+                Sqlite::ConstraintViolation => ErrorCode::SQLITE_CONSTRAINT,
+                _ => ErrorCode::SQLITE_ERROR,
+            },
+            // The primary code: the lowest byte.
+            e.extended_code & 0xff,
+        ),
+        _ => (ErrorCode::SQLITE_ERROR, 1),
+    };
+    let text = match error {
+        rusqlite::Error::SqliteFailure(_, Some(text)) => text.clone(),
+        other => other.to_string(),
+    };
+    Error::Svn(SvnError::new(code, format!("sqlite[S{number}]: {text}")))
+}
+
+/// The same, when the database could not be opened.
+fn opening(path: &Path, e: &rusqlite::Error) -> Error {
+    let shown = path.display();
+    let message = format!("Couldn't open rep-cache database '{shown}'");
+    Error::Svn(SvnError::from(error(e)).context(message))
+}
+
+/// A number for SQLite, whose integers have a sign.
+fn signed(n: u64) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// A number out of SQLite.
+fn unsigned(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<u64> {
+    let n: i64 = row.get(at)?;
+    u64::try_from(n).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, n))
+}
+
+impl RepCache {
+    /// Opens the database of a filesystem to change it; makes it when it is not there.
+    pub(crate) fn open(fs: &Shared, storage: &dyn WriteStorage) -> Result<Self> {
+        let path = fs.file(names::REP_CACHE);
+        // SQLite would make the file with permissions of its own choice.
+        if fs.storage.stamp(&path).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
+            match storage.create_with(&path, b"") {
+                Ok(()) => storage
+                    .copy_permissions(&fs.file(names::CURRENT), &path)
+                    .map_err(|e| Error::io(e, "Can't set permissions on", &path))?,
+                // Another process was faster.
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(Error::io(e, "Can't create file", &path)),
+            }
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let this = Self::connect(path, flags)?;
+        this.connection
+            .execute_batch(PRAGMAS)
+            .and_then(|()| this.make_schema(fs.layout.format.number))
+            .map_err(|e| opening(&this.path, &e))?;
+        Ok(this)
+    }
+
+    /// Opens the database at `path` to read it; it is not changed, unless another program was
+    /// killed while it changed it, which has to be undone first.
+    pub(crate) fn open_read_only(path: PathBuf) -> Result<Self> {
+        let read = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let this = Self::connect(path, read)?;
+        match this.version() {
+            Err(rusqlite::Error::SqliteFailure(e, _)) if e.extended_code == READONLY_ROLLBACK => {
+                let write = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+                Self::connect(this.path, write)
+            }
+            Err(e) => Err(opening(&this.path, &e)),
+            Ok(_) => Ok(this),
+        }
+    }
+
+    fn connect(path: PathBuf, flags: OpenFlags) -> Result<Self> {
+        let open = || {
+            let connection = Connection::open_with_flags(&path, flags)?;
+            connection.busy_timeout(PATIENCE)?;
+            Ok(connection)
+        };
+        match open() {
+            Ok(connection) => Ok(Self { connection, path }),
+            Err(e) => Err(opening(&path, &e)),
+        }
+    }
+
+    fn version(&self) -> rusqlite::Result<i64> {
+        self.connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+    }
+
+    /// Makes the table in a new file.
+    fn make_schema(&self, format: u32) -> rusqlite::Result<()> {
+        if self.version()? > 0 {
+            return Ok(());
+        }
+        let (version, option) =
+            if format >= since::SVNDIFF2 { (2, "WITHOUT ROWID") } else { (1, "") };
+        // Two processes may be here at once: the second finds the table.
+        self.connection.execute_batch(&format!(
+            "BEGIN IMMEDIATE; \
+             CREATE TABLE IF NOT EXISTS rep_cache (hash TEXT NOT NULL PRIMARY KEY, \
+             revision INTEGER NOT NULL, offset INTEGER NOT NULL, size INTEGER NOT NULL, \
+             expanded_size INTEGER NOT NULL) {option}; \
+             PRAGMA user_version = {version}; COMMIT;"
+        ))
+    }
+
+    /// Where a text is.
+    pub(crate) fn find(&self, sha1: Sha1) -> Result<Option<Row>> {
+        let find = || {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT revision, offset, size, expanded_size FROM rep_cache WHERE hash = ?1",
+            )?;
+            let mut rows = statement.query([sha1.to_hex()])?;
+            let Some(row) = rows.next()? else { return Ok(None) };
+            Ok(Some(Row {
+                sha1,
+                revision: Revnum(unsigned(row, 0)?),
+                item: unsigned(row, 1)?,
+                size: unsigned(row, 2)?,
+                expanded_size: unsigned(row, 3)?,
+            }))
+        };
+        find().map_err(|e| error(&e))
+    }
+
+    /// Adds rows, all or none. Texts that have one keep theirs.
+    pub(crate) fn add(&mut self, rows: &[Row]) -> Result<()> {
+        let mut add = || {
+            let transaction =
+                self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            {
+                let mut statement = transaction.prepare_cached(
+                    "INSERT OR IGNORE INTO rep_cache (hash, revision, offset, size, \
+                     expanded_size) VALUES (?1, ?2, ?3, ?4, ?5)",
+                )?;
+                for row in rows {
+                    statement.execute(params![
+                        row.sha1.to_hex(),
+                        signed(row.revision.0),
+                        signed(row.item),
+                        signed(row.size),
+                        signed(row.expanded_size),
+                    ])?;
+                }
+            }
+            transaction.commit()
+        };
+        add().map_err(|e| error(&e))
+    }
+
+    /// Removes the rows of all revisions after `youngest`.
+    pub(crate) fn remove_younger(&self, youngest: Revnum) -> Result<()> {
+        self.connection
+            .execute("DELETE FROM rep_cache WHERE revision > ?1", [signed(youngest.0)])
+            .map(drop)
+            .map_err(|e| error(&e))
+    }
+
+    /// The youngest revision that a row names.
+    pub(crate) fn youngest(&self) -> Result<Option<Revnum>> {
+        let youngest = || {
+            if self.version()? == 0 {
+                return Ok(None);
+            }
+            let max: Option<i64> =
+                self.connection
+                    .query_row("SELECT MAX(revision) FROM rep_cache", [], |row| row.get(0))?;
+            // A negative one is found when the row is read.
+            Ok(max.and_then(|n| u64::try_from(n).ok()).map(Revnum))
+        };
+        youngest().map_err(|e| error(&e))
+    }
+
+    /// Calls `found` with each row of the revisions from `start` to `end`. No order is promised;
+    /// it is the reference's. The database is locked against writers meanwhile: be quick.
+    pub(crate) fn rows(
+        &self,
+        start: Revnum,
+        end: Revnum,
+        found: &mut dyn FnMut(Row) -> Result<()>,
+    ) -> Result<()> {
+        let fail = |e| error(&e);
+        // A file that nothing was written to yet.
+        if self.version().map_err(fail)? == 0 {
+            return Ok(());
+        }
+        let mut statement = self
+            .connection
+            .prepare(
+                "SELECT hash, revision, offset, size, expanded_size FROM rep_cache \
+                 WHERE revision >= ?1 AND revision <= ?2",
+            )
+            .map_err(fail)?;
+        let mut rows = statement.query([signed(start.0), signed(end.0)]).map_err(fail)?;
+        while let Some(row) = rows.next().map_err(fail)? {
+            let read = || {
+                let hash = row.get_ref(0)?.as_bytes()?;
+                let sha1 = Sha1::parse(hash).ok_or(rusqlite::Error::InvalidColumnName(
+                    String::from_utf8_lossy(hash).into_owned(),
+                ))?;
+                Ok(Row {
+                    sha1,
+                    revision: Revnum(unsigned(row, 1)?),
+                    item: unsigned(row, 2)?,
+                    size: unsigned(row, 3)?,
+                    expanded_size: unsigned(row, 4)?,
+                })
+            };
+            found(read().map_err(fail)?)?;
+        }
+        Ok(())
+    }
+}

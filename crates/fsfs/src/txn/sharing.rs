@@ -1,0 +1,142 @@
+//! Sharing texts with earlier revisions, through `rep-cache.db`.
+//!
+//! Looking there is a hint: when the database cannot be read, the text is stored. What it finds is
+//! only used after the old text was read and its checksum is the new one's.
+
+use sapwood_core::{ErrorCode, SvnError};
+use sapwood_fsfs_format::layout::names;
+use sapwood_fsfs_format::{RepHeader, RepLocation, Representation};
+
+use super::Writer;
+use crate::contents::TextReader;
+use crate::error::{Error, Result};
+use crate::rep_cache::{RepCache, Row};
+
+/// The database of a writer.
+#[derive(Debug, Default)]
+pub(super) struct Opened {
+    cache: Option<RepCache>,
+    /// Which file it is: administrators remove it to start anew.
+    inode: u64,
+    /// Why rows of a revision could not be written.
+    error: Option<Error>,
+}
+
+impl Opened {
+    /// The open database. When there is none: makes it if `create`.
+    fn get(&mut self, writer: &Writer, create: bool) -> Result<Option<&mut RepCache>> {
+        let path = writer.fs.fs.file(names::REP_CACHE);
+        let inode = || writer.storage.stamp(&path).ok().map(|stamp| stamp.inode);
+        let before = inode();
+        if before.is_none() && !create {
+            return Ok(None);
+        }
+        if before != Some(self.inode) {
+            self.cache = None;
+        }
+        if self.cache.is_none() {
+            self.cache = Some(RepCache::open(&writer.fs.fs, &*writer.storage)?);
+            self.inode = inode().unwrap_or_default();
+        }
+        Ok(self.cache.as_mut())
+    }
+}
+
+impl Writer {
+    /// An earlier revision's representation of the text that `rep`, which has a SHA-1, describes.
+    pub(super) fn find_rep(&self, rep: &Representation) -> Result<Option<Representation>> {
+        let Some(sha1) = rep.sha1 else { return Ok(None) };
+        let found = match self.rep_cache.lock().get(self, false) {
+            Ok(Some(cache)) => cache.find(sha1),
+            Ok(None) => Ok(None),
+            Err(e) => Err(e),
+        };
+        // Not to share is always safe.
+        let Ok(Some(row)) = found else { return Ok(None) };
+        self.fs.fs.ensure_exists(row.revision).map_err(|e| {
+            let message = format!("Checksum '{sha1}' in rep-cache is beyond HEAD");
+            Error::Svn(SvnError::from(e).wrap(ErrorCode::FS_CORRUPT, message))
+        })?;
+        let header = self.fs.fs.rep_start(row.revision, row.item)?.header;
+        let plain = row.expanded_size == 0 && header == RepHeader::Plain;
+        let expanded_size = if plain { row.size } else { row.expanded_size };
+        if expanded_size != rep.expanded_size {
+            return Ok(None);
+        }
+        let old = Representation {
+            location: RepLocation::Rev { revision: row.revision, item: row.item },
+            size: row.size,
+            ..*rep
+        };
+        self.check_equal(&old)?;
+        Ok(Some(old))
+    }
+
+    /// Reads the text of `old`, which must have its MD5.
+    fn check_equal(&self, old: &Representation) -> Result<()> {
+        let mut reader = TextReader::new(Some(*old), None);
+        loop {
+            match reader.next(&self.fs.fs) {
+                Ok(None) => return Ok(()),
+                Ok(Some(_)) => {}
+                Err(e) => {
+                    let (mut place, mut sha1) = (String::new(), String::new());
+                    if let RepLocation::Rev { revision, item } = old.location {
+                        place = format!("{revision} {item} {} {}", old.size, old.expanded_size);
+                    }
+                    if let Some(digest) = old.sha1 {
+                        sha1 = digest.to_hex();
+                    }
+                    return Err(Error::Svn(SvnError::from(e).wrap(
+                        ErrorCode::FS_AMBIGUOUS_CHECKSUM_REP,
+                        format!(
+                            "SHA1 of reps '{place}' and '-1 0 {} {}' matches ({sha1}) but \
+                             contents differ",
+                            old.size, old.expanded_size
+                        ),
+                    )));
+                }
+            }
+        }
+    }
+
+    /// Lets later revisions share the representations that a revision brought, which is
+    /// committed. That some are not found later does no harm, so this does not fail the commit:
+    /// see [`Self::take_rep_cache_error`].
+    pub(super) fn remember_reps(&self, rows: &[Row]) {
+        if rows.is_empty() {
+            return;
+        }
+        let mut opened = self.rep_cache.lock();
+        let added = match opened.get(self, true) {
+            Ok(Some(cache)) => cache.add(rows),
+            Ok(None) => Ok(()),
+            Err(e) => Err(e),
+        };
+        if let Err(e) = added {
+            // It may be the connection that is broken.
+            opened.cache = None;
+            opened.error = Some(e);
+        }
+    }
+
+    /// Why `rep-cache.db` could not be written after a commit, once: the revision is there all the
+    /// same, and only the sharing of its texts is lost. The reference reports this as an error of
+    /// what follows the commit.
+    #[must_use]
+    pub fn take_rep_cache_error(&self) -> Option<Error> {
+        self.rep_cache.lock().error.take()
+    }
+
+    /// Forgets the texts of revisions after `youngest`, which are gone: when the youngest revision
+    /// becomes an older one, this must come first, whether texts are shared now or not.
+    ///
+    /// # Errors
+    /// E200030 and kin, for what SQLite reports.
+    pub fn forget_younger_reps(&self, youngest: sapwood_core::Revnum) -> Result<()> {
+        match self.rep_cache.lock().get(self, false)? {
+            Some(cache) => cache.remove_younger(youngest),
+            None => Ok(()),
+        }
+    }
+}
