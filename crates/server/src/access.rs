@@ -3,7 +3,7 @@
 use sapwood_core::SvnResult;
 use sapwood_core::path::canonical_fspath;
 use sapwood_repos::authz::{Access as Rights, Authz, UserAuthz};
-use sapwood_repos::{PathAuthorizer, SubtreeAccess};
+use sapwood_repos::{CommitAuthorizer, PathAuthorizer, SubtreeAccess};
 
 use crate::conf::{Blanket, ServerConfig};
 use crate::oplog::Subject;
@@ -107,19 +107,19 @@ impl<'s> UserAccess<'s> {
     /// now, and has a name if one is needed.
     #[must_use]
     pub fn may(&self, required: Required, path: Option<&str>, needs_username: bool) -> bool {
-        self.rules_allow(required, path)
+        self.rules_allow(required, path, false)
             && self.blanket() >= required.blanket()
             && !(needs_username && self.user.is_none())
     }
 
-    fn rules_allow(&self, required: Required, path: Option<&str>) -> bool {
+    fn rules_allow(&self, required: Required, path: Option<&str>, recursive: bool) -> bool {
         let Some(rules) = &self.rules else { return true };
         let rights = match required {
             Required::Read => Rights::READ,
             Required::Write => Rights::WRITE,
         };
         let path = path.map(canonical_fspath);
-        let allowed = rules.allows(path.as_deref(), rights, false);
+        let allowed = rules.allows(path.as_deref(), rights, recursive);
         if !allowed {
             self.log_denied(required, path.as_deref());
         }
@@ -140,7 +140,7 @@ impl<'s> UserAccess<'s> {
 
 impl PathAuthorizer for UserAccess<'_> {
     fn readable(&self, path: &str) -> SvnResult<bool> {
-        Ok(self.rules_allow(Required::Read, Some(path)))
+        Ok(self.rules_allow(Required::Read, Some(path), false))
     }
 
     fn everything_readable(&self) -> bool {
@@ -149,5 +149,13 @@ impl PathAuthorizer for UserAccess<'_> {
 
     fn subtree(&self, path: &str) -> SvnResult<SubtreeAccess> {
         self.rules.as_ref().map_or(Ok(SubtreeAccess::Readable), |rules| rules.subtree(path))
+    }
+}
+
+impl CommitAuthorizer for UserAccess<'_> {
+    fn allows(&self, path: &str, required: Rights, recursive: bool) -> bool {
+        let required =
+            if required.contains(Rights::WRITE) { Required::Write } else { Required::Read };
+        self.rules_allow(required, Some(path), recursive)
     }
 }

@@ -28,9 +28,6 @@ pub enum Blanket {
     Write,
 }
 
-/// Whether this server can write.
-const WRITING: bool = false;
-
 impl Blanket {
     fn parse(value: Option<&str>, default: Self, read_only: bool) -> Self {
         let access = match value {
@@ -39,8 +36,7 @@ impl Blanket {
             Some("read") => Self::Read,
             Some(_) => Self::None,
         };
-        // Until this server can write, every repository is read-only.
-        if read_only || !WRITING { access.min(Self::Read) } else { access }
+        if read_only { access.min(Self::Read) } else { access }
     }
 }
 
@@ -85,6 +81,8 @@ pub struct ServerConfig {
     pub realm: Option<String>,
     /// What is done to the case of user names before authz rules are asked.
     pub username_case: UsernameCase,
+    /// Where the environment of hooks is set, relative to the repository's `conf` folder.
+    pub hooks_env: Option<PathBuf>,
     /// The folder that relative names in the file are relative to.
     pub base: PathBuf,
 }
@@ -120,6 +118,7 @@ impl ServerConfig {
             groups_db: get("groups-db").map(std::borrow::Cow::into_owned),
             realm: get("realm").map(std::borrow::Cow::into_owned),
             username_case,
+            hooks_env: get("hooks-env").map(|p| PathBuf::from(&*p)),
             base: base.to_owned(),
         })
     }

@@ -45,6 +45,8 @@ pub struct Session<'s> {
     pub uuid: String,
     /// What the client understands.
     pub options: WireOptions,
+    /// Whether the client knows of mergeinfo.
+    pub client_mergeinfo: bool,
 }
 
 /// Why a command did not succeed.
@@ -188,6 +190,7 @@ impl<'s> Session<'s> {
             realm: found.realm,
             uuid: found.uuid,
             options,
+            client_mergeinfo: has("mergeinfo"),
         };
         request_auth(&mut session, Blanket::Read, false)?;
         if session.access.blanket() == Blanket::None {

@@ -182,8 +182,40 @@ impl Writer {
     /// # Errors
     /// E160006 when there is no such revision; E200007 for a packed one; system errors.
     pub fn set_revision_props(&self, revision: Revnum, props: &PropList) -> Result<()> {
-        let fs = &self.fs.fs;
         let _lock = self.lock(names::WRITE_LOCK)?;
+        self.write_revision_props(revision, props)
+    }
+
+    /// Sets or (with `None`) deletes a property of a revision that is not packed, if its present
+    /// value is `expected`.
+    ///
+    /// # Errors
+    /// E160049 when it is not; those of [`Writer::set_revision_props`].
+    pub fn change_revision_prop(
+        &self,
+        revision: Revnum,
+        name: &str,
+        expected: Option<&[u8]>,
+        value: Option<&[u8]>,
+    ) -> Result<()> {
+        let _lock = self.lock(names::WRITE_LOCK)?;
+        let mut props = PropList::clone(&*self.fs.revprops(revision)?);
+        if props.get(name) != expected {
+            return Err(Error::new(
+                ErrorCode::FS_PROP_BASEVALUE_MISMATCH,
+                format!("revprop '{name}' has unexpected value in filesystem"),
+            ));
+        }
+        match value {
+            Some(value) => drop(props.set(name, value)),
+            None => drop(props.remove(name)),
+        }
+        self.write_revision_props(revision, &props)
+    }
+
+    /// Replaces the properties of a revision, under the lock.
+    fn write_revision_props(&self, revision: Revnum, props: &PropList) -> Result<()> {
+        let fs = &self.fs.fs;
         fs.ensure_exists(revision)?;
         if fs.layout.is_revprop_packed(revision, fs.refresh_min_unpacked()?) {
             return Err(Error::new(

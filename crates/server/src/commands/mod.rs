@@ -3,6 +3,7 @@
 //! Each is a function of the session and the command's parameters that appends its whole reply,
 //! the challenge before it included. An error that is for the client becomes a failure reply.
 
+mod commit;
 mod history;
 mod nodes;
 mod replay;
@@ -46,8 +47,10 @@ pub fn run(session: &mut Session<'_>, name: &str, params: Tuple<'_>) -> CommandR
         "diff" => report::diff(session, params),
         "replay" => replay::replay(session, params),
         "replay-range" => replay::replay_range(session, params),
-        "commit" | "change-rev-prop" | "change-rev-prop2" | "lock" | "lock-many" | "unlock"
-        | "unlock-many" => writes::refuse(session, name, params),
+        "commit" => commit::commit(session, params),
+        "change-rev-prop" => writes::change_rev_prop(session, params),
+        "change-rev-prop2" => writes::change_rev_prop2(session, params),
+        "lock" | "lock-many" | "unlock" | "unlock-many" => writes::refuse(session, name, params),
         _ => Err(unknown(name)),
     }
 }

@@ -1,7 +1,8 @@
-//! Commands that change the repository. This server only reads so far: every repository is served
-//! as if read-only, and these commands end as they do on the reference's read-only server.
+//! Commands that change the repository beside `commit`: properties of revisions. Locks cannot be
+//! made or broken yet: these commands end as they do on a read-only server, or in a clear error.
 
-use sapwood_core::{ErrorCode, SvnError};
+use sapwood_core::{ErrorCode, Revnum, SvnError, uri};
+use sapwood_repos::{Hooks, RevpropRequest, change_revision_prop};
 use sapwood_wire_svn::Tuple;
 
 use crate::access::Required;
@@ -23,13 +24,52 @@ pub(super) fn refuse(
         }
         "lock-many" => (None, true),
         "unlock-many" => (None, !params.bool()?),
-        "commit" => {
-            let _message = params.bytes()?;
-            let tokens = params.opt_list()?;
-            (None, tokens.is_some_and(|t| !t.is_empty()))
-        }
         _ => (None, false),
     };
     must_have_access(session, Required::Write, path.as_deref(), needs_username)?;
-    Err(Fail::Command(SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, "")))
+    Err(Fail::Command(SvnError::new(
+        ErrorCode::UNSUPPORTED_FEATURE,
+        "This server cannot change locks yet",
+    )))
+}
+
+/// `change-rev-prop`
+pub(super) fn change_rev_prop(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let (revision, name) = (params.rev()?, params.text()?);
+    let value = params.opt_bytes()?;
+    change(session, revision, name, None, value)
+}
+
+/// `change-rev-prop2`
+pub(super) fn change_rev_prop2(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let (revision, name) = (params.rev()?, params.text()?);
+    let value = params.bracketed_bytes()?;
+    let mut condition = params.tuple()?;
+    let dont_care = condition.bool()?;
+    let old = condition.opt_bytes()?;
+    if dont_care && old.is_some() {
+        return Err(Fail::Fatal(SvnError::new(
+            ErrorCode::INCORRECT_PARAMS,
+            "'previous-value' and 'dont-care' cannot both be set in 'change-rev-prop2' request",
+        )));
+    }
+    change(session, revision, name, if dont_care { None } else { Some(old) }, value)
+}
+
+fn change(
+    session: &mut Session<'_>,
+    revision: Revnum,
+    name: &str,
+    expected: Option<Option<&[u8]>>,
+    value: Option<&[u8]>,
+) -> CommandResult {
+    must_have_access(session, Required::Write, None, false)?;
+    session.log_command(format_args!("change-rev-prop r{revision} {}", uri::encode(name)));
+    let Session { access, repository, .. } = session;
+    let hooks = Hooks::new(repository, access.config().hooks_env.as_deref());
+    let user = access.user();
+    let request = RevpropRequest { revision, name, expected, value, user };
+    change_revision_prop(repository, &hooks, &request, &*access)?;
+    session.conn.success();
+    Ok(())
 }

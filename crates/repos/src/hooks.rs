@@ -1,0 +1,299 @@
+//! Hook programs: what an administrator has run before and after changes to a repository.
+//!
+//! A hook is a program in the `hooks` folder with a fixed name. It gets arguments and sometimes
+//! standard input, an empty environment (or the one of the `hooks-env` file), no standard output,
+//! and the server's working directory. One that fails stops what it was asked about, and what it
+//! wrote to standard error is told to the user. A hook that is there but cannot be run never
+//! counts as one that agreed.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use sapwood_core::config::{Case, Config};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+
+use crate::repository::Repository;
+
+/// What is kept of a hook's standard error, in bytes; the rest is read and forgotten.
+const MAX_STDERR: u64 = 1 << 20;
+/// The longest `hooks-env` file that is read, in bytes.
+const MAX_ENV_FILE: u64 = 1 << 20;
+/// The section of `hooks-env` for hooks that have none of their own.
+const DEFAULT_SECTION: &str = "default";
+/// The exit code of a hook that could not be started, as in the reference.
+const NOT_STARTED: i32 = 255;
+
+/// The hooks of one repository.
+#[derive(Clone, Debug)]
+pub struct Hooks {
+    repository: PathBuf,
+    folder: PathBuf,
+    env_file: PathBuf,
+}
+
+/// Which change of a revision property a hook is asked about.
+#[derive(Clone, Copy, Debug)]
+pub struct RevpropChange<'a> {
+    /// The revision.
+    pub revision: Revnum,
+    /// Who changes it.
+    pub user: Option<&'a str>,
+    /// The property.
+    pub name: &'a str,
+    /// `A`dded, `M`odified or `D`eleted.
+    pub action: char,
+}
+
+impl Hooks {
+    /// The hooks of `repository`. `env_file` is where their environment is set, relative to the
+    /// `conf` folder; `conf/hooks-env` when nothing is said.
+    #[must_use]
+    pub fn new(repository: &Repository, env_file: Option<&Path>) -> Self {
+        let env_file = env_file.unwrap_or_else(|| Path::new("hooks-env"));
+        Self {
+            repository: repository.path().to_owned(),
+            folder: repository.hooks_dir(),
+            env_file: repository.conf_dir().join(env_file),
+        }
+    }
+
+    /// `start-commit`: asked when a transaction has just begun.
+    ///
+    /// # Errors
+    /// E165001 when the hook fails or cannot be run.
+    pub fn start_commit(
+        &self,
+        user: Option<&str>,
+        capabilities: &[&str],
+        txn: &str,
+    ) -> SvnResult<()> {
+        let args = [user.unwrap_or_default(), &capabilities.join(":"), txn];
+        self.run("start-commit", &args, None)
+    }
+
+    /// `pre-commit`: would be asked before a transaction is committed. It looks at the transaction
+    /// on disk, which ours are not: so a commit to a repository that has this hook is refused.
+    ///
+    /// # Errors
+    /// E165001 when there is such a hook.
+    pub fn pre_commit(&self) -> SvnResult<()> {
+        match self.find("pre-commit")? {
+            None => Ok(()),
+            Some(hook) => Err(SvnError::new(
+                ErrorCode::REPOS_HOOK_FAILURE,
+                format!(
+                    "Commit blocked: this server cannot run the pre-commit hook '{}' yet, and does \
+                     not commit without it",
+                    hook.display()
+                ),
+            )),
+        }
+    }
+
+    /// `post-commit`: told of a new revision.
+    ///
+    /// # Errors
+    /// E165001 when the hook fails or cannot be run.
+    pub fn post_commit(&self, revision: Revnum, txn: &str) -> SvnResult<()> {
+        self.run("post-commit", &[&revision.to_string(), txn], None)
+    }
+
+    /// `pre-revprop-change`: asked before a property of a revision changes to `value`. Without
+    /// this hook, no property of a revision can be changed.
+    ///
+    /// # Errors
+    /// E165006 when there is no such hook; E165001 when it fails or cannot be run.
+    pub fn pre_revprop_change(
+        &self,
+        change: &RevpropChange<'_>,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        if self.find("pre-revprop-change")?.is_none() {
+            return Err(SvnError::new(
+                ErrorCode::REPOS_DISABLED_FEATURE,
+                "Repository has not been enabled to accept revision propchanges;\n\
+                 ask the administrator to create a pre-revprop-change hook",
+            ));
+        }
+        self.revprop_change("pre-revprop-change", change, value)
+    }
+
+    /// `post-revprop-change`: told after a property of a revision changed from `old`.
+    ///
+    /// # Errors
+    /// E165001 when the hook fails or cannot be run.
+    pub fn post_revprop_change(
+        &self,
+        change: &RevpropChange<'_>,
+        old: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        self.revprop_change("post-revprop-change", change, old)
+    }
+
+    fn revprop_change(
+        &self,
+        hook: &str,
+        change: &RevpropChange<'_>,
+        input: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        let revision = change.revision.to_string();
+        let action = change.action.to_string();
+        let args = [&*revision, change.user.unwrap_or_default(), change.name, &*action];
+        self.run(hook, &args, input)
+    }
+
+    /// The program of the hook `name`, if there is one.
+    fn find(&self, name: &str) -> SvnResult<Option<PathBuf>> {
+        let path = self.folder.join(name);
+        let absent =
+            |e: &io::Error| matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+        let unknown = |e: &io::Error| {
+            SvnError::io(e, format_args!("Can't check path '{}'", path.display()))
+                .wrap(ErrorCode::REPOS_HOOK_FAILURE, format!("Failed to run '{name}' hook"))
+        };
+        match std::fs::metadata(&path) {
+            Ok(data) if data.is_file() => return Ok(Some(path)),
+            Err(e) if !absent(&e) => return Err(unknown(&e)),
+            _ => {}
+        }
+        match std::fs::symlink_metadata(&path) {
+            Ok(data) if data.is_symlink() => Err(SvnError::new(
+                ErrorCode::REPOS_HOOK_FAILURE,
+                format!("Failed to run '{}' hook; broken symlink", path.display()),
+            )),
+            Ok(_) => Ok(None),
+            Err(e) if absent(&e) => Ok(None),
+            Err(e) => Err(unknown(&e)),
+        }
+    }
+
+    /// Runs the hook `name`, if there is one, with the repository's path before `args`.
+    fn run(&self, name: &str, args: &[&str], input: Option<&[u8]>) -> SvnResult<()> {
+        let Some(program) = self.find(name)? else { return Ok(()) };
+        let environment = self.environment(name)?;
+        let fail = |e: &io::Error| {
+            SvnError::io(e, "Can't prepare standard input").wrap(
+                ErrorCode::REPOS_BAD_ARGS,
+                format!("Failed to start '{}' hook", program.display()),
+            )
+        };
+        let stdin = match input {
+            Some(bytes) => Stdio::from(file_of(bytes).map_err(|e| fail(&e))?),
+            None => Stdio::null(),
+        };
+        let mut command = Command::new(&program);
+        command.arg(&self.repository).args(args).env_clear().envs(environment);
+        command.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(e) => {
+                let what = format_args!("exec of '{}' failed", program.display());
+                let why = SvnError::io(&e, what);
+                return Err(blocked(name, NOT_STARTED, why.message()));
+            }
+        };
+        let mut stderr = Vec::new();
+        let read = match child.stderr.take() {
+            Some(mut pipe) => io::Read::by_ref(&mut pipe)
+                .take(MAX_STDERR)
+                .read_to_end(&mut stderr)
+                .and_then(|_| io::copy(&mut pipe, &mut io::sink()))
+                .map(drop),
+            None => Ok(()),
+        };
+        let status = child.wait().map_err(|e| {
+            SvnError::io(&e, format_args!("Error waiting for process '{}'", program.display()))
+        })?;
+        judge(name, status, read.map(|()| stderr))
+    }
+
+    /// The environment of the hook `name`.
+    fn environment(&self, name: &str) -> SvnResult<Vec<(String, String)>> {
+        let shown = self.env_file.display();
+        let file = match File::open(&self.env_file) {
+            Ok(file) => file,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(SvnError::io(&e, format_args!("Can't open file '{shown}'"))),
+        };
+        let mut bytes = Vec::new();
+        file.take(MAX_ENV_FILE.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|e| SvnError::io(&e, format_args!("Can't read file '{shown}'")))?;
+        if u64::try_from(bytes.len()).is_ok_and(|len| len > MAX_ENV_FILE) {
+            let message = format!("File '{shown}' is too large");
+            return Err(SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message));
+        }
+        let path = self.env_file.to_string_lossy();
+        let config = Config::parse_file(&path, &bytes, Case::SENSITIVE)?;
+        let section = if config.has_section(name) { name } else { DEFAULT_SECTION };
+        Ok(config
+            .options(section)
+            // A name or value that no environment can hold is left out.
+            .filter(|(key, value)| !key.is_empty() && !key.contains('\0') && !value.contains(&0))
+            .map(|(key, value)| (key.to_owned(), String::from_utf8_lossy(&value).into_owned()))
+            .collect())
+    }
+}
+
+/// A nameless file that holds `bytes`, to be read from its start.
+fn file_of(bytes: &[u8]) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// What a hook's end means.
+fn judge(name: &str, status: ExitStatus, stderr: io::Result<Vec<u8>>) -> SvnResult<()> {
+    if status.success() {
+        return stderr.map(drop).map_err(|e| {
+            SvnError::io(&e, "Can't read stream").wrap(
+                ErrorCode::REPOS_HOOK_FAILURE,
+                format!("'{name}' hook succeeded, but error output could not be read"),
+            )
+        });
+    }
+    let output = match stderr.map(String::from_utf8) {
+        Ok(Ok(text)) => text,
+        Ok(Err(_)) => {
+            "[Error output could not be translated from the native locale to UTF-8.]".to_owned()
+        }
+        Err(_) => "[Error output could not be read.]".to_owned(),
+    };
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Err(blocked(name, code, &output)),
+        (None, signal) => {
+            // The portable runtime's numbers: by a signal, and by one with a core dump.
+            let why = if status.core_dumped() { 6 } else { 2 };
+            let signal = signal.unwrap_or_default();
+            let message = format!(
+                "'{name}' hook failed (did not exit cleanly: apr_exit_why_e was {why}, exitcode \
+                 was {signal}).  "
+            );
+            Err(failure(message, &output))
+        }
+    }
+}
+
+/// The error of a hook that ended with an exit code.
+fn blocked(name: &str, code: i32, output: &str) -> SvnError {
+    let action = match name {
+        "start-commit" | "pre-commit" => "Commit",
+        "pre-revprop-change" => "Revprop change",
+        "pre-lock" => "Lock",
+        "pre-unlock" => "Unlock",
+        _ => return failure(format!("{name} hook failed (exit code {code})"), output),
+    };
+    failure(format!("{action} blocked by {name} hook (exit code {code})"), output)
+}
+
+fn failure(message: String, output: &str) -> SvnError {
+    let message = match output {
+        "" => message + " with no output.",
+        output => message + " with output:\n" + output,
+    };
+    SvnError::new(ErrorCode::REPOS_HOOK_FAILURE, message)
+}

@@ -1,0 +1,62 @@
+//! Changing a property of a revision, with the hooks that guard it.
+
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_fsfs::txn::{WriteOptions, Writer};
+
+use crate::access::{RevisionAccess, revision_access};
+use crate::authorizer::PathAuthorizer;
+use crate::hooks::{Hooks, RevpropChange};
+use crate::prop_rules;
+use crate::repository::Repository;
+
+/// A change of a revision's property that is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct RevpropRequest<'a> {
+    /// The revision.
+    pub revision: Revnum,
+    /// The property.
+    pub name: &'a str,
+    /// What it must be until the moment of the change; `Some(None)` is absence, `None` is no
+    /// demand.
+    pub expected: Option<Option<&'a [u8]>>,
+    /// What it shall be, `None` to delete it.
+    pub value: Option<&'a [u8]>,
+    /// Who asks.
+    pub user: Option<&'a str>,
+}
+
+/// Changes a property of a revision.
+///
+/// # Errors
+/// E220001 when the user may not read all of the revision; E160049 when the property has another
+/// value; what the hooks refuse; system errors. E165001 of a `post-revprop-change` hook comes after
+/// the change was made.
+pub fn change_revision_prop(
+    repository: &Repository,
+    hooks: &Hooks,
+    request: &RevpropRequest<'_>,
+    authorizer: &dyn PathAuthorizer,
+) -> SvnResult<()> {
+    let RevpropRequest { revision, name, expected, value, user } = *request;
+    if revision_access(repository, revision, authorizer)? != RevisionAccess::Full {
+        return Err(SvnError::new(
+            ErrorCode::AUTHZ_UNREADABLE,
+            format!("Write denied:  not authorized to read all of revision {revision}"),
+        ));
+    }
+    if let Some(value) = value {
+        prop_rules::check(name, value)?;
+    }
+    let present = repository.fs().revprops(revision)?;
+    let old = expected.unwrap_or_else(|| present.get(name));
+    let action = match (old, value) {
+        (_, None) => 'D',
+        (None, Some(_)) => 'A',
+        (Some(_), Some(_)) => 'M',
+    };
+    let change = RevpropChange { revision, user, name, action };
+    hooks.pre_revprop_change(&change, value)?;
+    let writer = Writer::new(repository.fs(), WriteOptions::default())?;
+    writer.change_revision_prop(revision, name, old, value)?;
+    hooks.post_revprop_change(&change, old)
+}

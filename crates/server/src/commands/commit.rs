@@ -1,0 +1,145 @@
+//! `commit`: the client drives an editor, and hears of the new revision.
+
+use sapwood_core::props::names as prop_names;
+use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
+use sapwood_repos::Hooks;
+use sapwood_repos::commit::{CommitEditor, CommitRequest, Committed};
+use sapwood_wire_svn::data::read_props;
+use sapwood_wire_svn::editor::{CommandSource, DriveError, Outcome, drive};
+use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
+
+use crate::access::Required;
+use crate::auth::{must_have_access, trivial_auth};
+use crate::connection::{Connection, Wait};
+use crate::session::{CommandResult, Fail, Session};
+
+impl CommandSource for Connection {
+    fn next_command<T>(
+        &mut self,
+        look: impl FnOnce(&str, List<'_>) -> Result<T, DriveError>,
+    ) -> Result<T, DriveError> {
+        // Limits are for each command of an edit, not for all of it.
+        self.begin_request();
+        let looked = self.receive_with(Wait::Exchange, |mut command| {
+            let name = command.word()?;
+            let params = command.list()?;
+            Ok(look(name, params))
+        });
+        looked.map_err(DriveError::Source)?
+    }
+}
+
+/// `commit`
+pub(super) fn commit(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
+    let message = params.bytes()?;
+    // Clients before 1.2 say nothing more, those before 1.5 nothing of properties.
+    let (mut tokens, mut keep_locks, mut revprops) = (Vec::new(), true, None);
+    if let Some(list) = params.opt_list()? {
+        tokens = lock_tokens(list)?;
+        keep_locks = params.bool()?;
+        revprops = params.opt_list()?.map(read_props).transpose()?;
+    }
+    must_have_access(session, Required::Write, None, !tokens.is_empty())?;
+    if session.access.user().is_some() {
+        for (path, _) in &tokens {
+            let path = session.full_path(path);
+            if !session.access.may(Required::Write, Some(&path), true) {
+                let error = SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, "");
+                session.log_error(&error);
+                return Err(Fail::Command(error));
+            }
+        }
+    }
+    let revprops = revprops.unwrap_or_else(|| {
+        let mut props = PropList::new();
+        props.set(prop_names::LOG, message);
+        props
+    });
+    session.conn.success();
+    let release_locks = !keep_locks && !tokens.is_empty();
+    let tokens = tokens.into_iter().map(|(_, token)| token).collect();
+    let Some(committed) = take_edit(session, revprops, tokens)? else { return Ok(()) };
+    session.log_command(format_args!("commit r{}", committed.revision));
+    if release_locks {
+        session.log_error(&SvnError::new(
+            ErrorCode::UNSUPPORTED_FEATURE,
+            format!("Locks that r{} should release are kept", committed.revision),
+        ));
+    }
+    trivial_auth(&mut session.conn);
+    let out = session.conn.out();
+    out.open();
+    out.rev(committed.revision);
+    out.bracketed(committed.date.as_deref());
+    out.bracketed(committed.author.as_deref());
+    out.bracketed_text(committed.post_commit_error.as_deref());
+    out.close();
+    Ok(())
+}
+
+/// Paths, relative to the session's URL, and the tokens of their locks.
+fn lock_tokens(list: List<'_>) -> Result<Vec<(String, String)>, WireError> {
+    list.map(|item| {
+        let Item::List(pair) = item else {
+            return Err(WireError::Part("Lock tokens aren't a list of lists"));
+        };
+        let mut pair = pair.tuple();
+        let path = pair.relpath().map_err(|_| WireError::Part("Lock path isn't a string"))?;
+        let token = pair.text().map_err(|_| WireError::Part("Lock token isn't a string"))?;
+        Ok((path.into_owned(), token.to_owned()))
+    })
+    .collect()
+}
+
+/// Takes in the edit: what was committed, `None` when it was given up.
+fn take_edit(
+    session: &mut Session<'_>,
+    revprops: PropList,
+    lock_tokens: Vec<String>,
+) -> Result<Option<Committed>, Fail> {
+    let Session { conn, access, repository, decoded_url, fs_path, client_mergeinfo, .. } = session;
+    let capabilities: &[&str] = if *client_mergeinfo { &["mergeinfo"] } else { &[] };
+    let mut editor = CommitEditor::new(CommitRequest {
+        repository,
+        hooks: Hooks::new(repository, access.config().hooks_env.as_deref()),
+        url: decoded_url,
+        base_path: fs_path,
+        revprops,
+        user: access.user(),
+        lock_tokens,
+        capabilities,
+        authorizer: &*access,
+    });
+    match drive(conn, &mut editor, false) {
+        Ok(Outcome::Closed) => {
+            conn.success();
+            Ok(editor.committed())
+        }
+        Ok(Outcome::Aborted | Outcome::ReplayFinished) => {
+            conn.success();
+            Ok(None)
+        }
+        Err(DriveError::Editor(error)) => {
+            // Whatever the edit has written is given up before the client hears of it.
+            drop(editor);
+            conn.failure(&error);
+            conn.flush()?;
+            skip_edit(conn)?;
+            Ok(None)
+        }
+        Err(DriveError::Failure(error) | DriveError::Source(error)) => Err(Fail::Fatal(error)),
+    }
+}
+
+/// Ignores what the client sends until it has heard of the failure.
+fn skip_edit(conn: &mut Connection) -> SvnResult<()> {
+    loop {
+        conn.begin_request();
+        let ended = conn.receive_with(Wait::Exchange, |mut command| {
+            Ok(command.word().is_ok_and(|name| matches!(name, "abort-edit" | "success")))
+        });
+        if ended? {
+            return Ok(());
+        }
+    }
+}
