@@ -189,11 +189,8 @@ impl Hooks {
         command.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = match command.spawn() {
             Ok(child) => child,
-            Err(e) => {
-                let what = format_args!("exec of '{}' failed", program.display());
-                let why = SvnError::io(&e, what);
-                return Err(blocked(name, NOT_STARTED, why.message()));
-            }
+            // The reference finds out in the child, which ends with this code and says nothing.
+            Err(_) => return Err(blocked(name, NOT_STARTED, "")),
         };
         let mut stderr = Vec::new();
         let read = match child.stderr.take() {
@@ -296,4 +293,40 @@ fn failure(message: String, output: &str) -> SvnError {
         output => message + " with output:\n" + output,
     };
     SvnError::new(ErrorCode::REPOS_HOOK_FAILURE, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_hooks_end() {
+        let ended = |raw| ExitStatus::from_raw(raw);
+        assert!(judge("pre-commit", ended(0), Ok(b"chatter".to_vec())).is_ok());
+        for (name, raw, output, words) in [
+            (
+                "start-commit",
+                3 << 8,
+                "",
+                "Commit blocked by start-commit hook (exit code 3) with no output.",
+            ),
+            (
+                "post-commit",
+                1 << 8,
+                "x\n",
+                "post-commit hook failed (exit code 1) with output:\nx\n",
+            ),
+            (
+                "pre-lock",
+                9,
+                "",
+                "'pre-lock' hook failed (did not exit cleanly: apr_exit_why_e was 2, exitcode was 9).   with no output.",
+            ),
+        ] {
+            let error = judge(name, ended(raw), Ok(output.into())).unwrap_err();
+            assert_eq!((error.code(), error.message()), (ErrorCode::REPOS_HOOK_FAILURE, words));
+        }
+        let error = judge("pre-commit", ended(256), Ok(vec![0xff])).unwrap_err();
+        assert!(error.message().contains("could not be translated"));
+    }
 }
