@@ -40,7 +40,7 @@ impl RevpropManifest {
         let mut revision = Revnum(shard_start.0.max(1));
         let mut names = String::new();
         let mut packs: Vec<Pack> = Vec::new();
-        let mut last: &[u8] = b"";
+        let mut last: Option<&[u8]> = None;
         let mut rest = bytes;
         while !rest.is_empty() {
             let (line, after) = text::line(rest).ok_or_else(|| wrong("not properly terminated"))?;
@@ -48,13 +48,13 @@ impl RevpropManifest {
             if revision >= end {
                 return Err(wrong("has too many entries"));
             }
-            if line != last {
+            if last != Some(line) {
                 let name = pack_name(line).ok_or_else(|| wrong("holds a malformed file name"))?;
                 let fits = |n: usize| u32::try_from(n).map_err(|_| wrong("is too large"));
                 let (start, len) = (fits(names.len())?, fits(name.len())?);
                 names.push_str(name);
                 packs.push(Pack { first: revision, start, len });
-                last = line;
+                last = Some(line);
             }
             revision = revision.next();
         }

@@ -210,7 +210,13 @@ impl<'a> DumpFilter<'a> {
         });
         for (name, value) in revision.headers.iter() {
             let ours =
-                [header::REVISION_NUMBER, header::PROP_CONTENT_LENGTH, header::CONTENT_LENGTH];
+                // A text that a stream gives a revision (none should) is not handed on.
+                [
+                    header::REVISION_NUMBER,
+                    header::PROP_CONTENT_LENGTH,
+                    header::TEXT_CONTENT_LENGTH,
+                    header::CONTENT_LENGTH,
+                ];
             if !ours.iter().any(|n| n.as_bytes() == name) {
                 put_raw_header(&mut record, name, value);
             }
