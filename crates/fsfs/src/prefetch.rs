@@ -86,6 +86,8 @@ pub struct Prefetch {
     /// Revisions since the last one that had to be read.
     quiet: u32,
     team: Option<Team>,
+    /// For what the request itself reads ahead.
+    revprops: Option<RevpropsSnapshot>,
 }
 
 impl Prefetch {
@@ -97,6 +99,7 @@ impl Prefetch {
             cold: 0,
             quiet: 0,
             team: None,
+            revprops: None,
         }
     }
 
@@ -104,6 +107,7 @@ impl Prefetch {
     pub fn at(&mut self, n: u64) {
         if let Some(team) = &self.team {
             if team.shared.at(n) {
+                self.help(n);
                 return;
             }
             self.team = None;
@@ -127,6 +131,23 @@ impl Prefetch {
     }
 }
 
+impl Prefetch {
+    /// While a reader is about the request's own revision, the request reads ahead too, instead of
+    /// reading the same again.
+    fn help(&mut self, n: u64) {
+        let Some(team) = &self.team else { return };
+        while team.shared.is_taken(n) {
+            let Some(next) = team.shared.try_take() else {
+                team.shared.wait_for(n);
+                return;
+            };
+            let revprops = self.revprops.get_or_insert_with(|| self.fs.revprops_snapshot());
+            // What is wrong shows again when the request comes to it.
+            let _ = load(&self.fs, revprops, self.range.nth(next.n), self.range.wanted);
+        }
+    }
+}
+
 /// Readers of one request.
 #[derive(Debug)]
 struct Team {
@@ -141,6 +162,7 @@ impl Team {
         let shared = Arc::new(Progress {
             state: Mutex::new(State { at, next: at.saturating_add(1), ..State::default() }),
             moved: Condvar::new(),
+            read: Condvar::new(),
             count: range.count(),
             most_bytes: budget.checked_div(SHARE).unwrap_or(0),
         });
@@ -198,6 +220,8 @@ struct Progress {
     state: Mutex<State>,
     /// The request has moved on, or is over.
     moved: Condvar,
+    /// A revision was read.
+    read: Condvar,
     count: u64,
     /// How many bytes may be read ahead, about.
     most_bytes: u64,
@@ -209,6 +233,8 @@ struct State {
     at: u64,
     /// What no reader has taken yet.
     next: u64,
+    /// Revisions that are being read: one a reader at most, and one by the request.
+    taken: Vec<u64>,
     /// Readers that wait for the request to move on.
     waiting: usize,
     /// What was read so far, for the mean size of a revision.
@@ -245,18 +271,45 @@ impl Progress {
         true
     }
 
-    /// The next revision to read; `None` at the end.
-    fn take(&self) -> Option<u64> {
+    /// Whether revision `n` is being read ahead now.
+    fn is_taken(&self, n: u64) -> bool {
+        self.state.lock().taken.contains(&n)
+    }
+
+    /// Waits until revision `n` is not being read any more.
+    fn wait_for(&self, n: u64) {
+        let mut state = self.state.lock();
+        while state.taken.contains(&n) {
+            self.read.wait(&mut state);
+        }
+    }
+
+    /// The next revision to read, if there is one in the window.
+    fn try_take(&self) -> Option<Taken<'_>> {
+        self.next_of(&mut self.state.lock())
+    }
+
+    fn next_of(&self, state: &mut State) -> Option<Taken<'_>> {
+        state.next = state.next.max(state.at.saturating_add(1));
+        let near = state.next.saturating_sub(state.at) <= state.window(self.most_bytes);
+        if state.over || state.next >= self.count || !near {
+            return None;
+        }
+        let n = state.next;
+        state.next = n.saturating_add(1);
+        state.taken.push(n);
+        Some(Taken { progress: self, n })
+    }
+
+    /// The next revision to read, as soon as it is in the window; `None` at the end.
+    fn take(&self) -> Option<Taken<'_>> {
         let mut state = self.state.lock();
         loop {
-            state.next = state.next.max(state.at.saturating_add(1));
+            if let Some(taken) = self.next_of(&mut state) {
+                return Some(taken);
+            }
             if state.over || state.next >= self.count {
                 return None;
-            }
-            if state.next.saturating_sub(state.at) <= state.window(self.most_bytes) {
-                let n = state.next;
-                state.next = n.saturating_add(1);
-                return Some(n);
             }
             state.waiting = state.waiting.saturating_add(1);
             self.moved.wait(&mut state);
@@ -278,11 +331,30 @@ impl Progress {
     }
 }
 
+/// A revision that is being read, until this is dropped.
+struct Taken<'a> {
+    progress: &'a Progress,
+    n: u64,
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        let mut state = self.progress.state.lock();
+        state.taken.retain(|n| *n != self.n);
+        let wanted = state.at == self.n;
+        drop(state);
+        if wanted {
+            self.progress.read.notify_all();
+        }
+    }
+}
+
 fn read_ahead(fs: &Filesystem, range: Range, shared: &Progress) -> Result<()> {
     let mut revprops = fs.revprops_snapshot();
-    while let Some(n) = shared.take() {
+    while let Some(taken) = shared.take() {
         let before = READS.get();
-        let bytes = load(fs, &mut revprops, range.nth(n), range.wanted)?;
+        let bytes = load(fs, &mut revprops, range.nth(taken.n), range.wanted)?;
+        drop(taken);
         shared.done(bytes, READS.get() != before);
     }
     Ok(())
