@@ -7,6 +7,7 @@
 pub mod base64;
 pub mod cancel;
 pub mod checksum;
+pub mod common;
 pub mod config;
 pub mod date;
 pub mod depth;

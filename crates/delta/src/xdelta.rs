@@ -6,6 +6,8 @@
 //! equal blocks, how a match eats into the instruction before it, what is tried at the very end)
 //! are made as the reference makes them, so that the same two texts give the same instructions.
 
+use sapwood_core::common::{common_prefix, common_suffix};
+
 use crate::window::{Op, Window};
 
 /// The length of the blocks that are looked up, in bytes. Shorter matches are only found next to
@@ -77,34 +79,6 @@ fn flag_of(sum: u32) -> (usize, u8) {
 
 fn block_at(bytes: &[u8], at: usize) -> Option<&[u8; BLOCK]> {
     bytes.get(at..)?.first_chunk()
-}
-
-/// How many bytes at the start of both are equal.
-fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    const STEP: usize = 32;
-    let whole = a
-        .chunks_exact(STEP)
-        .zip(b.chunks_exact(STEP))
-        .take_while(|(x, y)| x == y)
-        .count()
-        .saturating_mul(STEP);
-    let (a, b) = (a.get(whole..).unwrap_or_default(), b.get(whole..).unwrap_or_default());
-    whole.saturating_add(a.iter().zip(b).take_while(|(x, y)| x == y).count())
-}
-
-/// How many bytes at the end of both are equal.
-fn common_suffix(a: &[u8], b: &[u8]) -> usize {
-    const STEP: usize = 32;
-    let whole = a
-        .rchunks_exact(STEP)
-        .zip(b.rchunks_exact(STEP))
-        .take_while(|(x, y)| x == y)
-        .count()
-        .saturating_mul(STEP);
-    let rest = |s: &[u8]| s.len().saturating_sub(whole);
-    let a = a.get(..rest(a)).unwrap_or_default();
-    let b = b.get(..rest(b)).unwrap_or_default();
-    whole.saturating_add(a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count())
 }
 
 fn head(bytes: &[u8], end: usize) -> &[u8] {

@@ -4,6 +4,8 @@
 //! ignore. Of the common end, the first [`KEPT_LINES`] lines stay with the middle: among equally
 //! short alignments the reference prefers those that match early, and this leaves it the room to.
 
+use sapwood_core::common::common_prefix;
+
 /// How many lines of the common end are compared all the same.
 const KEPT_LINES: u32 = 50;
 
@@ -57,18 +59,6 @@ fn prefix(old: &[u8], new: &[u8]) -> (usize, usize, bool) {
         .and_then(|t| memchr::memrchr2(b'\n', b'\r', t))
         .map_or(0, |at| at.saturating_add(1));
     (end, lines, reached_end)
-}
-
-fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    const STEP: usize = 32;
-    let whole = a
-        .chunks_exact(STEP)
-        .zip(b.chunks_exact(STEP))
-        .take_while(|(x, y)| x == y)
-        .count()
-        .saturating_mul(STEP);
-    let (a, b) = (a.get(whole..).unwrap_or_default(), b.get(whole..).unwrap_or_default());
-    whole.saturating_add(a.iter().zip(b).take_while(|(x, y)| x == y).count())
 }
 
 /// Where the common end starts in both texts, and its lines.

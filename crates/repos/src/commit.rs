@@ -136,7 +136,7 @@ impl<'a> CommitEditor<'a> {
             return Err(out_of_date(path, Some(kind)));
         }
         if created != Some(base) && base > txn.base_revision() {
-            return Err(no_such_revision(base));
+            return Err(sapwood_fsfs::Error::NoSuchRevision(base).into());
         }
         Ok(())
     }
@@ -428,10 +428,6 @@ fn out_of_date(path: &str, kind: Option<NodeKind>) -> SvnError {
         None => format!("'{path}' is out of date"),
     };
     SvnError::new(ErrorCode::FS_TXN_OUT_OF_DATE, message)
-}
-
-fn no_such_revision(revision: Revnum) -> SvnError {
-    SvnError::new(ErrorCode::FS_NO_SUCH_REVISION, format!("No such revision {revision}"))
 }
 
 /// The error for editor calls in an order that makes no sense.

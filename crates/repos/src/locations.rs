@@ -5,7 +5,6 @@ use sapwood_fsfs::{Filesystem, Relation};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
-use crate::log::no_such_revision;
 use crate::repository::Repository;
 
 /// A range of revisions in which a node was at one path.
@@ -163,7 +162,7 @@ pub fn location_segments(
     let end = end.unwrap_or(Revnum::ZERO);
     for (revision, limit) in [(peg, youngest), (start, peg), (end, start)] {
         if revision > limit {
-            return Err(no_such_revision(revision));
+            return Err(sapwood_fsfs::Error::NoSuchRevision(revision).into());
         }
     }
     check_readable(authorizer, path)?;

@@ -174,7 +174,7 @@ pub fn log(
     let start = request.start.unwrap_or(head);
     let end = request.end.unwrap_or(head);
     if let Some(missing) = [start, end].into_iter().find(|r| *r > head) {
-        return Err(no_such_revision(missing));
+        return Err(sapwood_fsfs::Error::NoSuchRevision(missing).into());
     }
     let descending = start >= end;
     let (oldest, youngest) = if descending { (end, start) } else { (start, end) };
@@ -201,10 +201,6 @@ pub fn log(
     } else {
         run.paths(oldest, youngest, descending)
     }
-}
-
-pub(crate) fn no_such_revision(revision: Revnum) -> crate::Error {
-    SvnError::new(ErrorCode::FS_NO_SUCH_REVISION, format!("No such revision {revision}")).into()
 }
 
 pub(crate) fn unreadable() -> crate::Error {
