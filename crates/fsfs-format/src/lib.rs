@@ -25,6 +25,7 @@ pub mod noderev;
 pub mod p2l;
 pub mod packed_number;
 pub mod rep;
+pub mod revprop_write;
 pub mod revprops;
 mod text;
 pub mod trailer;

@@ -21,6 +21,7 @@ pub mod prefetch;
 mod rep;
 mod rep_cache;
 mod revfile;
+pub mod revprop_pack;
 pub mod revprops;
 pub mod root;
 pub mod stats;

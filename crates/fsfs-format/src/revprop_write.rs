@@ -1,0 +1,179 @@
+//! Writing packed revision properties: pack files, and the manifest that names them (format 6 and
+//! later).
+//!
+//! What is written here is what [`RevpropPack`](crate::revprops::RevpropPack) and
+//! [`RevpropManifest`](crate::revprops::RevpropManifest) read: pack files hold consecutive
+//! revisions, and every revision of a shard (but revision 0) has one line in its manifest.
+
+use std::ops::Range;
+
+use flate2::{Compress, Compression, FlushCompress, Status};
+use sapwood_core::Revnum;
+
+use crate::text;
+
+/// The zlib level of compressed packs.
+pub const LEVEL: u32 = 5;
+
+/// Shorter packs are not worth zlib's header, and the reference stores them as they are.
+const ZLIB_MIN: usize = 512;
+/// What the reference counts for a number in a pack's header, in bytes.
+const NUMBER_LEN: u64 = 21;
+
+/// The name of the pack file that begins with `first`. Every change of a pack gives it a new
+/// `counter`, so that no name ever stands for two contents.
+#[must_use]
+pub fn pack_name(first: Revnum, counter: u64) -> String {
+    format!("{first}.{counter}")
+}
+
+/// The counter in the name of a pack file.
+#[must_use]
+pub fn counter_of(name: &str) -> Option<u64> {
+    let (_, counter) = name.split_once('.')?;
+    text::number(counter.as_bytes())
+}
+
+/// Divides revisions among pack files: `sizes` are the bytes of their hash dumps, in order, and
+/// no pack gets more than one of them beyond `limit` bytes (expanded, as the reference counts).
+/// The ranges are places in `sizes`.
+#[must_use]
+pub fn divide(sizes: &[u64], limit: u64) -> Vec<Range<usize>> {
+    let limit = limit.max(1);
+    let header = NUMBER_LEN.saturating_mul(2);
+    let mut ranges = Vec::new();
+    let (mut start, mut total) = (0, header);
+    for (at, size) in sizes.iter().enumerate() {
+        let with = total.saturating_add(NUMBER_LEN).saturating_add(*size);
+        if at > start && with > limit {
+            ranges.push(start..at);
+            start = at;
+            total = header;
+        }
+        total = total.saturating_add(NUMBER_LEN).saturating_add(*size);
+    }
+    if start < sizes.len() {
+        ranges.push(start..sizes.len());
+    }
+    ranges
+}
+
+/// Appends the contents of the pack file for consecutive revisions from `first` on, whose hash
+/// dumps are `dumps`; compressed with zlib if asked to, and if that helps.
+pub fn write_pack<'a>(
+    first: Revnum,
+    dumps: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
+    compress: bool,
+    out: &mut Vec<u8>,
+) {
+    let mut text = Vec::new();
+    text::push_display(format_args!("{first}\n{}\n", dumps.len()), &mut text);
+    for dump in dumps.clone() {
+        text::push_number(u64::try_from(dump.len()).unwrap_or(u64::MAX), &mut text);
+        text.push(b'\n');
+    }
+    text.push(b'\n');
+    for dump in dumps {
+        text.extend_from_slice(dump);
+    }
+    push_len(text.len(), out);
+    let packed = if compress { deflate(&text) } else { None };
+    out.extend_from_slice(packed.as_deref().unwrap_or(&text));
+}
+
+/// Appends a manifest: for each pack file its name and how many revisions it holds.
+pub fn write_manifest<'a>(packs: impl IntoIterator<Item = (&'a str, u64)>, out: &mut Vec<u8>) {
+    for (name, count) in packs {
+        for _ in 0..count {
+            out.extend_from_slice(name.as_bytes());
+            out.push(b'\n');
+        }
+    }
+}
+
+/// The length in the form of svndiff: seven bits a byte, the highest first.
+fn push_len(len: usize, out: &mut Vec<u8>) {
+    let mut groups = [0u8; 10];
+    let mut used = 0usize;
+    let mut left = len;
+    for group in groups.iter_mut().rev() {
+        let more = if used == 0 { 0 } else { 0x80 };
+        *group = u8::try_from(left & 0x7f).unwrap_or(0) | more;
+        used = used.saturating_add(1);
+        left >>= 7;
+        if left == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(groups.get(groups.len().saturating_sub(used)..).unwrap_or_default());
+}
+
+/// `None` unless the result is shorter.
+fn deflate(data: &[u8]) -> Option<Vec<u8>> {
+    if data.len() < ZLIB_MIN {
+        return None;
+    }
+    // Room for less than the data itself, so that what does not help does not fit.
+    let mut out = Vec::with_capacity(data.len().saturating_sub(1));
+    let mut deflate = Compress::new(Compression::new(LEVEL), true);
+    let status = deflate.compress_vec(data, &mut out, FlushCompress::Finish).ok()?;
+    (status == Status::StreamEnd && out.len() < data.len()).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::revprops::{RevpropManifest, RevpropPack};
+
+    #[test]
+    fn dividing_as_the_reference() {
+        // 2 * 21 for the header, 21 for each size.
+        assert_eq!(divide(&[100, 100, 100], 42 + 3 * 121), [0..3]);
+        assert_eq!(divide(&[100, 100, 100], 42 + 3 * 121 - 1), [0..2, 2..3]);
+        assert_eq!(divide(&[100, 9000, 100], 500), [0..1, 1..2, 2..3]);
+        assert_eq!(divide(&[1, 1], 0), [0..1, 1..2]);
+        assert_eq!(divide(&[], 500), Vec::<Range<usize>>::new());
+    }
+
+    #[test]
+    fn names() {
+        assert_eq!(pack_name(Revnum(1000), 3), "1000.3");
+        assert_eq!(counter_of("1000.3"), Some(3));
+        assert_eq!((counter_of("1000"), counter_of("1.x")), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(
+            dumps in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 1..40),
+            repeat in 1usize..4,
+            compress in any::<bool>(),
+            limit in 0u64..4000,
+        ) {
+            let dumps: Vec<Vec<u8>> = dumps.iter().map(|d| d.repeat(repeat)).collect();
+            let sizes: Vec<u64> = dumps.iter().map(|d| u64::try_from(d.len()).unwrap()).collect();
+            let count = u64::try_from(dumps.len()).unwrap();
+            let mut packs = Vec::new();
+            for range in divide(&sizes, limit) {
+                let first = Revnum(1000 + u64::try_from(range.start).unwrap());
+                let mut bytes = Vec::new();
+                let part = dumps[range.clone()].iter().map(Vec::as_slice);
+                write_pack(first, part, compress, &mut bytes);
+                let pack = RevpropPack::parse(&bytes).unwrap();
+                prop_assert_eq!((pack.first_revision(), pack.len()), (first, range.len()));
+                for (revision, dump) in (first.0..).zip(&dumps[range.clone()]) {
+                    prop_assert_eq!(pack.get(Revnum(revision)), Some(dump.as_slice()));
+                }
+                packs.push((pack_name(first, 0), u64::try_from(range.len()).unwrap()));
+            }
+            let mut bytes = Vec::new();
+            write_manifest(packs.iter().map(|(name, n)| (name.as_str(), *n)), &mut bytes);
+            let manifest = RevpropManifest::parse(&bytes, Revnum(1000), count).unwrap();
+            let found: Vec<(String, u64)> =
+                manifest.packs().map(|(name, r)| (name.to_owned(), r.end - r.start)).collect();
+            prop_assert_eq!(found, packs);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Packing the revision properties of a shard (format 6 and later): pack files of bounded size and
+//! the manifest that names them.
+//!
+//! The caller holds the write lock, because revision properties may change at any time. Nobody
+//! looks at what is written here before `min-unpacked-rev` says that the shard is packed; what an
+//! interrupted run left behind is removed by the next.
+
+use std::path::Path;
+
+use sapwood_core::Revnum;
+use sapwood_core::config::Config;
+use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::revprop_write::{divide, pack_name, write_manifest, write_pack};
+
+use crate::error::{Error, Result};
+use crate::filesystem::Shared;
+use crate::storage_write::WriteStorage;
+
+/// The longest file of unpacked revision properties that is read.
+const FILE_LEN: usize = 1 << 28;
+
+/// How revision properties are packed: section `packed-revprops` of `fsfs.conf`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RevpropPackConfig {
+    /// Whether pack files are compressed.
+    pub compress: bool,
+    /// Bytes that a pack file should not exceed, expanded. A change of revision properties that
+    /// makes it larger divides it.
+    pub size: u64,
+}
+
+impl RevpropPackConfig {
+    /// What `config` (an empty one when there is no `fsfs.conf`) says for a filesystem of
+    /// `format`.
+    ///
+    /// # Errors
+    /// E125009 and kin for values that make no sense.
+    pub fn new(config: &Config, format: u32) -> Result<Self> {
+        const SECTION: &str = "packed-revprops";
+        if format < since::REVPROP_PACKING {
+            return Ok(Self { compress: false, size: 64 << 10 });
+        }
+        let compress = config.get_bool(SECTION, "compress-packed-revprops", false)?;
+        let default = if compress { 64 } else { 16 };
+        let kib = config.get_i64(SECTION, "revprop-pack-size", default)?;
+        Ok(Self { compress, size: u64::try_from(kib).unwrap_or(0).saturating_mul(1024) })
+    }
+
+    /// How far pack files are filled at first: there is room left for changes.
+    const fn fill(&self) -> u64 {
+        self.size.saturating_sub(self.size.div_ceil(10))
+    }
+}
+
+impl Shared {
+    /// Writes the packed form of the revision properties of a shard. With `flush` it is durable
+    /// when this returns.
+    pub(crate) fn pack_revprops(
+        &self,
+        storage: &dyn WriteStorage,
+        shard: u64,
+        config: RevpropPackConfig,
+        flush: bool,
+    ) -> Result<()> {
+        let size = self.layout.format.shard_size.unwrap_or(1);
+        let start = shard.saturating_mul(size);
+        let dir = self.file(&self.layout.revprops_pack_dir(shard));
+        remove_dir_all(storage, &dir)?;
+        storage
+            .create_dir(&dir, false)
+            .map_err(|e| Error::io(e, "Can't create directory", &dir))?;
+
+        // Revision 0 is never packed.
+        let first = start.max(1);
+        let mut dumps = Vec::new();
+        for revision in first..start.saturating_add(size) {
+            let path = self.file(&self.layout.revprops_file(Revnum(revision)));
+            let dump = storage.read(&path, FILE_LEN);
+            dumps.push(dump.map_err(|e| Error::io(e, "Can't open file", &path))?);
+        }
+        let sizes: Vec<u64> =
+            dumps.iter().map(|dump| u64::try_from(dump.len()).unwrap_or(u64::MAX)).collect();
+        let write = |path: &Path, bytes: &[u8]| {
+            let written = write_new(storage, path, bytes, flush);
+            written.map_err(|e| Error::io(e, "Can't write to file", path))
+        };
+        let mut packs = Vec::new();
+        for range in divide(&sizes, config.fill()) {
+            let at = u64::try_from(range.start).unwrap_or(u64::MAX);
+            let pack_first = Revnum(first.saturating_add(at));
+            let name = pack_name(pack_first, 0);
+            let part = dumps.get(range.clone()).unwrap_or_default().iter().map(Vec::as_slice);
+            let mut bytes = Vec::new();
+            write_pack(pack_first, part, config.compress, &mut bytes);
+            write(&dir.join(&name), &bytes)?;
+            packs.push((name, u64::try_from(range.len()).unwrap_or(u64::MAX)));
+        }
+        let mut manifest = Vec::new();
+        write_manifest(packs.iter().map(|(name, count)| (name.as_str(), *count)), &mut manifest);
+        write(&dir.join(names::MANIFEST), &manifest)?;
+        let like = self.file(&self.layout.revprops_dir(Revnum(start)));
+        storage
+            .copy_permissions(&like, &dir)
+            .map_err(|e| Error::io(e, "Can't set permissions on", &dir))?;
+        if flush {
+            sync_with_parent(storage, &dir)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what the packed form of a shard's revision properties replaces. Revision 0 stays.
+    pub(crate) fn remove_unpacked_revprops(
+        &self,
+        storage: &dyn WriteStorage,
+        shard: u64,
+    ) -> Result<()> {
+        let size = self.layout.format.shard_size.unwrap_or(1);
+        let dir = self.file(&self.layout.revprops_dir(Revnum(shard.saturating_mul(size))));
+        if shard > 0 {
+            return remove_dir_all(storage, &dir);
+        }
+        for revision in 1..size {
+            let path = self.file(&self.layout.revprops_file(Revnum(revision)));
+            ignore_missing(storage.remove_file(&path))
+                .map_err(|e| Error::io(e, "Can't remove file", &path))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a new file whole, and durably if asked to.
+pub(crate) fn write_new(
+    storage: &dyn WriteStorage,
+    path: &Path,
+    bytes: &[u8],
+    flush: bool,
+) -> std::io::Result<()> {
+    let mut file = storage.create(path)?;
+    if !bytes.is_empty() {
+        file.append(bytes)?;
+    }
+    if flush { file.sync() } else { Ok(()) }
+}
+
+fn ignore_missing(done: std::io::Result<()>) -> std::io::Result<()> {
+    match done {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+/// Removes a folder of files, if it is there.
+pub(crate) fn remove_dir_all(storage: &dyn WriteStorage, dir: &Path) -> Result<()> {
+    let names = match storage.list(dir) {
+        Ok(names) => names,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(Error::io(e, "Can't open directory", dir)),
+    };
+    for name in names {
+        let path = dir.join(name);
+        ignore_missing(storage.remove_file(&path))
+            .map_err(|e| Error::io(e, "Can't remove file", &path))?;
+    }
+    ignore_missing(storage.remove_dir(dir)).map_err(|e| Error::io(e, "Can't remove directory", dir))
+}
+
+/// Makes the names in a folder, and its own name, durable.
+pub(crate) fn sync_with_parent(storage: &dyn WriteStorage, dir: &Path) -> Result<()> {
+    for dir in [Some(dir), dir.parent()].into_iter().flatten() {
+        storage.sync_dir(dir).map_err(|e| Error::io(e, "Can't flush directory", dir))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use sapwood_core::config::Case;
+
+    use super::*;
+
+    #[test]
+    fn options() {
+        let read = |text: &str, format| {
+            let config = Config::parse(text.as_bytes(), Case::default()).unwrap();
+            RevpropPackConfig::new(&config, format).unwrap()
+        };
+        assert_eq!(read("", 8), RevpropPackConfig { compress: false, size: 16 << 10 });
+        let compressed = read("[packed-revprops]\ncompress-packed-revprops = true\n", 6);
+        assert_eq!(compressed, RevpropPackConfig { compress: true, size: 64 << 10 });
+        let small = read("[packed-revprops]\nrevprop-pack-size = 1\n", 8);
+        assert_eq!((small.size, small.fill()), (1024, 921));
+        assert_eq!(read("[packed-revprops]\nrevprop-pack-size = -3\n", 8).fill(), 0);
+    }
+}
