@@ -6,11 +6,13 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
 use std::process::ExitCode;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::getopt::{Item, Parser};
+use crate::locale;
 use crate::output::Output;
 use crate::report;
 use crate::revision::RevisionRange;
@@ -196,12 +198,12 @@ impl Options {
 
 /// An argument as text; E22 for what is not UTF-8, as the reference has it.
 pub(crate) fn to_text(arg: &OsString) -> SvnResult<String> {
-    arg.to_str().map(str::to_owned).ok_or_else(|| {
-        SvnError::new(
-            ErrorCode::EINVAL,
-            format!("Can't convert string from native encoding to 'UTF-8': {}", arg.display()),
-        )
-    })
+    // In an ASCII terminal the reference takes no other arguments; we do, because a name that is
+    // UTF-8 can only be meant as such.
+    match arg.to_str() {
+        Some(text) => Ok(text.to_owned()),
+        None => locale::decode(arg.as_bytes().to_vec()),
+    }
 }
 
 /// One run of a subcommand.

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
@@ -38,6 +39,11 @@ pub(crate) fn encode_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
     if bytes.is_ascii() || (is_utf8() && std::str::from_utf8(bytes).is_ok()) {
         return Cow::Borrowed(bytes);
     }
+    Cow::Owned(bytes_to_ascii(bytes).into_bytes())
+}
+
+/// What ASCII can express of bytes that should be UTF-8.
+fn bytes_to_ascii(bytes: &[u8]) -> String {
     let mut out = String::new();
     for chunk in bytes.utf8_chunks() {
         out.push_str(&to_ascii(chunk.valid()));
@@ -45,7 +51,40 @@ pub(crate) fn encode_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
             out.push_str(&format!("?\\{byte:02X}"));
         }
     }
-    Cow::Owned(out.into_bytes())
+    out
+}
+
+/// Valid bytes that an error about invalid ones shows, and invalid ones.
+const SHOWN: (usize, usize) = (24, 4);
+
+/// Text in the encoding of the terminal as UTF-8.
+///
+/// # Errors
+/// E22 for what that encoding does not have.
+pub(crate) fn decode(bytes: Vec<u8>) -> SvnResult<String> {
+    decode_from(bytes, is_utf8())
+}
+
+fn decode_from(bytes: Vec<u8>, utf8: bool) -> SvnResult<String> {
+    if !utf8 && !bytes.is_ascii() {
+        return Err(SvnError::new(ErrorCode::EINVAL, bytes_to_ascii(&bytes))
+            .wrap(ErrorCode::EINVAL, "Can't convert string from native encoding to 'UTF-8':"));
+    }
+    String::from_utf8(bytes).map_err(|e| {
+        let (valid, invalid) =
+            e.as_bytes().split_at_checked(e.utf8_error().valid_up_to()).unwrap_or_default();
+        let hex = |bytes: &[u8]| bytes.iter().map(|b| format!(" {b:02x}")).collect::<String>();
+        let valid = valid.get(valid.len().saturating_sub(SHOWN.0)..).unwrap_or_default();
+        let invalid = invalid.get(..SHOWN.1.min(invalid.len())).unwrap_or_default();
+        SvnError::new(
+            ErrorCode::EINVAL,
+            format!(
+                "Valid UTF-8 data\n(hex:{})\nfollowed by invalid UTF-8 sequence\n(hex:{})",
+                hex(valid),
+                hex(invalid)
+            ),
+        )
+    })
 }
 
 /// What ASCII can express of `text`.
@@ -89,5 +128,18 @@ mod tests {
     fn ascii_fallback() {
         assert_eq!(to_ascii("\u{e9} \u{2014} \u{263a}"), "e - {U+263A}");
         assert_eq!(encode_bytes(b"a\xe9b").as_ref(), b"a?\\E9b");
+    }
+
+    #[test]
+    fn text_that_comes_in() {
+        assert_eq!(decode_from("\u{e9}".into(), true).unwrap(), "\u{e9}");
+        assert_eq!(decode_from("e".into(), false).unwrap(), "e");
+        let error = decode_from("\u{e9}".into(), false).unwrap_err();
+        assert_eq!(error.chain().last().unwrap().message(), "e");
+        let error = decode_from(b"ab\xe9\n12345".to_vec(), true).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "Valid UTF-8 data\n(hex: 61 62)\nfollowed by invalid UTF-8 sequence\n(hex: e9 0a 31 32)"
+        );
     }
 }

@@ -25,6 +25,20 @@ pub fn generate() -> io::Result<String> {
     Ok(text)
 }
 
+/// Where the dashes of a UUID are.
+const DASHES: [usize; 4] = [8, 13, 18, 23];
+
+/// Whether `text` has the form of a UUID, as leniently as the reference looks at it: digits may
+/// stand in the place of dashes.
+#[must_use]
+pub fn is_uuid(text: &str) -> bool {
+    text.len() == 36
+        && text
+            .bytes()
+            .enumerate()
+            .all(|(at, b)| b.is_ascii_hexdigit() || (b == b'-' && DASHES.contains(&at)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,7 +47,9 @@ mod tests {
     fn form_and_difference() {
         let (a, b) = (generate().unwrap(), generate().unwrap());
         assert_ne!(a, b);
+        assert!(!is_uuid("") && !is_uuid(&a[1..]) && !is_uuid(&a.replace('-', "x")));
         for uuid in [a, b] {
+            assert!(is_uuid(&uuid) && is_uuid(&uuid.to_uppercase()));
             let parts: Vec<_> = uuid.split('-').map(str::len).collect();
             assert_eq!(parts, [8, 4, 4, 4, 12]);
             assert_eq!(&uuid[14..15], "4");

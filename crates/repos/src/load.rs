@@ -4,6 +4,7 @@
 //! texts stream into it; what is kept from revision to revision is the map of revision numbers.
 
 mod mergeinfo;
+mod revprops;
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
@@ -21,6 +22,8 @@ use crate::dumpstream::{self, DumpVisitor, Headers, TextBlock, header};
 use crate::prop_rules;
 use crate::repository::Repository;
 use mergeinfo::Numbers;
+use revprops::Rules;
+pub use revprops::{RevpropsLoadOptions, load_revprops};
 
 /// What to do with the UUID of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,6 +75,8 @@ pub enum LoadEvent<'a> {
     Warning(u32, &'a str),
     /// The revision is committed: its number here and in the stream.
     Committed(Revnum, u64),
+    /// The properties of a revision that was there before are those of the stream.
+    PropsSet(Revnum),
 }
 
 /// Is told of events.
@@ -255,8 +260,11 @@ impl Loader<'_, '_> {
         if self.writer.fs().youngest()? != Revnum::ZERO {
             return Ok(());
         }
-        let props = self.checked_props(props)?;
-        Ok(self.writer.set_revision_props(Revnum::ZERO, &props)?)
+        let rules = Rules {
+            validate: !self.options.bypass_validation,
+            normalize: self.options.normalize_props,
+        };
+        rules.replace(&self.writer, Revnum::ZERO, &props)
     }
 
     fn checked_props(&self, props: PropList) -> SvnResult<PropList> {

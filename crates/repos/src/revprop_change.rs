@@ -23,6 +23,22 @@ pub struct RevpropRequest<'a> {
     pub value: Option<&'a [u8]>,
     /// Who asks.
     pub user: Option<&'a str>,
+    /// Which hooks are run.
+    pub hooks: RevpropHooks,
+}
+
+/// Which hooks a change of a revision's property runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RevpropHooks {
+    /// `pre-revprop-change`, without which there is no change.
+    pub pre: bool,
+    /// `post-revprop-change`.
+    pub post: bool,
+}
+
+impl RevpropHooks {
+    /// Both, as for everybody but administrators.
+    pub const ALL: Self = Self { pre: true, post: true };
 }
 
 /// Changes a property of a revision.
@@ -37,7 +53,7 @@ pub fn change_revision_prop(
     request: &RevpropRequest<'_>,
     authorizer: &dyn PathAuthorizer,
 ) -> SvnResult<()> {
-    let RevpropRequest { revision, name, expected, value, user } = *request;
+    let RevpropRequest { revision, name, expected, value, user, hooks: run } = *request;
     if revision_access(repository, revision, authorizer)? != RevisionAccess::Full {
         return Err(SvnError::new(
             ErrorCode::AUTHZ_UNREADABLE,
@@ -55,8 +71,10 @@ pub fn change_revision_prop(
         (Some(_), Some(_)) => 'M',
     };
     let change = RevpropChange { revision, user, name, action };
-    hooks.pre_revprop_change(&change, value)?;
+    if run.pre {
+        hooks.pre_revprop_change(&change, value)?;
+    }
     let writer = Writer::new(repository.fs(), WriteOptions::default())?;
     writer.change_revision_prop(revision, name, old, value)?;
-    hooks.post_revprop_change(&change, old)
+    if run.post { hooks.post_revprop_change(&change, old) } else { Ok(()) }
 }

@@ -43,22 +43,27 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         no_flush: options.has("no-flush-to-disk"),
     };
     let repository = crate::repo::open(&invocation.repository, options)?;
-    let mut input: Box<dyn BufRead> = match options.value("file")? {
-        Some(file) => {
-            let opened = File::open(&file)
-                .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{file}'")))?;
-            Box::new(BufReader::with_capacity(BUFFER, opened))
-        }
-        None => Box::new(BufReader::with_capacity(BUFFER, std::io::stdin().lock())),
-    };
+    let mut input = input(options)?;
     let quiet = options.has("quiet");
     let out = &mut invocation.out;
     let mut notify = |event: LoadEvent<'_>| if quiet { Ok(()) } else { tell(out, event) };
     load(&repository, &mut input, load_options, &mut notify, &CancelToken::new()).map_err(explain)
 }
 
+/// The stream that the options name: a file, or standard input.
+pub(super) fn input(options: &Options) -> SvnResult<Box<dyn BufRead>> {
+    Ok(match options.value("file")? {
+        Some(file) => {
+            let opened = File::open(&file)
+                .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{file}'")))?;
+            Box::new(BufReader::with_capacity(BUFFER, opened))
+        }
+        None => Box::new(BufReader::with_capacity(BUFFER, std::io::stdin().lock())),
+    })
+}
+
 /// The first and last revision of the stream to load.
-fn range(options: &Options) -> SvnResult<Option<(u64, u64)>> {
+pub(super) fn range(options: &Options) -> SvnResult<Option<(u64, u64)>> {
     let number = |spec: RevisionSpec| match spec {
         RevisionSpec::Number(revision) => Ok(Some(revision.0)),
         RevisionSpec::Unspecified => Ok(None),
@@ -75,7 +80,8 @@ fn range(options: &Options) -> SvnResult<Option<(u64, u64)>> {
     Ok(Some((first, last)))
 }
 
-fn tell(out: &mut Output, event: LoadEvent<'_>) -> SvnResult<()> {
+/// Tells what happens, in the reference's words.
+pub(super) fn tell(out: &mut Output, event: LoadEvent<'_>) -> SvnResult<()> {
     match event {
         LoadEvent::Started(number) => {
             out.text(&format!("<<< Started new transaction, based on original revision {number}\n"))
@@ -89,6 +95,9 @@ fn tell(out: &mut Output, event: LoadEvent<'_>) -> SvnResult<()> {
         LoadEvent::NormalizedMergeinfo => out.text(" removing '\\r' from svn:mergeinfo ..."),
         LoadEvent::NodeDone => out.text(" done.\n"),
         LoadEvent::Warning(number, text) => out.text(&format!("WARNING 0x{number:04x}: {text}\n")),
+        LoadEvent::PropsSet(revision) => {
+            out.text(&format!("Properties set on revision {revision}.\n"))
+        }
         LoadEvent::Committed(here, number) => {
             let text = if here.0 == number {
                 format!("\n------- Committed revision {here} >>>\n\n")
@@ -105,7 +114,7 @@ fn tell(out: &mut Output, event: LoadEvent<'_>) -> SvnResult<()> {
 }
 
 /// Hints at the options that help with bad property values.
-fn explain(error: SvnError) -> SvnError {
+pub(super) fn explain(error: SvnError) -> SvnError {
     if error.has_code(ErrorCode::BAD_PROPERTY_VALUE_EOL) {
         error.context(
             "A property with invalid line ending found in dumpstream; consider using \

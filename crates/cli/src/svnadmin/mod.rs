@@ -1,13 +1,19 @@
 //! `svnadmin`: looks after repositories. One file a subcommand; the tables are here.
 
 mod create;
+mod delrevprop;
 mod dump;
 mod info;
 mod load;
+mod load_revprops;
 pub(crate) mod lslocks;
 mod lstxns;
 mod progress;
 mod rev_size;
+mod revprop;
+mod setlog;
+mod setrevprop;
+mod setuuid;
 mod verify;
 
 use std::ffi::OsString;
@@ -86,6 +92,9 @@ const fn missing(
     Subcommand { name, aliases: &[], help, options, overrides: &[], run: Run::Missing }
 }
 
+/// What setrevprop and delrevprop take.
+const REVPROP_CHANGE: &[&str] =
+    &["revision", "transaction", "use-pre-revprop-change-hook", "use-post-revprop-change-hook"];
 const ONE_REVISION: &[(&str, &str)] = &[("revision", "the revision ARG")];
 const TO_FILE: &[(&str, &str)] = &[("file", "write to file ARG, not to stdout")];
 const FROM_FILE: &[(&str, &str)] = &[("file", "read from file ARG, not from stdin")];
@@ -137,14 +146,9 @@ static SVNADMIN: Program = Program {
                  2. svnadmin delrevprop REPOS_PATH -t TXN NAME\n\n\
                  Delete a property of a revision (which cannot be undone: its earlier value is\n\
                  kept nowhere) or of a transaction.\n",
-            options: &[
-                "revision",
-                "transaction",
-                "use-pre-revprop-change-hook",
-                "use-post-revprop-change-hook",
-            ],
+            options: REVPROP_CHANGE,
             overrides: ONE_REVISION,
-            run: Run::Missing,
+            run: Run::Repository(delrevprop::run),
         },
         missing(
             "deltify",
@@ -273,7 +277,7 @@ static SVNADMIN: Program = Program {
                 "file",
             ],
             overrides: FROM_FILE,
-            run: Run::Missing,
+            run: Run::Repository(load_revprops::run),
         },
         missing(
             "lock",
@@ -343,7 +347,7 @@ static SVNADMIN: Program = Program {
                  is kept nowhere.\n",
             options: &["revision", "bypass-hooks"],
             overrides: ONE_REVISION,
-            run: Run::Missing,
+            run: Run::Repository(setlog::run),
         },
         Subcommand {
             name: "setrevprop",
@@ -352,21 +356,19 @@ static SVNADMIN: Program = Program {
                  2. svnadmin setrevprop REPOS_PATH -t TXN NAME FILE\n\n\
                  Set a property of a revision (whose earlier value is kept nowhere) or of a\n\
                  transaction to what stands in a file.\n",
-            options: &[
-                "revision",
-                "transaction",
-                "use-pre-revprop-change-hook",
-                "use-post-revprop-change-hook",
-            ],
+            options: REVPROP_CHANGE,
             overrides: ONE_REVISION,
-            run: Run::Missing,
+            run: Run::Repository(setrevprop::run),
         },
-        missing(
-            "setuuid",
-            "usage: svnadmin setuuid REPOS_PATH [NEW_UUID]\n\n\
-             Give the repository another UUID, or a new one.\n",
-            &[],
-        ),
+        Subcommand {
+            name: "setuuid",
+            aliases: &[],
+            help: "usage: svnadmin setuuid REPOS_PATH [NEW_UUID]\n\n\
+                 Give the repository another UUID, or a new one.\n",
+            options: &[],
+            overrides: &[],
+            run: Run::Repository(setuuid::run),
+        },
         missing(
             "unlock",
             "usage: svnadmin unlock REPOS_PATH LOCKED_PATH USERNAME TOKEN\n\n\

@@ -18,6 +18,7 @@ mod locks;
 mod merge;
 mod nodes;
 mod proto;
+mod revprops;
 mod sharing;
 mod tree;
 mod writer;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sapwood_core::config::{Case, Config};
-use sapwood_core::{ErrorCode, PropList, Revnum, hashdump};
+use sapwood_core::{ErrorCode, Revnum};
 use sapwood_fsfs_format::TxnId;
 use sapwood_fsfs_format::base36::{self, Base36};
 use sapwood_fsfs_format::layout::{names, since};
@@ -155,8 +155,11 @@ impl Writer {
     /// filesystem as it is then.
     ///
     /// # Errors
-    /// System errors.
+    /// E125008 when it is none; system errors.
     pub fn set_uuid(&self, uuid: &str) -> Result<Arc<Self>> {
+        if !crate::uuid::is_uuid(uuid) {
+            return Err(Error::new(ErrorCode::BAD_UUID, format!("Malformed UUID '{uuid}'")));
+        }
         let path = self.fs.fs.file(names::UUID);
         let mut contents = format!("{uuid}\n");
         if self.fs.fs.layout.format.number >= since::LOGICAL {
@@ -175,59 +178,6 @@ impl Writer {
             numbers_at_once: self.numbers_at_once,
         };
         Self::new(&renewed, options)
-    }
-
-    /// Replaces all properties of a revision that is not packed.
-    ///
-    /// # Errors
-    /// E160006 when there is no such revision; E200007 for a packed one; system errors.
-    pub fn set_revision_props(&self, revision: Revnum, props: &PropList) -> Result<()> {
-        let _lock = self.lock(names::WRITE_LOCK)?;
-        self.write_revision_props(revision, props)
-    }
-
-    /// Sets or (with `None`) deletes a property of a revision that is not packed, if its present
-    /// value is `expected`.
-    ///
-    /// # Errors
-    /// E160049 when it is not; those of [`Writer::set_revision_props`].
-    pub fn change_revision_prop(
-        &self,
-        revision: Revnum,
-        name: &str,
-        expected: Option<&[u8]>,
-        value: Option<&[u8]>,
-    ) -> Result<()> {
-        let _lock = self.lock(names::WRITE_LOCK)?;
-        let mut props = PropList::clone(&*self.fs.revprops(revision)?);
-        if props.get(name) != expected {
-            return Err(Error::new(
-                ErrorCode::FS_PROP_BASEVALUE_MISMATCH,
-                format!("revprop '{name}' has unexpected value in filesystem"),
-            ));
-        }
-        match value {
-            Some(value) => drop(props.set(name, value)),
-            None => drop(props.remove(name)),
-        }
-        self.write_revision_props(revision, &props)
-    }
-
-    /// Replaces the properties of a revision, under the lock.
-    fn write_revision_props(&self, revision: Revnum, props: &PropList) -> Result<()> {
-        let fs = &self.fs.fs;
-        fs.ensure_exists(revision)?;
-        if fs.layout.is_revprop_packed(revision, fs.refresh_min_unpacked()?) {
-            return Err(Error::new(
-                ErrorCode::UNSUPPORTED_FEATURE,
-                format!("Properties of revision {revision} are packed"),
-            ));
-        }
-        let path = fs.file(&fs.layout.revprops_file(revision));
-        let mut text = Vec::new();
-        hashdump::write(&mut text, props, Some(hashdump::END));
-        let done = self.storage.replace(&path, &text, Some(&path), self.flush);
-        done.map_err(|e| Error::io(e, "Can't write to file", &path))
     }
 
     /// Replaces a small file of the filesystem, keeping its permissions.

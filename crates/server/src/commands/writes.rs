@@ -2,7 +2,7 @@
 //! made or broken yet: these commands end as they do on a read-only server, or in a clear error.
 
 use sapwood_core::{ErrorCode, Revnum, SvnError, uri};
-use sapwood_repos::{Hooks, RevpropRequest, change_revision_prop};
+use sapwood_repos::{Hooks, RevpropHooks, RevpropRequest, change_revision_prop};
 use sapwood_wire_svn::Tuple;
 
 use crate::access::Required;
@@ -68,7 +68,8 @@ fn change(
     let Session { access, repository, .. } = session;
     let hooks = Hooks::new(repository, access.config().hooks_env.as_deref());
     let user = access.user();
-    let request = RevpropRequest { revision, name, expected, value, user };
+    let request =
+        RevpropRequest { revision, name, expected, value, user, hooks: RevpropHooks::ALL };
     change_revision_prop(repository, &hooks, &request, &*access)?;
     session.conn.success();
     Ok(())

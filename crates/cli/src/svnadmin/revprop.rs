@@ -1,0 +1,147 @@
+//! What setlog, setrevprop and delrevprop have in common: which revision is meant, the value that
+//! stands in a file, and the change.
+
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_repos::{Everything, Hooks, RevpropHooks, RevpropRequest, change_revision_prop};
+
+use crate::command::{Invocation, Options};
+use crate::locale;
+use crate::revision::{RevisionRange, RevisionSpec};
+
+/// What is to be changed.
+pub(super) enum Target {
+    Revision(Revnum),
+    Transaction(String),
+}
+
+fn wrong(sentence: &str) -> SvnError {
+    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, sentence)
+}
+
+/// The one revision that `-r` names, by number.
+pub(super) fn revision(options: &Options) -> SvnResult<Revnum> {
+    match options.revision {
+        RevisionRange { start: RevisionSpec::Number(revision), end: RevisionSpec::Unspecified } => {
+            Ok(revision)
+        }
+        RevisionRange { start: RevisionSpec::Number(_), .. } => {
+            Err(wrong("Only one revision allowed"))
+        }
+        _ => Err(wrong("Missing revision")),
+    }
+}
+
+/// What `-r` or `-t` names.
+pub(super) fn target(options: &Options) -> SvnResult<Target> {
+    let Some(name) = options.value("transaction")? else {
+        return revision(options).map(Target::Revision);
+    };
+    if options.revision != RevisionRange::default() {
+        return Err(wrong("--revision (-r) and --transaction (-t) are mutually exclusive"));
+    }
+    let hooks = hooks(options);
+    if hooks.pre || hooks.post {
+        return Err(wrong("Calling hooks is incompatible with --transaction (-t)"));
+    }
+    Ok(Target::Transaction(name))
+}
+
+/// The hooks that the options ask for.
+pub(super) fn hooks(options: &Options) -> RevpropHooks {
+    RevpropHooks {
+        pre: options.has("use-pre-revprop-change-hook"),
+        post: options.has("use-post-revprop-change-hook"),
+    }
+}
+
+/// A property's value out of the file that an argument names: in UTF-8, with single newlines, and
+/// no further than the first NUL.
+pub(super) fn value_in_file(arg: &str) -> SvnResult<String> {
+    if crate::repo::is_url(arg) {
+        return Err(wrong(&format!("Path '{arg}' is not a local path")));
+    }
+    let path = crate::repo::canonical_path(arg);
+    let shown = crate::repo::local_style(&path);
+    let mut bytes = std::fs::read(&path).map_err(|e| {
+        // A folder can be opened, but not read.
+        let what = if e.kind() == std::io::ErrorKind::IsADirectory { "read" } else { "open" };
+        SvnError::io(&e, format_args!("Can't {what} file '{shown}'"))
+    })?;
+    if let Some(end) = bytes.iter().position(|b| *b == 0) {
+        bytes.truncate(end);
+    }
+    with_newlines(locale::decode(bytes)?)
+}
+
+/// The text with every line ending (`\r\n`, `\r`) made a newline; they must be all of one kind.
+fn with_newlines(text: String) -> SvnResult<String> {
+    if !text.contains('\r') {
+        return Ok(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut kind = None;
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find(['\r', '\n']) {
+        let (line, ending) = rest.split_at_checked(at).unwrap_or_default();
+        let this = if ending.starts_with("\r\n") { 2 } else { 1 };
+        let (this, after) = ending.split_at_checked(this).unwrap_or_default();
+        if *kind.get_or_insert(this) != this {
+            return Err(SvnError::new(ErrorCode::IO_INCONSISTENT_EOL, ""));
+        }
+        out.push_str(line);
+        out.push('\n');
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// Changes a property of a revision or transaction.
+pub(super) fn change(
+    invocation: &Invocation<'_>,
+    target: &Target,
+    name: &str,
+    value: Option<&str>,
+    hooks: RevpropHooks,
+) -> SvnResult<()> {
+    let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
+    let value = value.map(str::as_bytes);
+    match target {
+        Target::Revision(revision) => {
+            let request = RevpropRequest {
+                revision: *revision,
+                name,
+                expected: None,
+                value,
+                user: None,
+                hooks,
+            };
+            change_revision_prop(&repository, &Hooks::new(&repository, None), &request, &Everything)
+        }
+        Target::Transaction(name) => Err(SvnError::new(
+            ErrorCode::UNSUPPORTED_FEATURE,
+            format!("Properties of transactions ('{name}') cannot be changed yet"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_endings() {
+        for (text, expected) in [
+            ("", Some("")),
+            ("a\nb", Some("a\nb")),
+            ("a\r\nb\r\n", Some("a\nb\n")),
+            ("a\rb\r", Some("a\nb\n")),
+            ("a\r\nb\n", None),
+            ("a\r\r\n", None),
+            ("\n\r", None),
+        ] {
+            let made = with_newlines(text.to_owned());
+            assert_eq!(made.ok().as_deref(), expected, "{text:?}");
+        }
+    }
+}
