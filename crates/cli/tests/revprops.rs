@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 use common::Both;
 use sapwood_testkit::compare::assert_same;
-use sapwood_testkit::repository::{DELTIFY_ALL, Packing};
 use sapwood_testkit::{Output, Programs, Repository, Shape};
 use tempfile::TempDir;
 
@@ -239,9 +238,11 @@ fn loaded() {
         &["-F", "whole", "-r", "3:1"],
         &["-F", "whole", "-r", "HEAD"],
         &["-F", "young"],
+        &["-F", "some", "-r", "4"],
         &["-F", "bad-name"],
         &["-F", "bad-date"],
         &["-F", "bad-date", "--bypass-prop-validation"],
+        &["-F", "some", "-r", "4"],
         &["-F", "bad-ending"],
         &["-F", "bad-ending", "--normalize-props", "--force-uuid"],
         &["-F", "bad-ending", "--bypass-prop-validation", "--no-flush-to-disk"],
@@ -253,34 +254,5 @@ fn loaded() {
     ] {
         twice.same(&[&["load-revprops", "r"], args].concat());
         twice.same_props();
-    }
-}
-
-#[test]
-fn changed_in_every_shape() {
-    for shape in [
-        Shape::new("1.1"),
-        Shape::new("1.6").shard(7).pack(Packing::All),
-        Shape::new("1.8").shard(7).pack(Packing::Half).config(DELTIFY_ALL),
-        Shape::new("1.9").shard(7).pack(Packing::Half),
-        Shape::new("1.10").shard(7).pack(Packing::All),
-    ] {
-        let repository = Repository::random(&shape, 5, 24);
-        let twice = Twice::new(&repository);
-        twice.file("short", b"x");
-        twice.file("long", "text that is rather long\n".repeat(40).as_bytes());
-        // Packs grow until they are split, in front, in the middle and at the end.
-        for revision in ["0", "1", "6", "7", "8", "13", "3", "2", "24"] {
-            for file in ["long", "short", "long"] {
-                for name in ["svn:log", "p"] {
-                    twice.same(&["setrevprop", "r", "-r", revision, name, file]);
-                }
-            }
-            twice.same(&["delrevprop", "r", "-r", revision, "svn:log"]);
-        }
-        twice.same_props();
-        let ours = twice.folder(&twice.both.ours);
-        let mut verify = twice.both.reference.command("svnadmin");
-        Output::of(verify.args(["verify", "-q", "r"]).current_dir(&ours)).expect_success("verify");
     }
 }
