@@ -40,7 +40,7 @@ pub use create::CreateOptions;
 pub use error::{Error, Result};
 pub use filesystem::{Filesystem, FormatInfo, OpenOptions};
 pub use history::History;
-pub use locks::Lock;
+pub use locks::{Lock, LockOptions, LockOutcome, LockTarget, UnlockTarget};
 pub use node::{Node, NodeRevId, Relation};
 pub use prefetch::{Prefetch, Wanted};
 pub use revprops::RevpropsSnapshot;

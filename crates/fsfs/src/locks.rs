@@ -1,4 +1,6 @@
-//! Path locks: `db/locks`.
+//! Path locks: `db/locks`. Who changes them is in `write`.
+
+mod write;
 
 use std::io::ErrorKind;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -6,10 +8,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sapwood_core::path::skip_ancestor;
 use sapwood_core::{Depth, Md5};
 use sapwood_fsfs_format::Layout;
+use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::lockfile::{self, DigestFile, StoredLock};
 
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
+
+pub use self::write::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
 
 /// A lock on a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +97,16 @@ impl Filesystem {
         }
         all.retain(wanted);
         Ok(all)
+    }
+
+    /// Whether there may be any locks: `false` is certain, and cheap to find out.
+    pub fn may_have_locks(&self) -> Result<bool> {
+        let folder = self.fs.file(names::LOCKS);
+        match self.fs.storage.list(&folder) {
+            Ok(files) => Ok(!files.is_empty()),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
+            Err(e) => Err(Error::io(e, "Can't read directory", &folder)),
+        }
     }
 
     fn digest_file(&self, digest: Md5) -> Result<DigestFile> {

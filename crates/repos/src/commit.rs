@@ -80,6 +80,8 @@ pub struct CommitEditor<'a> {
     txn: Option<Txn>,
     open: HashMap<u64, Open>,
     next_handle: u64,
+    /// Whether there were any locks when it began.
+    may_have_locks: bool,
     committed: Option<Committed>,
 }
 
@@ -87,7 +89,14 @@ impl<'a> CommitEditor<'a> {
     /// An editor that has not begun.
     #[must_use]
     pub fn new(request: CommitRequest<'a>) -> Self {
-        Self { request, txn: None, open: HashMap::new(), next_handle: 0, committed: None }
+        Self {
+            request,
+            txn: None,
+            open: HashMap::new(),
+            next_handle: 0,
+            may_have_locks: false,
+            committed: None,
+        }
     }
 
     /// What came of it, once the edit was closed.
@@ -125,6 +134,12 @@ impl<'a> CommitEditor<'a> {
             ErrorCode::AUTHZ_UNREADABLE
         };
         Err(SvnError::new(code, "Access denied"))
+    }
+
+    /// Checks locks before a change, so that a large commit is not sent in vain. The commit checks
+    /// them again.
+    fn check_locks(&mut self, path: &str, below: bool) -> SvnResult<()> {
+        if self.may_have_locks { Ok(self.txn()?.check_locks_at(path, below)?) } else { Ok(()) }
     }
 
     /// Checks that a node which the client has as of `base` is what the transaction has.
@@ -176,10 +191,13 @@ impl<'a> CommitEditor<'a> {
             let source = self.source_path(url)?;
             let root = self.request.repository.fs().revision_root(revision)?;
             self.check_access(&source, Access::READ, is_dir)?;
+            self.check_locks(&path, true)?;
             self.txn()?.copy(&root, &source, &path, true)?;
         } else if is_dir {
+            self.check_locks(&path, true)?;
             self.txn()?.make_dir(&path)?;
         } else {
+            self.check_locks(&path, false)?;
             self.txn()?.make_file(&path)?;
         }
         let was_copied = is_dir && copy_from.is_some();
@@ -211,6 +229,7 @@ impl<'a> CommitEditor<'a> {
         if let Some(value) = value {
             prop_rules::check_node(&path, name, value)?;
         }
+        self.check_locks(&path, false)?;
         Ok(self.txn()?.change_prop(&path, name, value)?)
     }
 
@@ -227,6 +246,7 @@ impl<'a> CommitEditor<'a> {
                 format!("No such revision {base} (HEAD is {youngest})"),
             ));
         }
+        self.may_have_locks = fs.may_have_locks()?;
         let mut txn = Writer::new(fs, WriteOptions::default())?.begin(youngest)?;
         let mut props = std::mem::take(&mut request.revprops);
         // The name is what was proved, whatever the client says.
@@ -301,6 +321,7 @@ impl Editor for CommitEditor<'_> {
         if let Some(revision) = revision {
             self.check_base(&path, kind, revision)?;
         }
+        self.check_locks(&path, true)?;
         Ok(self.txn()?.delete(&path)?)
     }
 
@@ -371,6 +392,7 @@ impl Editor for CommitEditor<'_> {
         delta: &mut dyn TextDelta,
     ) -> SvnResult<()> {
         let path = self.writable(file, NodeKind::File)?;
+        self.check_locks(&path, false)?;
         Ok(self.txn()?.apply_delta(&path, base, delta, None)?)
     }
 

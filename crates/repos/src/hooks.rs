@@ -19,6 +19,8 @@ use crate::repository::Repository;
 
 /// What is kept of a hook's standard error, in bytes; the rest is read and forgotten.
 const MAX_STDERR: u64 = 1 << 20;
+/// What is read of a hook's standard output where it counts, in bytes.
+const MAX_OUTPUT: u64 = 1 << 20;
 /// The longest `hooks-env` file that is read, in bytes.
 const MAX_ENV_FILE: u64 = 1 << 20;
 /// The section of `hooks-env` for hooks that have none of their own.
@@ -31,7 +33,7 @@ const NOT_STARTED: i32 = 255;
 pub struct Hooks {
     repository: PathBuf,
     folder: PathBuf,
-    env_file: PathBuf,
+    env_file: Option<PathBuf>,
 }
 
 /// Which change of a revision property a hook is asked about.
@@ -56,8 +58,14 @@ impl Hooks {
         Self {
             repository: repository.path().to_owned(),
             folder: repository.hooks_dir(),
-            env_file: repository.conf_dir().join(env_file),
+            env_file: Some(repository.conf_dir().join(env_file)),
         }
+    }
+
+    /// The hooks of `repository`, run with an empty environment, as administrators' tools do.
+    #[must_use]
+    pub fn without_environment(repository: &Repository) -> Self {
+        Self { env_file: None, ..Self::new(repository, None) }
     }
 
     /// `start-commit`: asked when a transaction has just begun.
@@ -133,6 +141,57 @@ impl Hooks {
         self.revprop_change("post-revprop-change", change, old)
     }
 
+    /// `pre-lock`: asked before a path is locked. What the hook prints is the token to use: `None`
+    /// when it prints nothing.
+    ///
+    /// # Errors
+    /// E165001 when the hook fails or cannot be run.
+    pub fn pre_lock(
+        &self,
+        path: &str,
+        user: &str,
+        comment: Option<&str>,
+        steal: bool,
+    ) -> SvnResult<Option<String>> {
+        let args = [path, user, comment.unwrap_or_default(), flag(steal)];
+        let output = self.run_for_output("pre-lock", &args)?;
+        // As the reference: not even a line end is cut off, and a NUL ends it.
+        let token = output.split(|b| *b == 0).next().unwrap_or_default();
+        Ok((!token.is_empty()).then(|| String::from_utf8_lossy(token).into_owned()))
+    }
+
+    /// `post-lock`: told of paths that were locked.
+    ///
+    /// # Errors
+    /// E165001 when the hook fails or cannot be run.
+    pub fn post_lock(&self, paths: &[&str], user: &str) -> SvnResult<()> {
+        self.run("post-lock", &[user], Some(lines_of(paths).as_bytes()))
+    }
+
+    /// `pre-unlock`: asked before the lock on a path is removed, or broken.
+    ///
+    /// # Errors
+    /// E165001 when the hook fails or cannot be run.
+    pub fn pre_unlock(
+        &self,
+        path: &str,
+        user: Option<&str>,
+        token: &str,
+        break_lock: bool,
+    ) -> SvnResult<()> {
+        let args = [path, user.unwrap_or_default(), token, flag(break_lock)];
+        self.run("pre-unlock", &args, None)
+    }
+
+    /// `post-unlock`: told of paths that were unlocked.
+    ///
+    /// # Errors
+    /// E165001 when the hook fails or cannot be run.
+    pub fn post_unlock(&self, paths: &[&str], user: Option<&str>) -> SvnResult<()> {
+        let input = lines_of(paths);
+        self.run("post-unlock", &[user.unwrap_or_default()], Some(input.as_bytes()))
+    }
+
     fn revprop_change(
         &self,
         hook: &str,
@@ -172,7 +231,40 @@ impl Hooks {
 
     /// Runs the hook `name`, if there is one, with the repository's path before `args`.
     fn run(&self, name: &str, args: &[&str], input: Option<&[u8]>) -> SvnResult<()> {
-        let Some(program) = self.find(name)? else { return Ok(()) };
+        match self.find(name)? {
+            Some(program) => self.start(name, &program, args, input, Stdio::null()),
+            None => Ok(()),
+        }
+    }
+
+    /// The same, for what the hook prints.
+    fn run_for_output(&self, name: &str, args: &[&str]) -> SvnResult<Vec<u8>> {
+        let mut output = Vec::new();
+        let Some(program) = self.find(name)? else { return Ok(output) };
+        // A file takes any amount while standard error is being read.
+        let fail = |e: io::Error| {
+            SvnError::io(
+                &e,
+                format_args!("Can't create null stdout for hook '{}'", program.display()),
+            )
+        };
+        let mut file = tempfile::tempfile().map_err(fail)?;
+        let stdout = file.try_clone().map_err(fail)?;
+        self.start(name, &program, args, None, Stdio::from(stdout))?;
+        file.rewind()
+            .and_then(|()| file.take(MAX_OUTPUT).read_to_end(&mut output))
+            .map_err(|e| SvnError::io(&e, "Can't read stream"))?;
+        Ok(output)
+    }
+
+    fn start(
+        &self,
+        name: &str,
+        program: &Path,
+        args: &[&str],
+        input: Option<&[u8]>,
+        stdout: Stdio,
+    ) -> SvnResult<()> {
         let environment = self.environment(name)?;
         let fail = |e: &io::Error| {
             SvnError::io(e, "Can't prepare standard input").wrap(
@@ -184,9 +276,9 @@ impl Hooks {
             Some(bytes) => Stdio::from(file_of(bytes).map_err(|e| fail(&e))?),
             None => Stdio::null(),
         };
-        let mut command = Command::new(&program);
+        let mut command = Command::new(program);
         command.arg(&self.repository).args(args).env_clear().envs(environment);
-        command.stdin(stdin).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdin(stdin).stdout(stdout).stderr(Stdio::piped());
         let mut child = match command.spawn() {
             Ok(child) => child,
             // The reference finds out in the child, which ends with this code and says nothing.
@@ -209,8 +301,9 @@ impl Hooks {
 
     /// The environment of the hook `name`.
     fn environment(&self, name: &str) -> SvnResult<Vec<(String, String)>> {
-        let shown = self.env_file.display();
-        let file = match File::open(&self.env_file) {
+        let Some(env_file) = &self.env_file else { return Ok(Vec::new()) };
+        let shown = env_file.display();
+        let file = match File::open(env_file) {
             Ok(file) => file,
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(e) => return Err(SvnError::io(&e, format_args!("Can't open file '{shown}'"))),
@@ -223,7 +316,7 @@ impl Hooks {
             let message = format!("File '{shown}' is too large");
             return Err(SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message));
         }
-        let path = self.env_file.to_string_lossy();
+        let path = env_file.to_string_lossy();
         let config = Config::parse_file(&path, &bytes, Case::SENSITIVE)?;
         let section = if config.has_section(name) { name } else { DEFAULT_SECTION };
         Ok(config
@@ -241,6 +334,16 @@ fn file_of(bytes: &[u8]) -> io::Result<File> {
     file.write_all(bytes)?;
     file.rewind()?;
     Ok(file)
+}
+
+/// A switch as hooks get it.
+const fn flag(on: bool) -> &'static str {
+    if on { "1" } else { "0" }
+}
+
+/// Paths, one a line.
+fn lines_of(paths: &[&str]) -> String {
+    paths.iter().flat_map(|path| [*path, "\n"]).collect()
 }
 
 /// What a hook's end means.

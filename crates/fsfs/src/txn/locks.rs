@@ -2,7 +2,6 @@
 
 use sapwood_core::{Depth, ErrorCode};
 use sapwood_fsfs_format::ChangeKind;
-use sapwood_fsfs_format::layout::names;
 
 use super::Txn;
 use crate::error::{Error, Result};
@@ -18,26 +17,27 @@ impl Txn {
     /// Checks the locks on everything that the transaction changes: on a path itself, and for
     /// additions, deletions and replacements on everything below.
     pub(super) fn check_locks(&self) -> Result<()> {
-        let fs = &self.writer.fs;
-        let folder = fs.fs.file(names::LOCKS);
-        match self.writer.storage.list(&folder) {
-            Ok(files) if files.is_empty() => return Ok(()),
-            Ok(_) => {}
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(e) => return Err(Error::io(e, "Can't read directory", &folder)),
+        if !self.writer.fs.may_have_locks()? {
+            return Ok(());
         }
         for (path, change) in self.changes.iter() {
-            if change.kind == ChangeKind::Modify {
-                if let Some(lock) = fs.lock(path)? {
-                    self.check_lock(&lock)?;
-                }
-            } else {
-                for lock in fs.locks(path, Depth::Infinity)? {
-                    self.check_lock(&lock)?;
-                }
-            }
+            self.check_locks_at(path, change.kind != ChangeKind::Modify)?;
         }
         Ok(())
+    }
+
+    /// Checks the locks on a path, and with `below` on everything below it: whoever checks before
+    /// each change hears early of what the commit would refuse.
+    ///
+    /// # Errors
+    /// E160034, E160039 or E160037 when a lock is in the way; corruption and system errors.
+    pub fn check_locks_at(&self, path: &str, below: bool) -> Result<()> {
+        let fs = &self.writer.fs;
+        if below {
+            fs.locks(path, Depth::Infinity)?.iter().try_for_each(|lock| self.check_lock(lock))
+        } else {
+            fs.lock(path)?.map_or(Ok(()), |lock| self.check_lock(&lock))
+        }
     }
 
     fn check_lock(&self, lock: &Lock) -> Result<()> {

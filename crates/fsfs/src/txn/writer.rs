@@ -43,10 +43,10 @@ impl Default for WriteOptions {
 /// Writes to one filesystem.
 #[derive(Debug)]
 pub struct Writer {
-    pub(super) fs: Filesystem,
-    pub(super) storage: Arc<dyn WriteStorage>,
+    pub(crate) fs: Filesystem,
+    pub(crate) storage: Arc<dyn WriteStorage>,
     pub(super) config: WriteConfig,
-    pub(super) flush: bool,
+    pub(crate) flush: bool,
     numbers_at_once: u64,
     /// Numbers of transactions that are taken but not used: the next, and the end.
     numbers: Mutex<(u64, u64)>,
@@ -95,7 +95,7 @@ impl Writer {
     }
 
     /// Waits for a lock file.
-    pub(super) fn lock(&self, name: &str) -> Result<Box<dyn HeldLock>> {
+    pub(crate) fn lock(&self, name: &str) -> Result<Box<dyn HeldLock>> {
         let path = self.fs.fs.file(name);
         self.storage
             .lock(&path)

@@ -2,12 +2,14 @@
 
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
+use sapwood_fsfs::UnlockTarget;
 use sapwood_repos::Hooks;
 use sapwood_repos::commit::{CommitEditor, CommitRequest, Committed};
 use sapwood_wire_svn::data::read_props;
 use sapwood_wire_svn::editor::{CommandSource, DriveError, Outcome, drive};
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
 
+use super::locks::unlock_all;
 use crate::access::Required;
 use crate::auth::{must_have_access, trivial_auth};
 use crate::connection::{Connection, Wait};
@@ -56,17 +58,13 @@ pub(super) fn commit(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comman
         props
     });
     session.conn.success();
-    let release_locks = !keep_locks && !tokens.is_empty();
-    let tokens = tokens.into_iter().map(|(_, token)| token).collect();
-    let Some(committed) = take_edit(session, revprops, tokens)? else { return Ok(()) };
+    let shown = tokens.iter().map(|(_, token)| token.clone()).collect();
+    let Some(committed) = take_edit(session, revprops, shown)? else { return Ok(()) };
     session.log_command(format_args!("commit r{}", committed.revision));
-    if release_locks {
-        session.log_error(&SvnError::new(
-            ErrorCode::UNSUPPORTED_FEATURE,
-            format!("Locks that r{} should release are kept", committed.revision),
-        ));
-    }
     trivial_auth(&mut session.conn);
+    if !keep_locks {
+        release_locks(session, tokens);
+    }
     let out = session.conn.out();
     out.open();
     out.rev(committed.revision);
@@ -89,6 +87,16 @@ fn lock_tokens(list: List<'_>) -> Result<Vec<(String, String)>, WireError> {
         Ok((path.into_owned(), token.to_owned()))
     })
     .collect()
+}
+
+/// Unlocks what was committed. The commit stands whatever happens here: errors are only logged.
+fn release_locks(session: &Session<'_>, tokens: Vec<(String, String)>) {
+    let unlock =
+        |(path, token): (String, String)| UnlockTarget { path: session.full_path(&path), token };
+    let done = unlock_all(session, false, tokens.into_iter().map(unlock).collect());
+    for error in done.each.into_iter().filter_map(|(_, result)| result.err()).chain(done.failure) {
+        session.log_error(&error);
+    }
 }
 
 /// Takes in the edit: what was committed, `None` when it was given up.

@@ -5,6 +5,7 @@
 
 mod commit;
 mod history;
+mod locks;
 mod nodes;
 mod replay;
 mod report;
@@ -34,8 +35,8 @@ pub fn run(session: &mut Session<'_>, name: &str, params: Tuple<'_>) -> CommandR
         "list" => nodes::list(session, params),
         "get-iprops" => nodes::get_iprops(session, params),
         "get-mergeinfo" => nodes::get_mergeinfo(session, params),
-        "get-lock" => nodes::get_lock(session, params),
-        "get-locks" => nodes::get_locks(session, params),
+        "get-lock" => locks::get_lock(session, params),
+        "get-locks" => locks::get_locks(session, params),
         "log" => history::log(session, params),
         "get-locations" => history::get_locations(session, params),
         "get-location-segments" => history::get_location_segments(session, params),
@@ -50,7 +51,10 @@ pub fn run(session: &mut Session<'_>, name: &str, params: Tuple<'_>) -> CommandR
         "commit" => commit::commit(session, params),
         "change-rev-prop" => writes::change_rev_prop(session, params),
         "change-rev-prop2" => writes::change_rev_prop2(session, params),
-        "lock" | "lock-many" | "unlock" | "unlock-many" => writes::refuse(session, name, params),
+        "lock" => locks::lock(session, params),
+        "lock-many" => locks::lock_many(session, params),
+        "unlock" => locks::unlock(session, params),
+        "unlock-many" => locks::unlock_many(session, params),
         _ => Err(unknown(name)),
     }
 }

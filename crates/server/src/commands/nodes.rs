@@ -1,15 +1,14 @@
-//! Commands about what is at a path: files, directories, properties, mergeinfo, locks.
+//! Commands about what is at a path: files, directories, properties, mergeinfo.
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::path::{self, join, skip_ancestor};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
-use sapwood_fsfs::{Lock, Node, RevpropsSnapshot, Root};
+use sapwood_fsfs::{Node, RevpropsSnapshot, Root};
 use sapwood_repos::list::ListRequest;
 use sapwood_repos::{Inherit, PathAuthorizer as _, committed_info, inherited_props};
 use sapwood_wire_svn::data::{
-    Dirent, DirentFields, LockDesc, write_dir_entry, write_dirent, write_list_entry, write_lock,
-    write_props,
+    Dirent, DirentFields, write_dir_entry, write_dirent, write_list_entry, write_props,
 };
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, Sink as _, Tuple};
 
@@ -72,49 +71,101 @@ fn write_inherited(
     Ok(())
 }
 
+/// What `get-file` and `get-dir` ask in common.
+struct NodeRequest {
+    path: String,
+    rev: Option<Revnum>,
+    want_props: bool,
+    want_contents: bool,
+}
+
+impl NodeRequest {
+    /// The parameters up to where the two commands differ.
+    fn read(session: &Session<'_>, params: &mut Tuple<'_>) -> Result<Self, WireError> {
+        Ok(Self {
+            path: session.full_path(&params.relpath()?),
+            rev: params.bracketed_rev()?,
+            want_props: params.bool()?,
+            want_contents: params.bool()?,
+        })
+    }
+
+    /// Finds the node, after authentication and the log line.
+    fn find(
+        self,
+        session: &mut Session<'_>,
+        command: &str,
+        want_inherited: bool,
+    ) -> Result<FoundNode, Fail> {
+        let Self { path, rev, want_props, want_contents } = self;
+        must_have_access(session, Required::Read, Some(&path), false)?;
+        let rev = or_youngest(session, rev)?;
+        session.log_command(format_args!(
+            "{command} {} r{rev}{}{}",
+            uri::encode(&path),
+            note(want_contents, " text"),
+            note(want_props, " props"),
+        ));
+        let root = session.repository.fs().revision_root(rev)?;
+        let node = root.node(&path)?;
+        let inherited = match want_inherited {
+            true => Some(inherited_props(&root, &path, None, &session.access)?),
+            false => None,
+        };
+        Ok(FoundNode { path, rev, want_props, root, node, inherited })
+    }
+}
+
+/// The node that `get-file` or `get-dir` tell of.
+struct FoundNode {
+    path: String,
+    rev: Revnum,
+    want_props: bool,
+    root: Root,
+    node: Node,
+    inherited: Option<Vec<(String, std::sync::Arc<PropList>)>>,
+}
+
+impl FoundNode {
+    /// Appends revision and properties.
+    fn write_start(&self, session: &mut Session<'_>) -> CommandResult {
+        let out = session.conn.out();
+        out.rev(self.rev);
+        out.open();
+        if self.want_props {
+            write_node_props(session, &self.root, &self.node)?;
+        }
+        session.conn.out().close();
+        Ok(())
+    }
+
+    /// Appends inherited properties, when asked for, and the end of the reply.
+    fn write_end(&self, session: &mut Session<'_>) -> CommandResult {
+        if let Some(inherited) = &self.inherited {
+            session.conn.out().open();
+            write_inherited(session, inherited)?;
+            session.conn.out().close();
+        }
+        session.conn.out().raw(b") ) ");
+        Ok(())
+    }
+}
+
 /// `get-file`
 pub(super) fn get_file(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
-    let relative = params.relpath()?;
-    let rev = params.bracketed_rev()?;
-    let want_props = params.bool()?;
-    let want_contents = params.bool()?;
+    let request = NodeRequest::read(session, &mut params)?;
+    let want_contents = request.want_contents;
     let want_inherited = params.opt_bool()?.unwrap_or(false);
-    let path = session.full_path(&relative);
-    must_have_access(session, Required::Read, Some(&path), false)?;
-    let rev = or_youngest(session, rev)?;
-    session.log_command(format_args!(
-        "get-file {} r{rev}{}{}",
-        uri::encode(&path),
-        note(want_contents, " text"),
-        note(want_props, " props"),
-    ));
-    let root = session.repository.fs().revision_root(rev)?;
-    let node = root.node(&path)?;
-    let md5 = node.md5()?;
-    let inherited = if want_inherited {
-        inherited_props(&root, &path, None, &session.access)?
-    } else {
-        Vec::new()
-    };
-    let contents = if want_contents { Some(node.contents()?) } else { None };
+    let found = request.find(session, "get-file", want_inherited)?;
+    let md5 = found.node.md5()?;
+    let contents = if want_contents { Some(found.node.contents()?) } else { None };
     all_or_nothing(session, |session| {
         let out = session.conn.out();
         out.raw(b"( success ( ( ");
         out.text(&md5.to_hex());
         out.close();
-        out.rev(rev);
-        out.open();
-        if want_props {
-            write_node_props(session, &root, &node)?;
-        }
-        session.conn.out().close();
-        if want_inherited {
-            session.conn.out().open();
-            write_inherited(session, &inherited)?;
-            session.conn.out().close();
-        }
-        session.conn.out().raw(b") ) ");
-        Ok(())
+        found.write_start(session)?;
+        found.write_end(session)
     })?;
     match contents {
         Some(contents) => send_contents(session, contents),
@@ -153,52 +204,25 @@ fn send_contents(session: &mut Session<'_>, mut contents: sapwood_fsfs::Contents
 
 /// `get-dir`
 pub(super) fn get_dir(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
-    let relative = params.relpath()?;
-    let rev = params.bracketed_rev()?;
-    let want_props = params.bool()?;
-    let want_contents = params.bool()?;
+    let request = NodeRequest::read(session, &mut params)?;
+    let want_contents = request.want_contents;
     let fields = DirentFields::read(params.opt_list()?)?;
     let want_inherited = params.opt_bool()?.unwrap_or(false);
-    let path = session.full_path(&relative);
-    must_have_access(session, Required::Read, Some(&path), false)?;
-    let rev = or_youngest(session, rev)?;
-    session.log_command(format_args!(
-        "get-dir {} r{rev}{}{}",
-        uri::encode(&path),
-        note(want_contents, " text"),
-        note(want_props, " props"),
-    ));
-    let root = session.repository.fs().revision_root(rev)?;
-    let node = root.node(&path)?;
-    let inherited = if want_inherited {
-        inherited_props(&root, &path, None, &session.access)?
-    } else {
-        Vec::new()
-    };
-    let entries = if want_contents { Some(node.entries()?) } else { None };
+    let found = request.find(session, "get-dir", want_inherited)?;
+    let entries = if want_contents { Some(found.node.entries()?) } else { None };
     all_or_nothing(session, |session| {
-        let out = session.conn.out();
-        out.raw(b"( success ( ");
-        out.rev(rev);
-        out.open();
-        if want_props {
-            write_node_props(session, &root, &node)?;
-        }
-        session.conn.out().raw(b") ( ");
+        session.conn.out().raw(b"( success ( ");
+        found.write_start(session)?;
+        session.conn.out().open();
         if let Some(entries) = entries {
-            let mut revprops = root.fs().revprops_snapshot();
+            let mut revprops = found.root.fs().revprops_snapshot();
             for entry in entries.iter() {
-                send_entry(session, &mut revprops, &node, &path, entry.name, fields)?;
+                let (dir, path) = (&found.node, &found.path);
+                send_entry(session, &mut revprops, dir, path, entry.name, fields)?;
             }
         }
         session.conn.out().close();
-        if want_inherited {
-            session.conn.out().open();
-            write_inherited(session, &inherited)?;
-            session.conn.out().close();
-        }
-        session.conn.out().raw(b") ) ");
-        Ok(())
+        found.write_end(session)
     })
 }
 
@@ -414,67 +438,4 @@ pub(super) fn get_mergeinfo(session: &mut Session<'_>, mut params: Tuple<'_>) ->
         session.conn.out().raw(b") ) ) ");
         Ok(())
     })
-}
-
-fn lock_out(out: &mut Vec<u8>, lock: &Lock) {
-    let created = Timestamp(lock.created).to_string();
-    let expires = lock.expires.map(|t| Timestamp(t).to_string());
-    write_lock(
-        out,
-        &LockDesc {
-            path: &lock.path,
-            token: &lock.token,
-            owner: &lock.owner,
-            comment: lock.comment.as_deref(),
-            created: &created,
-            expires: expires.as_deref(),
-        },
-    );
-}
-
-/// `get-lock`
-pub(super) fn get_lock(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
-    let relative = params.relpath()?;
-    let path = session.full_path(&relative);
-    must_have_access(session, Required::Read, Some(&path), false)?;
-    session.log_command(format_args!("get-lock {}", uri::encode(&path)));
-    let lock = session.repository.fs().lock(&path)?;
-    let out = session.conn.out();
-    out.raw(b"( success ( ( ");
-    if let Some(lock) = lock {
-        lock_out(out, &lock);
-    }
-    out.raw(b") ) ) ");
-    Ok(())
-}
-
-/// `get-locks`
-pub(super) fn get_locks(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
-    let relative = params.relpath()?;
-    let mut depth = Depth::Infinity;
-    if let Some(list) = params.opt_list()?
-        && let Some(word) = list.tuple().opt_word()?
-    {
-        depth = Depth::from_word(word.as_bytes());
-    }
-    if !matches!(depth, Depth::Empty | Depth::Files | Depth::Immediates | Depth::Infinity) {
-        let error = SvnError::new(
-            ErrorCode::INCORRECT_PARAMS,
-            "Invalid 'depth' specified in get-locks request",
-        );
-        session.log_error(&error);
-        return Err(Fail::Command(error));
-    }
-    let path = session.full_path(&relative);
-    trivial_auth(&mut session.conn);
-    session.log_command(format_args!("get-locks {}", uri::encode(&path)));
-    let locks = session.repository.fs().locks(&path, depth)?;
-    session.conn.out().raw(b"( success ( ( ");
-    for lock in &locks {
-        if session.access.readable(&lock.path)? {
-            lock_out(session.conn.out(), lock);
-        }
-    }
-    session.conn.out().raw(b") ) ) ");
-    Ok(())
 }

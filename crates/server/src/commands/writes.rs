@@ -1,5 +1,4 @@
-//! Commands that change the repository beside `commit`: properties of revisions. Locks cannot be
-//! made or broken yet: these commands end as they do on a read-only server, or in a clear error.
+//! Changing properties of revisions.
 
 use sapwood_core::{ErrorCode, Revnum, SvnError, uri};
 use sapwood_repos::{Hooks, RevpropHooks, RevpropRequest, change_revision_prop};
@@ -8,30 +7,6 @@ use sapwood_wire_svn::Tuple;
 use crate::access::Required;
 use crate::auth::must_have_access;
 use crate::session::{CommandResult, Fail, Session};
-
-/// Refuses a command in the reference's words.
-pub(super) fn refuse(
-    session: &mut Session<'_>,
-    name: &str,
-    mut params: Tuple<'_>,
-) -> CommandResult {
-    let (path, needs_username) = match name {
-        "lock" => (Some(session.full_path(&params.relpath()?)), true),
-        "unlock" => {
-            let path = session.full_path(&params.relpath()?);
-            let _token = params.bracketed_text()?;
-            (Some(path), !params.bool()?)
-        }
-        "lock-many" => (None, true),
-        "unlock-many" => (None, !params.bool()?),
-        _ => (None, false),
-    };
-    must_have_access(session, Required::Write, path.as_deref(), needs_username)?;
-    Err(Fail::Command(SvnError::new(
-        ErrorCode::UNSUPPORTED_FEATURE,
-        "This server cannot change locks yet",
-    )))
-}
 
 /// `change-rev-prop`
 pub(super) fn change_rev_prop(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
