@@ -6,14 +6,17 @@ mod dump;
 mod info;
 mod load;
 mod load_revprops;
+mod lock;
 pub(crate) mod lslocks;
 mod lstxns;
 mod progress;
 mod rev_size;
 mod revprop;
+mod rmlocks;
 mod setlog;
 mod setrevprop;
 mod setuuid;
+mod unlock;
 mod verify;
 
 use std::ffi::OsString;
@@ -279,12 +282,15 @@ static SVNADMIN: Program = Program {
             overrides: FROM_FILE,
             run: Run::Repository(load_revprops::run),
         },
-        missing(
-            "lock",
-            "usage: svnadmin lock REPOS_PATH PATH USERNAME COMMENT-FILE [TOKEN]\n\n\
-             Lock a path for a user, with the comment that stands in a file.\n",
-            &["bypass-hooks", "quiet"],
-        ),
+        Subcommand {
+            name: "lock",
+            aliases: &[],
+            help: "usage: svnadmin lock REPOS_PATH PATH USERNAME COMMENT-FILE [TOKEN]\n\n\
+                 Lock a path for a user, with the comment that stands in a file.\n",
+            options: &["bypass-hooks", "quiet"],
+            overrides: &[],
+            run: Run::Repository(lock::run),
+        },
         Subcommand {
             name: "lslocks",
             aliases: &[],
@@ -329,11 +335,14 @@ static SVNADMIN: Program = Program {
             ],
             run: Run::Repository(rev_size::run),
         },
-        missing(
-            "rmlocks",
-            "usage: svnadmin rmlocks REPOS_PATH LOCKED_PATH...\n\nRemove locks, whoever has them.\n",
-            &["quiet"],
-        ),
+        Subcommand {
+            name: "rmlocks",
+            aliases: &[],
+            help: "usage: svnadmin rmlocks REPOS_PATH LOCKED_PATH...\n\nRemove locks, whoever has them.\n",
+            options: &["quiet"],
+            overrides: &[],
+            run: Run::Repository(rmlocks::run),
+        },
         missing(
             "rmtxns",
             "usage: svnadmin rmtxns REPOS_PATH TXN_NAME...\n\nDelete transactions.\n",
@@ -369,12 +378,15 @@ static SVNADMIN: Program = Program {
             overrides: &[],
             run: Run::Repository(setuuid::run),
         },
-        missing(
-            "unlock",
-            "usage: svnadmin unlock REPOS_PATH LOCKED_PATH USERNAME TOKEN\n\n\
-             Remove a user's lock, given its token.\n",
-            &["bypass-hooks", "quiet"],
-        ),
+        Subcommand {
+            name: "unlock",
+            aliases: &[],
+            help: "usage: svnadmin unlock REPOS_PATH LOCKED_PATH USERNAME TOKEN\n\n\
+                 Remove a user's lock, given its token.\n",
+            options: &["bypass-hooks", "quiet"],
+            overrides: &[],
+            run: Run::Repository(unlock::run),
+        },
         missing(
             "upgrade",
             "usage: svnadmin upgrade REPOS_PATH\n\n\

@@ -1,6 +1,8 @@
 //! What setlog, setrevprop and delrevprop have in common: which revision is meant, the value that
 //! stands in a file, and the change.
 
+use std::io::Read as _;
+
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_repos::{Everything, Hooks, RevpropHooks, RevpropRequest, change_revision_prop};
 
@@ -54,23 +56,40 @@ pub(super) fn hooks(options: &Options) -> RevpropHooks {
     }
 }
 
-/// A property's value out of the file that an argument names: in UTF-8, with single newlines, and
-/// no further than the first NUL.
-pub(super) fn value_in_file(arg: &str) -> SvnResult<String> {
+/// The path of a file that an argument names.
+pub(super) fn file_path(arg: &str) -> SvnResult<String> {
     if crate::repo::is_url(arg) {
         return Err(wrong(&format!("Path '{arg}' is not a local path")));
     }
-    let path = crate::repo::canonical_path(arg);
-    let shown = crate::repo::local_style(&path);
-    let mut bytes = std::fs::read(&path).map_err(|e| {
-        // A folder can be opened, but not read.
-        let what = if e.kind() == std::io::ErrorKind::IsADirectory { "read" } else { "open" };
-        SvnError::io(&e, format_args!("Can't {what} file '{shown}'"))
-    })?;
+    Ok(crate::repo::canonical_path(arg))
+}
+
+/// What stands in a file (`-` is standard input), no further than the first NUL.
+pub(super) fn file_contents(path: &str) -> SvnResult<Vec<u8>> {
+    let shown = crate::repo::local_style(path);
+    let mut bytes = if path == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .lock()
+            .read_to_end(&mut bytes)
+            .map_err(|e| SvnError::io(&e, "Can't read stdin"))?;
+        bytes
+    } else {
+        std::fs::read(shown).map_err(|e| {
+            // A folder can be opened, but not read.
+            let what = if e.kind() == std::io::ErrorKind::IsADirectory { "read" } else { "open" };
+            SvnError::io(&e, format_args!("Can't {what} file '{shown}'"))
+        })?
+    };
     if let Some(end) = bytes.iter().position(|b| *b == 0) {
         bytes.truncate(end);
     }
-    with_newlines(locale::decode(bytes)?)
+    Ok(bytes)
+}
+
+/// A property's value out of the file that an argument names: in UTF-8, with single newlines.
+pub(super) fn value_in_file(arg: &str) -> SvnResult<String> {
+    with_newlines(locale::decode(file_contents(&file_path(arg)?)?)?)
 }
 
 /// The text with every line ending (`\r\n`, `\r`) made a newline; they must be all of one kind.
@@ -116,7 +135,12 @@ pub(super) fn change(
                 user: None,
                 hooks,
             };
-            change_revision_prop(&repository, &Hooks::new(&repository, None), &request, &Everything)
+            change_revision_prop(
+                &repository,
+                &Hooks::without_environment(&repository),
+                &request,
+                &Everything,
+            )
         }
         Target::Transaction(name) => Err(SvnError::new(
             ErrorCode::UNSUPPORTED_FEATURE,

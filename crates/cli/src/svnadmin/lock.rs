@@ -1,0 +1,34 @@
+//! `svnadmin lock`.
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
+use sapwood_fsfs::LockTarget;
+use sapwood_repos::{Hooks, LockRequest, lock_paths};
+
+use super::revprop;
+use crate::command::Invocation;
+
+/// `svnadmin lock`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    let args = invocation.take_args(3, 4)?;
+    let [target, user, file, token @ ..] = args.as_slice() else { return Ok(()) };
+    let file = revprop::file_path(file)?;
+    let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
+    let comment = String::from_utf8(revprop::file_contents(&file)?).map_err(|_| {
+        SvnError::new(ErrorCode::XML_UNESCAPABLE_DATA, "Lock comment contains illegal characters")
+    })?;
+    let target = path::canonical_fspath(target).into_owned();
+    let hooks = Hooks::without_environment(&repository);
+    let request = LockRequest {
+        repository: &repository,
+        hooks: (!invocation.options.has("bypass-hooks")).then_some(&hooks),
+        user: Some(user),
+        comment: Some(&comment),
+        steal: false,
+    };
+    let lock = LockTarget { path: target.clone(), token: token.first().cloned(), revision: None };
+    lock_paths(&request, vec![lock]).into_single()?;
+    if invocation.options.has("quiet") {
+        return Ok(());
+    }
+    invocation.out.text(&format!("'{target}' locked by user '{user}'.\n"))
+}

@@ -1,0 +1,28 @@
+//! `svnadmin unlock`.
+
+use sapwood_core::{SvnResult, path};
+use sapwood_fsfs::UnlockTarget;
+use sapwood_repos::{Hooks, UnlockRequest, unlock_paths};
+
+use crate::command::Invocation;
+
+/// `svnadmin unlock`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    let args = invocation.take_args(3, 3)?;
+    let [target, user, token] = args.as_slice() else { return Ok(()) };
+    let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
+    let target = path::canonical_fspath(target).into_owned();
+    let hooks = Hooks::without_environment(&repository);
+    let request = UnlockRequest {
+        repository: &repository,
+        hooks: (!invocation.options.has("bypass-hooks")).then_some(&hooks),
+        user: Some(user),
+        break_lock: false,
+    };
+    let lock = UnlockTarget { path: target.clone(), token: token.clone() };
+    unlock_paths(&request, vec![lock]).into_single()?;
+    if invocation.options.has("quiet") {
+        return Ok(());
+    }
+    invocation.out.text(&format!("'{target}' unlocked by user '{user}'.\n"))
+}
