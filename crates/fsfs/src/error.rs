@@ -156,29 +156,26 @@ impl From<Error> for SvnError {
             ),
             Error::NoSuchRevision(_) => Self::new(ErrorCode::FS_NO_SUCH_REVISION, message),
             Error::NoSuchTransaction(_) => Self::new(ErrorCode::FS_NO_SUCH_TRANSACTION, message),
-            // The reference's sentence first; where it is, below.
-            Error::Item { path, revision, offset, error } => {
-                let code = error.code();
-                let place = format!("in '{}', r{revision}, at offset {offset}", path.display());
-                Self::new(code, place).wrap(code, error.to_string())
-            }
+            // The reference's sentences, one error for one of its; where it is stands behind them.
+            Error::Item { path, revision, offset, error } => Self::new(
+                error.code(),
+                format!("{error} (in '{}', r{revision}, at offset {offset})", path.display()),
+            ),
             Error::File { path, error } => {
-                let code = error.code();
-                Self::new(code, format!("in '{}'", path.display())).wrap(code, error.to_string())
+                Self::new(error.code(), format!("{error} (in '{}')", path.display()))
             }
-            Error::Rep { revision, item, message, code } => {
-                Self::new(code, format!("in the representation r{revision}, item {item}"))
-                    .wrap(code, message)
-            }
+            Error::Rep { revision, item, message, code } => Self::new(
+                code,
+                format!("{message} (in the representation r{revision}, item {item})"),
+            ),
             Error::Checksum { revision, item, expected, actual } => Self::new(
-                ErrorCode::FS_CORRUPT,
-                format!("in the representation r{revision}, item {item}"),
-            )
-            .wrap(
                 ErrorCode::CHECKSUM_MISMATCH,
                 format!("{message}:\n   expected:  {expected}\n     actual:  {actual}\n"),
             )
-            .wrap(ErrorCode::FS_CORRUPT, ""),
+            .wrap(
+                ErrorCode::FS_CORRUPT,
+                format!("Filesystem is corrupt (the representation r{revision}, item {item})"),
+            ),
             Error::Node { cause, .. } => Self::from(*cause).wrap(ErrorCode::FS_CORRUPT, message),
             Error::DanglingId { .. } => Self::new(ErrorCode::FS_ID_NOT_FOUND, message),
             Error::NotFound { .. } => Self::new(ErrorCode::FS_NOT_FOUND, message),

@@ -53,7 +53,16 @@ impl Txn {
     /// The revision of the node at `path`: `None` when the transaction made or changed it.
     pub fn node_revision(&self, path: &str) -> Result<Option<Revnum>> {
         let dag = self.look_up(path)?.ok_or_else(|| self.not_found(path))?;
-        Ok(self.noderev(&dag)?.id.revision())
+        let id = self.noderev(&dag)?.id;
+        if let Dag::Txn(ROOT) = dag {
+            // Every transaction has a root of its own from the start; as long as nothing of it was
+            // changed, it is that of the revision below.
+            let root = self.txn_node(ROOT)?;
+            if root.entries.is_none() && root.props.is_none() {
+                return Ok(root.node.predecessor.unwrap_or(id).revision());
+            }
+        }
+        Ok(id.revision())
     }
 
     /// Makes an empty directory.

@@ -1,0 +1,77 @@
+//! Who may change what a working copy knows only as it was earlier.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use sapwood_core::{ErrorCode, PropList, Revnum, SvnResult};
+use sapwood_delta::Editor as _;
+use sapwood_fsfs::{Caches, OpenOptions};
+use sapwood_repos::authz::Access;
+use sapwood_repos::commit::{CommitAuthorizer, CommitEditor, CommitRequest};
+use sapwood_repos::create::{RepositoryOptions, create};
+use sapwood_repos::{Hooks, Repository};
+
+struct Everything;
+
+impl CommitAuthorizer for Everything {
+    fn allows(&self, _path: &str, _required: Access, _recursive: bool) -> bool {
+        true
+    }
+}
+
+fn repository() -> (tempfile::TempDir, Repository) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("r");
+    create(&path, &RepositoryOptions::default()).unwrap();
+    let repository =
+        Repository::open(&path, &Caches::new(1 << 20), &OpenOptions::default()).unwrap();
+    (dir, repository)
+}
+
+/// One commit.
+fn commit(
+    repository: &Repository,
+    edit: impl FnOnce(&mut CommitEditor<'_>) -> SvnResult<()>,
+) -> SvnResult<()> {
+    let mut editor = CommitEditor::new(CommitRequest {
+        repository,
+        hooks: Hooks::new(repository, None),
+        url: "svn://host/r",
+        base_path: "/",
+        revprops: PropList::new(),
+        user: Some("user"),
+        lock_tokens: Vec::new(),
+        capabilities: &[],
+        authorizer: &Everything,
+    });
+    edit(&mut editor)?;
+    editor.close_edit()
+}
+
+/// Sets a property of the root, or of the directory `/d`, as of revision `base`.
+fn set(repository: &Repository, dir: bool, base: u64, name: &str) -> SvnResult<()> {
+    commit(repository, |editor| {
+        let root = editor.open_root(Some(Revnum(base)))?;
+        let at = if dir { editor.open_directory("d", root, Some(Revnum(base)))? } else { root };
+        editor.change_dir_prop(at, name, Some(b"v"))?;
+        editor.change_dir_prop(at, "another", Some(b"v"))
+    })
+}
+
+#[test]
+fn properties_of_directories() {
+    let (_dir, repository) = repository();
+    commit(&repository, |editor| {
+        let root = editor.open_root(Some(Revnum(0)))?;
+        editor.add_directory("d", root, None).map(drop)
+    })
+    .unwrap();
+    set(&repository, true, 1, "a").unwrap();
+    // The root of a transaction is its own from the start: it counts as what it was made from.
+    for (dir, path) in [(true, "/d"), (false, "/")] {
+        let error = set(&repository, dir, 1, "b").unwrap_err();
+        assert_eq!(error.code(), ErrorCode::FS_TXN_OUT_OF_DATE);
+        assert_eq!(error.message(), format!("Directory '{path}' is out of date"));
+    }
+    set(&repository, false, 2, "b").unwrap();
+    assert_eq!(repository.fs().youngest().unwrap(), Revnum(3));
+}
