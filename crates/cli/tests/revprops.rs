@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use common::Both;
 use sapwood_testkit::compare::assert_same;
+use sapwood_testkit::repository::{DELTIFY_ALL, Packing};
 use sapwood_testkit::{Output, Programs, Repository, Shape};
 use tempfile::TempDir;
 
@@ -254,5 +255,44 @@ fn loaded() {
     ] {
         twice.same(&[&["load-revprops", "r"], args].concat());
         twice.same_props();
+    }
+}
+#[test]
+fn changed_in_every_shape() {
+    for shape in [
+        Shape::new("1.1"),
+        Shape::new("1.8").shard(7).pack(Packing::Half).config(DELTIFY_ALL),
+        Shape::new("1.10").shard(7).pack(Packing::All),
+    ] {
+        let repository = Repository::random(&shape, 5, 24);
+        let twice = Twice::new(&repository);
+        twice.file("short", b"x");
+        twice.file("long", "text that is rather long\n".repeat(40).as_bytes());
+        // Packs grow until they are split, in front, in the middle and at the end.
+        for revision in ["0", "1", "6", "7", "13", "3", "24"] {
+            for file in ["long", "short"] {
+                for name in ["svn:log", "p"] {
+                    twice.same(&["setrevprop", "r", "-r", revision, name, file]);
+                }
+            }
+            twice.same(&["delrevprop", "r", "-r", revision, "svn:log"]);
+        }
+        twice.same_props();
+        // The packs are divided in the same way, and nothing else is left in their folders.
+        let packs = |programs: &Programs| {
+            let dir = twice.folder(programs).join("r/db/revprops");
+            let mut found = Vec::new();
+            for shard in std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()) {
+                if shard.extension().is_some_and(|extension| extension == "pack") {
+                    found.push(std::fs::read_to_string(shard.join("manifest")).unwrap());
+                    for file in std::fs::read_dir(&shard).unwrap() {
+                        found.push(file.unwrap().file_name().into_string().unwrap());
+                    }
+                }
+            }
+            found.sort();
+            found
+        };
+        assert_eq!(packs(&twice.both.reference), packs(&twice.both.ours));
     }
 }

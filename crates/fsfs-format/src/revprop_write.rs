@@ -20,8 +20,9 @@ const ZLIB_MIN: usize = 512;
 /// What the reference counts for a number in a pack's header, in bytes.
 const NUMBER_LEN: u64 = 21;
 
-/// The name of the pack file that begins with `first`. Every change of a pack gives it a new
-/// `counter`, so that no name ever stands for two contents.
+/// The name of the pack file that begins with `first`. A change that fits is put into the pack's
+/// place; one that divides the pack gives its parts a new `counter`, so that no name ever stands
+/// for two ranges of revisions.
 #[must_use]
 pub fn pack_name(first: Revnum, counter: u64) -> String {
     format!("{first}.{counter}")
@@ -56,6 +57,41 @@ pub fn divide(sizes: &[u64], limit: u64) -> Vec<Range<usize>> {
         ranges.push(start..sizes.len());
     }
     ranges
+}
+
+/// Divides the revisions of a pack file after one of them, at place `changed`, got another size:
+/// all in one while that is below `limit` bytes; else in two of about the same size, or before
+/// and after the changed one if one part would still be too large. As the reference does it.
+#[must_use]
+pub fn divide_again(sizes: &[u64], changed: usize, limit: u64) -> Vec<Range<usize>> {
+    let count = sizes.len();
+    let header = NUMBER_LEN.saturating_mul(2);
+    let total = sizes
+        .iter()
+        .fold(header, |total, size| total.saturating_add(NUMBER_LEN).saturating_add(*size));
+    if total < limit || count <= 1 {
+        return vec![0..count];
+    }
+    let size = |at: usize| sizes.get(at).copied().unwrap_or(0);
+    let (mut left, mut right) = (0usize, count);
+    let (mut left_size, mut right_size) = (header, header);
+    while left < right {
+        let last = right.saturating_sub(1);
+        if left_size.saturating_add(size(left)) < right_size.saturating_add(size(last)) {
+            left_size = left_size.saturating_add(size(left)).saturating_add(NUMBER_LEN);
+            left = left.saturating_add(1);
+        } else {
+            right_size = right_size.saturating_add(size(last)).saturating_add(NUMBER_LEN);
+            right = last;
+        }
+    }
+    let after = changed.saturating_add(1).min(count);
+    let parts = if left_size > limit || right_size > limit {
+        vec![0..changed, changed..after, after..count]
+    } else {
+        vec![0..left, left..count]
+    };
+    parts.into_iter().filter(|part| !part.is_empty()).collect()
 }
 
 /// Appends the contents of the pack file for consecutive revisions from `first` on, whose hash
@@ -135,6 +171,16 @@ mod tests {
         assert_eq!(divide(&[100, 9000, 100], 500), [0..1, 1..2, 2..3]);
         assert_eq!(divide(&[1, 1], 0), [0..1, 1..2]);
         assert_eq!(divide(&[], 500), Vec::<Range<usize>>::new());
+    }
+
+    #[test]
+    fn dividing_what_has_grown() {
+        assert_eq!(divide_again(&[100, 100, 100], 0, 42 + 3 * 121 + 1), [0..3]);
+        assert_eq!(divide_again(&[100, 100, 100], 0, 42 + 3 * 121), [0..1, 1..3]);
+        assert_eq!(divide_again(&[100, 9000, 100], 1, 500), [0..1, 1..2, 2..3]);
+        assert_eq!(divide_again(&[9000, 100, 100], 0, 500), [0..1, 1..3]);
+        assert_eq!(divide_again(&[100, 100, 9000], 2, 500), [0..2, 2..3]);
+        assert_eq!(divide_again(&[9000], 0, 500), [0..1]);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -236,18 +236,7 @@ impl Fs {
             Some(pack) => pack,
             None => {
                 let path = self.revprop_dir(shard).join(name);
-                let limit = sapwood_fsfs_format::limits::REVPROP_PACK_LEN;
-                let bytes = self
-                    .storage
-                    .read(&path, usize::try_from(limit).unwrap_or(usize::MAX))
-                    .map_err(|e| gone_or(e, path.clone()))?;
-                let pack = RevpropPack::parse(&bytes).map_err(|e| {
-                    Error::Svn(SvnError::from(e).wrap(
-                        ErrorCode::FS_CORRUPT,
-                        format!("Revprop pack file for r{revision} is corrupt"),
-                    ))
-                })?;
-                self.caches.put(key, pack)
+                self.caches.put(key, self.read_revprop_pack(&path, revision)?)
             }
         };
         let dump = pack.get(revision).ok_or_else(|| {
@@ -262,13 +251,30 @@ impl Fs {
         if let Some(manifest) = self.caches.get(key) {
             return Ok(manifest);
         }
-        let path = self.revprop_dir(shard).join(names::MANIFEST);
+        let manifest = self.read_revprop_manifest(&self.revprop_dir(shard), shard.number)?;
+        Ok(self.caches.put(key, manifest))
+    }
+
+    /// Reads the manifest in the folder of a packed shard, past all caches.
+    pub(crate) fn read_revprop_manifest(&self, dir: &Path, shard: u64) -> Result<RevpropManifest> {
+        let path = dir.join(names::MANIFEST);
         let bytes = self.storage.read(&path, FILE_LEN).map_err(|e| gone_or(e, path.clone()))?;
         let size = self.layout.format.shard_size.unwrap_or(1);
-        let start = Revnum(shard.number.saturating_mul(size));
-        let manifest = RevpropManifest::parse(&bytes, start, size)
-            .map_err(|error| Error::File { path, error })?;
-        Ok(self.caches.put(key, manifest))
+        let start = Revnum(shard.saturating_mul(size));
+        RevpropManifest::parse(&bytes, start, size).map_err(|error| Error::File { path, error })
+    }
+
+    /// Reads the pack file for `revision`, past all caches.
+    pub(crate) fn read_revprop_pack(&self, path: &Path, revision: Revnum) -> Result<RevpropPack> {
+        let limit = sapwood_fsfs_format::limits::REVPROP_PACK_LEN;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let bytes = self.storage.read(path, limit).map_err(|e| gone_or(e, path.to_owned()))?;
+        RevpropPack::parse(&bytes).map_err(|e| {
+            Error::Svn(SvnError::from(e).wrap(
+                ErrorCode::FS_CORRUPT,
+                format!("Revprop pack file for r{revision} is corrupt"),
+            ))
+        })
     }
 }
 

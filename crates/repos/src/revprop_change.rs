@@ -63,8 +63,11 @@ pub fn change_revision_prop(
     if let Some(value) = value {
         prop_rules::check(name, value)?;
     }
-    let present = repository.fs().revprops(revision)?;
-    let old = expected.unwrap_or_else(|| present.get(name));
+    let present = match expected {
+        Some(_) => None,
+        None => Some(repository.fs().revprops(revision)?),
+    };
+    let old = expected.unwrap_or_else(|| present.as_ref()?.get(name));
     let action = match (old, value) {
         (_, None) => 'D',
         (None, Some(_)) => 'A',

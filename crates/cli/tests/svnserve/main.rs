@@ -14,4 +14,5 @@ mod access;
 mod hostile;
 mod modes;
 mod options;
+mod revprops;
 mod wire;

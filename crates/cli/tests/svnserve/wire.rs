@@ -9,12 +9,17 @@ use std::process::Stdio;
 
 use sapwood_testkit::{Programs, Repository, Shape};
 
-const GREETING: &str = "( 2 ( edit-pipeline svndiff1 accepts-svndiff2 absent-entries depth mergeinfo \
+pub(crate) const GREETING: &str = "( 2 ( edit-pipeline svndiff1 accepts-svndiff2 absent-entries depth mergeinfo \
                         log-revprops ) 21:svn://localhost/repo/ 10:SVN/1.14.2 ( ) ) \
                         ( ANONYMOUS ( 0: ) ) ";
 
 /// What a server replies to all of `requests`.
-fn talk(programs: &Programs, repo: &Repository, options: &[&str], requests: &[u8]) -> Vec<u8> {
+pub(crate) fn talk(
+    programs: &Programs,
+    repo: &Repository,
+    options: &[&str],
+    requests: &[u8],
+) -> Vec<u8> {
     let mut child = programs
         .command("svnserve")
         .args(["--inetd", "--root"])

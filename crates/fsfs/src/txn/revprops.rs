@@ -2,8 +2,14 @@
 //!
 //! All of it happens under the filesystem's write lock, with which nothing is packed meanwhile.
 
-use sapwood_core::{ErrorCode, PropList, Revnum, SvnResult, hashdump};
-use sapwood_fsfs_format::layout::names;
+use std::io;
+use std::path::Path;
+
+use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, hashdump};
+use sapwood_fsfs_format::layout::names as file_names;
+use sapwood_fsfs_format::revprop_write::{
+    counter_of, divide_again, pack_name, write_manifest, write_pack,
+};
 
 use super::Writer;
 use crate::error::{Error, Result};
@@ -20,7 +26,7 @@ impl Writer {
         revision: Revnum,
         change: &mut dyn FnMut(&PropList) -> SvnResult<Option<PropList>>,
     ) -> Result<()> {
-        let _lock = self.lock(names::WRITE_LOCK)?;
+        let _lock = self.lock(file_names::WRITE_LOCK)?;
         let present = self.fs.revprops(revision)?;
         match change(&present)? {
             Some(props) if props != *present => self.write_revision_props(revision, &props),
@@ -41,7 +47,7 @@ impl Writer {
     ) -> Result<()> {
         self.change_revision_props(revision, &mut |present| {
             if present.get(name) != expected {
-                return Err(sapwood_core::SvnError::new(
+                return Err(SvnError::new(
                     ErrorCode::FS_PROP_BASEVALUE_MISMATCH,
                     format!("revprop '{name}' has unexpected value in filesystem"),
                 ));
@@ -57,17 +63,119 @@ impl Writer {
 
     /// Replaces the properties of a revision, under the lock.
     fn write_revision_props(&self, revision: Revnum, props: &PropList) -> Result<()> {
-        let fs = &self.fs.fs;
-        if fs.layout.is_revprop_packed(revision, fs.refresh_min_unpacked()?) {
-            return Err(Error::new(
-                ErrorCode::UNSUPPORTED_FEATURE,
-                format!("Properties of revision {revision} are packed"),
-            ));
-        }
-        let path = fs.file(&fs.layout.revprops_file(revision));
         let mut text = Vec::new();
         hashdump::write(&mut text, props, Some(hashdump::END));
-        let done = self.storage.replace(&path, &text, Some(&path), self.flush);
-        done.map_err(|e| Error::io(e, "Can't write to file", &path))
+        let fs = &self.fs.fs;
+        match fs.layout.shard(revision) {
+            Some(shard) if fs.layout.is_revprop_packed(revision, fs.refresh_min_unpacked()?) => {
+                self.write_packed_props(shard, revision, &text)
+            }
+            _ => self.replace(&fs.file(&fs.layout.revprops_file(revision)), &text),
+        }
+    }
+
+    /// Replaces the properties of a revision in its pack.
+    ///
+    /// While the pack does not become too large, its file is replaced in one step. Else it is
+    /// divided: first the parts are written under new names, then a new manifest names them, and
+    /// last the old pack is removed. So whoever looks sees the old or the new properties, and a
+    /// crash leaves at most files behind that no manifest names.
+    fn write_packed_props(&self, shard: u64, revision: Revnum, text: &[u8]) -> Result<()> {
+        let fs = &self.fs.fs;
+        let dir = fs.file(&fs.layout.revprops_pack_dir(shard));
+        let manifest = fs.read_revprop_manifest(&dir, shard)?;
+        let Some((name, range)) = manifest.find(revision) else {
+            return Err(Error::Corrupt(format!("No revprop pack is named for r{revision}")));
+        };
+        let old = dir.join(name);
+        let pack = fs.read_revprop_pack(&old, revision)?;
+        let wrong = || {
+            Error::Corrupt(format!(
+                "Revprop pack '{}' holds other revisions than the manifest says",
+                old.display()
+            ))
+        };
+        let mut dumps: Vec<&[u8]> =
+            range.clone().filter_map(|revision| pack.get(Revnum(revision))).collect();
+        if pack.first_revision().0 != range.start || dumps.len() != pack.len() {
+            return Err(wrong());
+        }
+        let changed = revision.0.checked_sub(range.start).and_then(|at| usize::try_from(at).ok());
+        let changed = changed.ok_or_else(wrong)?;
+        *dumps.get_mut(changed).ok_or_else(wrong)? = text;
+
+        let config = self.revprop_packing;
+        let sizes: Vec<u64> =
+            dumps.iter().map(|dump| u64::try_from(dump.len()).unwrap_or(u64::MAX)).collect();
+        let parts = divide_again(&sizes, changed, config.size);
+        if parts.len() <= 1 {
+            let mut bytes = Vec::new();
+            write_pack(pack.first_revision(), dumps.iter().copied(), config.compress, &mut bytes);
+            return self.replace(&old, &bytes);
+        }
+
+        let counter = counter_of(name).ok_or_else(wrong)?.saturating_add(1);
+        let mut names = Vec::new();
+        let mut write = || -> Result<()> {
+            for part in parts {
+                let at = u64::try_from(part.start).unwrap_or(u64::MAX);
+                let first = Revnum(range.start.saturating_add(at));
+                let dumps = dumps.get(part).unwrap_or_default();
+                let mut bytes = Vec::new();
+                write_pack(first, dumps.iter().copied(), config.compress, &mut bytes);
+                let path = dir.join(pack_name(first, counter));
+                names.push((path, u64::try_from(dumps.len()).unwrap_or(u64::MAX)));
+                let Some((path, _)) = names.last() else { continue };
+                self.write_like(path, &bytes, &old)
+                    .map_err(|e| Error::io(e, "Can't write to file", path))?;
+            }
+            if self.flush {
+                // The new names are there for good before the manifest tells of them.
+                self.storage
+                    .sync_dir(&dir)
+                    .map_err(|e| Error::io(e, "Can't flush file to disk", &dir))?;
+            }
+            let mut lines = Vec::new();
+            for (other, others) in manifest.packs() {
+                if others == range {
+                    let parts = names
+                        .iter()
+                        .filter_map(|(path, count)| Some((path.file_name()?.to_str()?, *count)));
+                    write_manifest(parts, &mut lines);
+                } else {
+                    let count = others.end.saturating_sub(others.start);
+                    write_manifest([(other, count)], &mut lines);
+                }
+            }
+            self.replace(&dir.join(file_names::MANIFEST), &lines)
+        };
+        match write() {
+            Ok(()) => {
+                // It does no harm when it stays.
+                let _ = self.storage.remove_file(&old);
+                Ok(())
+            }
+            Err(e) => {
+                // The manifest may tell of them already, if only the last sync failed.
+                let named = fs.read_revprop_manifest(&dir, shard);
+                if named.is_ok_and(|named| named.find(revision) == Some((name, range))) {
+                    for (path, _) in &names {
+                        let _ = self.storage.remove_file(path);
+                    }
+                }
+                Err(e)
+            }
+        }
+    }
+
+    /// Writes a file that nobody looks at yet, with the permissions of another.
+    fn write_like(&self, path: &Path, bytes: &[u8], like: &Path) -> io::Result<()> {
+        // It may be there: from a change that was interrupted.
+        let mut file = self.storage.create_over(path)?;
+        file.append(bytes)?;
+        if self.flush {
+            file.sync()?;
+        }
+        self.storage.copy_permissions(like, path)
     }
 }

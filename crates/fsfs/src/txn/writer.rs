@@ -15,6 +15,7 @@ use super::config::WriteConfig;
 use super::sharing::Opened;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, OpenOptions};
+use crate::revprop_pack::RevpropPackConfig;
 use crate::storage_write::{HeldLock, WriteStorage};
 
 /// How to write.
@@ -46,6 +47,7 @@ pub struct Writer {
     pub(crate) fs: Filesystem,
     pub(crate) storage: Arc<dyn WriteStorage>,
     pub(super) config: WriteConfig,
+    pub(super) revprop_packing: RevpropPackConfig,
     pub(crate) flush: bool,
     numbers_at_once: u64,
     /// Numbers of transactions that are taken but not used: the next, and the end.
@@ -74,6 +76,7 @@ impl Writer {
         Ok(Arc::new(Self {
             fs: fs.clone(),
             config: WriteConfig::new(&config, number)?,
+            revprop_packing: RevpropPackConfig::new(&config, number)?,
             storage: options.storage,
             flush: options.flush_to_disk,
             numbers_at_once: options.numbers_at_once.max(1),

@@ -23,7 +23,7 @@ pub(super) fn change_rev_prop2(session: &mut Session<'_>, mut params: Tuple<'_>)
     let dont_care = condition.bool()?;
     let old = condition.opt_bytes()?;
     if dont_care && old.is_some() {
-        return Err(Fail::Fatal(SvnError::new(
+        return Err(Fail::Command(SvnError::new(
             ErrorCode::INCORRECT_PARAMS,
             "'previous-value' and 'dont-care' cannot both be set in 'change-rev-prop2' request",
         )));
