@@ -4,7 +4,10 @@
 //! holds a checksum of all that it was made from, so a stale one is never used. Test processes
 //! that want the same fixture at the same time wait for the one that makes it.
 
+use crate::compare::Output;
+use sapwood_core::Md5;
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 /// The folder of all fixtures.
@@ -38,6 +41,31 @@ pub fn shared(name: &str, make: impl FnOnce(&Path)) -> PathBuf {
         fs::rename(&work, &done).expect("the fixture's name");
     }
     done
+}
+
+/// What a program of the reference answered to `args` about the fixture `about`: kept in a file, so
+/// that it is asked once.
+pub fn answer(about: &str, args: &[&str], ask: impl FnOnce() -> Output) -> Output {
+    let name = Md5::of(args.join("\0").as_bytes()).to_hex();
+    let dir = folder().join("answers").join(about);
+    let path = dir.join(name);
+    if let Ok(kept) = fs::read(&path) {
+        let (head, body) = kept.split_at(20);
+        let number = |text: &[u8]| std::str::from_utf8(text).expect("a head").trim().to_owned();
+        let (stdout, stderr) = body.split_at(number(&head[10..]).parse().expect("a length"));
+        return Output {
+            code: number(&head[..10]).parse().expect("an exit code"),
+            stdout: stdout.to_vec(),
+            stderr: stderr.to_vec(),
+        };
+    }
+    let out = ask();
+    fs::create_dir_all(&dir).expect("a folder for answers");
+    let head = format!("{:10}{:10}", out.code, out.stdout.len());
+    let mut new = tempfile::NamedTempFile::new_in(&dir).expect("a file for an answer");
+    new.write_all(&[head.as_bytes(), &out.stdout, &out.stderr].concat()).expect("an answer");
+    new.persist(&path).expect("the answer's name");
+    out
 }
 
 /// Copies a folder with all it holds.

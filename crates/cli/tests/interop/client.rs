@@ -1,29 +1,34 @@
 //! The reference's `svn` against both servers: same output, same trees.
 
+use crate::{all_shapes, chosen_nodes, thorough};
 use sapwood_testkit::repository::{DELTIFY_ALL, Packing};
 use sapwood_testkit::{Pair, Repository, Shape, long};
 
 /// Repositories for the comparisons by client, which are not cheap.
 fn repositories() -> Vec<Repository> {
-    let shapes = if long() {
-        Shape::all()
-    } else {
-        vec![
-            Shape::new("1.10").shard(7).pack(Packing::Half),
-            Shape::new("1.6").shard(7).pack(Packing::All),
-            Shape::new("1.1"),
-        ]
-    };
+    if long() {
+        let of = |shape| {
+            let mut all = vec![Repository::scripted(&shape)];
+            if thorough(&all[0]) {
+                all.push(Repository::random(&shape, 11, 40));
+            }
+            all
+        };
+        return all_shapes().into_iter().flat_map(of).collect();
+    }
     let random = Shape::new("1.9").shard(7).config(DELTIFY_ALL);
-    let mut all = vec![Repository::random(&random, 11, 40)];
-    all.extend(shapes.iter().map(Repository::scripted));
-    all
+    vec![
+        Repository::random(&random, 11, 40),
+        Repository::scripted(&Shape::new("1.10").shard(7).pack(Packing::Half)),
+        Repository::scripted(&Shape::new("1.6").shard(7).pack(Packing::All)),
+        Repository::scripted(&Shape::new("1.1")),
+    ]
 }
 
-/// Every `step`th revision, always with the youngest; every one in long runs.
+/// Every `step`th revision, always with the youngest; every one in thorough runs.
 fn revisions(repo: &Repository, step: usize) -> Vec<usize> {
     let youngest = repo.history.youngest();
-    let step = if long() { 1 } else { step };
+    let step = if thorough(repo) { 1 } else { step };
     (1..=youngest).rev().step_by(step).collect()
 }
 
@@ -62,9 +67,8 @@ fn log() {
         pair.svn(&["log", "%u/no/such/path"]);
         pair.svn(&["log", "%u", "-r", "99999"]);
         for revision in revisions(repo, 9) {
-            let root = &repo.history.revision(revision).root;
-            for path in root.walk().iter().map(|(p, _)| p).step_by(if long() { 1 } else { 11 }) {
-                let url = format!("%u/{}@{revision}", encode(path));
+            for (path, _) in chosen_nodes(repo, revision, 11) {
+                let url = format!("%u/{}@{revision}", encode(&path));
                 pair.svn_unordered(&["log", "-v", "-g", "--xml", &url]);
                 pair.svn(&["log", "-q", &url]);
             }
@@ -99,14 +103,20 @@ fn listings_and_properties() {
 fn contents_and_blame() {
     for_each(|repo, pair| {
         for revision in revisions(repo, 6) {
-            let root = &repo.history.revision(revision).root;
-            let files = root.files();
-            for path in files.iter().step_by(if long() { 1 } else { 5 }) {
-                let url = format!("%u/{}@{revision}", encode(path));
-                pair.svn(&["cat", &url]);
-                pair.svn_unordered(&["blame", "--xml", "-g", &url]);
-                pair.svn(&["blame", "-v", "--force", &url]);
-            }
+            let files = repo.history.revision(revision).root.files();
+            let step = if thorough(repo) { 1 } else { 5 };
+            let urls: Vec<String> = files
+                .iter()
+                .step_by(step)
+                .map(|path| format!("%u/{}@{revision}", encode(path)))
+                .collect();
+            // One process for all files of a revision: most of its time would be its start.
+            let all = |command: &[&'static str]| -> Vec<&str> {
+                command.iter().copied().chain(urls.iter().map(String::as_str)).collect()
+            };
+            pair.svn(&all(&["cat"]));
+            pair.svn_unordered(&all(&["blame", "--xml", "-g", "--force"]));
+            pair.svn(&all(&["blame", "-v", "--force"]));
         }
         pair.svn(&["blame", "%u/trunk/src/main.c", "-r", "3:8"]);
         pair.svn(&["blame", "%u/trunk/src/main.c", "-r", "8:3"]);
@@ -118,23 +128,58 @@ fn contents_and_blame() {
 #[test]
 fn checkouts_exports_and_updates() {
     for_each(|repo, pair| {
-        for revision in revisions(repo, 7) {
+        let revisions = revisions(repo, 7);
+        for revision in &revisions {
             let number = revision.to_string();
             pair.svn_unordered(&["export", "-r", &number, "%u", "export"]);
             pair.trees(&format!("export of r{revision}"), "export");
             pair.svn_unordered(&["checkout", "-r", &number, "%u", "wc"]);
             pair.trees(&format!("checkout of r{revision}"), "wc");
             pair.svn_unordered(&["status", "-u", "-v", "wc"]);
-            for target in revisions(repo, 7).into_iter().chain([revision]) {
-                pair.svn_unordered(&["update", "-r", &target.to_string(), "wc"]);
-                pair.trees(&format!("update from r{revision} to r{target}"), "wc");
-                pair.svn_unordered(&["info", "-R", "wc"]);
-                pair.svn_unordered(&["update", "-q", "-r", &number, "wc"]);
-            }
+            pair.svn_unordered(&["info", "-R", "wc"]);
+            pair.svn_unordered(&["update", "-r", &number, "wc"]);
             pair.remove("wc");
             pair.remove("export");
         }
+        // One working copy goes from every revision to every other, each way once.
+        let mut at = revisions[0];
+        pair.svn_unordered(&["checkout", "-q", "-r", &at.to_string(), "%u", "wc"]);
+        for (n, target) in tour(&revisions).into_iter().enumerate() {
+            pair.svn_unordered(&["update", "-r", &target.to_string(), "wc"]);
+            pair.trees(&format!("update from r{at} to r{target}"), "wc");
+            if n % 9 == 0 {
+                pair.svn_unordered(&["info", "-R", "wc"]);
+            }
+            at = target;
+        }
+        pair.remove("wc");
     });
+}
+
+/// A walk that begins at the first of some places and goes from each to each other once.
+fn tour(places: &[usize]) -> Vec<usize> {
+    let mut out = Vec::new();
+    for (n, place) in places.iter().enumerate() {
+        for other in places.iter().skip(n + 2) {
+            out.extend([*other, *place]);
+        }
+        out.extend(places.get(n + 1));
+    }
+    out.extend(places.iter().rev().skip(1));
+    out
+}
+
+#[test]
+fn a_tour_has_every_pair_once() {
+    let mut pairs: Vec<[usize; 2]> = Vec::new();
+    let mut at = 0;
+    for to in tour(&[0, 1, 2, 3, 4]) {
+        pairs.push([at, to]);
+        at = to;
+    }
+    pairs.sort_unstable();
+    let all = (0..5).flat_map(|a| (0..5).filter(move |b| a != *b).map(move |b| [a, b]));
+    assert_eq!(pairs, all.collect::<Vec<_>>());
 }
 
 #[test]
@@ -187,13 +232,13 @@ fn switches() {
 fn diffs() {
     for_each(|repo, pair| {
         for from in revisions(repo, 8) {
-            for to in revisions(repo, 11) {
+            for to in (1..=repo.history.youngest()).rev().step_by(11) {
                 let range = format!("{from}:{to}");
                 pair.svn_unordered(&["diff", "-r", &range, "%u"]);
                 pair.svn_unordered(&["diff", "--summarize", "--xml", "-r", &range, "%u"]);
             }
         }
-        for revision in revisions(repo, 1) {
+        for revision in 1..=repo.history.youngest() {
             pair.svn_unordered(&["diff", "-c", &revision.to_string(), "--git", "%u"]);
             pair.svn_unordered(&["diff", "-c", &revision.to_string(), "--notice-ancestry", "%u"]);
         }

@@ -1,7 +1,7 @@
 //! `svnlook` on every revision prints the same bytes.
 
-use crate::repositories;
-use sapwood_testkit::{Findings, Repository, long};
+use crate::{chosen_nodes, repositories, thorough};
+use sapwood_testkit::{Findings, Programs, Repository, library, long};
 
 /// Subcommands that take a revision and nothing else that matters.
 const PLAIN: [&[&str]; 15] = [
@@ -22,6 +22,32 @@ const PLAIN: [&[&str]; 15] = [
     &["tree", "-N"],
 ];
 
+/// A repository's path, and a name for its history.
+struct About {
+    path: String,
+    key: String,
+}
+
+/// Compares one command. What it says without node ids depends on the history alone: in long runs the
+/// reference is asked in one shape, and its answer kept for the others.
+fn program(f: &mut Findings, about: &About, args: &[&str], in_order: bool) {
+    let ask = || Programs::reference().run("svnlook", args);
+    let reference = if long() && !args.contains(&"--show-ids") {
+        let words: Vec<&str> =
+            args.iter().map(|a| if *a == about.path { "%p" } else { a }).collect();
+        library::answer(&about.key, &words, ask)
+    } else {
+        ask()
+    };
+    let ours = Programs::ours().run("svnlook", args);
+    let what = format!("svnlook {args:?}");
+    if in_order {
+        f.outputs(&what, &reference, &ours);
+    } else {
+        f.unordered(&what, &reference, &ours);
+    }
+}
+
 fn compare(repo: &Repository) {
     let mut f = Findings::new(repo.name());
     let path = repo.arg();
@@ -30,36 +56,32 @@ fn compare(repo: &Repository) {
     f.program("svnlook", &["info", &path]);
     f.program("svnlook", &["author", "-r", "999999", &path]);
     f.program("svnlook", &["cat", &path, "/no/such/file"]);
+    let history = sapwood_core::Md5::of(&repo.history.dump(0..=repo.history.youngest())).to_hex();
+    let about = About { path: path.clone(), key: format!("{}-{history}", repo.history.name) };
+    let plain = |f: &mut Findings, args: &[&str]| program(f, &about, args, true);
+    let sorted = |f: &mut Findings, args: &[&str]| program(f, &about, args, false);
     for revision in 0..=repo.history.youngest() {
         let number = revision.to_string();
         let at = ["-r", number.as_str()];
         for command in PLAIN {
             let (name, options) = command.split_first().unwrap();
-            f.program("svnlook", &[&[*name, &path], &at[..], options].concat());
+            plain(&mut f, &[&[*name, &path], &at[..], options].concat());
         }
-        f.program_unordered(
-            "svnlook",
-            &[&["proplist", "--revprop", "-v", &path], &at[..]].concat(),
-        );
-        // One of the nodes of each revision in turn, or all.
-        let nodes = repo.history.revision(revision).root.walk();
-        let chosen = nodes.iter().enumerate().filter(|(n, _)| long() || n % 23 == revision % 23);
-        for (_, (node, is)) in chosen {
-            f.program_unordered("svnlook", &[&["proplist", "-v", &path, node], &at[..]].concat());
-            f.program_unordered(
-                "svnlook",
-                &[&["proplist", "--xml", "-v", &path, node], &at[..]].concat(),
-            );
-            f.program("svnlook", &[&["history", "--show-ids", &path, node], &at[..]].concat());
-            f.program("svnlook", &["lock", &path, node]);
+        sorted(&mut f, &[&["proplist", "--revprop", "-v", &path], &at[..]].concat());
+        for (node, is) in chosen_nodes(repo, revision, if thorough(repo) { 3 } else { 23 }) {
+            let node = node.as_str();
+            sorted(&mut f, &[&["proplist", "-v", &path, node], &at[..]].concat());
+            sorted(&mut f, &[&["proplist", "--xml", "-v", &path, node], &at[..]].concat());
+            plain(&mut f, &[&["history", "--show-ids", &path, node], &at[..]].concat());
+            plain(&mut f, &["lock", &path, node]);
             for name in is.props.keys().take(2) {
-                f.program("svnlook", &[&["propget", &path, name, node], &at[..]].concat());
+                plain(&mut f, &[&["propget", &path, name, node], &at[..]].concat());
             }
             if is.text().is_some() {
-                f.program("svnlook", &[&["cat", &path, node], &at[..]].concat());
-                f.program("svnlook", &[&["filesize", &path, node], &at[..]].concat());
+                plain(&mut f, &[&["cat", &path, node], &at[..]].concat());
+                plain(&mut f, &[&["filesize", &path, node], &at[..]].concat());
             } else {
-                f.program("svnlook", &[&["tree", &path, node], &at[..]].concat());
+                plain(&mut f, &[&["tree", &path, node], &at[..]].concat());
             }
         }
     }

@@ -1,0 +1,126 @@
+//! Repositories that are not like the others: a directory with very many entries, and revisions that
+//! were committed by `svnmucc` and not loaded.
+
+use sapwood_testkit::repository::Packing;
+use sapwood_testkit::{Findings, History, Pair, Programs, Repository, Shape, long, scripted};
+
+#[test]
+fn a_directory_of_many_entries() {
+    let (count, shapes) = if long() {
+        (
+            20_000,
+            vec![
+                Shape::new("1.10").shard(7),
+                Shape::new("1.6").shard(7).pack(Packing::All),
+                Shape::new("1.1"),
+            ],
+        )
+    } else {
+        (600, vec![Shape::new("1.10").shard(7)])
+    };
+    let history: History = scripted::wide(count);
+    for shape in shapes {
+        let repo = Repository::new(&shape, history.clone());
+        let path = repo.arg();
+        let mut pair = Pair::start(&repo, &[]);
+        administrators(&mut pair.findings, &path, 1..=repo.history.youngest());
+        pair.svn(&["list", "-v", "%u/wide"]);
+        pair.svn_unordered(&["list", "-R", "--xml", "%u", "-r", "1"]);
+        pair.svn(&["list", "%u/wide", "--search", "*77*"]);
+        pair.svn(&["log", "-v", "%u"]);
+        pair.svn_unordered(&["log", "-v", "-g", "--xml", "%u/copy/entry 00003"]);
+        pair.svn(&["info", "%u/wide/entry 00777@3"]);
+        pair.svn_unordered(&["diff", "-r", "1:HEAD", "%u"]);
+        pair.svn_unordered(&["diff", "--summarize", "--old", "%u/wide@2", "--new", "%u/copy"]);
+        pair.svn_unordered(&["checkout", "-r", "1", "%u/wide", "wc"]);
+        pair.trees("checkout of r1", "wc");
+        pair.svn_unordered(&["update", "wc"]);
+        pair.trees("update to HEAD", "wc");
+        pair.svn_unordered(&["switch", "%u/copy", "wc"]);
+        pair.trees("switch to the copy", "wc");
+        pair.finish();
+    }
+}
+
+#[test]
+fn revisions_committed_by_svnmucc() {
+    let mut shapes = vec![Shape::new("1.10").shard(7), Shape::new("1.6").shard(7)];
+    if long() {
+        shapes.extend([Shape::new("1.1"), Shape::new("1.8").shard(7).pack(Packing::Half)]);
+    }
+    for shape in shapes {
+        let repo = Repository::scripted(&shape);
+        let first = repo.history.youngest() + 1;
+        let last = first + commit(&repo) - 1;
+        let mut pair = Pair::start(&repo, &[]);
+        administrators(&mut pair.findings, &repo.arg(), first - 1..=last);
+        pair.svn_unordered(&["log", "-v", "-g", "--xml", "--with-all-revprops", "%u"]);
+        for revision in first..=last {
+            let number = revision.to_string();
+            pair.svn_unordered(&["list", "-R", "-v", "--xml", "%u", "-r", &number]);
+            pair.svn_unordered(&["diff", "--git", "-c", &number, "%u"]);
+            pair.svn_unordered(&["proplist", "-v", "-R", "%u/mucc", "-r", &number]);
+        }
+        pair.svn_unordered(&["blame", "-g", "--xml", "%u/mucc/b/file"]);
+        pair.svn(&["cat", "%u/mucc/b/file", "%u/mucc/trunk of old/README"]);
+        pair.svn_unordered(&["checkout", "-r", &first.to_string(), "%u", "wc"]);
+        for revision in first + 1..=last {
+            pair.svn_unordered(&["update", "-r", &revision.to_string(), "wc"]);
+            pair.trees(&format!("update to r{revision}"), "wc");
+        }
+        pair.finish();
+    }
+}
+
+/// What administrators' programs say about a range of revisions.
+fn administrators(f: &mut Findings, path: &str, revisions: std::ops::RangeInclusive<usize>) {
+    f.program("svnadmin", &["dump", "-q", path]);
+    f.program("svnadmin", &["verify", path]);
+    for revision in revisions {
+        let number = revision.to_string();
+        for command in [
+            &["changed", "--copy-info"][..],
+            &["diff", "--diff-copy-from"],
+            &["tree", "--show-ids", "--full-paths"],
+            &["info"],
+        ] {
+            f.program("svnlook", &[&[command[0], path, "-r", &number], &command[1..]].concat());
+        }
+        f.program("svnfsfs", &["dump-index", "-r", &number, path]);
+    }
+}
+
+/// Commits with `svnmucc`, and returns how many revisions there are more.
+fn commit(repo: &Repository) -> usize {
+    let file = |name: &str, text: &[u8]| {
+        let path = repo.parent().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let one = file("one", b"one\ntwo\nthree\n");
+    let two = file("two", b"one\ntwo and a half\nthree\nfour\n");
+    let long = file("long", &b"a line of the long file\n".repeat(30_000));
+    let commits: [&[&str]; 11] = [
+        &["mkdir", "mucc", "mkdir", "mucc/a", "put", &one, "mucc/a/file"],
+        &["put", &two, "mucc/a/file", "propset", "svn:eol-style", "native", "mucc/a/file"],
+        &["cp", "HEAD", "mucc/a", "mucc/b", "put", &one, "mucc/b/more"],
+        &["put", &long, "mucc/b/file", "propsetf", "long", &two, "mucc/b"],
+        &["mv", "mucc/b/more", "mucc/a/moved", "propset", "p", "1", "mucc/a"],
+        &["rm", "mucc/a/file", "put", &long, "mucc/a/file", "rm", "mucc/b/file"],
+        &["cp", "3", "trunk", "mucc/trunk of old", "put", &one, "mucc/trunk of old/README"],
+        &["propset", "svn:mergeinfo", "/trunk:5-9", "mucc/trunk of old"],
+        &["propdel", "p", "mucc/a", "propset", "", "", "mucc/a/moved"],
+        &["rm", "mucc/a", "cp", "HEAD", "mucc/b", "mucc/a", "put", &two, "mucc/a/again"],
+        &["put", &two, "mucc/b/file"],
+    ];
+    let mut done = 0;
+    for args in commits {
+        let message = format!("by svnmucc: {}", args[0]);
+        let fixed = ["-U", &repo.url(), "-m", &message, "--with-revprop", "by=mucc"];
+        let out = Programs::reference().run("svnmucc", fixed.iter().chain(args));
+        // One asks for a property without a name, which is refused.
+        done += usize::from(out.code == 0);
+    }
+    assert!(done >= 10, "{done} of the commits were made");
+    done
+}
