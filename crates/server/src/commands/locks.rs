@@ -4,7 +4,7 @@
 //! `done`, then how it went besides. Only one challenge may be sent a request, so the rights on
 //! the single paths are looked at after it, and a path that the user may not write fails alone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
@@ -128,7 +128,7 @@ pub(super) fn lock(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
     let steal = params.bool()?;
     let revision = params.bracketed_rev()?;
     must_have_access(session, Required::Write, Some(&path), true)?;
-    log_lock(session, [&*path], steal);
+    log_lock(session, &[&path], steal);
     let target = LockTarget { path, token: None, revision };
     let Some(lock) = lock_all(session, comment, steal, vec![target]).into_single()? else {
         return Err(Fail::Command(SvnError::new(ErrorCode::FS_LOCK_OPERATION_FAILED, "")));
@@ -146,18 +146,20 @@ pub(super) fn unlock(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comman
     let token = params.bracketed_text()?.unwrap_or_default().to_owned();
     let break_lock = params.bool()?;
     must_have_access(session, Required::Write, Some(&path), !break_lock)?;
-    log_unlock(session, [&*path], break_lock);
+    log_unlock(session, &[&path], break_lock);
     unlock_all(session, break_lock, vec![UnlockTarget { path, token }]).into_single()?;
     session.conn.success();
     Ok(())
 }
 
-fn log_lock<'a>(session: &Session<'_>, paths: impl IntoIterator<Item = &'a str>, steal: bool) {
-    session.log_command(format_args!("lock ({}){}", encode_all(paths), note(steal, " steal")));
+fn log_lock(session: &Session<'_>, paths: &[&str], steal: bool) {
+    let paths = encode_all(paths.iter().copied());
+    session.log_command(format_args!("lock ({paths}){}", note(steal, " steal")));
 }
 
-fn log_unlock<'a>(session: &Session<'_>, paths: impl IntoIterator<Item = &'a str>, broken: bool) {
-    session.log_command(format_args!("unlock ({}){}", encode_all(paths), note(broken, " break")));
+fn log_unlock(session: &Session<'_>, paths: &[&str], break_lock: bool) {
+    let paths = encode_all(paths.iter().copied());
+    session.log_command(format_args!("unlock ({paths}){}", note(break_lock, " break")));
 }
 
 /// One path of a request for many.
@@ -168,7 +170,8 @@ struct Wanted<'a, T> {
     target: T,
 }
 
-/// The paths of a request for many; `read` makes a target of what follows the path.
+/// The paths of a request for many; `read` makes a target of what follows the path. Of a path that
+/// was given twice the last target counts, in every place.
 fn read_many<'a, T>(
     session: &Session<'_>,
     list: List<'a>,
@@ -187,26 +190,29 @@ fn read_many<'a, T>(
     Ok(wanted)
 }
 
-/// Splits off the paths that the user may not write, with their errors. Of paths that were given
-/// twice the last counts.
+/// The paths of a request, each once.
+fn paths<'a, T>(wanted: &'a [Wanted<'_, T>]) -> Vec<&'a str> {
+    let mut seen = HashSet::with_capacity(wanted.len());
+    wanted.iter().map(|wanted| &*wanted.path).filter(|path| seen.insert(*path)).collect()
+}
+
+/// Splits off the paths that the user may not write, with their errors.
 fn sort_out<T: Clone, R>(
     session: &Session<'_>,
     wanted: &[Wanted<'_, T>],
     needs_username: bool,
 ) -> (Vec<T>, HashMap<String, SvnResult<R>>) {
-    let last: HashMap<&str, usize> =
-        wanted.iter().enumerate().map(|(at, wanted)| (&*wanted.path, at)).collect();
+    let last: HashMap<&str, &T> =
+        wanted.iter().map(|wanted| (&*wanted.path, &wanted.target)).collect();
     let (mut allowed, mut results) = (Vec::with_capacity(last.len()), HashMap::new());
-    for (at, Wanted { path, target, .. }) in wanted.iter().enumerate() {
-        if last.get(&**path) != Some(&at) {
-            continue;
-        }
+    for path in paths(wanted) {
+        let Some(target) = last.get(path).copied() else { continue };
         if session.access.may(Required::Write, Some(path), needs_username) {
             allowed.push(target.clone());
         } else {
             let error = SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, "");
             session.log_error(&error);
-            results.insert(path.clone(), Err(error));
+            results.insert(path.to_owned(), Err(error));
         }
     }
     (allowed, results)
@@ -257,7 +263,7 @@ pub(super) fn lock_many(session: &mut Session<'_>, mut params: Tuple<'_>) -> Com
         let revision: Option<Revnum> = fields.bracketed_rev()?;
         Ok(LockTarget { path, token: None, revision })
     })?;
-    log_lock(session, wanted.iter().map(|w| &*w.path), steal);
+    log_lock(session, &paths(&wanted), steal);
     let (allowed, mut results) = sort_out(session, &wanted, true);
     let locked = lock_all(session, comment, steal, allowed);
     results.extend(locked.each);
@@ -274,7 +280,7 @@ pub(super) fn unlock_many(session: &mut Session<'_>, mut params: Tuple<'_>) -> C
         let token = fields.bracketed_text()?.unwrap_or_default().to_owned();
         Ok(UnlockTarget { path, token })
     })?;
-    log_unlock(session, wanted.iter().map(|w| &*w.path), break_lock);
+    log_unlock(session, &paths(&wanted), break_lock);
     let (allowed, mut results) = sort_out(session, &wanted, !break_lock);
     let unlocked = unlock_all(session, break_lock, allowed);
     results.extend(unlocked.each);
