@@ -1,0 +1,271 @@
+//! Locks on paths: tokens and expiry, many at once, several programs at once, and stopped at every
+//! single file operation.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use common::stopping::{Faulty, Stopping};
+use sapwood_core::{Depth, SvnError};
+use sapwood_fsfs::txn::{WriteOptions, Writer};
+use sapwood_fsfs::{
+    Caches, Filesystem, LockOptions, LockTarget, OpenOptions, UnlockTarget, WriteStorage,
+};
+use sapwood_repos::create::{RepositoryOptions, create};
+
+const OPTIONS: LockOptions<'_> =
+    LockOptions { user: "ann", comment: None, is_dav_comment: false, expires: None, steal: false };
+
+fn target(path: &str) -> LockTarget {
+    LockTarget { path: path.to_owned(), token: None, revision: None }
+}
+
+fn open(path: &Path, options: WriteOptions) -> Arc<Writer> {
+    let fs = Filesystem::open(&path.join("db"), &Caches::new(4 << 20), &OpenOptions::default());
+    Writer::new(&fs.unwrap(), options).unwrap()
+}
+
+/// A writer that makes durable what it does.
+fn writer(path: &Path, storage: Arc<dyn WriteStorage>) -> Arc<Writer> {
+    open(path, WriteOptions { storage, ..WriteOptions::default() })
+}
+
+/// A writer that does not wait for the disk.
+fn quick(path: &Path) -> Arc<Writer> {
+    open(path, WriteOptions { flush_to_disk: false, ..WriteOptions::default() })
+}
+
+/// A repository with these files.
+fn repository(folder: &Path, files: &[String]) -> (PathBuf, Arc<Writer>) {
+    let path = folder.join("repo");
+    create(&path, &RepositoryOptions::default()).unwrap();
+    let writer = quick(&path);
+    let mut txn = writer.begin(sapwood_core::Revnum(0)).unwrap();
+    for file in files {
+        for (at, _) in file.match_indices('/').skip(1) {
+            if txn.kind(&file[..at]).unwrap().is_none() {
+                txn.make_dir(&file[..at]).unwrap();
+            }
+        }
+        txn.make_file(file).unwrap();
+    }
+    txn.commit().unwrap();
+    (path, writer)
+}
+
+fn digest_files(path: &Path) -> usize {
+    let folders = std::fs::read_dir(path.join("db/locks")).unwrap();
+    let files = folders.flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap());
+    files.filter(|file| !file.as_ref().unwrap().file_name().to_str().unwrap().contains('.')).count()
+}
+
+fn code(error: sapwood_fsfs::Error) -> u32 {
+    SvnError::from(error).code().0
+}
+
+#[test]
+fn locks_that_have_expired_are_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, writer) = repository(dir.path(), &["/d/f".into(), "/d/g".into()]);
+    let past = LockOptions { expires: Some(1), comment: Some("c"), ..OPTIONS };
+    let future = LockOptions { expires: Some(i64::MAX), ..OPTIONS };
+    let lock = |options: &LockOptions<'_>| {
+        let mut done = writer.lock_paths(&[target("/d/f")], options);
+        assert!(done.failure.is_none());
+        done.each.pop().unwrap().1
+    };
+    let unlock = |token: &str| {
+        let wanted = UnlockTarget { path: "/d/f".into(), token: token.into() };
+        writer.unlock_paths(&[wanted], Some("ann"), false).each.pop().unwrap().1
+    };
+    lock(&past).unwrap();
+    assert_eq!(writer.fs().lock("/d/f").unwrap(), None);
+    assert_eq!(writer.fs().locks("/", Depth::Infinity).unwrap(), []);
+    // The path is free, whoever had it; its file is written over.
+    let held = lock(&LockOptions { user: "bob", ..future }).unwrap();
+    assert_eq!(held.expires, Some(i64::MAX));
+    assert_eq!(code(lock(&OPTIONS).unwrap_err()), 160_035);
+    assert_eq!(code(unlock(&held.token).unwrap_err()), 160_039);
+    assert_eq!(code(unlock("opaquelocktoken:other").unwrap_err()), 160_040);
+    let stolen = lock(&LockOptions { steal: true, ..past }).unwrap();
+    // Whoever unlocks hears that it has expired, and it is gone.
+    assert_eq!(code(unlock(&stolen.token).unwrap_err()), 160_041);
+    assert_eq!(digest_files(&path), 0);
+    assert_eq!(code(unlock(&stolen.token).unwrap_err()), 160_040);
+    let negative = LockOptions { expires: Some(-1), ..OPTIONS };
+    let refused = writer.lock_paths(&[target("/d/f")], &negative);
+    assert_eq!(code(refused.failure.unwrap()), 200_004);
+    assert!(writer.unlock_paths(&[], None, true).failure.is_some(), "a user is needed always");
+}
+
+#[test]
+fn one_result_a_path() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, writer) = repository(dir.path(), &["/f".into(), "/g".into()]);
+    let with_token =
+        |path: &str, token: &str| LockTarget { token: Some(token.to_owned()), ..target(path) };
+    let token = "opaquelocktoken:here";
+    let wanted = [
+        target("/g"),
+        target("/f"),
+        with_token("/f", token),
+        with_token("/x", "urn:x"),
+        target("/h"),
+    ];
+    let done = writer.lock_paths(&wanted, &OPTIONS);
+    assert!(done.failure.is_none());
+    let shown: Vec<_> = done
+        .each
+        .into_iter()
+        .map(|(path, result)| (path, result.map(|lock| lock.token == token).map_err(code)))
+        .collect();
+    let expected: [(&str, Result<bool, u32>); 4] =
+        [("/x", Err(160_037)), ("/f", Ok(true)), ("/g", Ok(false)), ("/h", Err(160_013))];
+    assert_eq!(shown, expected.map(|(path, result)| (path.to_owned(), result)));
+    let unlock = |path: &str, token: &str| UnlockTarget { path: path.into(), token: token.into() };
+    let done = writer.unlock_paths(
+        &[unlock("/h", ""), unlock("/g", ""), unlock("/f", ""), unlock("/f", "x")],
+        Some("bob"),
+        true,
+    );
+    assert!(done.failure.is_none());
+    assert_eq!(done.each.iter().filter(|(_, result)| result.is_ok()).count(), 2);
+    assert_eq!(digest_files(&path), 0);
+}
+
+#[test]
+fn many_at_once_with_other_programs() {
+    let dir = tempfile::tempdir().unwrap();
+    let files: Vec<String> = (0..200).map(|n| format!("/d{}/e/f{n}", n % 7)).collect();
+    let (path, all) = repository(dir.path(), &files);
+    // Two of our threads and the reference's client lock and unlock different files.
+    let url = format!("file://{}", path.display());
+    std::thread::scope(|scope| {
+        for ours in files[..100].chunks(50) {
+            let path = &path;
+            scope.spawn(move || {
+                let writer = quick(path);
+                for files in ours.chunks(10) {
+                    let targets: Vec<_> = files.iter().map(|file| target(file)).collect();
+                    let done = writer.lock_paths(&targets, &OPTIONS);
+                    assert!(done.failure.is_none());
+                    let locked = done
+                        .each
+                        .into_iter()
+                        .map(|(path, lock)| UnlockTarget { path, token: lock.unwrap().token });
+                    // The last of ten stays.
+                    let locked: Vec<_> = locked.filter(|lock| !lock.path.ends_with('9')).collect();
+                    let done = writer.unlock_paths(&locked, Some("ann"), false);
+                    assert!(done.failure.is_none() && done.each.iter().all(|(_, r)| r.is_ok()));
+                }
+            });
+        }
+        for _ in 0..2 {
+            for command in ["lock", "unlock"] {
+                let urls = files[100..].iter().map(|file| format!("{url}{file}"));
+                let mut svn = Command::new("svn");
+                let done = svn.args([command, "-q", "--username", "ann"]).args(urls).output();
+                let done = done.unwrap();
+                assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+            }
+        }
+    });
+    let mut left: Vec<_> =
+        all.fs().locks("/", Depth::Infinity).unwrap().into_iter().map(|lock| lock.path).collect();
+    let mut below: Vec<String> = Vec::new();
+    for n in 0..7 {
+        let locks = all.fs().locks(&format!("/d{n}"), Depth::Infinity).unwrap();
+        below.extend(locks.into_iter().map(|lock| lock.path));
+    }
+    let mut expected: Vec<_> = files[..100].iter().filter(|f| f.ends_with('9')).cloned().collect();
+    left.sort();
+    below.sort();
+    expected.sort();
+    assert_eq!(left, expected);
+    assert_eq!(below, expected);
+    // More than are synced.
+    let targets: Vec<_> = files.iter().map(|file| target(file)).collect();
+    let done = all.lock_paths(&targets, &LockOptions { steal: true, ..OPTIONS });
+    assert!(done.each.iter().all(|(_, result)| result.is_ok()));
+    let targets: Vec<_> = done
+        .each
+        .into_iter()
+        .map(|(path, lock)| UnlockTarget { path, token: lock.unwrap().token })
+        .collect();
+    drop(all.unlock_paths(&targets, Some("ann"), false));
+    assert_eq!(digest_files(&path), 0);
+}
+
+/// What is locked; fails if a lock is not listed in every directory above it.
+fn locked(path: &Path) -> Vec<String> {
+    let fs = quick(path).fs().clone();
+    let mut found = Vec::new();
+    for file in ["/d/e/f", "/d/g"] {
+        if fs.lock(file).unwrap().is_none() {
+            continue;
+        }
+        found.push(file.to_owned());
+        let mut folder = file;
+        while folder != "/" {
+            folder = sapwood_core::path::dirname(folder);
+            let below = fs.locks(folder, Depth::Infinity).unwrap();
+            assert!(below.iter().any(|lock| lock.path == file), "{file} is not listed in {folder}");
+        }
+    }
+    found
+}
+
+fn stop_everywhere(lose: bool) {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, healthy) = repository(dir.path(), &["/d/e/f".into(), "/d/g".into()]);
+    let targets = [target("/d/e/f"), target("/d/g")];
+    let unlock = targets
+        .each_ref()
+        .map(|target| UnlockTarget { path: target.path.clone(), token: String::new() });
+    let mut refused = [0, 0];
+    for operations in 0.. {
+        let stopping = Stopping::after(operations, lose);
+        let stopped = writer(&path, Arc::new(Faulty(Arc::clone(&stopping))));
+        let done = stopped.lock_paths(&targets, &OPTIONS);
+        let told: Vec<_> = done.each.iter().filter(|(_, r)| r.is_ok()).map(|(p, _)| p).collect();
+        let there = locked(&path);
+        assert!(told.iter().all(|path| there.contains(path)), "locked and lost after {operations}");
+        refused[0] += usize::from(stopping.has_stopped());
+
+        // Whatever is there now, it can be locked, and unlocked with a stop on the way.
+        let done = healthy.lock_paths(&targets, &LockOptions { steal: true, ..OPTIONS });
+        assert!(done.failure.is_none() && done.each.iter().all(|(_, result)| result.is_ok()));
+        assert_eq!(locked(&path).len(), 2);
+        let stopping_too = Stopping::after(operations, lose);
+        let stopped = writer(&path, Arc::new(Faulty(Arc::clone(&stopping_too))));
+        let done = stopped.unlock_paths(&unlock, Some("ann"), true);
+        let told: Vec<_> = done.each.iter().filter(|(_, r)| r.is_ok()).map(|(p, _)| p).collect();
+        let there = locked(&path);
+        assert!(!told.iter().any(|path| there.contains(path)), "unlocked and there");
+        refused[1] += usize::from(stopping_too.has_stopped());
+
+        // And the rest can be cleared.
+        drop(healthy.lock_paths(&targets, &LockOptions { steal: true, ..OPTIONS }));
+        drop(healthy.unlock_paths(&unlock, Some("ann"), true));
+        assert_eq!(digest_files(&path), 0);
+        if !stopping.has_stopped() && !stopping_too.has_stopped() {
+            break;
+        }
+    }
+    // Five files to write and sync; five to remove.
+    assert!(refused[0] >= 25 && refused[1] >= 10, "{refused:?}");
+}
+
+#[test]
+fn stopped_at_every_operation() {
+    stop_everywhere(false);
+}
+
+#[test]
+fn stopped_at_every_operation_and_unsynced_data_lost() {
+    stop_everywhere(true);
+}
