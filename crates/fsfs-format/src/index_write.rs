@@ -47,6 +47,12 @@ impl ItemOffsets {
         self.slots.get(usize::try_from(item).ok()?)?.checked_sub(1)
     }
 
+    /// The items whose places are known, in the order of their indexes: index and offset.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        let slots = (0..).zip(&self.slots);
+        slots.filter_map(|(item, slot)| Some((item, slot.checked_sub(1)?)))
+    }
+
     /// How many item indexes there are, unused ones included.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -14,6 +14,7 @@ pub mod fnv;
 pub mod footer;
 pub mod format_file;
 pub mod id;
+pub mod index_proto;
 pub mod index_write;
 pub mod l2p;
 pub mod layout;

@@ -54,6 +54,12 @@ pub trait WriteStorage: Storage {
     /// Whatever the system reports.
     fn create_over(&self, path: &Path) -> io::Result<Box<dyn NewFile>>;
 
+    /// Opens a file that is there, to append to what it holds.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn reopen(&self, path: &Path) -> io::Result<Box<dyn NewFile>>;
+
     /// Renames a file over `to`, atomically. With `sync` the folder of `to` is made durable.
     ///
     /// # Errors
@@ -103,6 +109,12 @@ pub trait WriteStorage: Storage {
     /// # Errors
     /// Whatever the system reports.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn HeldLock>>;
+
+    /// Takes the lock if nobody holds it.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn HeldLock>>>;
 
     /// Writes a new file whole.
     ///
@@ -205,6 +217,12 @@ impl WriteStorage for LocalStorage {
         }
     }
 
+    fn reopen(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
+        let mut file = fs::File::options().write(true).open(path)?;
+        file.seek(io::SeekFrom::End(0))?;
+        Ok(Box::new(file))
+    }
+
     fn rename(&self, from: &Path, to: &Path, sync: bool) -> io::Result<()> {
         fs::rename(from, to)?;
         match to.parent() {
@@ -246,6 +264,13 @@ impl WriteStorage for LocalStorage {
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn HeldLock>> {
         Ok(Box::new(LocalLock::take(path)?))
+    }
+
+    fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn HeldLock>>> {
+        Ok(match LocalLock::try_take(path)? {
+            Some(lock) => Some(Box::new(lock)),
+            None => None,
+        })
     }
 }
 
@@ -301,6 +326,40 @@ impl LocalLock {
         }
         lock.file = Some(file);
         Ok(lock)
+    }
+
+    fn try_take(path: &Path) -> io::Result<Option<Self>> {
+        let path = fs::canonicalize(path)?;
+        {
+            let mut held = HELD.lock();
+            if held.contains(&path) {
+                return Ok(None);
+            }
+            held.push(path.clone());
+        }
+        let mut lock = Self { path, file: None };
+        let file = fs::File::options().read(true).write(true).open(&lock.path)?;
+        let exclusive = FlockOperation::NonBlockingLockExclusive;
+        let mut locked = wait_for(|| rustix::fs::flock(&file, exclusive));
+        if locked.is_ok() && !on_nfs(&file) {
+            locked = wait_for(|| rustix::fs::fcntl_lock(&file, exclusive));
+        }
+        match locked {
+            Ok(()) => {
+                lock.file = Some(file);
+                Ok(Some(lock))
+            }
+            // A record lock of another process is one of both.
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::PermissionDenied
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(e) => Err(e),
+        }
     }
 }
 
@@ -377,7 +436,11 @@ mod tests {
         };
         let lock = LocalStorage.lock(&path).unwrap();
         assert_eq!(try_lock(), Some(3));
+        assert!(LocalStorage.try_lock(&path).unwrap().is_none());
         drop(lock);
         assert_eq!(try_lock(), Some(0));
+        let lock = LocalStorage.try_lock(&path).unwrap();
+        assert!(lock.is_some());
+        assert_eq!(try_lock(), Some(3));
     }
 }

@@ -4,7 +4,8 @@
 //! changes a directory's properties, must have had it as it is in the transaction's base; that
 //! two commits changed different things below one directory is no conflict.
 //!
-//! The transaction lives in memory and vanishes with the editor, unless `close_edit` came.
+//! The transaction lives in memory, and on disk when a hook is to see it. It vanishes with the
+//! editor, unless `close_edit` came.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,7 @@ use sapwood_core::{
     ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths, uri,
 };
 use sapwood_delta::{Editor, Handle, TextDelta};
-use sapwood_fsfs::txn::{Txn, WriteOptions, Writer};
+use sapwood_fsfs::txn::{Txn, WriteOptions, Writer, flags};
 
 use crate::authz::Access;
 use crate::hooks::Hooks;
@@ -44,8 +45,8 @@ pub struct CommitRequest<'a> {
     pub revprops: PropList,
     /// Who commits; becomes the author.
     pub user: Option<&'a str>,
-    /// The lock tokens that they show.
-    pub lock_tokens: Vec<String>,
+    /// The lock tokens that they show: for each a path, as they say it, and the token.
+    pub lock_tokens: Vec<(String, String)>,
     /// What the client can do, for `start-commit`.
     pub capabilities: &'a [&'a str],
     /// What they may do.
@@ -236,8 +237,6 @@ impl<'a> CommitEditor<'a> {
     /// Begins the transaction on top of the youngest revision.
     fn begin(&mut self, base: Option<Revnum>) -> SvnResult<()> {
         let request = &mut self.request;
-        // Before the texts come, rather than after.
-        request.hooks.pre_commit()?;
         let fs = request.repository.fs();
         let youngest = fs.youngest()?;
         if let Some(base) = base.filter(|base| *base > youngest) {
@@ -257,18 +256,22 @@ impl<'a> CommitEditor<'a> {
         for (name, value) in props.iter() {
             prop_rules::check(name, value)?;
         }
+        props.set(flags::CHECK_LOCKS, "true");
         *txn.props_mut() = props;
         if let Some(user) = request.user {
-            txn.set_access(user, std::mem::take(&mut request.lock_tokens));
+            let tokens = request.lock_tokens.iter().map(|(_, token)| token.clone());
+            txn.set_access(user, tokens.collect());
         }
-        request.hooks.start_commit(request.user, request.capabilities, &txn.name())?;
+        request.hooks.start_commit(request.user, request.capabilities, &mut txn)?;
         self.txn = Some(txn);
         Ok(())
     }
 
     fn commit(&mut self, mut txn: Txn) -> SvnResult<Committed> {
         let hooks = &self.request.hooks;
-        hooks.pre_commit()?;
+        // Who is nobody shows no tokens.
+        let tokens = &self.request.lock_tokens;
+        hooks.pre_commit(&mut txn, if self.request.user.is_some() { tokens } else { &[] })?;
         let ephemeral: Vec<String> = txn
             .props()
             .iter()

@@ -6,6 +6,7 @@
 //! wrote to standard error is told to the user. A hook that is there but cannot be run never
 //! counts as one that agreed.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -13,7 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use sapwood_core::config::{Case, Config};
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
+use sapwood_fsfs::txn::Txn;
 
 use crate::repository::Repository;
 
@@ -68,37 +70,38 @@ impl Hooks {
         Self { env_file: None, ..Self::new(repository, None) }
     }
 
-    /// `start-commit`: asked when a transaction has just begun.
+    /// `start-commit`: asked when a transaction has just begun. It sees the transaction on disk,
+    /// with its properties, and may change these.
     ///
     /// # Errors
-    /// E165001 when the hook fails or cannot be run.
+    /// E165001 when the hook fails or cannot be run; those of [`Txn::publish`] and
+    /// [`Txn::refresh`].
     pub fn start_commit(
         &self,
         user: Option<&str>,
         capabilities: &[&str],
-        txn: &str,
+        txn: &mut Txn,
     ) -> SvnResult<()> {
-        let args = [user.unwrap_or_default(), &capabilities.join(":"), txn];
-        self.run("start-commit", &args, None)
+        let Some(hook) = self.find("start-commit")? else { return Ok(()) };
+        txn.publish()?;
+        let args = [user.unwrap_or_default(), &capabilities.join(":"), &txn.name()];
+        self.start("start-commit", &hook, &args, None, Stdio::null())?;
+        Ok(txn.refresh()?)
     }
 
-    /// `pre-commit`: would be asked before a transaction is committed. It looks at the transaction
-    /// on disk, which ours are not: so a commit to a repository that has this hook is refused.
+    /// `pre-commit`: asked before a transaction is committed, with the lock tokens that the
+    /// committer shows: for each a path, as the committer says it, and the token. The hook sees
+    /// the transaction on disk.
     ///
     /// # Errors
-    /// E165001 when there is such a hook.
-    pub fn pre_commit(&self) -> SvnResult<()> {
-        match self.find("pre-commit")? {
-            None => Ok(()),
-            Some(hook) => Err(SvnError::new(
-                ErrorCode::REPOS_HOOK_FAILURE,
-                format!(
-                    "Commit blocked: this server cannot run the pre-commit hook '{}' yet, and does \
-                     not commit without it",
-                    hook.display()
-                ),
-            )),
-        }
+    /// E165001 when the hook fails or cannot be run; those of [`Txn::publish`] and
+    /// [`Txn::refresh`].
+    pub fn pre_commit(&self, txn: &mut Txn, lock_tokens: &[(String, String)]) -> SvnResult<()> {
+        let Some(hook) = self.find("pre-commit")? else { return Ok(()) };
+        txn.publish()?;
+        let input = (!lock_tokens.is_empty()).then(|| token_lines(lock_tokens));
+        self.start("pre-commit", &hook, &[&txn.name()], input.as_deref(), Stdio::null())?;
+        Ok(txn.refresh()?)
     }
 
     /// `post-commit`: told of a new revision.
@@ -328,6 +331,30 @@ impl Hooks {
     }
 }
 
+/// The lock tokens as a `pre-commit` hook reads them. (The reference's order is that of a table with
+/// a random seed: no order.)
+fn token_lines(tokens: &[(String, String)]) -> Vec<u8> {
+    // Of a token that is shown twice, the last path counts.
+    let mut distinct: Vec<(&str, &str)> = Vec::with_capacity(tokens.len());
+    let mut places = HashMap::with_capacity(tokens.len());
+    for (path, token) in tokens {
+        let place = *places.entry(token.as_str()).or_insert(distinct.len());
+        match distinct.get_mut(place) {
+            Some(pair) => pair.0 = path,
+            None => distinct.push((path, token)),
+        }
+    }
+    let mut out = b"LOCK-TOKENS:\n".to_vec();
+    for (path, token) in distinct {
+        out.extend_from_slice(uri::autoescape(path).as_bytes());
+        out.push(b'|');
+        out.extend_from_slice(token.as_bytes());
+        out.push(b'\n');
+    }
+    out.push(b'\n');
+    out
+}
+
 /// A nameless file that holds `bytes`, to be read from its start.
 fn file_of(bytes: &[u8]) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
@@ -401,6 +428,14 @@ fn failure(message: String, output: &str) -> SvnError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tokens_for_hooks() {
+        let pair = |path: &str, token: &str| (path.to_owned(), token.to_owned());
+        let lines = token_lines(&[pair("x", "t:1"), pair("A/a b%", "t:1"), pair("é", "t:2")]);
+        let lines = String::from_utf8(lines).unwrap();
+        assert_eq!(lines, "LOCK-TOKENS:\nA/a%20b%|t:1\né|t:2\n\n");
+    }
 
     #[test]
     fn how_hooks_end() {

@@ -32,6 +32,20 @@ impl Change {
             copy_from: None,
         }
     }
+
+    /// It as it is stored.
+    fn line<'a>(&'a self, path: &'a str) -> ChangeRef<'a> {
+        ChangeRef {
+            id: Some(self.id),
+            kind: self.kind,
+            node_kind: Some(self.node_kind),
+            text_mod: self.text_mod,
+            prop_mod: self.prop_mod,
+            mergeinfo_mod: Some(self.mergeinfo_mod),
+            path,
+            copy_from: self.copy_from.as_ref().map(|(r, p)| (*r, &**p)),
+        }
+    }
 }
 
 /// All changes of a transaction.
@@ -88,6 +102,11 @@ impl ChangeList {
         Ok(())
     }
 
+    /// Takes back what happened to a path.
+    pub(super) fn reset(&mut self, path: &str) {
+        self.folded.remove(path);
+    }
+
     /// Forgets what happened below a path that was deleted or replaced.
     fn forget_below(&mut self, path: &str) {
         let prefix = if path == "/" { "/".to_owned() } else { format!("{path}/") };
@@ -119,19 +138,24 @@ impl ChangeList {
     /// Appends the list as a revision holds it.
     pub(super) fn write(&self, format: u32, out: &mut Vec<u8>) {
         for (path, change) in self.iter() {
-            let line = ChangeRef {
-                id: Some(change.id),
-                kind: change.kind,
-                node_kind: Some(change.node_kind),
-                text_mod: change.text_mod,
-                prop_mod: change.prop_mod,
-                mergeinfo_mod: Some(change.mergeinfo_mod),
-                path,
-                copy_from: change.copy_from.as_ref().map(|(r, p)| (*r, &**p)),
-            };
-            line.write(format, false, out);
+            change.line(path).write(format, false, out);
         }
         out.push(b'\n');
+    }
+
+    /// Appends the list as a transaction's file holds it, for who reads or goes on with it.
+    pub(super) fn write_to_txn(&self, format: u32, out: &mut Vec<u8>) {
+        for (path, change) in self.iter() {
+            // Replacing can be undone only by who knows what was there.
+            let deletion = self.deletions.get(path).filter(|_| change.kind == ChangeKind::Replace);
+            if let Some(deletion) = deletion {
+                deletion.line(path).write(format, true, out);
+                let add = Change { kind: ChangeKind::Add, ..change.clone() };
+                add.line(path).write(format, true, out);
+            } else {
+                change.line(path).write(format, true, out);
+            }
+        }
     }
 }
 

@@ -29,7 +29,8 @@ use sapwood_fsfs_format::{
 };
 
 use super::deltify::Part;
-use super::{ROOT, Txn};
+use super::disk::flags;
+use super::{Folder, ROOT, Txn};
 use crate::cache::item::{Cached, Key};
 use crate::error::{Error, Result};
 use crate::rep_cache::Row;
@@ -58,6 +59,12 @@ struct Written {
     props: Option<PropList>,
 }
 
+/// The present time.
+pub(super) fn now() -> Timestamp {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(now.as_micros()).unwrap_or_default())
+}
+
 impl Txn {
     /// Makes a revision of the transaction: its number.
     ///
@@ -66,6 +73,9 @@ impl Txn {
     /// something is locked; corruption and system errors. There is no new revision then.
     pub fn commit(mut self) -> Result<Revnum> {
         let writer = Arc::clone(&self.writer);
+        if matches!(self.folder, Folder::Whole(_)) && self.lock.is_none() {
+            self.lock = Some(writer.lock_proto(&self.id)?);
+        }
         loop {
             let youngest = writer.fs.fs.refresh_youngest()?;
             if youngest != self.base {
@@ -89,6 +99,7 @@ impl Txn {
             self.write_current(&plan)?;
             // From here on there is a new revision, whatever happens.
             drop(lock);
+            self.leave = false;
             let _ = writer.fs.fs.refresh_youngest();
             writer.remember_reps(&plan.reps);
             self.fill_caches(plan.written);
@@ -127,7 +138,7 @@ impl Txn {
     }
 
     /// The transaction's nodes that are part of its tree, children before parents.
-    fn post_order(&self) -> Result<Vec<usize>> {
+    pub(super) fn post_order(&self) -> Result<Vec<usize>> {
         let mut order = Vec::new();
         let mut todo = vec![(ROOT, false)];
         while let Some((at, seen)) = todo.pop() {
@@ -295,13 +306,13 @@ impl Txn {
             NodeKind::Dir => ItemType::DirProps,
         };
         let uniquifier = self.take_uniquifier();
-        let (rep, base) = if self.writer.config.deltify_properties {
+        let rep = if self.writer.config.deltify_properties {
             let base = self.delta_base(node, Part::Props)?;
-            (self.write_delta(base, &mut text.as_slice(), true)?, base)
+            self.write_delta(base, &mut text.as_slice(), true)?
         } else {
-            (self.write_plain(&text, true)?, None)
+            self.write_plain(&text, true)?
         };
-        self.share_or_end(Representation { uniquifier, ..rep }, base, item_type)
+        self.share_or_end(Representation { uniquifier, ..rep }, item_type)
     }
 
     /// Moves the finished prototype to where revisions are.
@@ -360,10 +371,12 @@ impl Txn {
     /// Writes the revision's properties.
     fn write_revprops(&mut self, plan: &Plan) -> Result<()> {
         let mut props = std::mem::take(&mut self.props);
-        if !self.keep_date {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let now = Timestamp(i64::try_from(now.as_micros()).unwrap_or_default());
-            props.set(prop_names::DATE, now.to_string());
+        let client_date = props.remove(flags::CLIENT_DATE);
+        for flag in [flags::CHECK_OOD, flags::CHECK_LOCKS] {
+            props.remove(flag);
+        }
+        if !self.keep_date && client_date.as_deref() != Some(b"1") {
+            props.set(prop_names::DATE, now().to_string());
         }
         let mut text = Vec::new();
         hashdump::write(&mut text, &props, Some(hashdump::END));

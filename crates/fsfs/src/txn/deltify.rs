@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
-use sapwood_core::{ErrorCode, Md5, Revnum, Sha1, SvnError};
+use sapwood_core::{Md5, Revnum, Sha1, SvnError};
 use sapwood_delta::svndiff::Encoder;
 use sapwood_delta::{ApplyReader, ComputedDelta, StoredDelta, TextDelta as _};
 use sapwood_fsfs_format::rep::ENDREP;
@@ -106,7 +106,7 @@ impl Txn {
         let base = self.delta_base(&node, Part::Text)?;
         let mut rep = self.write_delta(base, text, true)?;
         rep.uniquifier = self.take_uniquifier();
-        self.share_or_end(rep, base, ItemType::FileRep)
+        self.share_or_end(rep, ItemType::FileRep)
     }
 
     /// Begins an item and writes a text as a delta to `base` into it. The item stays open.
@@ -185,11 +185,10 @@ impl Txn {
         })
     }
 
-    /// Ends the open item, which `rep` describes and which is a delta to `base`; or takes it back when there is an equal text.
+    /// Ends the open item, which `rep` describes; or takes it back when there is an equal text.
     pub(super) fn share_or_end(
         &mut self,
         rep: Representation,
-        base: Option<Representation>,
         item_type: ItemType,
     ) -> Result<Representation> {
         if let Some(shared) = self.equal_rep(&rep)? {
@@ -203,9 +202,6 @@ impl Txn {
             });
         }
         let rep = self.end_rep(rep, item_type)?;
-        if let (RepLocation::ProtoRev { item }, Some(base)) = (rep.location, base) {
-            self.bases.insert(item, base);
-        }
         if self.writer.config.rep_sharing
             && let Some(sha1) = rep.sha1
         {
@@ -346,27 +342,22 @@ impl Txn {
         let (Some(rep), Some(offset)) = (rep, self.proto.offset_of(item)) else {
             return Err(Error::Corrupt(format!("Item index {item} is not in the transaction")));
         };
-        // A text that this transaction made: it is taken out of the prototype, because the
-        // prototype grows while it is read.
         let line = self.proto.read_at(offset, limits::REP_HEADER_LEN)?;
         let (header, len) = RepHeader::parse(&line).map_err(|e| Error::Svn(e.into()))?;
         let start = offset.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
-        let size = usize::try_from(rep.size).unwrap_or(usize::MAX);
-        if size > MAX_REREAD {
-            return Err(Error::new(
-                ErrorCode::UNSUPPORTED_FEATURE,
-                "Text is too long to be changed twice in one transaction",
-            ));
-        }
-        let svndiff = io::Cursor::new(self.proto.read_at(start, size)?);
-        let source = self.bases.get(&item).copied();
-        if source.is_none() && header != RepHeader::SelfDelta {
-            return Err(Error::Corrupt(format!("Base of item {item} is not known")));
-        }
+        let svndiff = self.proto.reader(start, rep.size)?;
+        let source = match header {
+            RepHeader::Plain => return Ok(Box::new(svndiff)),
+            RepHeader::SelfDelta => None,
+            // How long it is, its own data say.
+            RepHeader::Delta { revision, item, length } => Some(Representation {
+                location: RepLocation::Rev { revision, item },
+                size: length,
+                expanded_size: u64::MAX,
+                ..Representation::in_txn_file()
+            }),
+        };
         let source = RepReader::new(&self.writer.fs, source);
         Ok(Box::new(ApplyReader::new(StoredDelta::new(svndiff), source)))
     }
 }
-
-/// The longest stored text of a transaction that can be the base of another one in it, in bytes.
-const MAX_REREAD: usize = 64 << 20;

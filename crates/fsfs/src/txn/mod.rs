@@ -3,7 +3,8 @@
 //! A [`Txn`] is driven by one process from begin to commit and lives in memory: node-revisions,
 //! directories, properties and changed paths are values here, file contents go to a prototype
 //! revision file when they are large ([`proto`]). Nothing of it is visible to others before the
-//! commit, and nothing is left on disk when it is dropped.
+//! commit unless they are to see it ([`disk`]), and nothing is left on disk when it is dropped.
+//! One that another program left on disk can be taken over ([`open`]).
 //!
 //! Rules of the format that are kept here: a node-revision is changed only in its transaction;
 //! whoever changes one first makes all directories above it changeable, each a successor of what
@@ -14,9 +15,11 @@ mod changes;
 mod commit;
 mod config;
 mod deltify;
+mod disk;
 mod locks;
 mod merge;
 mod nodes;
+mod open;
 mod proto;
 mod revprops;
 mod sharing;
@@ -33,9 +36,12 @@ use sapwood_fsfs_format::{
 };
 
 pub use self::config::WriteConfig;
+pub use self::disk::flags;
 pub use self::writer::{WriteOptions, Writer};
 
 use crate::error::Result;
+use crate::storage::Stamp;
+use crate::storage_write::HeldLock;
 use changes::ChangeList;
 use nodes::TxnNode;
 use proto::ProtoRev;
@@ -47,8 +53,11 @@ pub struct Txn {
     id: TxnId,
     /// The revision it is based on now: merging moves it.
     base: Revnum,
-    /// Whether its folder was made.
-    has_folder: bool,
+    folder: Folder,
+    /// Whether what is on disk stays there when this is dropped.
+    leave: bool,
+    /// Keeps others from writing to its prototype.
+    lock: Option<Box<dyn HeldLock>>,
     props: PropList,
     /// Keep the `svn:date` in `props` instead of setting it on commit.
     keep_date: bool,
@@ -63,8 +72,19 @@ pub struct Txn {
     proto: ProtoRev,
     /// Representations that this transaction made or shares, by the SHA-1 of their texts.
     shared: HashMap<Sha1, Representation>,
-    /// What file texts of this transaction, by item, are deltas to.
-    bases: HashMap<u64, Representation>,
+}
+
+/// What there is on disk of a transaction.
+#[derive(Clone, Copy, Debug)]
+enum Folder {
+    /// Nothing.
+    None,
+    /// A folder that keeps its name from others.
+    Empty,
+    /// A folder of which not everything is written.
+    Unread,
+    /// All of it, as it was at some time; then its list of changes had this stamp.
+    Whole(Stamp),
 }
 
 /// The root directory's place among the nodes.
@@ -93,7 +113,9 @@ impl Writer {
             writer: Arc::clone(self),
             id,
             base,
-            has_folder,
+            folder: if has_folder { Folder::Empty } else { Folder::None },
+            leave: false,
+            lock: None,
             props: PropList::new(),
             keep_date: false,
             access: None,
@@ -104,7 +126,6 @@ impl Writer {
             next_copy: 0,
             proto: ProtoRev::new(storage, proto, fs.layout.is_logical()),
             shared: HashMap::new(),
-            bases: HashMap::new(),
         })
     }
 }
@@ -187,11 +208,7 @@ impl Txn {
 
 impl Drop for Txn {
     fn drop(&mut self) {
-        self.proto.discard();
-        if self.has_folder {
-            let fs = &self.writer.fs.fs;
-            // An empty folder that nobody can remove is a transaction for `rmtxns`.
-            let _ = self.writer.storage.remove_dir(&fs.file(&fs.layout.txn_dir(&self.id)));
-        }
+        // What nobody can remove is a transaction for `rmtxns`.
+        let _ = self.clean_up();
     }
 }

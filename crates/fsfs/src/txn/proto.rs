@@ -5,6 +5,7 @@
 //! committed. Items are noted as they are written; on commit these notes become the indexes.
 
 use std::fmt;
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,12 +15,30 @@ use sapwood_fsfs_format::index_write::{ItemOffsets, write_indexes};
 use sapwood_fsfs_format::{ItemType, P2lEntry};
 
 use crate::error::{Error, Result};
+use crate::storage::StoredFile;
 use crate::storage_write::{NewFile, WriteStorage};
 
 /// Bytes of a prototype that are kept in memory at most.
 const IN_MEMORY: usize = 4 << 20;
 /// The first item index that is not reserved.
 const FIRST_ITEM: u64 = 3;
+
+/// What is known of the items in a prototype.
+#[derive(Debug)]
+pub(super) struct ProtoIndex {
+    /// Where they begin, by number.
+    pub(super) offsets: ItemOffsets,
+    /// What they are, in their order in the file.
+    pub(super) entries: Vec<P2lEntry>,
+    /// The number of the next one.
+    pub(super) next_item: u64,
+}
+
+impl Default for ProtoIndex {
+    fn default() -> Self {
+        Self { offsets: ItemOffsets::new(), entries: Vec::new(), next_item: FIRST_ITEM }
+    }
+}
 
 /// What a transaction has written of its revision file.
 pub(super) struct ProtoRev {
@@ -37,6 +56,8 @@ pub(super) struct ProtoRev {
     next_item: u64,
     /// The item that is being written: where it begins, and its checksum so far.
     open: Option<(u64, Fnv1a32x4)>,
+    /// Whether the file belongs to a transaction on disk, and stays when this is dropped.
+    keep: bool,
 }
 
 impl fmt::Debug for ProtoRev {
@@ -59,7 +80,42 @@ impl ProtoRev {
             entries: Vec::new(),
             next_item: FIRST_ITEM,
             open: None,
+            keep: false,
         }
+    }
+
+    /// One that goes on from what is on disk: a file of `len` bytes, opened to be appended to, and
+    /// what the transaction's indexes say of it. Nothing but what they say is kept of the file.
+    pub(super) fn resume(
+        storage: Arc<dyn WriteStorage>,
+        path: PathBuf,
+        file: Box<dyn NewFile>,
+        len: u64,
+        index: Option<ProtoIndex>,
+    ) -> Self {
+        let logical = index.is_some();
+        let ProtoIndex { offsets, entries, next_item } = index.unwrap_or_default();
+        let mut this = Self::new(storage, path, logical);
+        (this.file, this.in_file, this.keep) = (Some(file), len, true);
+        (this.offsets, this.entries, this.next_item) = (offsets, entries, next_item);
+        this
+    }
+
+    /// Puts everything into the file, also when that is nothing, for others to read; from now on
+    /// it stays when this is dropped.
+    pub(super) fn publish(&mut self) -> Result<()> {
+        self.keep = true;
+        self.spill()?;
+        if self.file.is_none() {
+            let file = self.storage.create_over(&self.path);
+            self.file = Some(file.map_err(|e| Error::io(e, "Can't open file", &self.path))?);
+        }
+        Ok(())
+    }
+
+    /// The items written so far; `None` when they have no numbers.
+    pub(super) fn index(&self) -> Option<(&ItemOffsets, &[P2lEntry], u64)> {
+        self.logical.then_some((&self.offsets, &*self.entries, self.next_item))
     }
 
     /// Bytes written so far.
@@ -188,6 +244,18 @@ impl ProtoRev {
         Ok(bytes)
     }
 
+    /// The `len` bytes from `offset` on as a stream, which stays good while more is appended.
+    pub(super) fn reader(&mut self, offset: u64, len: u64) -> Result<ProtoReader> {
+        if offset < self.in_file {
+            self.spill()?;
+            let fail = |e| Error::io(e, "Can't read file", &self.path);
+            let file = self.storage.open(&self.path).map_err(fail)?;
+            return Ok(ProtoReader { file: Some((file, offset, len)), bytes: Cursor::default() });
+        }
+        let bytes = self.read_at(offset, usize::try_from(len).unwrap_or(usize::MAX))?;
+        Ok(ProtoReader { file: None, bytes: Cursor::new(bytes) })
+    }
+
     /// Appends the indexes of a finished revision.
     pub(super) fn write_indexes(
         &mut self,
@@ -221,12 +289,42 @@ impl ProtoRev {
         Ok(&self.path)
     }
 
-    /// Removes the file, if there is one.
+    /// Removes the file, if there is one and it is this one's alone.
     pub(super) fn discard(&mut self) {
-        if self.file.take().is_some() {
+        if self.file.take().is_some() && !self.keep {
             // A prototype that nobody can remove is of no harm.
             let _ = self.storage.remove_file(&self.path);
         }
+    }
+}
+
+/// Bytes that are read from a prototype's file at once.
+const READ_AT_ONCE: usize = 64 << 10;
+
+/// A part of a prototype.
+#[derive(Debug)]
+pub(super) struct ProtoReader {
+    /// What is still in the file: where, and how many bytes.
+    file: Option<(Arc<dyn StoredFile>, u64, u64)>,
+    bytes: Cursor<Vec<u8>>,
+}
+
+impl Read for ProtoReader {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let got = self.bytes.read(buf)?;
+        if got > 0 || buf.is_empty() {
+            return Ok(got);
+        }
+        let Some((file, offset, left)) = &mut self.file else { return Ok(0) };
+        let mut bytes = std::mem::take(self.bytes.get_mut());
+        bytes.resize(READ_AT_ONCE.min(usize::try_from(*left).unwrap_or(usize::MAX)), 0);
+        let got = file.read_at(&mut bytes, *offset)?;
+        bytes.truncate(got);
+        let got = u64::try_from(got).unwrap_or(u64::MAX);
+        *offset = offset.saturating_add(got);
+        *left = left.saturating_sub(got);
+        self.bytes = Cursor::new(bytes);
+        self.bytes.read(buf)
     }
 }
 

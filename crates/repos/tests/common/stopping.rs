@@ -120,6 +120,10 @@ impl WriteStorage for Faulty {
         self.0.step()?;
         Ok(self.fragile(path, LocalStorage.create_over(path)?))
     }
+    fn reopen(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
+        self.0.step()?;
+        Ok(self.fragile(path, LocalStorage.reopen(path)?))
+    }
     fn rename(&self, from: &Path, to: &Path, sync: bool) -> io::Result<()> {
         self.0.step()?;
         LocalStorage.rename(from, to, false)?;
@@ -151,5 +155,8 @@ impl WriteStorage for Faulty {
     }
     fn lock(&self, path: &Path) -> io::Result<Box<dyn HeldLock>> {
         LocalStorage.lock(path)
+    }
+    fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn HeldLock>>> {
+        LocalStorage.try_lock(path)
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn commit(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comman
         props
     });
     session.conn.success();
-    let shown = tokens.iter().map(|(_, token)| token.clone()).collect();
+    let shown = tokens.clone();
     let Some(committed) = take_edit(session, revprops, shown)? else { return Ok(()) };
     session.log_command(format_args!("commit r{}", committed.revision));
     trivial_auth(&mut session.conn);
@@ -103,7 +103,7 @@ fn release_locks(session: &Session<'_>, tokens: Vec<(String, String)>) {
 fn take_edit(
     session: &mut Session<'_>,
     revprops: PropList,
-    lock_tokens: Vec<String>,
+    lock_tokens: Vec<(String, String)>,
 ) -> Result<Option<Committed>, Fail> {
     let Session { conn, access, repository, decoded_url, fs_path, client_mergeinfo, .. } = session;
     let capabilities: &[&str] = if *client_mergeinfo { &["mergeinfo"] } else { &[] };

@@ -1,0 +1,302 @@
+//! A transaction on disk, in the reference's form: `transactions/N-x.txn` and its prototype.
+//!
+//! One that lives in memory is written out only when another program must see it: a hook that
+//! looks at it with `svnlook -t`. From then on its properties are what the file says, because
+//! hooks may change them; of its tree, memory goes first as long as nobody else changed it. None
+//! of this is synced: a transaction that a crash damages is one to be removed.
+
+use std::io::ErrorKind;
+
+use sapwood_core::props::names as prop_names;
+use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, hashdump};
+use sapwood_fsfs_format::directory::write_increment;
+use sapwood_fsfs_format::layout::names;
+use sapwood_fsfs_format::txn::NextIds;
+use sapwood_fsfs_format::{RepLocation, Representation, TxnId, index_proto};
+
+use super::commit::now;
+use super::{Folder, Txn, Writer};
+use crate::error::{Error, Result};
+use crate::storage::Stamp;
+
+/// Properties of a transaction that say how it is to be committed, and that no revision has.
+pub mod flags {
+    /// Changes were checked against later revisions as they were made.
+    pub const CHECK_OOD: &str = "svn:check-ood";
+    /// Changes were checked against locks as they were made.
+    pub const CHECK_LOCKS: &str = "svn:check-locks";
+    /// `0`: the client may set the date; `1`: it did, and the commit keeps it.
+    pub const CLIENT_DATE: &str = "svn:client-date";
+}
+
+impl Txn {
+    /// Writes the transaction to disk for other programs to see, in the same form as the reference
+    /// does. Once it is there, it is removed by the commit or when this is dropped.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn publish(&mut self) -> Result<()> {
+        match self.folder {
+            Folder::None => {
+                self.make_folder()?;
+                self.folder = Folder::Unread;
+                self.write_lock_file()?;
+                self.write_txn_props()?;
+            }
+            Folder::Empty => {
+                self.folder = Folder::Unread;
+                self.write_lock_file()?;
+                self.write_txn_props()?;
+            }
+            // Its properties are on disk, and may have been changed there.
+            Folder::Unread | Folder::Whole(_) => self.read_txn_props()?,
+        }
+        self.proto.publish()?;
+        for at in self.post_order()? {
+            self.write_node_files(at)?;
+        }
+        let mut text = Vec::new();
+        NextIds { node: self.next_node, copy: self.next_copy }.write(&mut text);
+        self.write_file(names::TXN_NEXT_IDS, &text)?;
+        if let Some((offsets, entries, next_item)) = self.proto.index() {
+            let (mut l2p, mut p2l) = (Vec::new(), Vec::new());
+            index_proto::write_l2p(offsets, &mut l2p);
+            index_proto::write_p2l(entries, &mut p2l);
+            self.write_file(names::TXN_L2P, &l2p)?;
+            self.write_file(names::TXN_P2L, &p2l)?;
+            self.write_file(names::TXN_ITEM_INDEX, next_item.to_string().as_bytes())?;
+        }
+        // For who goes on with it: which texts there are.
+        for (sha1, rep) in &self.shared {
+            if matches!(rep.location, RepLocation::ProtoRev { .. }) {
+                text.clear();
+                rep.write(self.format(), &mut text);
+                self.write_file(&sha1.to_hex(), &text)?;
+            }
+        }
+        text.clear();
+        self.changes.write_to_txn(self.format(), &mut text);
+        self.write_file(names::TXN_CHANGES, &text)?;
+        self.folder = Folder::Whole(self.changes_stamp()?);
+        Ok(())
+    }
+
+    /// Takes over what other programs (a hook) changed in the transaction since
+    /// [`Self::publish`]: its properties, and its tree.
+    ///
+    /// # Errors
+    /// E160007 when it is gone; corruption and system errors.
+    pub fn refresh(&mut self) -> Result<()> {
+        let Folder::Whole(before) = self.folder else { return Ok(()) };
+        self.read_txn_props()?;
+        if self.changes_stamp()? == before {
+            return Ok(());
+        }
+        let mut changed = self.writer.open_txn(&self.name())?;
+        changed.leave = self.leave;
+        changed.keep_date = self.keep_date;
+        changed.access = self.access.take();
+        let mut old = std::mem::replace(self, changed);
+        old.leave = true;
+        Ok(())
+    }
+
+    /// What tells whether somebody changed the tree: each change is noted in this file.
+    fn changes_stamp(&self) -> Result<Stamp> {
+        let path = self.file(names::TXN_CHANGES);
+        self.writer.storage.stamp(&path).map_err(|e| Error::io(e, "Can't stat", &path))
+    }
+
+    fn make_folder(&self) -> Result<()> {
+        let fs = &self.writer.fs.fs;
+        let path = fs.file(&fs.layout.txn_dir(&self.id));
+        let made = self.writer.storage.create_dir(&path, false);
+        made.map_err(|e| Error::io(e, "Can't create directory", &path))
+    }
+
+    fn write_lock_file(&self) -> Result<()> {
+        let fs = &self.writer.fs.fs;
+        let path = fs.file(&fs.layout.proto_rev_lock(&self.id));
+        let made = self.writer.storage.create_over(&path);
+        made.map(drop).map_err(|e| Error::io(e, "Can't create file", &path))
+    }
+
+    fn read_txn_props(&mut self) -> Result<()> {
+        self.props = self.writer.fs.txn_props(&self.name())?;
+        Ok(())
+    }
+
+    fn write_txn_props(&mut self) -> Result<()> {
+        if self.keep_date {
+            self.props.set(flags::CLIENT_DATE, "1");
+        } else if self.props.get(prop_names::DATE).is_none() {
+            self.props.set(prop_names::DATE, now().to_string());
+        }
+        let mut text = Vec::new();
+        hashdump::write(&mut text, &self.props, Some(hashdump::END));
+        self.write_file(names::TXN_PROPS, &text)
+    }
+
+    /// A node-revision's own file, and those of its entries and properties.
+    fn write_node_files(&self, at: usize) -> Result<()> {
+        let txn_node = self.txn_node(at)?;
+        let mut node = txn_node.node.clone();
+        node.is_fresh_txn_root = at == super::ROOT && self.changes.is_empty();
+        let name = sapwood_fsfs_format::txn::node_file_name(&node.id);
+        let mut text = Vec::new();
+        let entries = txn_node.entries.as_ref().filter(|e| !e.changed.is_empty());
+        if let (NodeKind::Dir, Some(entries)) = (node.kind, entries) {
+            node.text = Some(Representation::in_txn_file());
+            for (name, kind, id) in entries.iter() {
+                write_increment(name, Some((kind, id)), &mut text);
+            }
+            hashdump::write_terminator(&mut text, hashdump::END);
+            self.write_file(&format!("{name}.children"), &text)?;
+            text.clear();
+        }
+        if let Some(props) = &txn_node.props {
+            node.props = Some(Representation::in_txn_file());
+            hashdump::write(&mut text, props, Some(hashdump::END));
+            self.write_file(&format!("{name}.props"), &text)?;
+            text.clear();
+        }
+        node.write(self.format(), &mut text);
+        self.write_file(&name, &text)
+    }
+
+    pub(super) fn file(&self, name: &str) -> std::path::PathBuf {
+        let fs = &self.writer.fs.fs;
+        fs.file(&format!("{}/{name}", fs.layout.txn_dir(&self.id)))
+    }
+
+    fn write_file(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.file(name);
+        let write = || {
+            let mut file = self.writer.storage.create_over(&path)?;
+            if bytes.is_empty() { Ok(()) } else { file.append(bytes) }
+        };
+        write().map_err(|e| Error::io(e, "Can't write to file", &path))
+    }
+
+    /// Gives the transaction up: what is on disk of it is removed.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn abort(mut self) -> Result<()> {
+        self.leave = false;
+        self.clean_up()
+    }
+
+    /// Removes what the transaction has on disk, unless that is to stay.
+    pub(super) fn clean_up(&mut self) -> Result<()> {
+        self.proto.discard();
+        self.lock = None;
+        if self.leave {
+            return Ok(());
+        }
+        match std::mem::replace(&mut self.folder, Folder::None) {
+            Folder::None => Ok(()),
+            Folder::Empty => {
+                let fs = &self.writer.fs.fs;
+                let path = fs.file(&fs.layout.txn_dir(&self.id));
+                let removed = self.writer.storage.remove_dir(&path);
+                removed.map_err(|e| Error::io(e, "Can't remove directory", &path))
+            }
+            Folder::Unread | Folder::Whole(_) => self.writer.remove_txn(&self.id),
+        }
+    }
+}
+
+impl Writer {
+    /// Removes a transaction, whoever began it.
+    ///
+    /// # Errors
+    /// E160007 when there is none of that name; system errors.
+    pub fn purge_txn(&self, name: &str) -> Result<()> {
+        let id = TxnId::parse(name.as_bytes()).map_err(|e| Error::Svn(e.into()))?;
+        self.fs.txn_root(name)?;
+        self.remove_txn(&id).map_err(|e| {
+            let sentence = format!("Transaction '{name}' cleanup failed");
+            Error::Svn(SvnError::from(e).context(sentence))
+        })
+    }
+
+    /// Changes properties of a transaction, one after the other; `None` deletes one.
+    ///
+    /// # Errors
+    /// E160007 when there is no such transaction; corruption and system errors.
+    pub fn change_txn_props(&self, name: &str, changes: &[(&str, Option<&[u8]>)]) -> Result<()> {
+        let mut props = self.fs.txn_props(name)?;
+        for (name, value) in changes {
+            set_prop(&mut props, name, *value);
+        }
+        let id = TxnId::parse(name.as_bytes()).map_err(|e| Error::Svn(e.into()))?;
+        let fs = &self.fs.fs;
+        let path = fs.file(&format!("{}/{}", fs.layout.txn_dir(&id), names::TXN_PROPS));
+        let mut text = Vec::new();
+        hashdump::write(&mut text, &props, Some(hashdump::END));
+        let done = self.storage.replace(&path, &text, None, false);
+        done.map_err(|e| Error::io(e, "Can't write to file", &path))
+    }
+
+    /// Removes a transaction's folder and what belongs to it elsewhere.
+    pub(super) fn remove_txn(&self, id: &TxnId) -> Result<()> {
+        let fs = &self.fs.fs;
+        let dir = fs.file(&fs.layout.txn_dir(id));
+        let fail = |verb| move |path: &std::path::Path, e| Error::io(e, verb, path);
+        let names = self.storage.list(&dir).map_err(|e| fail("Can't open directory")(&dir, e))?;
+        for name in names {
+            let path = dir.join(name);
+            match self.storage.remove_file(&path) {
+                // Somebody else removes it too.
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                removed => removed.map_err(|e| fail("Can't remove file")(&path, e))?,
+            }
+        }
+        self.storage.remove_dir(&dir).map_err(|e| fail("Can't remove directory")(&dir, e))?;
+        for name in [fs.layout.proto_rev_file(id), fs.layout.proto_rev_lock(id)] {
+            let path = fs.file(&name);
+            match self.storage.remove_file(&path) {
+                // The commit moved it to its place, or it was in the folder.
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                removed => removed.map_err(|e| fail("Can't remove file")(&path, e))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for nobody: who writes to the prototype of a transaction keeps all others out.
+    pub(super) fn lock_proto(&self, id: &TxnId) -> Result<Box<dyn crate::storage_write::HeldLock>> {
+        let fs = &self.fs.fs;
+        let path = fs.file(&fs.layout.proto_rev_lock(id));
+        let fail = |e| Error::io(e, "Can't get exclusive lock on file", &path);
+        let locked = match self.storage.try_lock(&path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                self.storage.create_with(&path, b"").map_err(fail)?;
+                self.storage.try_lock(&path)
+            }
+            locked => locked,
+        };
+        locked.map_err(fail)?.ok_or_else(|| {
+            Error::new(
+                ErrorCode::FS_REP_BEING_WRITTEN,
+                format!(
+                    "Cannot write to the prototype revision file of transaction '{id}' because a \
+                     previous representation is currently being written by another process"
+                ),
+            )
+        })
+    }
+}
+
+/// Sets or deletes a property of a transaction. A date that is set where the client may do so is
+/// kept by the commit.
+fn set_prop(props: &mut PropList, name: &str, value: Option<&[u8]>) {
+    if name == prop_names::DATE && props.get(flags::CLIENT_DATE).is_some() {
+        props.set(flags::CLIENT_DATE, "1");
+    }
+    match value {
+        Some(value) => drop(props.set(name, value)),
+        None => drop(props.remove(name)),
+    }
+}
