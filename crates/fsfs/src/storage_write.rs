@@ -185,6 +185,27 @@ pub fn create_beside<S: WriteStorage + ?Sized>(
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
+/// Waits for the exclusive lock that a file stands for; makes the file when it is not there.
+///
+/// # Errors
+/// Whatever the system reports.
+pub fn lock_or_create<S: WriteStorage + ?Sized>(
+    storage: &S,
+    path: &Path,
+) -> io::Result<Box<dyn HeldLock>> {
+    match storage.lock(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            match storage.create_with(path, b"") {
+                // Another process was quicker.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                created => created?,
+            }
+            storage.lock(path)
+        }
+        locked => locked,
+    }
+}
+
 impl NewFile for fs::File {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.write_all(bytes)

@@ -1,0 +1,37 @@
+//! `svnadmin pack`.
+
+use sapwood_core::SvnResult;
+use sapwood_fsfs::pack::{DEFAULT_MEMORY, PackNotice, PackOptions};
+
+use crate::command::{Invocation, parse_number};
+
+/// `svnadmin pack`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    invocation.take_args(0, 0)?;
+    let options = &invocation.options;
+    let mut pack_options = PackOptions::default();
+    if let Some(text) = options.value("memory-cache-size")? {
+        let bytes = parse_number(&text)?.saturating_mul(1 << 20);
+        pack_options.memory = usize::try_from(bytes).unwrap_or(usize::MAX).max(DEFAULT_MEMORY);
+    }
+    let repository = crate::repo::open(&invocation.repository, options)?;
+    let quiet = options.has("quiet");
+    let out = &mut invocation.out;
+    repository.fs().pack(&pack_options, &crate::signals::cancel_token(), &mut |notice| {
+        if quiet {
+            return Ok(());
+        }
+        match notice {
+            PackNotice::NotSharded => out.text(
+                "svnadmin: Warning - this repository is not sharded. Packing has no effect.\n",
+            )?,
+            PackNotice::Start(shard) => {
+                out.text(&format!("Packing revisions in shard {shard}..."))?;
+            }
+            PackNotice::End(_) => out.text("done.\n")?,
+        }
+        // Whoever watches sees how far it is.
+        Ok(out.flush()?)
+    })?;
+    Ok(())
+}

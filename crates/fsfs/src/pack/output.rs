@@ -1,0 +1,80 @@
+//! The file that is being made: written in large pieces.
+
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+use crate::storage_write::{NewFile, WriteStorage};
+
+/// Bytes that are gathered before they are written.
+const BUFFER: usize = 1 << 20;
+
+#[derive(Debug)]
+pub(super) struct Output<'a> {
+    storage: &'a dyn WriteStorage,
+    path: PathBuf,
+    file: Box<dyn NewFile>,
+    buffer: Vec<u8>,
+    /// Bytes so far, with those in the buffer.
+    len: u64,
+}
+
+impl<'a> Output<'a> {
+    pub(super) fn create(storage: &'a dyn WriteStorage, path: PathBuf) -> Result<Self> {
+        let file = storage.create(&path).map_err(|e| Error::io(e, "Can't create file", &path))?;
+        Ok(Self { storage, path, file, buffer: Vec::with_capacity(BUFFER), len: 0 })
+    }
+
+    /// How many bytes were appended.
+    pub(super) const fn len(&self) -> u64 {
+        self.len
+    }
+
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.len = self.len.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        if self.buffer.len().saturating_add(bytes.len()) > BUFFER {
+            self.flush()?;
+        }
+        if bytes.len() >= BUFFER {
+            return self.write(bytes);
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Appends `count` zeros.
+    pub(super) fn pad(&mut self, count: u64) -> Result<()> {
+        const ZEROS: [u8; 1024] = [0; 1024];
+        let mut left = usize::try_from(count).unwrap_or(usize::MAX);
+        while left > 0 {
+            let part = ZEROS.get(..left).unwrap_or(&ZEROS);
+            self.append(part)?;
+            left = left.saturating_sub(part.len());
+        }
+        Ok(())
+    }
+
+    /// Writes what is left, and takes write permission away; durably, if asked to.
+    pub(super) fn finish(mut self, sync: bool) -> Result<()> {
+        self.flush()?;
+        if sync {
+            self.file.sync().map_err(|e| Error::io(e, "Can't flush file to disk", &self.path))?;
+        }
+        self.storage
+            .set_read_only(&self.path)
+            .map_err(|e| Error::io(e, "Can't set file read-only", &self.path))
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let buffer = std::mem::take(&mut self.buffer);
+        if !buffer.is_empty() {
+            self.write(&buffer)?;
+        }
+        self.buffer = buffer;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.append(bytes).map_err(|e| Error::io(e, "Can't write to file", &self.path))
+    }
+}

@@ -1,0 +1,53 @@
+//! Packing with physical addressing: revisions one after the other, and a manifest that says
+//! where each begins.
+
+use sapwood_core::{CancelToken, Revnum};
+use sapwood_fsfs_format::manifest::Manifest;
+
+use super::PackOptions;
+use super::output::Output;
+use super::source::Sources;
+use crate::dump_index::check;
+use crate::error::{Error, Result};
+use crate::filesystem::Shared;
+
+/// Larger revisions are copied in pieces of this many bytes.
+const PIECE: u64 = 1 << 20;
+
+pub(super) fn build(
+    shared: &Shared,
+    options: &PackOptions,
+    shard: u64,
+    cancel: &CancelToken,
+) -> Result<()> {
+    let (storage, layout) = (&*options.storage, &shared.layout);
+    let size = layout.format.shard_size.unwrap_or(1);
+    let first = shard.saturating_mul(size);
+    let mut pack = Output::create(storage, shared.file(&layout.pack_file(shard)))?;
+    let piece = usize::try_from(PIECE).unwrap_or(usize::MAX);
+    let mut sources = Sources::new(storage, piece);
+    let mut offsets = Vec::new();
+    for revision in first..first.saturating_add(size) {
+        check(cancel)?;
+        offsets.push(pack.len());
+        let source = sources.add(shared.file(&layout.rev_file(Revnum(revision))))?;
+        let len = sources.len(source);
+        let mut at = 0;
+        while at < len {
+            let bytes = sources.bytes(source, at, PIECE)?;
+            if bytes.is_empty() {
+                let what = format!("Revision file of r{revision} became shorter");
+                return Err(Error::Corrupt(what));
+            }
+            at = at.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+            pack.append(&bytes)?;
+        }
+        sources.clear(piece);
+    }
+    let mut manifest = Output::create(storage, shared.file(&layout.pack_manifest(shard)))?;
+    let mut text = Vec::new();
+    Manifest::from_iter(offsets).write(&mut text);
+    manifest.append(&text)?;
+    manifest.finish(options.flush_to_disk)?;
+    pack.finish(options.flush_to_disk)
+}

@@ -1,0 +1,112 @@
+//! The revision files that are packed: whole in memory as long as there is room, else on disk.
+
+use std::borrow::Cow;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::cache::files::{FileKey, FileTable};
+use crate::error::{Error, Result};
+use crate::storage::{Storage, StoredFile};
+
+/// Files that are open at once.
+const OPEN_FILES: usize = 64;
+
+/// Where bytes of revision files come from.
+#[derive(Debug)]
+pub(super) struct Sources<'a> {
+    storage: &'a dyn Storage,
+    files: FileTable,
+    all: Vec<Source>,
+    /// Bytes that may still be held in memory.
+    room: usize,
+}
+
+#[derive(Debug)]
+struct Source {
+    path: PathBuf,
+    /// The contents, when there was room.
+    whole: Option<Vec<u8>>,
+    len: u64,
+}
+
+impl<'a> Sources<'a> {
+    pub(super) fn new(storage: &'a dyn Storage, room: usize) -> Self {
+        Self { storage, files: FileTable::new(OPEN_FILES), all: Vec::new(), room }
+    }
+
+    /// Adds a file: its number.
+    pub(super) fn add(&mut self, path: PathBuf) -> Result<usize> {
+        let number = self.all.len();
+        let (whole, len) = match self.storage.read(&path, self.room) {
+            Ok(bytes) => {
+                self.room = self.room.saturating_sub(bytes.len());
+                let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+                (Some(bytes), len)
+            }
+            Err(e) if e.kind() == ErrorKind::FileTooLarge => {
+                let file = open(&self.files, self.storage, &path, number)?;
+                let len = file.len().map_err(|e| Error::io(e, "Can't read file", &path))?;
+                (None, len)
+            }
+            Err(e) => return Err(Error::io(e, "Can't open file", &path)),
+        };
+        self.all.push(Source { path, whole, len });
+        Ok(number)
+    }
+
+    /// Lets go of all files: what is held in memory is free again.
+    pub(super) fn clear(&mut self, room: usize) {
+        self.all.clear();
+        self.files = FileTable::new(OPEN_FILES);
+        self.room = room;
+    }
+
+    /// The length of a file.
+    pub(super) fn len(&self, number: usize) -> u64 {
+        self.all.get(number).map_or(0, |source| source.len)
+    }
+
+    /// The path of a file.
+    pub(super) fn path(&self, number: usize) -> &Path {
+        self.all.get(number).map_or(Path::new(""), |source| &source.path)
+    }
+
+    /// The `len` bytes at `offset` of a file; fewer where it ends.
+    pub(super) fn bytes(&self, number: usize, offset: u64, len: u64) -> Result<Cow<'_, [u8]>> {
+        let Some(source) = self.all.get(number) else { return Ok(Cow::Borrowed(&[])) };
+        let end = offset.saturating_add(len).min(source.len);
+        let start = offset.min(end);
+        let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        if let Some(whole) = &source.whole {
+            let bytes = whole.get(place(start)..place(end)).unwrap_or_default();
+            return Ok(Cow::Borrowed(bytes));
+        }
+        let file = open(&self.files, self.storage, &source.path, number)?;
+        let mut bytes = vec![0; place(end.saturating_sub(start))];
+        let mut have = 0usize;
+        while let Some(rest) = bytes.get_mut(have..).filter(|rest| !rest.is_empty()) {
+            let at = start.saturating_add(u64::try_from(have).unwrap_or(u64::MAX));
+            match file.read_at(rest, at) {
+                Ok(0) => break,
+                Ok(n) => have = have.saturating_add(n),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(Error::io(e, "Can't read file", &source.path)),
+            }
+        }
+        bytes.truncate(have);
+        Ok(Cow::Owned(bytes))
+    }
+}
+
+fn open(
+    files: &FileTable,
+    storage: &dyn Storage,
+    path: &Path,
+    number: usize,
+) -> Result<Arc<dyn StoredFile>> {
+    let number = u64::try_from(number).unwrap_or(u64::MAX);
+    files
+        .get(FileKey { fs: 0, packed: false, number }, storage, || path.to_owned())
+        .map_err(|e| Error::io(e, "Can't open file", path))
+}
