@@ -9,6 +9,7 @@ mod load_revprops;
 mod lock;
 pub(crate) mod lslocks;
 mod lstxns;
+mod pack;
 mod progress;
 mod rev_size;
 mod revprop;
@@ -310,12 +311,15 @@ static SVNADMIN: Program = Program {
             overrides: &[("revision", "the newest base revision ARG")],
             run: Run::Repository(lstxns::run),
         },
-        missing(
-            "pack",
-            "usage: svnadmin pack REPOS_PATH\n\n\
-             Gather the revisions of each complete shard in one file.\n",
-            &["quiet", "memory-cache-size"],
-        ),
+        Subcommand {
+            name: "pack",
+            aliases: &[],
+            help: "usage: svnadmin pack REPOS_PATH\n\n\
+                 Gather the revisions of each complete shard in one file.\n",
+            options: &["quiet", "memory-cache-size"],
+            overrides: &[],
+            run: Run::Repository(pack::run),
+        },
         missing(
             "recover",
             "usage: svnadmin recover REPOS_PATH\n\n\

@@ -39,6 +39,9 @@ use crate::txn::WriteConfig;
 
 /// The longest `fsfs.conf` that is read, in bytes.
 const CONFIG_LEN: usize = 1 << 20;
+/// Items are aligned for readers that read by pages, whatever larger blocks `block-size` says:
+/// that is what the reference's tools and servers do unless told otherwise.
+const PAGE: u64 = 4096;
 /// Bytes of revision data that are held in memory at most, unless said otherwise.
 pub const DEFAULT_MEMORY: usize = 64 << 20;
 
@@ -98,7 +101,7 @@ impl PackConfig {
         // Whether the value makes sense was found out when the filesystem was opened.
         let kib = config.get_i64("io", "block-size", 64)?;
         Ok(Self {
-            block_size: u64::try_from(kib).unwrap_or(64).saturating_mul(1024).max(1024),
+            block_size: u64::try_from(kib).unwrap_or(64).saturating_mul(1024).clamp(1024, PAGE),
             write: WriteConfig::new(&config, format)?,
             revprops: RevpropPackConfig::new(&config, format)?,
         })
