@@ -97,3 +97,54 @@ fn every_option() {
         }
     }
 }
+
+/// A repository of an old program with a directory `/A` whose name is then made Latin-1.
+fn with_latin_1_name(both: &Both, dir: &std::path::Path) -> String {
+    let path = dir.join("latin");
+    let arg = path.to_str().unwrap().to_owned();
+    both.reference.run("svnadmin", ["create", "--compatible-version=1.5", &arg]).expect_success("");
+    let url = format!("file://{arg}/A");
+    both.reference.run("svn", ["mkdir", "-q", "-m", "log", &url]).expect_success("mkdir");
+    let file = path.join("db/revs/0/1");
+    let mut text = std::fs::read(&file).unwrap();
+    let sum = |text: &[u8]| {
+        let start = text.windows(6).position(|w| w == b"PLAIN\n").unwrap() + 6;
+        let end = text.windows(7).position(|w| w == b"ENDREP\n").unwrap();
+        sapwood_core::Md5::of(&text[start..end]).to_string()
+    };
+    let old_sum = sum(&text);
+    for at in 0..text.len() - 2 {
+        if text[at + 1..].starts_with(b"A\n") && b"/\n".contains(&text[at]) {
+            text[at + 1] = 0xE6;
+        }
+    }
+    let new_sum = sum(&text);
+    let at = text.windows(32).position(|w| w == old_sum.as_bytes()).unwrap();
+    text[at..at + 32].copy_from_slice(new_sum.as_bytes());
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    std::fs::write(&file, text).unwrap();
+    arg
+}
+
+#[test]
+fn names_that_are_not_utf_8() {
+    let both = Both::new();
+    let dir = tempfile::tempdir().unwrap();
+    let path = with_latin_1_name(&both, dir.path());
+    let dump = both.same("svnadmin", &["dump", &path]);
+    assert!(dump.stdout.windows(13).any(|w| w == b"Node-path: \xE6\n"));
+    let verify = both.same("svnadmin", &["verify", &path]);
+    assert_eq!(verify.code, 1);
+
+    // A new revision has the name as it was.
+    let stream = b"SVN-fs-dump-format-version: 2\n\nRevision-number: 2\nProp-content-length: 10\n\
+        Content-length: 10\n\nPROPS-END\n\nNode-path: B\nNode-kind: dir\nNode-action: add\n\n\n";
+    let file = dir.path().join("stream");
+    std::fs::write(&file, stream).unwrap();
+    both.ours
+        .run("svnadmin", ["load", "-q", "-F", file.to_str().unwrap(), &path])
+        .expect_success("load");
+    let again = both.same("svnadmin", &["dump", "-q", "-r2", &path]);
+    assert!(again.stdout.windows(13).any(|w| w == b"Node-path: \xE6\n"));
+    both.same("svnadmin", &["verify", "-q", "-r2", &path]);
+}

@@ -20,6 +20,7 @@ pub mod kind;
 pub mod mergeinfo;
 pub mod path;
 pub mod props;
+pub mod rawname;
 pub mod revnum;
 pub mod skel;
 pub mod uri;

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use sapwood_core::{NodeKind, Revnum};
+use sapwood_core::{NodeKind, Revnum, rawname};
 
 use crate::error::{Error, Result};
 use crate::id::NodeRevId;
 use crate::layout::since;
 use crate::limits::PATH_LEN;
-use crate::noderev::{fspath, rev_and_path};
-use crate::text;
+use crate::noderev::rev_and_path;
+use crate::text::{self, fspath};
 
 /// Bytes after which a line must have ended: two paths, an id and flags.
 const LINE_LEN: usize = 2 * PATH_LEN + 1024;
@@ -182,12 +182,26 @@ impl<'a> ChangeRef<'a> {
         if let (true, Some(flag)) = (format >= since::LOGICAL, self.mergeinfo_mod) {
             text::push_display(format_args!("{} ", word(flag)), out);
         }
-        text::push_display(format_args!("{}\n", self.path), out);
+        out.extend_from_slice(&rawname::to_bytes(self.path));
+        out.push(b'\n');
         if let Some((revision, path)) = self.copy_from {
-            text::push_display(format_args!("{revision} {path}"), out);
+            text::push_display(format_args!("{revision} "), out);
+            out.extend_from_slice(&rawname::to_bytes(path));
         }
         out.push(b'\n');
     }
+}
+
+/// A list of changes in which names that are not UTF-8 are spelt as [`rawname`] says. `None` when
+/// it has no such names.
+#[must_use]
+pub fn spell_names(bytes: &[u8]) -> Option<Vec<u8>> {
+    std::str::from_utf8(bytes).err()?;
+    let mut out = Vec::with_capacity(bytes.len().saturating_add(64));
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        out.extend_from_slice(rawname::from_bytes(line)?.as_bytes());
+    }
+    Some(out)
 }
 
 /// Folds raw changes into one a path, as readers of a transaction see them, in the bytewise order

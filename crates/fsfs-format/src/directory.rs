@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use sapwood_core::NodeKind;
 use sapwood_core::hashdump::{self, END, Entry, Reader};
+use sapwood_core::rawname;
 
 use crate::error::{Error, Result};
 use crate::id::NodeRevId;
@@ -22,23 +23,35 @@ pub struct DirEntryRef<'a> {
 }
 
 impl<'a> DirEntryRef<'a> {
-    fn parse(name: &'a [u8], value: &[u8]) -> Result<Self> {
+    fn parse(name: &'a [u8], value: &[u8], names: Names) -> Result<Self> {
         let corrupt = || Error::corrupt("Directory entry corrupt");
         let mut rest = value;
         let kind = text::word(&mut rest).and_then(NodeKind::from_word).ok_or_else(corrupt)?;
         let id = NodeRevId::parse(text::word(&mut rest).ok_or_else(corrupt)?)?;
-        Ok(Self { name: component(name)?, kind, id })
+        Ok(Self { name: component(name, names)?, kind, id })
     }
 
-    fn write(&self, out: &mut Vec<u8>, value: &mut Vec<u8>) {
+    /// Appends the entry's part of the hash dump. `value` is scratch space.
+    pub fn write(&self, out: &mut Vec<u8>, value: &mut Vec<u8>) {
         value.clear();
         text::push_display(format_args!("{} {}", self.kind.word(), self.id), value);
-        hashdump::write_entry(out, self.name.as_bytes(), value);
+        hashdump::write_entry(out, &rawname::to_bytes(self.name), value);
     }
 }
 
-fn component(name: &[u8]) -> Result<&str> {
-    let fits = !name.is_empty() && memchr::memchr2(b'/', 0, name).is_none();
+/// What to take for text: names as they are, or as [`rawname`] spells them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    Plain,
+    Raw,
+}
+
+fn component(name: &[u8], names: Names) -> Result<&str> {
+    let fits = match names {
+        Names::Plain => memchr::memchr2(b'/', 0, name).is_none(),
+        Names::Raw => memchr::memchr(b'/', name).is_none(),
+    };
+    let fits = fits && !name.is_empty();
     std::str::from_utf8(name).ok().filter(|_| fits).ok_or_else(|| {
         Error::corrupt(format!("Directory entry with the malformed name '{}'", text::shown(name)))
     })
@@ -62,9 +75,19 @@ struct Slot {
 #[allow(clippy::missing_errors_doc)]
 impl Directory {
     /// Parses the hash dump that is a committed directory's text. Duplicate names, or names that
-    /// are not one path component, are corruption.
+    /// are not one path component, are corruption. Names that are not UTF-8 are spelt as
+    /// [`rawname`] says.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let mut all = DirEntries::new(bytes).collect::<Result<Vec<_>>>()?;
+        Self::parse_names(bytes, Names::Plain).or_else(|error| {
+            let Some(bytes) = spell_names(Reader::new(bytes, Some(END)), false) else {
+                return Err(error);
+            };
+            Self::parse_names(&bytes, Names::Raw)
+        })
+    }
+
+    fn parse_names(bytes: &[u8], names: Names) -> Result<Self> {
+        let mut all = DirEntries { names, ..DirEntries::new(bytes) }.collect::<Result<Vec<_>>>()?;
         // Nearly always sorted already.
         if !all.is_sorted_by(|a, b| a.name < b.name) {
             all.sort_by(|a, b| a.name.cmp(b.name));
@@ -81,25 +104,34 @@ impl Directory {
 
     /// Parses a transaction's `.children` file: a hash dump, then changes.
     pub fn parse_incremental(bytes: &[u8]) -> Result<Self> {
+        Self::parse_changes(bytes, Names::Plain).or_else(|error| {
+            let base = Reader::incremental(bytes, Some(END));
+            let Some(bytes) = spell_names(base, true) else { return Err(error) };
+            Self::parse_changes(&bytes, Names::Raw)
+        })
+    }
+
+    fn parse_changes(bytes: &[u8], names: Names) -> Result<Self> {
         let mut all = BTreeMap::new();
         let mut base = Reader::incremental(bytes, Some(END));
-        Self::apply(&mut all, &mut base)?;
-        Self::apply(&mut all, &mut Reader::incremental(base.rest(), None))?;
+        Self::apply(&mut all, &mut base, names)?;
+        Self::apply(&mut all, &mut Reader::incremental(base.rest(), None), names)?;
         Self::from_sorted(&all.into_values().collect::<Vec<_>>())
     }
 
     fn apply<'a>(
         all: &mut BTreeMap<&'a str, DirEntryRef<'a>>,
         changes: &mut Reader<'a>,
+        names: Names,
     ) -> Result<()> {
         while let Some(change) = changes.next_entry()? {
             match change {
                 Entry::Set { name, value } => {
-                    let entry = DirEntryRef::parse(name, value)?;
+                    let entry = DirEntryRef::parse(name, value, names)?;
                     all.insert(entry.name, entry);
                 }
                 Entry::Delete { name } => {
-                    all.remove(component(name)?);
+                    all.remove(component(name, names)?);
                 }
             }
         }
@@ -183,6 +215,7 @@ impl Directory {
 #[derive(Clone, Debug)]
 pub struct DirEntries<'a> {
     entries: Reader<'a>,
+    names: Names,
     failed: bool,
 }
 
@@ -190,12 +223,14 @@ impl<'a> DirEntries<'a> {
     /// Reads the hash dump `bytes`.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self { entries: Reader::new(bytes, Some(END)), failed: false }
+        Self { entries: Reader::new(bytes, Some(END)), names: Names::Plain, failed: false }
     }
 
     fn take(&mut self) -> Result<Option<DirEntryRef<'a>>> {
         match self.entries.next_entry()? {
-            Some(Entry::Set { name, value }) => DirEntryRef::parse(name, value).map(Some),
+            Some(Entry::Set { name, value }) => {
+                DirEntryRef::parse(name, value, self.names).map(Some)
+            }
             Some(Entry::Delete { .. }) | None => Ok(None),
         }
     }
@@ -213,11 +248,40 @@ impl<'a> Iterator for DirEntries<'a> {
     }
 }
 
+/// The hash dump that `base` reads, and (with `changes`) the changes that follow it, with names
+/// that are not UTF-8 spelt as [`rawname`] says. `None` when there is no such name, or more wrong.
+fn spell_names(mut base: Reader<'_>, changes: bool) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut any = false;
+    spell_part(&mut base, &mut out, &mut any)?;
+    hashdump::write_terminator(&mut out, END);
+    if changes {
+        spell_part(&mut Reader::incremental(base.rest(), None), &mut out, &mut any)?;
+    }
+    any.then_some(out)
+}
+
+fn spell_part(part: &mut Reader<'_>, out: &mut Vec<u8>, any: &mut bool) -> Option<()> {
+    while let Some(entry) = part.next_entry().ok()? {
+        let (name, value) = match entry {
+            Entry::Set { name, value } => (name, Some(value)),
+            Entry::Delete { name } => (name, None),
+        };
+        let name = rawname::from_bytes(name)?;
+        *any |= rawname::is_raw(&name);
+        match value {
+            Some(value) => hashdump::write_entry(out, name.as_bytes(), value),
+            None => hashdump::write_deletion(out, name.as_bytes()),
+        }
+    }
+    Some(())
+}
+
 /// Appends one change to a transaction's `.children` file: a new entry, or a deletion.
 pub fn write_increment(name: &str, entry: Option<(NodeKind, NodeRevId)>, out: &mut Vec<u8>) {
     match entry {
         Some((kind, id)) => DirEntryRef { name, kind, id }.write(out, &mut Vec::new()),
-        None => hashdump::write_deletion(out, name.as_bytes()),
+        None => hashdump::write_deletion(out, &rawname::to_bytes(name)),
     }
 }
 

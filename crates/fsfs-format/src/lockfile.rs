@@ -7,8 +7,7 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::hashdump::{self, END, Entry, Reader};
 
 use crate::error::{Error, Result};
-use crate::noderev::fspath;
-use crate::text;
+use crate::text::{self, fspath};
 
 /// A lock as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,9 @@
 //! Node-revisions: a block of `name: value` lines that a blank line ends.
 
+use std::borrow::Cow;
+
 use sapwood_core::path::is_canonical_fspath;
-use sapwood_core::{NodeKind, Revnum};
+use sapwood_core::{NodeKind, Revnum, rawname};
 
 use crate::error::{Error, Result};
 use crate::id::NodeRevId;
@@ -132,18 +134,23 @@ impl NodeRev {
                 out.push(b'\n');
             }
         }
+        let mut path_line = |head: std::fmt::Arguments<'_>, path: &str| {
+            text::push_display(head, out);
+            out.extend_from_slice(&rawname::to_bytes(path));
+            out.push(b'\n');
+        };
+        path_line(format_args!("cpath: "), &self.created_path);
+        if let Some((revision, path)) = &self.copy_from {
+            path_line(format_args!("copyfrom: {revision} "), path);
+        }
+        match &self.copy_root {
+            Some((Some(revision), path)) => path_line(format_args!("copyroot: {revision} "), path),
+            Some((None, path)) => path_line(format_args!("copyroot: -1 "), path),
+            None => {}
+        }
         let mut line = |name: &str, value: std::fmt::Arguments<'_>| {
             text::push_display(format_args!("{name}: {value}\n"), out);
         };
-        line("cpath", format_args!("{}", self.created_path));
-        if let Some((revision, path)) = &self.copy_from {
-            line("copyfrom", format_args!("{revision} {path}"));
-        }
-        match &self.copy_root {
-            Some((Some(revision), path)) => line("copyroot", format_args!("{revision} {path}")),
-            Some((None, path)) => line("copyroot", format_args!("-1 {path}")),
-            None => {}
-        }
         if self.is_fresh_txn_root {
             line("is-fresh-txn-root", format_args!("y"));
         }
@@ -232,9 +239,9 @@ impl<'a> Headers<'a> {
     }
 }
 
-/// The bytes as a canonical fspath.
-pub(crate) fn fspath(bytes: &[u8]) -> Option<&str> {
-    std::str::from_utf8(bytes).ok().filter(|path| is_canonical_fspath(path))
+/// The bytes as a canonical fspath; what is not UTF-8 is spelt as [`rawname`] says.
+fn fspath(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    rawname::from_bytes(bytes).filter(|path| is_canonical_fspath(path))
 }
 
 /// Splits `REV PATH`; revision -1 is `None`.

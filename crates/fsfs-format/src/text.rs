@@ -1,5 +1,6 @@
 //! Cutting lines and words out of bytes.
 
+use sapwood_core::path::is_canonical_fspath;
 use sapwood_core::revnum::parse_u64;
 
 /// The line that `bytes` begin with, without its newline, and what follows it. `None` when there
@@ -22,6 +23,11 @@ pub(crate) fn word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     };
     *rest = after;
     Some(word)
+}
+
+/// The bytes as a canonical fspath in UTF-8.
+pub(crate) fn fspath(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok().filter(|path| is_canonical_fspath(path))
 }
 
 /// A non-negative number that fits the reference's signed 64-bit integers.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sapwood_core::Revnum;
-use sapwood_fsfs_format::changes::{ChangeRef, Changes};
+use sapwood_fsfs_format::changes::{ChangeRef, Changes, spell_names};
 use sapwood_fsfs_format::l2p::{ITEM_CHANGES, ITEM_ROOT};
 use sapwood_fsfs_format::{
     Location, NodeRev, NodeRevId, RepHeader, RepLocation, Representation, TxnId, limits,
@@ -108,13 +108,19 @@ impl Fs {
         let changes = self.with_file(revision, |file| {
             let at = self.item_offset(file, revision, item)?;
             self.parse_at(file, revision, at, CHANGES_LEN, |bytes, is_end| {
-                let mut list = Changes::new(bytes);
-                let built = ChangedPaths::collect(&mut list)?;
-                if list.is_terminated() || is_end {
-                    Ok(built)
-                } else {
-                    Err(sapwood_fsfs_format::Error::UnexpectedEnd("changed paths"))
-                }
+                let parse = |bytes: &[u8]| {
+                    let mut list = Changes::new(bytes);
+                    let built = ChangedPaths::collect(&mut list)?;
+                    if list.is_terminated() || is_end {
+                        Ok(built)
+                    } else {
+                        Err(sapwood_fsfs_format::Error::UnexpectedEnd("changed paths"))
+                    }
+                };
+                parse(bytes).or_else(|error| match spell_names(bytes) {
+                    Some(bytes) => parse(&bytes),
+                    None => Err(error),
+                })
             })
         })?;
         Ok(self.caches.put(key, changes))
@@ -132,6 +138,7 @@ impl Fs {
             .storage
             .read(&path, CHANGES_LEN)
             .map_err(|e| Error::io(e, "Can't open file", &path))?;
+        let bytes = spell_names(&bytes).unwrap_or(bytes);
         let fail = |error| Error::File { path: path.clone(), error };
         let raw: Vec<ChangeRef<'_>> =
             Changes::new(&bytes).collect::<sapwood_fsfs_format::Result<_>>().map_err(fail)?;

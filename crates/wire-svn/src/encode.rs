@@ -20,9 +20,9 @@ pub trait Encode {
     /// A string.
     fn string(&mut self, bytes: &[u8]);
 
-    /// A string of text.
+    /// A string of text: paths, names, URLs. Names that were not UTF-8 on disk go out as they were.
     fn text(&mut self, text: &str) {
-        self.string(text.as_bytes());
+        self.string(&sapwood_core::rawname::to_bytes(text));
     }
     /// A word.
     fn word(&mut self, word: &str) {
@@ -47,7 +47,11 @@ pub trait Encode {
     }
     /// `( value )` or `( )`.
     fn bracketed_text(&mut self, value: Option<&str>) {
-        self.bracketed(value.map(str::as_bytes));
+        self.open();
+        if let Some(value) = value {
+            self.text(value);
+        }
+        self.close();
     }
     /// `( rev )` or `( )`.
     fn bracketed_rev(&mut self, rev: Option<Revnum>) {

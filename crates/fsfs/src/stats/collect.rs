@@ -300,7 +300,10 @@ impl Collector<'_> {
     fn changes(&mut self, file: &RevFile, entry: &P2lEntry) -> Result<()> {
         let limit = usize::try_from(entry.size).unwrap_or(usize::MAX);
         let bytes = self.fs().bytes(file, entry.offset, limit)?;
-        let count = Changes::new(&bytes).filter(std::result::Result::is_ok).count();
+        let spelt = sapwood_fsfs_format::changes::spell_names(&bytes);
+        let count = Changes::new(spelt.as_deref().unwrap_or(&bytes))
+            .filter(std::result::Result::is_ok)
+            .count();
         let count = u64::try_from(count).unwrap_or(0);
         self.stats.change_count = self.stats.change_count.saturating_add(count);
         self.stats.change_len = self.stats.change_len.saturating_add(entry.size);

@@ -25,7 +25,8 @@ use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::l2p::{ITEM_CHANGES, ITEM_ROOT};
 use sapwood_fsfs_format::layout::{names, since};
 use sapwood_fsfs_format::{
-    Directory, IdPart, ItemType, Location, NodeRev, NodeRevId, RepLocation, Representation, Trailer,
+    DirEntryRef, Directory, IdPart, ItemType, Location, NodeRev, NodeRevId, RepLocation,
+    Representation, Trailer,
 };
 
 use super::deltify::Part;
@@ -264,7 +265,7 @@ impl Txn {
         if entries.changed.is_empty() {
             return Ok(None);
         }
-        let mut text = Vec::new();
+        let (mut text, mut value) = (Vec::new(), Vec::new());
         for (name, kind, id) in entries.iter() {
             let id = match id.location {
                 Location::Rev { .. } => id,
@@ -275,8 +276,7 @@ impl Txn {
                         .ok_or_else(|| Error::Corrupt(format!("Entry '{name}' was not written")))?
                 }
             };
-            let value = format!("{} {id}", kind.word());
-            hashdump::write_entry(&mut text, name.as_bytes(), value.as_bytes());
+            DirEntryRef { name, kind, id }.write(&mut text, &mut value);
         }
         hashdump::write_terminator(&mut text, hashdump::END);
 

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use sapwood_core::props::names as prop_names;
-use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, path as paths};
+use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, path as paths, rawname};
 use sapwood_delta::{ApplyReader, TextDelta};
 use sapwood_fsfs_format::{ChangeKind, IdPart, NodeRev};
 
@@ -76,7 +76,7 @@ impl Txn {
     }
 
     fn make(&mut self, path: &str, kind: NodeKind) -> Result<()> {
-        check_newline(path)?;
+        check_new_path(path)?;
         let mut steps = self.walk(path, true)?;
         if steps.last().is_none_or(|s| s.node.is_some()) {
             return Err(self.already_exists(path));
@@ -145,6 +145,9 @@ impl Txn {
         };
         let source = from.node(from_path)?;
         let source = self.writer.fs.fs.node(&source.id())?;
+        if rawname::is_raw(path) {
+            check_new_path(path)?;
+        }
         let mut steps = self.walk(path, true)?;
         if let Some(Dag::Rev(there)) = steps.last().and_then(|s| s.node.as_ref())
             && there.id == source.id
@@ -430,8 +433,15 @@ fn not_file() -> Error {
     Error::new(ErrorCode::FS_NOT_FILE, "Can't set text contents of a directory")
 }
 
-/// Names with newlines cannot be written into lists of changed paths.
-fn check_newline(path: &str) -> Result<()> {
+/// Names with newlines cannot be written into lists of changed paths, and names that are not UTF-8
+/// come from old programs only.
+fn check_new_path(path: &str) -> Result<()> {
+    if rawname::is_raw(path) {
+        return Err(Error::new(
+            ErrorCode::FS_PATH_SYNTAX,
+            format!("Path '{}' is not in UTF-8", rawname::shown(path)),
+        ));
+    }
     if path.contains('\n') {
         let shown = path.replace('\n', "\\n");
         return Err(Error::new(

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 
 use sapwood_core::{
-    ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, hashdump, path, props::names,
+    ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, hashdump, path, props::names, rawname,
 };
 use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_fsfs::{Node, Root};
@@ -235,7 +235,7 @@ impl<'a> NodeDumper<'a> {
     }
 
     fn head_node(&mut self, path: &str, kind: Option<NodeKind>) {
-        header_line(&mut self.head, header::NODE_PATH, path.as_bytes());
+        header_line(&mut self.head, header::NODE_PATH, &rawname::to_bytes(path));
         match kind {
             Some(NodeKind::File) => header_line(&mut self.head, header::NODE_KIND, b"file"),
             Some(NodeKind::Dir) => header_line(&mut self.head, header::NODE_KIND, b"dir"),
@@ -275,7 +275,7 @@ impl<'a> NodeDumper<'a> {
             self.found.old_reference = true;
         }
         header_value(&mut self.head, header::COPYFROM_REV, source_rev);
-        header_line(&mut self.head, header::COPYFROM_PATH, source.as_bytes());
+        header_line(&mut self.head, header::COPYFROM_PATH, &rawname::to_bytes(source));
         self.revision_node(source_rev, source)
     }
 

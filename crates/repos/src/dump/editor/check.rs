@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sapwood_core::{
     ErrorCode, NodeKind, Revnum, SvnError, hashorder, mergeinfo::Mergeinfo, path, props::names,
+    rawname,
 };
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -27,13 +28,16 @@ fn normal(text: &str) -> String {
 impl NodeDumper<'_> {
     /// Names that no client can have made.
     pub(super) fn check_path(&mut self, relpath: &str) -> Result<()> {
-        if !relpath.split('/').any(|name| matches!(name, "." | "..")) {
+        let is_raw = rawname::is_raw(relpath);
+        let relpath = &*rawname::shown(relpath);
+        let message = if is_raw {
+            format!("Path '{relpath}' is not in UTF-8")
+        } else if relpath.split('/').any(|name| matches!(name, "." | "..")) {
+            format!("Path '{relpath}' contains '.' or '..' element")
+        } else {
             return Ok(());
-        }
-        let error = SvnError::new(
-            ErrorCode::FS_PATH_SYNTAX,
-            format!("Path '{relpath}' contains '.' or '..' element"),
-        );
+        };
+        let error = SvnError::new(ErrorCode::FS_PATH_SYNTAX, message);
         let text =
             format!("{}: While validating fspath '{relpath}': {}", error.code(), error.message());
         self.warn(WarningKind::InvalidPath, text);
