@@ -136,6 +136,9 @@ fn settings(mode: Mode, options: &Options) -> Settings {
     if let Some(threads) = options.max_threads {
         settings.limits.connections = threads;
     }
+    if let Some(folders) = std::env::var_os("SASL_CONF_PATH") {
+        settings.sasl_config = std::env::split_paths(&folders).collect();
+    }
     if mode == Mode::Tunnel {
         settings.tunnel = Some(Tunnel { user: options.tunnel_user.clone().or_else(current_user) });
     }

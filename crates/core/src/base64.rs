@@ -43,6 +43,39 @@ pub fn encode_lines(bytes: &[u8]) -> String {
     out
 }
 
+/// Decodes; white space does not count. `None` for what is no base64.
+#[must_use]
+pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len() / 4 * 3);
+    // The bits of digits that are not out yet, and how many digits of a group of four there were.
+    let (mut bits, mut digits, mut padding) = (0_u32, 0_u32, 0_u32);
+    for byte in text.iter().filter(|b| !b.is_ascii_whitespace()) {
+        if *byte == b'=' {
+            padding = padding.saturating_add(1);
+            continue;
+        }
+        let value = DIGITS.iter().position(|d| d == byte)?;
+        if padding > 0 {
+            return None;
+        }
+        bits = (bits << 6) | u32::try_from(value).ok()?;
+        digits = digits.wrapping_add(1) % 4;
+        if digits == 0 {
+            out.extend(bits.to_be_bytes().iter().skip(1));
+            bits = 0;
+        }
+    }
+    let left = match (digits, padding) {
+        (0, 0) => 0,
+        (2, 2) => 1,
+        (3, 1) => 2,
+        _ => return None,
+    };
+    bits <<= (4_u32.saturating_sub(digits) % 4).saturating_mul(6);
+    out.extend(bits.to_be_bytes().iter().skip(1).take(left));
+    Some(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +88,18 @@ mod tests {
             assert_eq!(encode(text.as_bytes()), want);
         }
         assert_eq!(encode(&[0xff, 0xfe, 0xfd]), "//79");
+    }
+
+    #[test]
+    fn there_and_back() {
+        for len in 0..100_u8 {
+            let bytes: Vec<u8> = (0..len).map(|n| n.wrapping_mul(37) ^ 0xa5).collect();
+            assert_eq!(decode(encode(&bytes).as_bytes()), Some(bytes.clone()));
+            assert_eq!(decode(encode_lines(&bytes).as_bytes()), Some(bytes));
+        }
+        for bad in ["Z", "Zg", "Zg=", "Zg===", "=", "Zm9v=", "Zg==Zg==", "Zm9*", "Zm=v"] {
+            assert_eq!(decode(bad.as_bytes()), None, "{bad}");
+        }
     }
 
     #[test]

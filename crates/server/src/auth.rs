@@ -1,14 +1,13 @@
-//! Proving who one is: ANONYMOUS, EXTERNAL and CRAM-MD5.
+//! Proving who one is: ANONYMOUS, EXTERNAL and CRAM-MD5. What `use-sasl` adds is in `sasl`.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use md5::Md5;
-use sapwood_core::config::Config;
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_wire_svn::Encode as _;
 
-use crate::access::UserAccess;
 use crate::conf::Blanket;
 use crate::connection::{Connection, Wait};
+use crate::sasl;
 use crate::session::Session;
 
 /// Appends the challenge that says that no authentication is needed.
@@ -46,6 +45,9 @@ pub fn request_auth(
     required: Blanket,
     needs_username: bool,
 ) -> SvnResult<()> {
+    if session.access.config().sasl.is_some() {
+        return sasl::request_auth(session, required, needs_username);
+    }
     let offered = Mechanisms::of(session, required, needs_username);
     let realm = session.realm.clone();
     let out = session.conn.out();
@@ -76,7 +78,8 @@ pub fn request_auth(
     }
 }
 
-fn refuse(conn: &mut Connection, why: &str) {
+/// Tells the client that an attempt failed; it may try again.
+pub(crate) fn refuse(conn: &mut Connection, why: &str) {
     let out = conn.out();
     out.raw(b"( failure ( ");
     out.text(why);
@@ -106,7 +109,20 @@ fn try_mechanism(
         }
         "CRAM-MD5" if offered.cram_md5 => {
             let Some(passwords) = session.passwords.clone() else { return Ok(false) };
-            cram_md5(&mut session.conn, &passwords, &mut session.access)
+            let password =
+                |user: &str| passwords.get_bytes("users", user).map(std::borrow::Cow::into_owned);
+            match cram_md5(&mut session.conn, &password)? {
+                Some(Ok(user)) => {
+                    session.access.set_user(Some(user));
+                    session.conn.success();
+                    Ok(true)
+                }
+                Some(Err(why)) => {
+                    refuse(&mut session.conn, why);
+                    Ok(false)
+                }
+                None => Ok(false),
+            }
         }
         _ => {
             refuse(&mut session.conn, "Must authenticate with listed mechanism");
@@ -115,43 +131,32 @@ fn try_mechanism(
     }
 }
 
-/// A CRAM-MD5 exchange (RFC 2195).
-fn cram_md5(
+/// A CRAM-MD5 exchange (RFC 2195): the user, or why not; `None` when the client answers with
+/// something else. `password` looks up a user.
+pub(crate) fn cram_md5(
     conn: &mut Connection,
-    passwords: &Config,
-    access: &mut UserAccess<'_>,
-) -> SvnResult<bool> {
+    password: &dyn Fn(&str) -> Option<Vec<u8>>,
+) -> SvnResult<Option<Result<String, &'static str>>> {
     let Some(challenge) = make_challenge() else {
-        refuse(conn, "Internal server error in authentication");
-        return Ok(false);
+        return Ok(Some(Err("Internal server error in authentication")));
     };
     let out = conn.out();
     out.raw(b"( step ( ");
     out.text(&challenge);
     out.raw(b") ) ");
-    let Some(answer) = conn.receive_string(Wait::Login)? else { return Ok(false) };
+    let Some(answer) = conn.receive_string(Wait::Login)? else { return Ok(None) };
     let parsed = std::str::from_utf8(&answer)
         .ok()
         .and_then(|text| text.rsplit_once(' '))
         .and_then(|(user, hex)| Some((user, sapwood_core::Md5::parse(hex.as_bytes())?)));
     let Some((user, digest)) = parsed else {
-        refuse(conn, "Malformed client response in authentication");
-        return Ok(false);
+        return Ok(Some(Err("Malformed client response in authentication")));
     };
-    let Some(password) = passwords.get_bytes("users", user) else {
-        refuse(conn, "Username not found");
-        return Ok(false);
-    };
+    let Some(password) = password(user) else { return Ok(Some(Err("Username not found"))) };
     // The comparison takes the same time wherever the digests differ.
     let right = Hmac::<Md5>::new_from_slice(&password)
         .is_ok_and(|mac| mac.chain_update(challenge.as_bytes()).verify_slice(&digest.0).is_ok());
-    if !right {
-        refuse(conn, "Password incorrect");
-        return Ok(false);
-    }
-    access.set_user(Some(user.to_owned()));
-    conn.success();
-    Ok(true)
+    Ok(Some(if right { Ok(user.to_owned()) } else { Err("Password incorrect") }))
 }
 
 /// Something that was never asked before: random number, time and host name.
@@ -188,7 +193,9 @@ pub fn must_have_access(
     let blanket = required.blanket();
     if session.access.user().is_none()
         && session.access.config().auth_access >= blanket
-        && (session.tunnel_user().is_some() || session.passwords.is_some())
+        && (session.tunnel_user().is_some()
+            || session.passwords.is_some()
+            || session.access.config().sasl.is_some())
     {
         request_auth(session, blanket, true)?;
     }

@@ -83,25 +83,50 @@ pub struct ServerConfig {
     pub username_case: UsernameCase,
     /// Where the environment of hooks is set, relative to the repository's `conf` folder.
     pub hooks_env: Option<PathBuf>,
+    /// Set when users authenticate by SASL.
+    pub sasl: Option<SaslStrength>,
     /// The folder that relative names in the file are relative to.
     pub base: PathBuf,
 }
 
 const GENERAL: &str = "general";
 
+/// How strong the encryption of a connection must and may be, in bits of the key: 0 is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SaslStrength {
+    /// `min-encryption`
+    pub min: u32,
+    /// `max-encryption`
+    pub max: u32,
+}
+
+impl SaslStrength {
+    fn from_config(config: &Config) -> SvnResult<Option<Self>> {
+        if !config.get_bool(SASL, "use-sasl", false)? {
+            return Ok(None);
+        }
+        let number = |option: &str, default: u32| match config.get(SASL, option) {
+            None => Ok(default),
+            Some(text) => text.trim().parse().map_err(|_| {
+                SvnError::new(
+                    ErrorCode::INCORRECT_PARAMS,
+                    format!("Could not convert '{text}' into a number"),
+                )
+            }),
+        };
+        let (min, max) = (number("min-encryption", 0)?, number("max-encryption", 256)?);
+        Ok(Some(Self { min, max }))
+    }
+}
+
+const SASL: &str = "sasl";
+
 impl ServerConfig {
     /// Takes what is needed out of a parsed file in the folder `base`.
     ///
     /// # Errors
-    /// E125009 when SASL is asked for, which this server does not have.
+    /// E125009 and kin for options that make no sense.
     pub fn from_config(config: &Config, base: &Path, read_only: bool) -> SvnResult<Self> {
-        if config.get_bool("sasl", "use-sasl", false)? {
-            return Err(SvnError::new(
-                ErrorCode::BAD_CONFIG_VALUE,
-                "SASL requested but not compiled in; set 'use-sasl' to 'false' or recompile \
-                 svnserve with SASL support",
-            ));
-        }
         let get = |option: &str| config.get(GENERAL, option);
         let authz_db = get("authz-db").map(std::borrow::Cow::into_owned);
         let username_case = match get("force-username-case").as_deref() {
@@ -119,6 +144,7 @@ impl ServerConfig {
             realm: get("realm").map(std::borrow::Cow::into_owned),
             username_case,
             hooks_env: get("hooks-env").map(|p| PathBuf::from(&*p)),
+            sasl: SaslStrength::from_config(config)?,
             base: base.to_owned(),
         })
     }

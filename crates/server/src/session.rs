@@ -143,7 +143,8 @@ impl<'s> Session<'s> {
         })?;
         let config = &found.config;
         let tunnel_user = shared.settings.tunnel.as_ref().and_then(|t| t.user.as_ref());
-        let can_authenticate = tunnel_user.is_some() || found.passwords.is_some();
+        let can_authenticate =
+            tunnel_user.is_some() || found.passwords.is_some() || config.sasl.is_some();
         if config.anon_access == Blanket::None
             && (config.auth_access == Blanket::None || !can_authenticate)
         {
@@ -192,7 +193,13 @@ impl<'s> Session<'s> {
             options,
             client_mergeinfo: has("mergeinfo"),
         };
-        request_auth(&mut session, Blanket::Read, false)?;
+        if let Err(error) = request_auth(&mut session, Blanket::Read, false) {
+            if error.code() == ErrorCode::RA_NOT_AUTHORIZED {
+                session.conn.failure(&error);
+                session.conn.flush()?;
+            }
+            return Err(error);
+        }
         if session.access.blanket() == Blanket::None {
             let error = SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, "Not authorized for access");
             session.log_error(&error);

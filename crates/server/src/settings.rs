@@ -22,6 +22,8 @@ pub struct Settings {
     pub compression: u8,
     /// Set in tunnel mode: who the login agent says that the user is.
     pub tunnel: Option<Tunnel>,
+    /// Where Cyrus SASL's own configuration of this service is looked for: folders.
+    pub sasl_config: Vec<PathBuf>,
     /// What a connection may take.
     pub limits: Limits,
 }
@@ -73,6 +75,12 @@ impl Default for Limits {
 /// The default of [`Settings::cache_bytes`] for servers.
 pub const DEFAULT_CACHE_BYTES: usize = 256 << 20;
 
+/// The default of [`Settings::sasl_config`]: where Debian's Cyrus SASL looks.
+fn sasl_config() -> Vec<PathBuf> {
+    let of_machine = format!("/usr/lib/{}-linux-gnu/sasl2", std::env::consts::ARCH);
+    ["/etc/sasl2", "/etc/sasl", &of_machine, "/usr/lib/sasl2"].iter().map(PathBuf::from).collect()
+}
+
 impl Settings {
     /// Good defaults for serving what is below `root`.
     #[must_use]
@@ -86,6 +94,7 @@ impl Settings {
             cache_bytes: DEFAULT_CACHE_BYTES,
             compression: 5,
             tunnel: None,
+            sasl_config: sasl_config(),
             limits: Limits::default(),
         }
     }

@@ -15,4 +15,5 @@ mod hostile;
 mod modes;
 mod options;
 mod revprops;
+mod sasl;
 mod wire;
