@@ -2,8 +2,8 @@
 
 use sapwood_core::{Md5, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta, Version};
-use sapwood_wire_svn::editor::drive::MemorySource;
 use sapwood_wire_svn::editor::drive;
+use sapwood_wire_svn::editor::drive::MemorySource;
 use sapwood_wire_svn::failure::read_reply;
 use sapwood_wire_svn::{Decoder, Item, Limits, Progress, data};
 
@@ -24,7 +24,12 @@ impl Editor for Sink {
     fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
         Ok(())
     }
-    fn add_directory(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+    fn add_directory(
+        &mut self,
+        _: &str,
+        _: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
         self.open()
     }
     fn open_directory(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
@@ -45,9 +50,16 @@ impl Editor for Sink {
     fn open_file(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         self.open()
     }
-    fn apply_textdelta(&mut self, _: Handle, _: Option<Md5>, delta: &mut dyn TextDelta) -> SvnResult<()> {
+    fn apply_textdelta(
+        &mut self,
+        _: Handle,
+        _: Option<Md5>,
+        delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
         self.1 = !self.1;
-        if self.1 && let Some(encoded) = delta.encoded(Version::V2) {
+        if self.1
+            && let Some(encoded) = delta.encoded(Version::V2)
+        {
             while encoded.next_bytes()?.is_some() {}
             return Ok(());
         }

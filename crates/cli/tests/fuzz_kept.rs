@@ -32,6 +32,10 @@ targets! {
     dumpstream = "../../../fuzz/harness/dumpstream.rs";
     authz = "../../../fuzz/harness/authz.rs";
     protocol = "../../../fuzz/harness/protocol.rs";
+    load = "../../../fuzz/harness/load.rs";
+    commit = "../../../fuzz/harness/commit.rs";
+    fsfs_conf = "../../../fuzz/harness/fsfs_conf.rs";
+    hooks_env = "../../../fuzz/harness/hooks_env.rs";
 }
 
 fn replay(name: &str, run: fn(&[u8])) {

@@ -319,15 +319,7 @@ impl Hooks {
             let message = format!("File '{shown}' is too large");
             return Err(SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message));
         }
-        let path = env_file.to_string_lossy();
-        let config = Config::parse_file(&path, &bytes, Case::SENSITIVE)?;
-        let section = if config.has_section(name) { name } else { DEFAULT_SECTION };
-        Ok(config
-            .options(section)
-            // A name or value that no environment can hold is left out.
-            .filter(|(key, value)| !key.is_empty() && !key.contains('\0') && !value.contains(&0))
-            .map(|(key, value)| (key.to_owned(), String::from_utf8_lossy(&value).into_owned()))
-            .collect())
+        read_environment(&bytes, &env_file.to_string_lossy(), name)
     }
 }
 
@@ -353,6 +345,22 @@ fn token_lines(tokens: &[(String, String)]) -> Vec<u8> {
     }
     out.push(b'\n');
     out
+}
+
+/// What the `hooks-env` file `path` with the contents `bytes` gives the hook `name`: its own section,
+/// or the default one.
+///
+/// # Errors
+/// E125015 and kin for a file that cannot be understood.
+pub fn read_environment(bytes: &[u8], path: &str, name: &str) -> SvnResult<Vec<(String, String)>> {
+    let config = Config::parse_file(path, bytes, Case::SENSITIVE)?;
+    let section = if config.has_section(name) { name } else { DEFAULT_SECTION };
+    Ok(config
+        .options(section)
+        // A name or value that no environment can hold is left out.
+        .filter(|(key, value)| !key.is_empty() && !key.contains('\0') && !value.contains(&0))
+        .map(|(key, value)| (key.to_owned(), String::from_utf8_lossy(&value).into_owned()))
+        .collect())
 }
 
 /// A nameless file that holds `bytes`, to be read from its start.

@@ -112,6 +112,68 @@ fn listen_once_serves_one_and_ends() {
     assert_eq!(svn(&["info", &url]).code, 1);
 }
 
+/// Whether a server on this port greets within a moment.
+fn greets(stream: &mut TcpStream, moment: Duration) -> bool {
+    stream.set_read_timeout(Some(moment)).unwrap();
+    stream.read_exact(&mut [0; 10]).is_ok()
+}
+
+#[test]
+fn addresses_are_those_of_the_reference() {
+    // One without IPv6 cannot tell the difference.
+    if std::net::TcpListener::bind(("::1", 0)).is_err() {
+        eprintln!("no IPv6 here: nothing to compare");
+        return;
+    }
+    let repo = repo();
+    let reached = |programs: &Programs, options: &[&str]| {
+        let port = free_port();
+        let mut child = programs
+            .command("svnserve")
+            .args(["-d", "--foreground", "--listen-port", &port.to_string(), "-r"])
+            .arg(repo.parent())
+            .args(options)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let reach = || ["127.0.0.1", "::1"].map(|host| TcpStream::connect((host, port)).is_ok());
+        wait_until("a listener", || reach().contains(&true));
+        let reached = reach();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        reached
+    };
+    for (options, expected) in [
+        (&["-6"][..], [true, true]),
+        (&[], [true, false]),
+        (&["--listen-host", "::1"], [false, true]),
+        (&["-6", "--listen-host", "127.0.0.1"], [true, false]),
+    ] {
+        assert_eq!(reached(&Programs::reference(), options), expected, "reference: {options:?}");
+        assert_eq!(reached(&Programs::ours(), options), expected, "{options:?}");
+    }
+}
+
+#[test]
+fn as_many_at_once_as_there_are_threads() {
+    let repo = repo();
+    for (options, room) in
+        [(&["--single-thread"][..], 1), (&["--max-threads", "1"], 1), (&["--max-threads", "3"], 3)]
+    {
+        let server = sapwood_testkit::Server::start(&Programs::ours(), repo.parent(), options);
+        let connect = || TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+        let mut served: Vec<TcpStream> = (0..room).map(|_| connect()).collect();
+        for stream in &mut served {
+            assert!(greets(stream, Duration::from_secs(20)), "{options:?}");
+        }
+        // The next one has to wait until one of them goes.
+        let mut next = connect();
+        assert!(!greets(&mut next, Duration::from_millis(300)), "{options:?}");
+        served.pop();
+        assert!(greets(&mut next, Duration::from_secs(20)), "{options:?}");
+    }
+}
+
 #[test]
 fn log_lines_are_those_of_the_reference() {
     let repo = repo();
