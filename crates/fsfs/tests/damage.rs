@@ -9,11 +9,13 @@
     reason = "tests"
 )]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use sapwood_core::{NodeKind, Revnum};
+use sapwood_core::checksum::Md5Hasher;
+use sapwood_core::{CancelToken, Md5, NodeKind, Revnum};
 use sapwood_fsfs::{Caches, Filesystem, Node, OpenOptions};
-use sapwood_testkit::{Packing, Repository, Shape};
+use sapwood_testkit::{Packing, Repository, Shape, long};
 
 /// Reads a tree as far as it can be read; counts what was right.
 fn read_node(node: &Node, depth: usize, right: &mut usize) {
@@ -71,6 +73,114 @@ fn read_everything(db: &Path) -> usize {
         }
     }
     right
+}
+
+/// All that a repository holds, as one checksum; or that something is wrong with it. Everything is
+/// verified first, the rep-cache too.
+fn answer(db: &Path) -> Result<Md5, String> {
+    let caches = Caches::new(8 << 20);
+    let cancel = CancelToken::new();
+    let told = |error: sapwood_fsfs::Error| error.to_string();
+    let fs = Filesystem::open(db, &caches, &OpenOptions::default()).map_err(told)?;
+    let youngest = fs.youngest().map_err(told)?;
+    fs.verify_metadata(None, None, &cancel, &mut |_| {}).map_err(told)?;
+    let mut all = Md5Hasher::new();
+    for number in 0..=youngest.0.min(20) {
+        fs.verify_revision(Revnum(number), &cancel).map_err(told)?;
+        for (name, value) in fs.revprops(Revnum(number)).map_err(told)?.iter() {
+            all.update(name.as_bytes());
+            all.update(value);
+        }
+        for change in fs.changed_paths(Revnum(number)).map_err(told)?.iter() {
+            all.update(format!("{change:?}").as_bytes());
+        }
+        let root = fs.revision_root(Revnum(number)).map_err(told)?;
+        let mut open = vec![(root.node("/").map_err(told)?, 0)];
+        while let Some((node, depth)) = open.pop() {
+            all.update(
+                format!("{}{:?}{:?}", node.path(), node.id(), node.copied_from()).as_bytes(),
+            );
+            for (name, value) in node.props().map_err(told)?.iter() {
+                all.update(name.as_bytes());
+                all.update(value);
+            }
+            if node.kind() == NodeKind::File {
+                let mut contents = node.contents().map_err(told)?;
+                while let Some(piece) = contents.next_piece().map_err(|e| e.to_string())? {
+                    all.update(piece);
+                }
+                continue;
+            }
+            assert!(depth < 50, "a directory goes round");
+            for entry in node.entries().map_err(told)?.iter() {
+                let child = node.child(entry.name).map_err(told)?;
+                open.extend(child.map(|child| (child, depth + 1)));
+            }
+        }
+    }
+    Ok(all.finish())
+}
+
+/// What came of damage to the files of one kind.
+#[derive(Debug, Default)]
+struct Count {
+    told: usize,
+    harmless: usize,
+    unnoticed: usize,
+}
+
+/// Each byte of every file in turn (of large files a sample) is changed, cut off from, or removed.
+fn every_byte(shape: &Shape, seed: u64) -> BTreeMap<String, Count> {
+    let repo = Repository::random(shape, seed, 12);
+    let db = repo.path().join("db");
+    let sound = answer(&db).unwrap();
+    let mut all = Vec::new();
+    files(&db, &mut all);
+    all.push(db.join("rep-cache.db"));
+    all.retain(|path| path.exists());
+    all.sort();
+    let mut rng = sapwood_testkit::Rng::new(seed);
+    let mut counts: BTreeMap<String, Count> = BTreeMap::new();
+    for path in all {
+        let relative = path.strip_prefix(&db).unwrap();
+        let kind = relative.iter().next().unwrap().to_string_lossy().into_owned();
+        let count = counts.entry(kind).or_default();
+        let bytes = std::fs::read(&path).unwrap();
+        let step = bytes.len().div_ceil(250).max(1);
+        for at in (0..bytes.len()).step_by(step) {
+            let at = (at + rng.below(step)).min(bytes.len() - 1);
+            for damage in 0..3 {
+                let mut bad = bytes.clone();
+                match damage {
+                    0 => bad[at] ^= 1 << rng.below(8),
+                    1 => bad.truncate(at),
+                    _ => drop(bad.remove(at)),
+                }
+                write(&path, &bad);
+                match answer(&db) {
+                    Err(_) => count.told += 1,
+                    Ok(same) if same == sound => count.harmless += 1,
+                    Ok(_) => count.unnoticed += 1,
+                }
+            }
+        }
+        write(&path, &bytes);
+    }
+    assert_eq!(answer(&db).unwrap(), sound);
+    println!("{}: {counts:#?}", shape.name());
+    counts
+}
+
+#[test]
+fn every_byte_of_a_few_shapes() {
+    if !long() {
+        return;
+    }
+    let newest = every_byte(&Shape::new("1.10").shard(4).pack(Packing::Half), 5);
+    // In the newest formats everything that is immutable has a checksum.
+    assert_eq!(newest["revs"].unnoticed, 0);
+    every_byte(&Shape::new("1.8").shard(4).pack(Packing::Half), 6);
+    every_byte(&Shape::new("1.1"), 7);
 }
 
 fn files(dir: &Path, out: &mut Vec<PathBuf>) {
