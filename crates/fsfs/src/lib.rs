@@ -17,6 +17,7 @@ mod items;
 pub mod locks;
 pub mod node;
 mod open;
+pub mod ordered;
 pub mod pack;
 pub mod prefetch;
 mod rep;

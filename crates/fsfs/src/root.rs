@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sapwood_core::{ErrorCode, NodeKind, Revnum};
-use sapwood_fsfs_format::{IdPart, Location, NodeRev, NodeRevId, TxnId};
+use sapwood_fsfs_format::{Directory, IdPart, Location, NodeRev, NodeRevId, TxnId};
 
 use crate::changes::ChangedPaths;
 use crate::error::{Error, Result};
-use crate::filesystem::Filesystem;
+use crate::filesystem::{Filesystem, Fs};
 use crate::history::History;
 use crate::node::Node;
 
@@ -17,6 +18,24 @@ pub struct Root {
     pub(crate) fs: Filesystem,
     pub(crate) place: Place,
     pub(crate) dir: Arc<NodeRev>,
+    trail: Arc<Mutex<Trail>>,
+}
+
+/// The way to the node of a revision that was looked up last: neighbours share most of it.
+#[derive(Debug, Default)]
+struct Trail {
+    path: String,
+    steps: Vec<Step>,
+}
+
+/// One node on the way, the root directory first.
+#[derive(Debug)]
+struct Step {
+    /// How much of the path leads here.
+    end: usize,
+    node: Arc<NodeRev>,
+    /// A directory's entries, once they were needed.
+    entries: Option<Arc<Directory>>,
 }
 
 /// Which tree it is.
@@ -33,10 +52,14 @@ pub(crate) const MAX_DEPTH: usize = 4096;
 
 #[allow(clippy::missing_errors_doc)]
 impl Root {
+    fn new(fs: &Filesystem, place: Place, dir: Arc<NodeRev>) -> Self {
+        Self { fs: fs.clone(), place, dir, trail: Arc::default() }
+    }
+
     pub(crate) fn of_revision(fs: &Filesystem, revision: Revnum) -> Result<Self> {
         fs.fs.ensure_exists(revision)?;
         let dir = fs.fs.rev_root(revision)?;
-        Ok(Self { fs: fs.clone(), place: Place::Revision(revision), dir })
+        Ok(Self::new(fs, Place::Revision(revision), dir))
     }
 
     pub(crate) fn of_txn(fs: &Filesystem, name: &str) -> Result<Self> {
@@ -54,7 +77,7 @@ impl Root {
             .predecessor
             .and_then(|id| id.revision())
             .ok_or_else(|| Error::Corrupt(format!("Transaction '{name}' has no base revision")))?;
-        Ok(Self { fs: fs.clone(), place: Place::Txn(id, name.into(), base), dir })
+        Ok(Self::new(fs, Place::Txn(id, name.into(), base), dir))
     }
 
     /// The filesystem.
@@ -109,6 +132,12 @@ impl Root {
         path: &str,
         mut visit: impl FnMut(&Arc<NodeRev>),
     ) -> Result<std::result::Result<Arc<NodeRev>, Miss>> {
+        // A transaction may change at any time. Another thread's way is left alone.
+        if self.revision().is_some()
+            && let Some(mut trail) = self.trail.try_lock()
+        {
+            return trail.walk(&self.fs.fs, &self.dir, path, &mut visit);
+        }
         let mut here = Arc::clone(&self.dir);
         let mut done = 0usize;
         for name in sapwood_core::path::components(path) {
@@ -229,6 +258,53 @@ impl Root {
             }
         }
         Ok(())
+    }
+}
+
+impl Trail {
+    /// As [`Root::walk`], from where the way to `path` leaves the last one.
+    fn walk(
+        &mut self,
+        fs: &Fs,
+        root: &Arc<NodeRev>,
+        path: &str,
+        visit: &mut dyn FnMut(&Arc<NodeRev>),
+    ) -> Result<std::result::Result<Arc<NodeRev>, Miss>> {
+        let path = path.trim_end_matches('/');
+        let shared = self.steps.iter().take_while(|step| {
+            let (old, new) = (self.path.get(..step.end), path.get(..step.end));
+            let ends = matches!(path.as_bytes().get(step.end), None | Some(b'/'));
+            old.is_some() && old == new && ends
+        });
+        self.steps.truncate(shared.count());
+        if self.steps.is_empty() {
+            self.steps.push(Step { end: 0, node: Arc::clone(root), entries: None });
+        }
+        self.path.clear();
+        self.path.push_str(path);
+        self.steps.iter().skip(1).for_each(|step| visit(&step.node));
+        loop {
+            let Some(here) = self.steps.last_mut() else { return Ok(Err(Miss::NotFound)) };
+            let rest = path.get(here.end..).unwrap_or_default();
+            let name = rest.trim_start_matches('/');
+            if name.is_empty() {
+                return Ok(Ok(Arc::clone(&here.node)));
+            }
+            let slashes = rest.len().saturating_sub(name.len());
+            let name = name.split('/').next().unwrap_or_default();
+            if here.node.kind != NodeKind::Dir {
+                return Ok(Err(Miss::NotDirectory(here.end)));
+            }
+            let entries = match &mut here.entries {
+                Some(entries) => entries,
+                none => none.insert(fs.directory(&here.node)?),
+            };
+            let Some(entry) = entries.find(name) else { return Ok(Err(Miss::NotFound)) };
+            let node = fs.node(&entry.id)?;
+            visit(&node);
+            let end = here.end.saturating_add(slashes).saturating_add(name.len());
+            self.steps.push(Step { end, node, entries: None });
+        }
     }
 }
 

@@ -25,7 +25,7 @@ fn open(repository: &Path) -> Filesystem {
 fn verify(fs: &Filesystem) -> Vec<Option<Revnum>> {
     let cancel = CancelToken::new();
     let mut seen = Vec::new();
-    fs.verify_metadata(None, None, &cancel, &mut |at| seen.push(at)).unwrap();
+    fs.verify_metadata(None, None, 2, &cancel, &mut |at| seen.push(at)).unwrap();
     for revision in 0..=fs.youngest().unwrap().0 {
         fs.revision_root(Revnum(revision)).unwrap().verify().unwrap();
         fs.verify_revision(Revnum(revision), &cancel).unwrap();
@@ -71,7 +71,7 @@ fn check(repository: &Repository) {
     let fs = open(&repository.path());
     let (name, path) = (repository.name(), repository.arg());
     if let Some(said) = broken_by_the_reference(repository) {
-        let error = fs.verify_metadata(None, None, &CancelToken::new(), &mut |_| {}).unwrap_err();
+        let error = fs.verify_metadata(None, None, 2, &CancelToken::new(), &mut |_| {}).unwrap_err();
         assert!(said.contains(&error.to_string()), "{name}: {said}{error}");
         return;
     }
@@ -115,7 +115,7 @@ fn a_rep_cache_that_is_wrong() {
         let whole = fs::read(&path).unwrap();
         let verify = || {
             let fs = open(&repository.path());
-            fs.verify_metadata(None, None, &CancelToken::new(), &mut |_| {})
+            fs.verify_metadata(None, None, 2, &CancelToken::new(), &mut |_| {})
         };
         verify().unwrap();
         // A database that is cut short, none at all, and one that has lost its table's name.

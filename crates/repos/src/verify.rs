@@ -5,8 +5,10 @@
 //! change is checked to be possible.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use sapwood_core::{CancelToken, Revnum, SvnError, SvnResult};
+use sapwood_fsfs::ordered::{self, Ended, Outlet};
 
 use crate::authorizer::Everything;
 use crate::dump::editor::{NodeDumper, Settings};
@@ -30,6 +32,8 @@ pub struct VerifyOptions<'a> {
     pub notices: bool,
     /// Stops the work.
     pub cancel: &'a CancelToken,
+    /// How many threads may work ahead; 0 or 1 for none.
+    pub threads: usize,
 }
 
 /// What verifying tells while it goes on.
@@ -59,11 +63,17 @@ pub fn verify(
     let fs = repository.fs();
     let (start, end) = check_range(options.start, options.end, fs.youngest()?)?;
     let mut stopped = None;
-    let metadata = fs.verify_metadata(Some(start), Some(end), options.cancel, &mut |revision| {
-        if stopped.is_none() {
-            stopped = notify(VerifyNotice::Metadata(revision)).err();
-        }
-    });
+    let metadata = fs.verify_metadata(
+        Some(start),
+        Some(end),
+        options.threads,
+        options.cancel,
+        &mut |revision| {
+            if stopped.is_none() {
+                stopped = notify(VerifyNotice::Metadata(revision)).err();
+            }
+        },
+    );
     if let Some(error) = stopped {
         return Err(error.into());
     }
@@ -74,19 +84,75 @@ pub fn verify(
     if options.metadata_only {
         return Ok(());
     }
+    if options.threads > 1 {
+        return verify_in_threads(repository, options, start, end, notify);
+    }
     let mut revision = start;
     while revision <= end {
-        check_cancelled(options.cancel)?;
-        match verify_revision(repository, options, start, revision, notify) {
-            Ok(()) => notify(VerifyNotice::Revision(revision))?,
-            Err(error) => {
-                check_cancelled(options.cancel)?;
-                notify(VerifyNotice::Error(Some(revision), error.into()))?;
-            }
-        }
+        let notice = verify_one(repository, options, start, revision, notify)?;
+        notify(notice)?;
         revision = revision.next();
     }
     Ok(())
+}
+
+/// How long a thread keeps what it has to tell.
+const KEEP: Duration = Duration::from_millis(100);
+
+/// The same, with several threads some revisions ahead of what is told.
+fn verify_in_threads(
+    repository: &Repository,
+    options: &VerifyOptions<'_>,
+    start: Revnum,
+    end: Revnum,
+    notify: &mut dyn FnMut(VerifyNotice) -> SvnResult<()>,
+) -> Result<()> {
+    type Message = SvnResult<Vec<VerifyNotice>>;
+    let work = |(first, last): (Revnum, Revnum), to: &Outlet<'_, Message>| {
+        let mut told = Instant::now();
+        let mut notices = Vec::new();
+        for revision in (first.0..=last.0).map(Revnum) {
+            let done = verify_one(repository, options, start, revision, &mut |notice| {
+                notices.push(notice);
+                Ok(())
+            });
+            match done {
+                Ok(notice) => notices.push(notice),
+                Err(error) => {
+                    to.send(Ok(notices))?;
+                    to.send(Err(error))?;
+                    return Err(Ended);
+                }
+            }
+            if told.elapsed() > KEEP {
+                told = Instant::now();
+                to.send(Ok(std::mem::take(&mut notices)))?;
+            }
+        }
+        to.send(Ok(notices))
+    };
+    let batches = ordered::batches(start, end);
+    ordered::run(batches, options.threads, &work, &mut |message| -> Result<()> {
+        Ok(message?.into_iter().try_for_each(&mut *notify)?)
+    })
+}
+
+/// Verifies a revision: what is to be told of it at the end. E200015 when cancelled.
+fn verify_one(
+    repository: &Repository,
+    options: &VerifyOptions<'_>,
+    start: Revnum,
+    revision: Revnum,
+    notify: &mut dyn FnMut(VerifyNotice) -> SvnResult<()>,
+) -> SvnResult<VerifyNotice> {
+    check_cancelled(options.cancel)?;
+    match verify_revision(repository, options, start, revision, notify) {
+        Ok(()) => Ok(VerifyNotice::Revision(revision)),
+        Err(error) => {
+            check_cancelled(options.cancel)?;
+            Ok(VerifyNotice::Error(Some(revision), error.into()))
+        }
+    }
 }
 
 fn verify_revision(

@@ -95,7 +95,7 @@ fn run_either(invocation: &mut Invocation<'_>, changes: bool) -> SvnResult<()> {
         notices: !quiet,
         filter: filter.as_ref().map(|f| -> &(dyn PathAuthorizer + Sync) { f }),
         cancel: &cancel,
-        threads: threads(),
+        threads: super::threads(),
     };
     let out: &mut dyn Write = match &mut file {
         Some(file) => file,
@@ -123,9 +123,4 @@ fn create(name: &str) -> SvnResult<File> {
     File::create(Path::new(&path)).map_err(|e| {
         SvnError::io(&e, format!("Can't open file '{}'", crate::repo::local_style(&path)))
     })
-}
-
-/// How many threads may work ahead: as many as there are processors, within reason.
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from).min(8)
 }

@@ -417,3 +417,8 @@ static SVNADMIN: Program = Program {
     ],
     ..Program::DEFAULT
 };
+
+/// How many threads may work ahead: as many as there are processors, within reason.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(8)
+}

@@ -43,6 +43,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         metadata_only: options.has("metadata-only"),
         notices: !quiet,
         cancel: &crate::signals::cancel_token(),
+        threads: super::threads(),
     };
     let mut progress = Progress::new(start.unwrap_or_default(), end.unwrap_or(youngest));
     let mut summary: Vec<(Option<Revnum>, SvnError)> = Vec::new();

@@ -10,6 +10,7 @@ use sapwood_fsfs_format::{Directory, L2pPage, NodeRev, Trailer};
 use crate::changes::ChangedPaths;
 use crate::index::FileIndex;
 use crate::rep::header::RepStart;
+use crate::verify::summary::DirSummary;
 
 /// The name of a cached item. The kind of item is part of the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -151,6 +152,8 @@ items! {
     Encoded(Encoded) = 15, |v| v.bytes.len();
     /// Where root and changed paths are with physical addressing: revision.
     Trailer(Trailer) = 14, |_| size_of::<Trailer>();
+    /// What a directory's entries add up to, by its text representation: revision, item.
+    DirSummary(DirSummary) = 16, |_| size_of::<DirSummary>();
     /// Manifest of packed revision properties: shard.
     RevpropManifest(RevpropManifest) = 12, RevpropManifest::byte_len;
     /// A file of packed revision properties: first revision, generation of the shard.

@@ -9,14 +9,18 @@ use sapwood_fsfs_format::layout::since;
 
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
+use crate::ordered::{self, Outlet};
 
 mod files;
 mod rep_cache;
 mod revision;
+pub(crate) mod summary;
 mod tree;
 
 /// How often a file is checked again because its shard was packed meanwhile.
 const RETRIES: u32 = 10;
+/// How many revisions of a linear layout are looked at in one job.
+const LINEAR: u64 = 1000;
 
 #[allow(clippy::missing_errors_doc)]
 impl Filesystem {
@@ -27,10 +31,14 @@ impl Filesystem {
     /// `progress` is called with the first revision of each shard, and with `None` when the
     /// rep-cache is begun, just as the reference reports "Verifying metadata at revision N" and
     /// "Verifying repository metadata". Physically addressed filesystems have no indexes.
+    ///
+    /// Up to `threads` threads look at several shards at once; what is told and the error are
+    /// those of one thread.
     pub fn verify_metadata(
         &self,
         start: Option<Revnum>,
         end: Option<Revnum>,
+        threads: usize,
         cancel: &CancelToken,
         progress: &mut dyn FnMut(Option<Revnum>),
     ) -> Result<()> {
@@ -43,7 +51,20 @@ impl Filesystem {
         self.fs.ensure_exists(start)?;
         self.fs.ensure_exists(end)?;
         if self.fs.layout.is_logical() {
-            self.verify_files(start, end, cancel, progress)?;
+            let work = |(first, last), to: &Outlet<'_, Message>| {
+                let result = self.verify_files(first, last, cancel, &mut |revision| {
+                    // When nobody listens, the result will not be heard either.
+                    let _ = to.send(Message::Shard(revision));
+                });
+                to.send(Message::Done(result))
+            };
+            ordered::run(self.shards(start, end), threads, &work, &mut |message| -> Result<()> {
+                match message {
+                    Message::Shard(revision) => progress(Some(revision)),
+                    Message::Done(result) => result?,
+                }
+                Ok(())
+            })?;
         }
         if self.fs.layout.format.number >= since::PACKING {
             rep_cache::verify(self, start, end, cancel, progress)?;
@@ -51,12 +72,25 @@ impl Filesystem {
         Ok(())
     }
 
+    /// Cuts a range of revisions where shards begin.
+    fn shards(&self, start: Revnum, end: Revnum) -> impl Iterator<Item = (Revnum, Revnum)> {
+        let size = self.fs.layout.format.shard_size.filter(|size| *size > 1).unwrap_or(LINEAR);
+        let mut next = Some(start.0);
+        std::iter::from_fn(move || {
+            let first = next.filter(|first| *first <= end.0)?;
+            let shard = first.checked_div(size)?.saturating_add(1);
+            let after = shard.saturating_mul(size);
+            next = Some(after);
+            Some((Revnum(first), Revnum(after.saturating_sub(1)).min(end)))
+        })
+    }
+
     fn verify_files(
         &self,
         start: Revnum,
         end: Revnum,
         cancel: &CancelToken,
-        progress: &mut dyn FnMut(Option<Revnum>),
+        progress: &mut dyn FnMut(Revnum),
     ) -> Result<()> {
         let shard_size = self.fs.layout.format.shard_size.unwrap_or(1);
         let mut revision = start;
@@ -64,7 +98,7 @@ impl Filesystem {
         while revision <= end {
             let file = self.fs.rev_file(revision);
             if file.first.0.is_multiple_of(shard_size) {
-                progress(Some(file.first));
+                progress(file.first);
             }
             let checked = files::check_file(self, &file, cancel)
                 .and_then(|()| files::check_revprops(self, &file, cancel));
@@ -82,6 +116,14 @@ impl Filesystem {
         }
         Ok(())
     }
+}
+
+/// What a thread tells of the files that it looks at.
+enum Message {
+    /// A shard is begun.
+    Shard(Revnum),
+    /// All of a job's files were looked at, or one is not whole.
+    Done(Result<()>),
 }
 
 /// Corruption in the reference's words.

@@ -16,8 +16,10 @@ struct Frame {
     entries: Arc<Directory>,
     /// The place of the entry to look at next.
     next: usize,
-    /// Mergeinfo counts of the entries so far.
+    /// Mergeinfo counts of the entries so far; of all, when they are summed up.
     mergeinfo: i64,
+    /// Whether only entries that the revision made are still to be looked at.
+    summed_up: bool,
 }
 
 #[allow(clippy::missing_errors_doc)]
@@ -102,10 +104,16 @@ fn walk(
         };
         frame.next = frame.next.saturating_add(1);
         let id = entry.id;
-        let child = fs.node(&id)?;
-        frame.mergeinfo = frame.mergeinfo.saturating_add(child.mergeinfo_count);
         // In a transaction both are `None`.
-        if id.revision() == top.id.revision() {
+        let own = id.revision() == top.id.revision();
+        if frame.summed_up && !own {
+            continue;
+        }
+        let child = fs.node(&id)?;
+        if !frame.summed_up {
+            frame.mergeinfo = frame.mergeinfo.saturating_add(child.mergeinfo_count);
+        }
+        if own {
             enter(fs, &child, &mut stack, each)?;
         }
     }
@@ -147,7 +155,16 @@ fn enter(
         }
         NodeKind::Dir => {
             let entries = fs.directory(node)?;
-            stack.push(Frame { node: Arc::clone(node), entries, next: 0, mergeinfo: 0 });
+            // What cannot be summed up is looked at in order, for the first error is the one to
+            // tell.
+            let summary = fs.dir_summary(node, &entries).ok().flatten();
+            stack.push(Frame {
+                node: Arc::clone(node),
+                entries,
+                next: 0,
+                mergeinfo: summary.as_ref().map_or(0, |summary| summary.mergeinfo),
+                summed_up: summary.is_some(),
+            });
         }
     }
     Ok(())

@@ -77,6 +77,8 @@ struct Dir {
 pub(crate) struct NodeDumper<'a> {
     root: Root,
     revision: Revnum,
+    /// The tree of another revision that was looked into last; mostly the one before.
+    other: Option<Root>,
     settings: Settings,
     out: &'a mut dyn Write,
     notify: &'a mut dyn FnMut(Notice),
@@ -86,7 +88,6 @@ pub(crate) struct NodeDumper<'a> {
     /// Reused from record to record.
     head: Vec<u8>,
     block: Vec<u8>,
-    buffer: Vec<u8>,
 }
 
 const FILE: Handle = Handle(u64::MAX);
@@ -102,6 +103,7 @@ impl<'a> NodeDumper<'a> {
         Self {
             root,
             revision,
+            other: None,
             settings,
             out,
             notify,
@@ -110,7 +112,6 @@ impl<'a> NodeDumper<'a> {
             dirs: Vec::new(),
             head: Vec::new(),
             block: Vec::new(),
-            buffer: Vec::new(),
         }
     }
 
@@ -124,8 +125,22 @@ impl<'a> NodeDumper<'a> {
         }
     }
 
-    fn revision_node(&self, revision: Revnum, relpath: &str) -> Result<Node> {
-        Ok(self.root.fs().revision_root(revision)?.node(&fspath(relpath))?)
+    /// The tree of any revision.
+    fn root_of(&mut self, revision: Revnum) -> Result<&Root> {
+        if self.root.revision() == Some(revision) {
+            return Ok(&self.root);
+        }
+        if self.other.as_ref().and_then(Root::revision) != Some(revision) {
+            self.other = None;
+        }
+        Ok(match &mut self.other {
+            Some(root) => root,
+            none => none.insert(self.root.fs().revision_root(revision)?),
+        })
+    }
+
+    fn revision_node(&mut self, revision: Revnum, relpath: &str) -> Result<Node> {
+        Ok(self.root_of(revision)?.node(&fspath(relpath))?)
     }
 
     /// Writes the record of one node. `copy_from` is where it was copied from; `compare` what to

@@ -10,8 +10,8 @@
 //! is written in order.
 
 pub mod editor;
-mod ordered;
 mod record;
+mod threads;
 mod tracker;
 
 use std::io::Write;
@@ -149,7 +149,7 @@ pub fn dump(
     record::write_magic(&mut head, if options.deltas { 3 } else { 2 }, &fs.uuid()?);
     out.write_all(&head).map_err(record::write_error)?;
     let found = if options.threads > 1 {
-        ordered::run(repository, options, start, end, out, notify)?
+        threads::run(repository, options, start, end, out, notify)?
     } else {
         let mut all = Found::default();
         let mut revision = start;

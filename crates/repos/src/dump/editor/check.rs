@@ -55,7 +55,7 @@ impl NodeDumper<'_> {
     fn kind_at(&mut self, origin: &Origin) -> Result<Option<NodeKind>> {
         match origin {
             Origin::At(path, revision) => {
-                Ok(self.root.fs().revision_root(*revision)?.kind(&fspath(path))?)
+                Ok(self.root_of(*revision)?.kind(&fspath(path))?)
             }
             Origin::Nowhere => Ok(None),
         }
@@ -187,25 +187,22 @@ impl NodeDumper<'_> {
     /// characters.
     pub(super) fn check_entries(&mut self, relpath: &str, new_names: bool) -> Result<()> {
         let dir = self.root.node(&fspath(relpath))?;
-        let entries = dir.entries()?;
-        for entry in entries.iter() {
-            let kind = dir.child(entry.name)?.map(|child| child.kind());
-            if kind != Some(entry.kind) {
-                let path = path::join(relpath, entry.name);
-                let what = match entry.kind {
-                    NodeKind::Dir => "directory",
-                    NodeKind::File => "file",
-                };
-                return Err(SvnError::new(
-                    ErrorCode::NODE_UNEXPECTED_KIND,
-                    format!("Node '{path}' is not a {what}."),
-                )
-                .into());
-            }
+        if let Some((name, kind)) = dir.entry_of_wrong_kind()? {
+            let path = path::join(relpath, &name);
+            let what = match kind {
+                NodeKind::Dir => "directory",
+                NodeKind::File => "file",
+            };
+            return Err(SvnError::new(
+                ErrorCode::NODE_UNEXPECTED_KIND,
+                format!("Node '{path}' is not a {what}."),
+            )
+            .into());
         }
         if !new_names || !self.settings.notices {
             return Ok(());
         }
+        let entries = dir.entries()?;
         let mut seen = BTreeSet::new();
         let mut told = BTreeSet::new();
         for at in hashorder::order(entries.iter().map(|e| e.name)) {

@@ -15,9 +15,6 @@ use crate::error::Result;
 /// computed a second time.
 const MAX_KEPT_DELTA: usize = 4 << 20;
 
-/// How much of a file is read at once, in bytes.
-const BUFFER: usize = 128 << 10;
-
 /// Keeps what is written up to a limit, and counts all of it.
 struct Counter<'a> {
     kept: &'a mut Vec<u8>,
@@ -73,6 +70,8 @@ impl NodeDumper<'_> {
         with_props: bool,
         with_text: bool,
     ) -> Result<()> {
+        // Verifying the revision has read all texts that the revision made.
+        let read_before = self.settings.verify && new.created_rev() == Some(self.revision);
         let mut text_len = 0;
         let mut kept = Vec::new();
         let mut is_kept = false;
@@ -114,12 +113,9 @@ impl NodeDumper<'_> {
             self.out.write_all(&kept).map_err(write_error)?;
         } else if self.settings.deltas {
             write_delta(old, new, self.out)?;
-        } else {
-            self.buffer.resize(BUFFER, 0);
+        } else if !read_before {
             let mut contents = new.contents()?;
-            loop {
-                let len = contents.read_some(&mut self.buffer)?;
-                let Some(bytes) = self.buffer.get(..len).filter(|b| !b.is_empty()) else { break };
+            while let Some(bytes) = contents.next_piece()? {
                 self.out.write_all(bytes).map_err(write_error)?;
             }
         }
