@@ -11,6 +11,9 @@ use crate::command::{Options, parse_number};
 
 /// Bytes of cache when `-M` does not say.
 const DEFAULT_CACHE: usize = 64 << 20;
+/// The same for work on every revision, which finds more and more of what it needs in the cache
+/// up to about this size.
+const LARGE_CACHE: usize = 256 << 20;
 
 /// Whether `text` is a URL.
 pub(crate) fn is_url(text: &str) -> bool {
@@ -46,12 +49,16 @@ pub(crate) fn local_style(path: &str) -> &str {
 
 /// Caches of the size that `-M` says, and how to open filesystems.
 pub(crate) fn caches(options: &Options) -> SvnResult<(Arc<Caches>, OpenOptions)> {
+    sized_caches(options, DEFAULT_CACHE)
+}
+
+fn sized_caches(options: &Options, default: usize) -> SvnResult<(Arc<Caches>, OpenOptions)> {
     let cache = match options.value("memory-cache-size")? {
         Some(text) => {
             let bytes = parse_number(&text)?.saturating_mul(1 << 20);
             usize::try_from(bytes).unwrap_or(usize::MAX)
         }
-        None => DEFAULT_CACHE,
+        None => default,
     };
     Ok((Caches::new(cache), OpenOptions::default()))
 }
@@ -59,6 +66,12 @@ pub(crate) fn caches(options: &Options) -> SvnResult<(Arc<Caches>, OpenOptions)>
 /// Opens the repository at a canonical local path.
 pub(crate) fn open(path: &str, options: &Options) -> SvnResult<Repository> {
     let (caches, open_options) = caches(options)?;
+    Ok(Repository::open(Path::new(path), &caches, &open_options)?)
+}
+
+/// The same for work on every revision.
+pub(crate) fn open_for_all(path: &str, options: &Options) -> SvnResult<Repository> {
+    let (caches, open_options) = sized_caches(options, LARGE_CACHE)?;
     Ok(Repository::open(Path::new(path), &caches, &open_options)?)
 }
 

@@ -57,6 +57,11 @@ fn component(name: &[u8], names: Names) -> Result<&str> {
     })
 }
 
+/// About how many bytes an entry takes in a hash dump, and how large a part of them the name is:
+/// where allocations begin.
+const ENTRY_LEN: usize = 48;
+const NAME_SHARE: usize = 3;
+
 /// A whole directory in two allocations, sorted bytewise by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directory {
@@ -87,19 +92,51 @@ impl Directory {
     }
 
     fn parse_names(bytes: &[u8], names: Names) -> Result<Self> {
-        let mut all = DirEntries { names, ..DirEntries::new(bytes) }.collect::<Result<Vec<_>>>()?;
-        // Nearly always sorted already.
-        if !all.is_sorted_by(|a, b| a.name < b.name) {
-            all.sort_by(|a, b| a.name.cmp(b.name));
-            if let Some(name) = all.array_windows().find(|[a, b]| a.name == b.name) {
-                let [a, _] = name;
-                return Err(Error::corrupt(format!(
-                    "Directory has two entries named '{}'",
-                    a.name
-                )));
+        match Self::parse_sorted(bytes, names)? {
+            Some(dir) => Ok(dir),
+            None => Self::parse_unsorted(bytes, names),
+        }
+    }
+
+    /// The usual case, in one pass; `None` when the names are not in order.
+    fn parse_sorted(bytes: &[u8], spelling: Names) -> Result<Option<Self>> {
+        let mut names = String::with_capacity(bytes.len().checked_div(NAME_SHARE).unwrap_or(0));
+        let mut entries: Vec<Slot> =
+            Vec::with_capacity(bytes.len().checked_div(ENTRY_LEN).unwrap_or(0));
+        let mut before = "";
+        for entry in (DirEntries { names: spelling, ..DirEntries::new(bytes) }) {
+            let entry = entry?;
+            if entry.name <= before {
+                return Ok(None);
             }
+            before = entry.name;
+            entries.push(Self::slot(&entry, &mut names)?);
+        }
+        Ok(Some(Self { names: names.into_boxed_str(), entries: entries.into_boxed_slice() }))
+    }
+
+    fn parse_unsorted(bytes: &[u8], names: Names) -> Result<Self> {
+        let mut all = DirEntries { names, ..DirEntries::new(bytes) }.collect::<Result<Vec<_>>>()?;
+        all.sort_by(|a, b| a.name.cmp(b.name));
+        if let Some(name) = all.array_windows().find(|[a, b]| a.name == b.name) {
+            let [a, _] = name;
+            return Err(Error::corrupt(format!("Directory has two entries named '{}'", a.name)));
         }
         Self::from_sorted(&all)
+    }
+
+    /// Puts the name of an entry behind the others.
+    fn slot(entry: &DirEntryRef<'_>, names: &mut String) -> Result<Slot> {
+        let fits = |n: usize| {
+            u32::try_from(n).map_err(|_| Error::TooLarge {
+                what: "directory",
+                size: u64::try_from(n).unwrap_or(u64::MAX),
+                limit: u64::from(u32::MAX),
+            })
+        };
+        let (start, len) = (fits(names.len())?, fits(entry.name.len())?);
+        names.push_str(entry.name);
+        Ok(Slot { start, len, kind: entry.kind, id: entry.id })
     }
 
     /// Parses a transaction's `.children` file: a hash dump, then changes.
@@ -142,17 +179,8 @@ impl Directory {
         let total = all.iter().map(|e| e.name.len()).sum::<usize>();
         let mut names = String::with_capacity(total);
         let mut entries = Vec::with_capacity(all.len());
-        let fits = |n: usize| {
-            u32::try_from(n).map_err(|_| Error::TooLarge {
-                what: "directory",
-                size: u64::try_from(total).unwrap_or(u64::MAX),
-                limit: u64::from(u32::MAX),
-            })
-        };
         for entry in all {
-            let (start, len) = (fits(names.len())?, fits(entry.name.len())?);
-            names.push_str(entry.name);
-            entries.push(Slot { start, len, kind: entry.kind, id: entry.id });
+            entries.push(Self::slot(entry, &mut names)?);
         }
         Ok(Self { names: names.into_boxed_str(), entries: entries.into_boxed_slice() })
     }

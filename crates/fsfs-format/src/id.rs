@@ -16,29 +16,33 @@ use crate::text;
 /// global counters of formats 1 and 2, and `0` for the root everywhere).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdPart {
-    /// `None` while in a transaction; 0 for the global form.
-    revision: Option<Revnum>,
+    /// One more than the revision, which is 0 for the global form; 0 while in a transaction.
+    /// Directories keep many of these, so they are small.
+    after: u64,
     number: u64,
 }
 
 impl IdPart {
     /// `0`, the root directory's.
-    pub const ROOT: Self = Self { revision: Some(Revnum(0)), number: 0 };
+    pub const ROOT: Self = Self { after: 1, number: 0 };
 
     /// `N-REV`, or `N` for revision 0.
     #[must_use]
     pub const fn new(revision: Revnum, number: u64) -> Self {
-        Self { revision: Some(revision), number }
+        Self { after: revision.0.saturating_add(1), number }
     }
     /// `_N`.
     #[must_use]
     pub const fn in_txn(number: u64) -> Self {
-        Self { revision: None, number }
+        Self { after: 0, number }
     }
     /// The revision it was made in: `None` in a transaction, revision 0 for the global form.
     #[must_use]
     pub const fn revision(self) -> Option<Revnum> {
-        self.revision
+        match self.after.checked_sub(1) {
+            Some(revision) => Some(Revnum(revision)),
+            None => None,
+        }
     }
     /// The number, unique within the revision or transaction, or globally.
     #[must_use]
@@ -53,23 +57,28 @@ impl IdPart {
     /// Whether it was made in a transaction.
     #[must_use]
     pub const fn is_txn(self) -> bool {
-        self.revision.is_none()
+        self.after == 0
     }
     /// Parses a whole slice.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
-        match bytes {
-            b"0" => Some(Self::ROOT),
-            [b'_', number @ ..] => base36::parse(number).map(Self::in_txn),
-            _ => {
-                let (number, len) = base36::take(bytes)?;
-                let revision = match bytes.split_at_checked(len)?.1 {
-                    [] => 0,
-                    [b'-', revision @ ..] => text::number(revision)?,
-                    _ => return None,
-                };
-                Some(Self::new(Revnum(revision), number))
+        Self::take(bytes).filter(|(_, rest)| rest.is_empty()).map(|(part, _)| part)
+    }
+
+    /// Takes an id from the start of `bytes`: the id, and what follows.
+    fn take(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        if let [b'_', number @ ..] = bytes {
+            let (number, len) = base36::take(number)?;
+            return Some((Self::in_txn(number), bytes.get(len.saturating_add(1)..)?));
+        }
+        let (number, len) = base36::take(bytes)?;
+        match bytes.split_at_checked(len)?.1 {
+            [b'-', rest @ ..] => {
+                let len = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let (revision, rest) = rest.split_at_checked(len)?;
+                Some((Self::new(Revnum(text::number(revision)?), number), rest))
             }
+            rest => Some((Self::new(Revnum(0), number), rest)),
         }
     }
 }
@@ -132,12 +141,11 @@ impl NodeRevId {
     }
 
     fn try_parse(bytes: &[u8]) -> Option<Self> {
-        let mut parts = bytes.split(|b| *b == b'.');
-        let node = IdPart::parse(parts.next()?)?;
-        let copy = IdPart::parse(parts.next()?)?;
-        let location = match parts.next()? {
+        let (node, rest) = IdPart::take(bytes)?;
+        let (copy, rest) = IdPart::take(rest.strip_prefix(b".")?)?;
+        let location = match rest.strip_prefix(b".")? {
             [b'r', at @ ..] => {
-                let slash = memchr::memchr(b'/', at)?;
+                let slash = at.iter().position(|byte| *byte == b'/')?;
                 let revision = Revnum(text::number(at.get(..slash)?)?);
                 let item = text::number(at.get(slash.checked_add(1)?..)?)?;
                 Location::Rev { revision, item }
@@ -145,7 +153,7 @@ impl NodeRevId {
             [b't', txn @ ..] => Location::Txn(TxnId::try_parse(txn)?),
             _ => return None,
         };
-        parts.next().is_none().then_some(Self { node, copy, location })
+        Some(Self { node, copy, location })
     }
     /// The revision, `None` in a transaction.
     #[must_use]
@@ -185,7 +193,7 @@ impl NodeRevId {
 impl fmt::Display for IdPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = Base36(self.number);
-        match self.revision {
+        match self.revision() {
             None => write!(f, "_{number}"),
             Some(Revnum(0)) => write!(f, "{number}"),
             Some(revision) => write!(f, "{number}-{revision}"),

@@ -163,33 +163,51 @@ impl Fs {
                 std::cell::RefCell::new(Vec::new())
             };
         }
+        self.caches.block_reads.fetch_add(1, Ordering::Relaxed);
+        crate::prefetch::note_read();
+        if file.key.packed {
+            // Nearly always a whole block: read where it stays.
+            let mut block = Vec::with_capacity(self.block_size);
+            self.fill_block(file, open, offset, &mut block)?;
+            return Ok(block.into_boxed_slice());
+        }
         SCRATCH.with_borrow_mut(|scratch| {
-            scratch.resize(self.block_size, 0);
-            let mut have = 0usize;
-            while let Some(rest) = scratch.get_mut(have..).filter(|rest| !rest.is_empty()) {
-                let at = offset.saturating_add(u64::try_from(have).unwrap_or(u64::MAX));
-                match open.read_at(rest, at) {
-                    Ok(0) => break,
-                    Ok(n) => {
-                        let short = n < rest.len();
-                        have = have.saturating_add(n);
-                        // A read that fails half-way gives the whole pages before.
-                        let ragged = have.checked_rem(PAGE) != Some(0);
-                        if short && ragged && open.short_read_is_end() {
-                            break;
-                        }
-                    }
-                    Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                    Err(e) => {
-                        let path = self.rev_file_path(file.key);
-                        return Err(Error::io(e, "Can't read file", &path));
+            scratch.clear();
+            scratch.reserve_exact(self.block_size);
+            self.fill_block(file, open, offset, scratch)?;
+            Ok(scratch.as_slice().into())
+        })
+    }
+
+    /// Reads a block into an empty buffer that has room for it.
+    fn fill_block(
+        &self,
+        file: &RevFile,
+        open: &dyn StoredFile,
+        offset: u64,
+        block: &mut Vec<u8>,
+    ) -> Result<()> {
+        while block.len() < block.capacity() {
+            let at = offset.saturating_add(u64::try_from(block.len()).unwrap_or(u64::MAX));
+            match open.append_at(block, at) {
+                Ok(0) => break,
+                Ok(_) => {
+                    // A read that fails half-way gives the whole pages before.
+                    let ragged = block.len().checked_rem(PAGE) != Some(0);
+                    if ragged && block.len() < block.capacity() && open.short_read_is_end() {
+                        break;
                     }
                 }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => {
+                    let path = self.rev_file_path(file.key);
+                    return Err(Error::io(e, "Can't read file", &path));
+                }
             }
-            self.caches.block_reads.fetch_add(1, Ordering::Relaxed);
-            crate::prefetch::note_read();
-            Ok(scratch.get(..have).unwrap_or_default().into())
-        })
+        }
+        // An allocator may give more room than was asked for.
+        block.truncate(self.block_size);
+        Ok(())
     }
 
     /// The length of a file in bytes.

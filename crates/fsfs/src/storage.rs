@@ -53,6 +53,19 @@ pub trait StoredFile: Send + Sync + fmt::Debug {
     /// Whatever the system reports.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 
+    /// Reads at `offset` what `buf` has room for, and appends it; as [`StoredFile::read_at`]
+    /// otherwise.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn append_at(&self, buf: &mut Vec<u8>, offset: u64) -> io::Result<usize> {
+        let have = buf.len();
+        buf.resize(buf.capacity(), 0);
+        let read = self.read_at(buf.get_mut(have..).unwrap_or_default(), offset);
+        buf.truncate(have.saturating_add(*read.as_ref().unwrap_or(&0)));
+        read
+    }
+
     /// Whether a read that gives less than was asked for has met the end of the file.
     fn short_read_is_end(&self) -> bool {
         false
@@ -108,6 +121,10 @@ pub struct LocalStorage;
 impl StoredFile for fs::File {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         std::os::unix::fs::FileExt::read_at(self, buf, offset)
+    }
+
+    fn append_at(&self, buf: &mut Vec<u8>, offset: u64) -> io::Result<usize> {
+        Ok(rustix::io::pread(self, rustix::buffer::spare_capacity(buf), offset)?)
     }
 
     // True of regular files, which revision files are.

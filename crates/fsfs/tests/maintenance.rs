@@ -71,7 +71,8 @@ fn check(repository: &Repository) {
     let fs = open(&repository.path());
     let (name, path) = (repository.name(), repository.arg());
     if let Some(said) = broken_by_the_reference(repository) {
-        let error = fs.verify_metadata(None, None, 2, &CancelToken::new(), &mut |_| {}).unwrap_err();
+        let error =
+            fs.verify_metadata(None, None, 2, &CancelToken::new(), &mut |_| {}).unwrap_err();
         assert!(said.contains(&error.to_string()), "{name}: {said}{error}");
         return;
     }

@@ -72,7 +72,8 @@ impl Repo {
     fn verify(&self) {
         run(Command::new("svnadmin").args(["verify", "-q"]).arg(&self.path));
         let fs = self.writer.fs();
-        fs.verify_metadata(None, None, 2, &sapwood_core::CancelToken::default(), &mut |_| ()).unwrap();
+        fs.verify_metadata(None, None, 2, &sapwood_core::CancelToken::default(), &mut |_| ())
+            .unwrap();
     }
 }
 

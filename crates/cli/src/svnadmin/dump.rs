@@ -79,7 +79,7 @@ pub(super) fn run_revprops(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 
 fn run_either(invocation: &mut Invocation<'_>, changes: bool) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
-    let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
+    let repository = crate::repo::open_for_all(&invocation.repository, &invocation.options)?;
     let options = &invocation.options;
     let (start, end) = range(options, &repository)?;
     let mut file = options.value("file")?.map(|name| create(&name)).transpose()?;

@@ -26,7 +26,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             "--revision (-r) and --transaction (-t) are mutually exclusive",
         ));
     }
-    let repository = crate::repo::open(&path, options)?;
+    let repository = crate::repo::open_for_all(&path, options)?;
     let fs = repository.fs();
     if let Some(name) = transaction {
         return Ok(fs.txn_root(&name)?.verify()?);

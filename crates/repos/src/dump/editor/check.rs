@@ -54,9 +54,7 @@ impl NodeDumper<'_> {
 
     fn kind_at(&mut self, origin: &Origin) -> Result<Option<NodeKind>> {
         match origin {
-            Origin::At(path, revision) => {
-                Ok(self.root_of(*revision)?.kind(&fspath(path))?)
-            }
+            Origin::At(path, revision) => Ok(self.root_of(*revision)?.kind(&fspath(path))?),
             Origin::Nowhere => Ok(None),
         }
     }
