@@ -296,3 +296,58 @@ fn changed_in_every_shape() {
         assert_eq!(packs(&twice.both.reference), packs(&twice.both.ours));
     }
 }
+
+/// A commit of the reference is stopped in its hook, where the repository is copied.
+fn with_transaction() -> (Repository, String) {
+    let repository = Repository::scripted(&Shape::new("1.10"));
+    let hook = repository.path().join("hooks/pre-commit");
+    let script = "#!/bin/sh\ncp -a \"$1/db/.\" \"$1/stopped\"\necho $2 > \"$1/txn\"\nexit 1\n";
+    std::fs::write(&hook, script).unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let reference = Programs::reference();
+    let url = repository.url();
+    reference.run("svnmucc", ["-m", "unfinished", "-U", &url, "mkdir", "new"]);
+    let path = repository.path();
+    std::fs::remove_file(&hook).unwrap();
+    std::fs::remove_dir_all(path.join("db")).unwrap();
+    std::fs::rename(path.join("stopped"), path.join("db")).unwrap();
+    let name = std::fs::read_to_string(path.join("txn")).unwrap().trim().to_owned();
+    (repository, name)
+}
+
+#[test]
+fn transactions() {
+    let (repository, name) = with_transaction();
+    let twice = Twice::new(&repository);
+    twice.file("text", b"another text\n");
+    twice.file("bad", b"a\xff");
+    let look = |property: &str| {
+        [&twice.both.reference, &twice.both.ours].map(|side| {
+            let repository = twice.folder(side).join("r");
+            let args =
+                ["propget", "--revprop", "-t", &name, repository.to_str().unwrap(), property];
+            twice.both.reference.run("svnlook", args).stdout_text()
+        })
+    };
+    for property in ["svn:log", "p", "svn:date"] {
+        twice.same(&["setrevprop", "r", "-t", &name, property, "text"]);
+        let [reference, ours] = look(property);
+        assert_eq!(reference, ours);
+    }
+    twice.same(&["setrevprop", "r", "-t", &name, "p", "bad"]);
+    twice.same(&["delrevprop", "r", "-t", &name, "p"]);
+    twice.same(&["delrevprop", "r", "-t", &name, "p"]);
+    for wrong in ["1-x y", "77-1", "", "a"] {
+        twice.same(&["setrevprop", "r", "-t", wrong, "p", "text"]);
+    }
+    twice.same(&["rmtxns", "r"]);
+    twice.same(&["rmtxns", "r", "99-9", &name, "a", &name]);
+    twice.same(&["rmtxns", "-q", "r", "99-9"]);
+    twice.same(&["lstxns", "r"]);
+    for side in [&twice.both.reference, &twice.both.ours] {
+        for folder in ["transactions", "txn-protorevs"] {
+            let folder = twice.folder(side).join("r/db").join(folder);
+            assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
+        }
+    }
+}

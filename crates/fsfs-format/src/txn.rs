@@ -19,7 +19,9 @@ impl NextIds {
     /// Parses `next-ids`.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
         let parse = || {
-            let mut rest = bytes.strip_suffix(b"\n")?;
+            // The reference writes a zero byte behind the line.
+            let end = memchr::memchr(b'\n', bytes)?;
+            let mut rest = bytes.get(..end)?;
             let node = base36::parse(text::word(&mut rest)?)?;
             let copy = base36::parse(text::word(&mut rest)?)?;
             rest.is_empty().then_some(Self { node, copy })
@@ -55,6 +57,7 @@ mod tests {
         NextIds { node: 71, copy: 0 }.write(&mut out);
         assert_eq!(out, b"1z 0\n");
         assert_eq!(NextIds::parse(&out), Ok(NextIds { node: 71, copy: 0 }));
+        assert_eq!(NextIds::parse(b"2 1\n\0"), Ok(NextIds { node: 2, copy: 1 }));
         for bad in [&b""[..], b"1z 0", b"1z\n", b"1 2 3\n", b"A 0\n"] {
             assert!(NextIds::parse(bad).is_err());
         }

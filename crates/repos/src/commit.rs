@@ -8,6 +8,7 @@
 //! editor, unless `close_edit` came.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{
@@ -282,12 +283,11 @@ impl<'a> CommitEditor<'a> {
             txn.props_mut().remove(&name);
         }
         let name = txn.name();
+        let writer = Arc::clone(txn.writer());
         let revision = txn.commit()?;
-        let post_commit_error =
-            hooks.post_commit(revision, &name).err().map(|error| match error.message() {
-                "" => "post-commit hook failed with no error message.".to_owned(),
-                message => message.to_owned(),
-            });
+        let after = writer.take_rep_cache_error().map(SvnError::from);
+        let hook = hooks.post_commit(revision, &name).err();
+        let post_commit_error = post_commit_error(after.as_ref(), hook.as_ref());
         // The hook may have changed them.
         let props = self.request.repository.fs().revprops(revision)?;
         let get = |name: &str| props.get(name).map(<[u8]>::to_vec);
@@ -455,6 +455,22 @@ fn out_of_date(path: &str, kind: Option<NodeKind>) -> SvnError {
     SvnError::new(ErrorCode::FS_TXN_OUT_OF_DATE, message)
 }
 
+/// What the committer is told of what went wrong after the revision was there: in the filesystem,
+/// and in the hook.
+fn post_commit_error(after: Option<&SvnError>, hook: Option<&SvnError>) -> Option<String> {
+    let told = |error: &SvnError, nothing: &str| match error.message() {
+        "" => nothing.to_owned(),
+        message => message.to_owned(),
+    };
+    let hook = hook.map(|e| told(e, "post-commit hook failed with no error message."));
+    let Some(after) = after else { return hook };
+    let after = told(after, "(no error message)");
+    Some(match hook {
+        Some(hook) => format!("post commit FS processing had error:\n{after}\n{hook}"),
+        None => format!("post commit FS processing had error:\n{after}"),
+    })
+}
+
 /// The error for editor calls in an order that makes no sense.
 fn no_edit() -> SvnError {
     SvnError::new(ErrorCode::REPOS_BAD_ARGS, "Editor commands out of order")
@@ -475,4 +491,23 @@ fn check_valid(path: &str) -> SvnResult<()> {
         ErrorCode::FS_PATH_SYNTAX,
         format!("Invalid control character '0x{bad:02x}' in path '{shown}'"),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_went_wrong_after_the_commit() {
+        let error = |message: &str| SvnError::new(ErrorCode::REPOS_HOOK_FAILURE, message);
+        let (after, hook) = (error("disk full"), error("no mail"));
+        assert_eq!(post_commit_error(None, None), None);
+        assert_eq!(post_commit_error(None, Some(&hook)).as_deref(), Some("no mail"));
+        let silent = post_commit_error(None, Some(&error("")));
+        assert_eq!(silent.as_deref(), Some("post-commit hook failed with no error message."));
+        let words = "post commit FS processing had error:\ndisk full";
+        assert_eq!(post_commit_error(Some(&after), None).as_deref(), Some(words));
+        let words = format!("{words}\nno mail");
+        assert_eq!(post_commit_error(Some(&after), Some(&hook)), Some(words));
+    }
 }

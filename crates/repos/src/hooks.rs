@@ -4,15 +4,18 @@
 //! standard input, an empty environment (or the one of the `hooks-env` file), no standard output,
 //! and the server's working directory. One that fails stops what it was asked about, and what it
 //! wrote to standard error is told to the user. A hook that is there but cannot be run never
-//! counts as one that agreed.
+//! counts as one that agreed; nor does one that runs longer than the limit that may be set.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal};
 use sapwood_core::config::{Case, Config};
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_fsfs::txn::Txn;
@@ -36,6 +39,7 @@ pub struct Hooks {
     repository: PathBuf,
     folder: PathBuf,
     env_file: Option<PathBuf>,
+    time_limit: Option<Duration>,
 }
 
 /// Which change of a revision property a hook is asked about.
@@ -61,7 +65,15 @@ impl Hooks {
             repository: repository.path().to_owned(),
             folder: repository.hooks_dir(),
             env_file: Some(repository.conf_dir().join(env_file)),
+            time_limit: None,
         }
+    }
+
+    /// The same, where a hook that runs longer than `limit` is killed and counts as failed, with
+    /// all processes that it started and that did not leave its process group.
+    #[must_use]
+    pub fn with_time_limit(self, limit: Option<Duration>) -> Self {
+        Self { time_limit: limit, ..self }
     }
 
     /// The hooks of `repository`, run with an empty environment, as administrators' tools do.
@@ -282,24 +294,27 @@ impl Hooks {
         let mut command = Command::new(program);
         command.arg(&self.repository).args(args).env_clear().envs(environment);
         command.stdin(stdin).stdout(stdout).stderr(Stdio::piped());
+        if self.time_limit.is_some() {
+            command.process_group(0);
+        }
         let mut child = match command.spawn() {
             Ok(child) => child,
             // The reference finds out in the child, which ends with this code and says nothing.
             Err(_) => return Err(blocked(name, NOT_STARTED, "")),
         };
-        let mut stderr = Vec::new();
-        let read = match child.stderr.take() {
-            Some(mut pipe) => io::Read::by_ref(&mut pipe)
-                .take(MAX_STDERR)
-                .read_to_end(&mut stderr)
-                .and_then(|_| io::copy(&mut pipe, &mut io::sink()))
-                .map(drop),
-            None => Ok(()),
+        let (read, status) = match self.time_limit {
+            None => (read_stderr(child.stderr.take()), child.wait()),
+            Some(limit) => {
+                let Some((read, status)) = wait_within(&mut child, limit) else {
+                    return Err(timed_out(name, limit));
+                };
+                (read, status)
+            }
         };
-        let status = child.wait().map_err(|e| {
+        let status = status.map_err(|e| {
             SvnError::io(&e, format_args!("Error waiting for process '{}'", program.display()))
         })?;
-        judge(name, status, read.map(|()| stderr))
+        judge(name, status, read)
     }
 
     /// The environment of the hook `name`.
@@ -321,6 +336,55 @@ impl Hooks {
         }
         read_environment(&bytes, &env_file.to_string_lossy(), name)
     }
+}
+
+/// What a hook writes to standard error, up to its end.
+fn read_stderr(pipe: Option<ChildStderr>) -> io::Result<Vec<u8>> {
+    let mut stderr = Vec::new();
+    let Some(mut pipe) = pipe else { return Ok(stderr) };
+    io::Read::by_ref(&mut pipe)
+        .take(MAX_STDERR)
+        .read_to_end(&mut stderr)
+        .and_then(|_| io::copy(&mut pipe, &mut io::sink()))?;
+    Ok(stderr)
+}
+
+/// Waits until a hook has ended, and with it its standard error: what it wrote there, and its
+/// status. `None` when that took longer than `limit`: then it was killed.
+fn wait_within(
+    child: &mut Child,
+    limit: Duration,
+) -> Option<(io::Result<Vec<u8>>, io::Result<ExitStatus>)> {
+    let deadline = Instant::now().checked_add(limit);
+    let left = || deadline.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
+    let (done, read) = mpsc::channel();
+    let pipe = child.stderr.take();
+    // Whoever has left the process group may hold the other end for ever: nobody waits for this.
+    std::thread::spawn(move || done.send(read_stderr(pipe)));
+    let read = read.recv_timeout(left());
+    let mut pause = Duration::from_millis(1);
+    if let Ok(read) = read {
+        loop {
+            match child.try_wait() {
+                Ok(None) if left().is_zero() => break,
+                Ok(None) => std::thread::sleep(pause.min(left())),
+                Ok(Some(status)) => return Some((read, Ok(status))),
+                Err(e) => return Some((read, Err(e))),
+            }
+            pause = pause.saturating_mul(2).min(Duration::from_millis(50));
+        }
+    }
+    // The group is the hook's own. Only one that has ended cannot be killed.
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.wait();
+    None
+}
+
+fn timed_out(name: &str, limit: Duration) -> SvnError {
+    let message = format!("'{name}' hook failed (it was killed after {} s).  ", limit.as_secs());
+    failure(message, "")
 }
 
 /// The lock tokens as a `pre-commit` hook reads them. (The reference's order is that of a table with
@@ -443,6 +507,28 @@ mod tests {
         let lines = token_lines(&[pair("x", "t:1"), pair("A/a b%", "t:1"), pair("é", "t:2")]);
         let lines = String::from_utf8(lines).unwrap();
         assert_eq!(lines, "LOCK-TOKENS:\nA/a%20b%|t:1\né|t:2\n\n");
+    }
+
+    #[test]
+    fn hooks_in_time() {
+        let run = |script: &str, limit| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", script]).stderr(Stdio::piped()).process_group(0);
+            let mut child = command.spawn().unwrap();
+            let ended = wait_within(&mut child, limit);
+            assert!(matches!(child.try_wait(), Ok(Some(_))));
+            ended.map(|(read, status)| (read.unwrap(), status.unwrap().code()))
+        };
+        let long = Duration::from_secs(600);
+        assert_eq!(run("echo no >&2; exit 3", long), Some((b"no\n".to_vec(), Some(3))));
+        assert_eq!(run("exec 2>&-; exit 0", long), Some((Vec::new(), Some(0))));
+        // The time is over at once; the program would run long, and so would its child.
+        for script in ["sleep 600", "sleep 600 & wait", "exec 2>&-; sleep 600"] {
+            assert_eq!(run(script, Duration::from_millis(20)), None);
+        }
+        let error = timed_out("pre-commit", Duration::from_secs(5));
+        let words = "'pre-commit' hook failed (it was killed after 5 s).   with no output.";
+        assert_eq!((error.code(), error.message()), (ErrorCode::REPOS_HOOK_FAILURE, words));
     }
 
     #[test]

@@ -51,4 +51,4 @@ pub use mergeinfo::{Inherit, mergeinfo_catalog};
 pub use replay::{ReplayRequest, replay};
 pub use reporter::{ReportRequest, Reporter};
 pub use repository::Repository;
-pub use revprop_change::{RevpropHooks, RevpropRequest, change_revision_prop};
+pub use revprop_change::{RevpropHooks, RevpropRequest, change_revision_prop, change_txn_prop};

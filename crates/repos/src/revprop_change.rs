@@ -81,3 +81,19 @@ pub fn change_revision_prop(
     writer.change_revision_prop(revision, name, old, value)?;
     if run.post { hooks.post_revprop_change(&change, old) } else { Ok(()) }
 }
+
+/// Changes a property of a transaction that is on disk, `None` deleting it. No hooks are run, and
+/// values are not checked, as in the reference.
+///
+/// # Errors
+/// E160007 when there is no such transaction; corruption and system errors.
+pub fn change_txn_prop(
+    repository: &Repository,
+    txn: &str,
+    name: &str,
+    value: Option<&[u8]>,
+) -> SvnResult<()> {
+    repository.fs().txn_root(txn)?;
+    let writer = Writer::new(repository.fs(), WriteOptions::default())?;
+    Ok(writer.change_txn_props(txn, &[(name, value)])?)
+}

@@ -3,7 +3,7 @@
 use sapwood_core::SvnResult;
 use sapwood_core::path::canonical_fspath;
 use sapwood_repos::authz::{Access as Rights, Authz, UserAuthz};
-use sapwood_repos::{CommitAuthorizer, PathAuthorizer, SubtreeAccess};
+use sapwood_repos::{CommitAuthorizer, Hooks, PathAuthorizer, Repository, SubtreeAccess};
 
 use crate::conf::{Blanket, ServerConfig};
 use crate::oplog::Subject;
@@ -91,6 +91,13 @@ impl<'s> UserAccess<'s> {
     #[must_use]
     pub fn config(&self) -> &ServerConfig {
         &self.config
+    }
+
+    /// The repository's hooks, run as the configuration says.
+    #[must_use]
+    pub fn hooks(&self, repository: &Repository) -> Hooks {
+        let config = self.config();
+        Hooks::new(repository, config.hooks_env.as_deref()).with_time_limit(config.hook_time_limit)
     }
 
     /// Who log lines are about.

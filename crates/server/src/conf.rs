@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use sapwood_core::config::{Case, Config};
@@ -85,6 +86,8 @@ pub struct ServerConfig {
     pub hooks_env: Option<PathBuf>,
     /// Set when users authenticate by SASL.
     pub sasl: Option<SaslStrength>,
+    /// How long a hook may run; for ever when there is none.
+    pub hook_time_limit: Option<Duration>,
     /// The folder that relative names in the file are relative to.
     pub base: PathBuf,
 }
@@ -145,6 +148,10 @@ impl ServerConfig {
             username_case,
             hooks_env: get("hooks-env").map(|p| PathBuf::from(&*p)),
             sasl: SaslStrength::from_config(config)?,
+            hook_time_limit: match config.get_i64(GENERAL, "hook-timeout", 0)? {
+                seconds @ 1.. => u64::try_from(seconds).ok().map(Duration::from_secs),
+                _ => None,
+            },
             base: base.to_owned(),
         })
     }

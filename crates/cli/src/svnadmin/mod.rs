@@ -14,6 +14,7 @@ mod progress;
 mod rev_size;
 mod revprop;
 mod rmlocks;
+mod rmtxns;
 mod setlog;
 mod setrevprop;
 mod setuuid;
@@ -347,11 +348,14 @@ static SVNADMIN: Program = Program {
             overrides: &[],
             run: Run::Repository(rmlocks::run),
         },
-        missing(
-            "rmtxns",
-            "usage: svnadmin rmtxns REPOS_PATH TXN_NAME...\n\nDelete transactions.\n",
-            &["quiet"],
-        ),
+        Subcommand {
+            name: "rmtxns",
+            aliases: &[],
+            help: "usage: svnadmin rmtxns REPOS_PATH TXN_NAME...\n\nDelete transactions.\n",
+            options: &["quiet"],
+            overrides: &[],
+            run: Run::Repository(rmtxns::run),
+        },
         Subcommand {
             name: "setlog",
             aliases: &[],

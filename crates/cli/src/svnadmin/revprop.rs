@@ -4,7 +4,9 @@
 use std::io::Read as _;
 
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_repos::{Everything, Hooks, RevpropHooks, RevpropRequest, change_revision_prop};
+use sapwood_repos::{
+    Everything, Hooks, RevpropHooks, RevpropRequest, change_revision_prop, change_txn_prop,
+};
 
 use crate::command::{Invocation, Options};
 use crate::locale;
@@ -142,10 +144,7 @@ pub(super) fn change(
                 &Everything,
             )
         }
-        Target::Transaction(name) => Err(SvnError::new(
-            ErrorCode::UNSUPPORTED_FEATURE,
-            format!("Properties of transactions ('{name}') cannot be changed yet"),
-        )),
+        Target::Transaction(txn) => change_txn_prop(&repository, txn, name, value),
     }
 }
 

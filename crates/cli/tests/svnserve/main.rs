@@ -10,7 +10,7 @@
 )]
 
 mod access;
-
+mod hooks;
 mod hostile;
 mod modes;
 mod options;

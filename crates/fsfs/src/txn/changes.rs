@@ -149,11 +149,11 @@ impl ChangeList {
             // Replacing can be undone only by who knows what was there.
             let deletion = self.deletions.get(path).filter(|_| change.kind == ChangeKind::Replace);
             if let Some(deletion) = deletion {
-                deletion.line(path).write(format, true, out);
+                deletion.line(path).write(format, false, out);
                 let add = Change { kind: ChangeKind::Add, ..change.clone() };
-                add.line(path).write(format, true, out);
+                add.line(path).write(format, false, out);
             } else {
-                change.line(path).write(format, true, out);
+                change.line(path).write(format, false, out);
             }
         }
     }

@@ -178,6 +178,16 @@ impl Txn {
         write().map_err(|e| Error::io(e, "Can't write to file", &path))
     }
 
+    /// Leaves the transaction on disk, to be opened again by its name, which is returned.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn suspend(mut self) -> Result<String> {
+        self.publish()?;
+        self.leave = true;
+        Ok(self.name())
+    }
+
     /// Gives the transaction up: what is on disk of it is removed.
     ///
     /// # Errors
@@ -208,13 +218,18 @@ impl Txn {
 }
 
 impl Writer {
-    /// Removes a transaction, whoever began it.
+    /// Removes a transaction, whoever began it; also one that is damaged, which the reference
+    /// refuses.
     ///
     /// # Errors
     /// E160007 when there is none of that name; system errors.
     pub fn purge_txn(&self, name: &str) -> Result<()> {
         let id = TxnId::parse(name.as_bytes()).map_err(|e| Error::Svn(e.into()))?;
-        self.fs.txn_root(name)?;
+        let dir = self.fs.fs.file(&self.fs.fs.layout.txn_dir(&id));
+        self.storage.stamp(&dir).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => Error::NoSuchTransaction(name.to_owned()),
+            _ => Error::io(e, "Can't check path", &dir),
+        })?;
         self.remove_txn(&id).map_err(|e| {
             let sentence = format!("Transaction '{name}' cleanup failed");
             Error::Svn(SvnError::from(e).context(sentence))

@@ -143,6 +143,12 @@ impl Txn {
         self.id.to_string()
     }
 
+    /// What it was begun with.
+    #[must_use]
+    pub const fn writer(&self) -> &Arc<Writer> {
+        &self.writer
+    }
+
     /// The revision it is based on.
     #[must_use]
     pub const fn base_revision(&self) -> Revnum {

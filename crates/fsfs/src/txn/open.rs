@@ -16,6 +16,7 @@ use super::nodes::{Entries, TxnNode};
 use super::proto::{ProtoIndex, ProtoRev};
 use super::{Folder, Txn, Writer};
 use crate::error::{Error, Result};
+use crate::filesystem::Fs;
 use crate::root::MAX_DEPTH;
 
 /// The longest file of a transaction that is read, in bytes; also of its prototype's indexes.
@@ -45,7 +46,7 @@ impl Writer {
         let (path, bytes) = read(names::TXN_NEXT_IDS)?;
         let next = NextIds::parse(&bytes).map_err(|error| Error::File { path, error })?;
         let (path, bytes) = read(names::TXN_CHANGES)?;
-        let changes = read_changes(&bytes).map_err(|error| match error {
+        let changes = read_changes(fs, &bytes).map_err(|error| match error {
             Error::Svn(e) => Error::Svn(e.context(format!("in '{}'", path.display()))),
             other => other,
         })?;
@@ -130,7 +131,7 @@ impl Writer {
 }
 
 /// The changed paths of a transaction's file.
-fn read_changes(bytes: &[u8]) -> Result<ChangeList> {
+fn read_changes(fs: &Fs, bytes: &[u8]) -> Result<ChangeList> {
     let mut list = ChangeList::default();
     for raw in Changes::new(bytes) {
         let raw = raw.map_err(|e| Error::Svn(e.into()))?;
@@ -138,9 +139,12 @@ fn read_changes(bytes: &[u8]) -> Result<ChangeList> {
             list.reset(raw.path);
             continue;
         }
-        let (Some(id), Some(node_kind)) = (raw.id, raw.node_kind) else {
+        let Some(id) = raw.id else {
             return Err(Error::Corrupt("Missing required node revision ID".into()));
         };
+        // Old formats do not say, and nobody asks about what was removed again.
+        let look_up = || fs.node(&id).map_or(NodeKind::File, |node| node.kind);
+        let node_kind = raw.node_kind.unwrap_or_else(look_up);
         let change = Change {
             text_mod: raw.text_mod,
             prop_mod: raw.prop_mod,

@@ -116,7 +116,7 @@ impl Writer {
 
         let counter = counter_of(name).ok_or_else(wrong)?.saturating_add(1);
         let mut names = Vec::new();
-        let mut write = || -> Result<()> {
+        let write = || -> Result<()> {
             for part in parts {
                 let at = u64::try_from(part.start).unwrap_or(u64::MAX);
                 let first = Revnum(range.start.saturating_add(at));

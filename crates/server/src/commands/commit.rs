@@ -3,7 +3,6 @@
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_fsfs::UnlockTarget;
-use sapwood_repos::Hooks;
 use sapwood_repos::commit::{CommitEditor, CommitRequest, Committed};
 use sapwood_wire_svn::data::read_props;
 use sapwood_wire_svn::editor::{CommandSource, DriveError, Outcome, drive};
@@ -109,7 +108,7 @@ fn take_edit(
     let capabilities: &[&str] = if *client_mergeinfo { &["mergeinfo"] } else { &[] };
     let mut editor = CommitEditor::new(CommitRequest {
         repository,
-        hooks: Hooks::new(repository, access.config().hooks_env.as_deref()),
+        hooks: access.hooks(repository),
         url: decoded_url,
         base_path: fs_path,
         revprops,

@@ -85,7 +85,7 @@ pub(super) fn get_locks(session: &mut Session<'_>, mut params: Tuple<'_>) -> Com
 }
 
 fn hooks(session: &Session<'_>) -> Hooks {
-    Hooks::new(&session.repository, session.access.config().hooks_env.as_deref())
+    session.access.hooks(&session.repository)
 }
 
 fn lock_all(

@@ -1,7 +1,7 @@
 //! Changing properties of revisions.
 
 use sapwood_core::{ErrorCode, Revnum, SvnError, uri};
-use sapwood_repos::{Hooks, RevpropHooks, RevpropRequest, change_revision_prop};
+use sapwood_repos::{RevpropHooks, RevpropRequest, change_revision_prop};
 use sapwood_wire_svn::Tuple;
 
 use crate::access::Required;
@@ -41,7 +41,7 @@ fn change(
     must_have_access(session, Required::Write, None, false)?;
     session.log_command(format_args!("change-rev-prop r{revision} {}", uri::encode(name)));
     let Session { access, repository, .. } = session;
-    let hooks = Hooks::new(repository, access.config().hooks_env.as_deref());
+    let hooks = access.hooks(repository);
     let user = access.user();
     let request =
         RevpropRequest { revision, name, expected, value, user, hooks: RevpropHooks::ALL };
