@@ -253,6 +253,52 @@ fn normal_escapes(path: &str) -> String {
     out
 }
 
+/// The URL of `relpath` (not escaped) below a canonical URL.
+#[must_use]
+pub fn join(url: &str, relpath: &str) -> String {
+    if relpath.is_empty() {
+        return url.to_owned();
+    }
+    format!("{}/{}", url.trim_end_matches('/'), encode(relpath))
+}
+
+/// The decoded relpath that leads from the canonical URL `parent` to the canonical URL `child`;
+/// `None` when `child` is not at or below `parent`.
+#[must_use]
+pub fn skip_ancestor(parent: &str, child: &str) -> Option<String> {
+    let rest = child.strip_prefix(parent)?;
+    if rest.is_empty() {
+        return Some(String::new());
+    }
+    // `file://` ends in the slash that separates.
+    let rest = if parent.ends_with('/') { rest } else { rest.strip_prefix('/')? };
+    decode_utf8(rest)
+}
+
+/// A canonical URL without its last component, and that component, decoded; `None` for a URL that
+/// names a host only.
+#[must_use]
+pub fn split(url: &str) -> Option<(&str, String)> {
+    let (_, rest) = split_scheme(url)?;
+    let start = url.len().saturating_sub(rest.len());
+    let slash = url.rfind('/').filter(|at| *at >= start)?;
+    let (parent, last) = url.split_at_checked(slash)?;
+    Some((parent, decode_utf8(last.get(1..)?)?))
+}
+
+/// The longest canonical URL that both canonical URLs are at or below; `None` when they have not
+/// even the host in common.
+#[must_use]
+pub fn common_ancestor<'a>(a: &'a str, b: &str) -> Option<&'a str> {
+    let mut candidate = a;
+    loop {
+        if skip_ancestor(candidate, b).is_some() {
+            return Some(candidate);
+        }
+        candidate = split(candidate)?.0;
+    }
+}
+
 /// A URL taken apart. The path keeps its escapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parts<'a> {
@@ -334,6 +380,21 @@ mod tests {
         assert_eq!(canonicalize(""), Err(Error::Empty));
         assert_eq!(canonicalize("/x"), Err(Error::Path));
         assert_eq!(canonicalize("x/y"), Err(Error::NotUrl));
+    }
+
+    #[test]
+    fn above_and_below() {
+        assert_eq!(join("svn://h/r", "a b/c"), "svn://h/r/a%20b/c");
+        assert_eq!(join("svn://h", ""), "svn://h");
+        assert_eq!(skip_ancestor("svn://h/r", "svn://h/r/a%20b").as_deref(), Some("a b"));
+        assert_eq!(skip_ancestor("svn://h/r", "svn://h/r").as_deref(), Some(""));
+        assert_eq!(skip_ancestor("svn://h/r", "svn://h/rx"), None);
+        assert_eq!(split("svn://h/r/a%20b"), Some(("svn://h/r", "a b".to_owned())));
+        assert_eq!(split("svn://h/r"), Some(("svn://h", "r".to_owned())));
+        assert_eq!(split("svn://h"), None);
+        assert_eq!(common_ancestor("svn://h/r/a", "svn://h/r/b/c"), Some("svn://h/r"));
+        assert_eq!(common_ancestor("svn://h/r/a", "svn://h/r/ab"), Some("svn://h/r"));
+        assert_eq!(common_ancestor("svn://h/a", "svn://g/a"), None);
     }
 
     #[test]

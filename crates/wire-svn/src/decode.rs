@@ -382,6 +382,12 @@ impl<'a> Tuple<'a> {
         self.rest.count_items()
     }
 
+    /// What is left, as a list.
+    #[must_use]
+    pub const fn rest(self) -> List<'a> {
+        self.rest
+    }
+
     fn part(&mut self) -> Result<Item<'a>> {
         self.rest.next().ok_or(Error::Malformed)
     }

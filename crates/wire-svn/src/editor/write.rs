@@ -18,6 +18,30 @@ pub trait EditSink: Sink {
     fn read_reply(&mut self) -> SvnResult<()>;
 }
 
+impl<S: Sink + ?Sized> Sink for &mut S {
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        (**self).buffer()
+    }
+
+    fn relieve(&mut self) -> SvnResult<()> {
+        (**self).relieve()
+    }
+
+    fn write_through(&mut self, bytes: &[u8]) -> SvnResult<()> {
+        (**self).write_through(bytes)
+    }
+}
+
+impl<S: EditSink + ?Sized> EditSink for &mut S {
+    fn peer_spoke(&mut self) -> SvnResult<bool> {
+        (**self).peer_spoke()
+    }
+
+    fn read_reply(&mut self) -> SvnResult<()> {
+        (**self).read_reply()
+    }
+}
+
 /// What the other side understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireOptions {
@@ -30,17 +54,30 @@ pub struct WireOptions {
 }
 
 /// Writes an edit into a sink. Tokens are `d` and `c` with the number of the node.
-pub struct WireEditor<'a> {
-    sink: &'a mut dyn EditSink,
+pub struct WireEditor<S> {
+    sink: S,
     options: WireOptions,
     next: u64,
     /// The other side has answered: nothing more may be said, and nothing more will come.
     answered: bool,
 }
 
-impl<'a> WireEditor<'a> {
+impl<S> WireEditor<S> {
+    /// Where the commands go.
+    #[must_use]
+    pub fn into_sink(self) -> S {
+        self.sink
+    }
+
+    /// Where the commands go.
+    pub fn sink(&mut self) -> &mut S {
+        &mut self.sink
+    }
+}
+
+impl<S: EditSink> WireEditor<S> {
     /// An editor for one edit.
-    pub fn new(sink: &'a mut dyn EditSink, options: WireOptions) -> Self {
+    pub fn new(sink: S, options: WireOptions) -> Self {
         Self { sink, options, next: 0, answered: false }
     }
 
@@ -147,7 +184,7 @@ fn token(out: &mut Vec<u8>, letter: u8, handle: Handle) {
     out.push(b' ');
 }
 
-impl Editor for WireEditor<'_> {
+impl<S: EditSink> Editor for WireEditor<S> {
     fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
         let out = self.begin(b"( target-rev ( ")?;
         out.rev(revision);

@@ -1,0 +1,317 @@
+//! Who the user is: what was said on the command line, what is kept in the user's `auth` folder,
+//! and, at a terminal, what they answer.
+//!
+//! The order is the reference's: what worked before in this process, then given or kept
+//! credentials (once), then questions (three times). What worked is kept, as far as the
+//! configuration allows.
+
+mod store;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sapwood_core::config::{Config, parse_bool};
+use sapwood_core::{ErrorCode, SvnError, SvnResult, glob};
+
+pub use store::{CredentialKind, file_of, read, write};
+
+/// A user name with a password.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Simple {
+    /// The name.
+    pub username: String,
+    /// The password.
+    pub password: String,
+    /// Whether they may be kept on disk.
+    pub may_save: bool,
+}
+
+impl std::fmt::Debug for Simple {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Simple").field("username", &self.username).finish_non_exhaustive()
+    }
+}
+
+/// Asks the person at the terminal.
+pub trait Prompter: Send + Sync {
+    /// For a user name (when `username` is `None`) and a password. `may_save` says whether the
+    /// answer may be kept.
+    ///
+    /// # Errors
+    /// When nobody can be asked, or the person gives up.
+    fn simple(&self, realm: &str, username: Option<&str>, may_save: bool) -> SvnResult<Simple>;
+
+    /// Whether a password may be kept unencrypted in `file`.
+    ///
+    /// # Errors
+    /// As above.
+    fn store_plaintext(&self, realm: &str, file: &Path) -> SvnResult<bool>;
+}
+
+/// What is given from outside.
+#[derive(Clone, Debug, Default)]
+pub struct AuthOptions {
+    /// `--username`.
+    pub username: Option<String>,
+    /// `--password`.
+    pub password: Option<String>,
+    /// The folder whose `auth` folder keeps credentials.
+    pub config_dir: Option<PathBuf>,
+    /// Keep nothing.
+    pub no_auth_cache: bool,
+    /// Whether the configuration lets passwords be kept at all.
+    pub store_passwords: bool,
+    /// Nobody can be asked.
+    pub non_interactive: bool,
+    /// The system's name of the user.
+    pub system_user: Option<String>,
+}
+
+/// Finds, tries and keeps credentials.
+pub struct Authenticator {
+    options: AuthOptions,
+    servers: Arc<Config>,
+    prompter: Option<Box<dyn Prompter>>,
+    /// What worked in this process, by realm.
+    worked: Mutex<HashMap<String, Simple>>,
+    /// What was answered about keeping passwords unencrypted, by realm.
+    answers: Mutex<HashMap<String, bool>>,
+}
+
+impl std::fmt::Debug for Authenticator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Authenticator").finish_non_exhaustive()
+    }
+}
+
+/// How often a person is asked again after the first time.
+const RETRIES: u32 = 2;
+/// The type of password that is kept as it is.
+const PLAINTEXT: &str = "simple";
+
+impl Authenticator {
+    /// An authenticator. Without `prompter`, nobody is asked.
+    #[must_use]
+    pub fn new(
+        options: AuthOptions,
+        servers: Arc<Config>,
+        prompter: Option<Box<dyn Prompter>>,
+    ) -> Self {
+        let prompter = prompter.filter(|_| !options.non_interactive);
+        Self {
+            options,
+            servers,
+            prompter,
+            worked: Mutex::new(HashMap::new()),
+            answers: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// Credentials to try one after the other for `realm` on `host`.
+    #[must_use]
+    pub fn attempts<'a>(&'a self, realm: &'a str, host: &str) -> Attempts<'a> {
+        Attempts {
+            auth: self,
+            realm,
+            group: server_group(&self.servers, host),
+            stage: Stage::Memory,
+            tried: None,
+        }
+    }
+
+    /// The name that goes with what is done without a password.
+    #[must_use]
+    pub fn username(&self, realm: &str) -> Option<String> {
+        if let Some(name) = &self.options.username {
+            return Some(name.clone());
+        }
+        let dir = self.options.config_dir.as_deref();
+        let kept = dir.and_then(|dir| store::read(dir, CredentialKind::Username, realm));
+        kept.and_then(|kept| kept.get_str(store::USERNAME).map(str::to_owned))
+            .or_else(|| self.options.system_user.clone())
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    Memory,
+    Kept,
+    /// So many questions were asked.
+    Asked(u32),
+    Exhausted,
+}
+
+/// Credentials for one realm, one after the other.
+#[derive(Debug)]
+pub struct Attempts<'a> {
+    auth: &'a Authenticator,
+    realm: &'a str,
+    group: Option<String>,
+    stage: Stage,
+    tried: Option<Simple>,
+}
+
+impl Attempts<'_> {
+    /// The next to try, `None` when there are no more.
+    ///
+    /// # Errors
+    /// What asking the person meets.
+    pub fn next_credentials(&mut self) -> SvnResult<Option<Simple>> {
+        loop {
+            let found = match self.stage {
+                Stage::Memory => {
+                    self.stage = Stage::Kept;
+                    self.auth.worked.lock().get(self.realm).cloned()
+                }
+                Stage::Kept => {
+                    self.stage = Stage::Asked(0);
+                    self.given_or_kept()
+                }
+                Stage::Asked(times) => match &self.auth.prompter {
+                    Some(prompter) if times <= RETRIES => {
+                        self.stage = Stage::Asked(times.saturating_add(1));
+                        Some(self.ask(prompter.as_ref(), times == 0)?)
+                    }
+                    _ => {
+                        self.stage = Stage::Exhausted;
+                        None
+                    }
+                },
+                Stage::Exhausted => return Ok(None),
+            };
+            if found.is_some() {
+                self.tried.clone_from(&found);
+                return Ok(found);
+            }
+        }
+    }
+
+    fn setting(&self, option: &str) -> Option<String> {
+        server_setting(&self.auth.servers, self.group.as_deref(), option)
+    }
+
+    fn given_or_kept(&self) -> Option<Simple> {
+        let options = &self.auth.options;
+        let kept = options
+            .config_dir
+            .as_deref()
+            .and_then(|dir| store::read(dir, CredentialKind::Simple, self.realm));
+        let (mut username, mut password) = (options.username.clone(), options.password.clone());
+        let mut may_save = kept.is_none();
+        if let Some(kept) = &kept {
+            let kept_name = kept.get_str(store::USERNAME);
+            let readable = kept.get_str(store::PASSTYPE) == Some(PLAINTEXT);
+            let kept_password = |name: &str| {
+                kept.get_str(store::PASSWORD).filter(|_| readable && kept_name == Some(name))
+            };
+            if let Some(name) = &username {
+                may_save |= kept_name != Some(name);
+                if let Some(given) = &password {
+                    may_save |= readable && kept_password(name) != Some(given);
+                }
+            }
+            if username.is_none() {
+                username = kept_name.map(str::to_owned);
+            }
+            if let (Some(name), None) = (&username, &password) {
+                password = kept_password(name).map(str::to_owned);
+            }
+        }
+        let username = username
+            .or_else(|| self.setting("username"))
+            .or_else(|| password.as_ref().and(options.system_user.clone()));
+        Some(Simple { username: username?, password: password?, may_save })
+    }
+
+    fn ask(&self, prompter: &dyn Prompter, first: bool) -> SvnResult<Simple> {
+        let options = &self.auth.options;
+        let may_save = !options.no_auth_cache;
+        let mut default = None;
+        if first {
+            let kept = || {
+                let dir = options.config_dir.as_deref()?;
+                let kept = store::read(dir, CredentialKind::Simple, self.realm)?;
+                kept.get_str(store::USERNAME).map(str::to_owned)
+            };
+            default = options
+                .username
+                .clone()
+                .or_else(kept)
+                .or_else(|| self.setting("username"))
+                .or_else(|| options.system_user.clone());
+        }
+        prompter.simple(self.realm, default.as_deref(), may_save)
+    }
+
+    /// The credentials that were tried last have worked: keeps them.
+    ///
+    /// # Errors
+    /// What asking the person meets. That a file cannot be written is no error.
+    pub fn save(&self) -> SvnResult<()> {
+        let Some(simple) = &self.tried else { return Ok(()) };
+        self.auth.worked.lock().insert(self.realm.to_owned(), simple.clone());
+        let options = &self.auth.options;
+        let Some(dir) = &options.config_dir else { return Ok(()) };
+        if options.no_auth_cache || !simple.may_save || !self.flag("store-auth-creds", true) {
+            return Ok(());
+        }
+        let mut kept = sapwood_core::PropList::new();
+        kept.set(store::USERNAME, &simple.username);
+        if options.store_passwords && self.flag("store-passwords", true) && self.plaintext(dir)? {
+            kept.set(store::PASSWORD, &simple.password);
+            kept.set(store::PASSTYPE, PLAINTEXT);
+        }
+        // A folder that cannot be written only means that there will be a question next time.
+        let _ = store::write(dir, CredentialKind::Simple, self.realm, &mut kept);
+        Ok(())
+    }
+
+    fn flag(&self, option: &str, default: bool) -> bool {
+        self.setting(option).and_then(|word| parse_bool(&word)).unwrap_or(default)
+    }
+
+    /// Whether the password may be kept unencrypted.
+    fn plaintext(&self, dir: &Path) -> SvnResult<bool> {
+        const OPTION: &str = "store-plaintext-passwords";
+        let Some(word) = self.setting(OPTION).filter(|w| !w.eq_ignore_ascii_case("ask")) else {
+            let Some(prompter) = &self.auth.prompter else { return Ok(false) };
+            if let Some(answer) = self.auth.answers.lock().get(self.realm) {
+                return Ok(*answer);
+            }
+            let file = dir.join("servers");
+            let answer = prompter.store_plaintext(self.realm, &file)?;
+            self.auth.answers.lock().insert(self.realm.to_owned(), answer);
+            return Ok(answer);
+        };
+        parse_bool(&word).ok_or_else(|| {
+            SvnError::new(
+                ErrorCode::BAD_CONFIG_VALUE,
+                format!("Config error: invalid value '{word}' for option '{OPTION}'"),
+            )
+        })
+    }
+}
+
+/// The group of the `servers` file that a host belongs to.
+fn server_group(servers: &Config, host: &str) -> Option<String> {
+    let belongs = |patterns: &str| {
+        patterns.split(',').map(str::trim).any(|p| !p.is_empty() && glob::matches(p.as_bytes(), host.as_bytes()))
+    };
+    servers
+        .options("groups")
+        .find(|(_, patterns)| std::str::from_utf8(patterns).is_ok_and(belongs))
+        .map(|(name, _)| name.to_owned())
+}
+
+/// An option of a host's group, else of `[global]`.
+fn server_setting(servers: &Config, group: Option<&str>, option: &str) -> Option<String> {
+    group
+        .and_then(|group| servers.get(group, option))
+        .or_else(|| servers.get("global", option))
+        .map(std::borrow::Cow::into_owned)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! Kept credentials: `auth/svn.simple/MD5-OF-REALM` and kin below the configuration folder, each
+//! a hash dump, in the form that the reference's programs read and write.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use sapwood_core::{Md5, PropList, hashdump};
+
+/// The key of the user name.
+pub(super) const USERNAME: &str = "username";
+/// The key of the password.
+pub(super) const PASSWORD: &str = "password";
+/// The key of how the password is kept.
+pub(super) const PASSTYPE: &str = "passtype";
+/// The key of the realm, which must be the one that is asked for.
+const REALM: &str = "svn:realmstring";
+/// No file of credentials is as long as this, in bytes.
+const MAX_FILE: u64 = 1 << 20;
+
+/// The kinds of credentials that are used here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CredentialKind {
+    /// User name and password.
+    Simple,
+    /// User name only.
+    Username,
+}
+
+/// The file for a realm.
+#[must_use]
+pub fn file_of(config_dir: &Path, kind: CredentialKind, realm: &str) -> PathBuf {
+    let folder = match kind {
+        CredentialKind::Simple => "svn.simple",
+        CredentialKind::Username => "svn.username",
+    };
+    config_dir.join("auth").join(folder).join(Md5::of(realm.as_bytes()).to_hex())
+}
+
+/// What is kept for a realm. Files that cannot be read or make no sense count as absent.
+#[must_use]
+pub fn read(config_dir: &Path, kind: CredentialKind, realm: &str) -> Option<PropList> {
+    let path = file_of(config_dir, kind, realm);
+    if std::fs::metadata(&path).ok()?.len() > MAX_FILE {
+        return None;
+    }
+    let bytes = std::fs::read(path).ok()?;
+    let kept = hashdump::parse(&bytes, Some(hashdump::END)).ok()?;
+    (kept.get_str(REALM) == Some(realm)).then_some(kept)
+}
+
+/// Keeps `credentials` for a realm, readable for their owner only.
+///
+/// # Errors
+/// What writing the file meets.
+pub fn write(
+    config_dir: &Path,
+    kind: CredentialKind,
+    realm: &str,
+    credentials: &mut PropList,
+) -> std::io::Result<()> {
+    credentials.set(REALM, realm);
+    let path = file_of(config_dir, kind, realm);
+    let folder = path.parent().unwrap_or(config_dir);
+    std::fs::create_dir_all(folder)?;
+    let mut bytes = Vec::new();
+    hashdump::write(&mut bytes, credentials, Some(hashdump::END));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(&bytes)?;
+    file.persist(path)?;
+    Ok(())
+}

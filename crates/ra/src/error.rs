@@ -1,0 +1,67 @@
+//! What can go wrong with a session itself. What a repository or server says travels as
+//! [`SvnError`].
+
+use sapwood_core::{ErrorCode, SvnError};
+
+/// Shorthand for results of this crate's own steps.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error of a session.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The scheme of the URL is none that is known.
+    #[error("Unrecognized URL scheme for '{0}'")]
+    UnknownScheme(String),
+    /// The URL cannot be taken apart.
+    #[error("Illegal repository URL '{0}'")]
+    IllegalUrl(String),
+    /// Nothing says how to reach servers through this tunnel.
+    #[error("Undefined tunnel scheme '{0}'")]
+    UndefinedTunnel(String),
+    /// The tunnel's command is in a variable that is not set.
+    #[error("Tunnel scheme {scheme} requires environment variable {variable} to be defined")]
+    TunnelVariable {
+        /// The tunnel.
+        scheme: String,
+        /// The variable.
+        variable: String,
+    },
+    /// A host that must not become an argument of a tunnel's command.
+    #[error("Invalid host '{0}'")]
+    InvalidHost(String),
+    /// The tunnel's command did not start.
+    #[error("Can't create tunnel")]
+    Tunnel(SvnError),
+    /// The name service does not know the host.
+    #[error("Unknown hostname '{0}'")]
+    UnknownHost(String),
+    /// The session is in the middle of an edit or a reply.
+    #[error("The session is busy with another request")]
+    Busy,
+    /// What a repository, a server or the system says.
+    #[error("{0}")]
+    Other(#[from] SvnError),
+}
+
+/// What the name service's "no such name" is called among the system's errors.
+const UNKNOWN_HOST: ErrorCode = ErrorCode(670_002);
+
+impl From<Error> for SvnError {
+    fn from(error: Error) -> Self {
+        let code = match &error {
+            Error::UnknownScheme(_) | Error::IllegalUrl(_) => ErrorCode::RA_ILLEGAL_URL,
+            Error::UndefinedTunnel(_) | Error::TunnelVariable { .. } | Error::InvalidHost(_) => {
+                ErrorCode::BAD_URL
+            }
+            Error::UnknownHost(_) => UNKNOWN_HOST,
+            Error::Busy => ErrorCode::INCORRECT_PARAMS,
+            Error::Tunnel(_) => ErrorCode::RA_CANNOT_CREATE_TUNNEL,
+            Error::Other(_) => ErrorCode(0),
+        };
+        match error {
+            Error::Other(inner) => inner,
+            Error::Tunnel(inner) => inner.wrap(code, ""),
+            other => Self::new(code, other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Sessions to a repository, wherever it is, behind one trait.
+//!
+//! [`open`] looks at a URL's scheme and gives a [`Session`]: `file:` is a repository opened in this
+//! process ([`file`]), `svn:` and `svn+TUNNEL:` talk to a server ([`svn`]). What differs between
+//! them (how the user is known, what the other side can do) stays inside; callers only see the
+//! trait and errors with their E-codes.
+//!
+//! Everything that depends on the person or machine (configuration, credentials, environment
+//! variables, who is logged in) comes in as a value: [`Settings`] and [`auth::Authenticator`].
+//!
+//! Invariant: no reply of a server, whatever it says, makes this crate panic or take memory that
+//! is not in proportion to the bytes that really arrived; texts and listings of any size stream.
+
+pub mod auth;
+pub mod error;
+pub mod file;
+mod open;
+pub mod session;
+pub mod settings;
+pub mod svn;
+
+pub use error::{Error, Result};
+pub use open::open;
+pub use session::{
+    Capability, CommitEditor, CommitInfo, CommitRequest, Dirent, DirentFields, FetchedDir,
+    FetchedFile, FileRev, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogChange,
+    LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, ReplayedEdit, Report,
+    ReportKind, ReportRequest, RevpropChange, Session,
+};
+pub use settings::Settings;
+
+pub use sapwood_fsfs::Lock;
+pub use sapwood_repos::locations::Segment;
+pub use sapwood_repos::{Inherit, RevpropSelection};

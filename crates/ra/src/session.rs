@@ -1,0 +1,494 @@
+//! The trait that every kind of session implements, and what goes in and out of it.
+//!
+//! Paths are relpaths below the session's URL, not escaped; paths that come back in logs,
+//! locations and locks are fspaths. `None` for a revision means the youngest.
+//!
+//! A session does one thing at a time: while an edit, a report or a reply is under way (also in
+//! the receivers of [`Session::log`] and its kin), other requests on the same session fail.
+
+use std::io::Write;
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnError, SvnResult};
+use sapwood_delta::{Editor, TextDelta};
+use sapwood_fsfs::Lock;
+use sapwood_repos::locations::Segment;
+use sapwood_repos::{Inherit, RevpropSelection};
+
+pub use sapwood_wire_svn::data::{ChangedPath as LogChange, DirentFields};
+
+/// What the other side may or may not be able to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Capability {
+    /// Depths other than all and files only.
+    Depth,
+    /// Mergeinfo is kept track of.
+    Mergeinfo,
+    /// Logs with any properties.
+    LogRevprops,
+    /// Replays of a part of the repository.
+    PartialReplay,
+    /// Commits with any revision properties.
+    CommitRevprops,
+    /// Revision properties changed only if they have an expected value.
+    AtomicRevprops,
+    /// Properties of a transaction that do not stay.
+    EphemeralTxnprops,
+    /// Inherited properties in one request.
+    InheritedProps,
+    /// File revisions youngest first.
+    FileRevsReverse,
+    /// The `list` request.
+    List,
+}
+
+/// What is known of a node. Fields that were not asked for are empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dirent {
+    /// File or directory; `None` when it was not asked for.
+    pub kind: Option<NodeKind>,
+    /// Length of a file in bytes; `None` for directories.
+    pub size: Option<u64>,
+    /// Whether there are properties.
+    pub has_props: bool,
+    /// Revision of the last change.
+    pub created_rev: Revnum,
+    /// Date of the last change.
+    pub time: Option<Timestamp>,
+    /// Author of the last change.
+    pub last_author: Option<String>,
+}
+
+/// What [`Session::get_file`] found.
+#[derive(Clone, Debug, Default)]
+pub struct FetchedFile {
+    /// The revision that was looked at.
+    pub revision: Revnum,
+    /// The properties, those of the last change (`svn:entry:...`) among them; empty when they
+    /// were not asked for.
+    pub props: PropList,
+}
+
+/// What [`Session::get_dir`] found.
+#[derive(Clone, Debug, Default)]
+pub struct FetchedDir {
+    /// The revision that was looked at.
+    pub revision: Revnum,
+    /// As in [`FetchedFile`].
+    pub props: PropList,
+    /// Names and what is known of them, when they were asked for; in no order.
+    pub entries: Vec<(String, Dirent)>,
+}
+
+/// What to log.
+#[derive(Clone, Copy, Debug)]
+pub struct LogRequest<'a> {
+    /// Relpaths; none for the whole repository, an empty one for the session's URL.
+    pub paths: &'a [&'a str],
+    /// First revision to tell.
+    pub start: Option<Revnum>,
+    /// Last revision to tell.
+    pub end: Option<Revnum>,
+    /// At most so many revisions (merged ones not counted); 0 for all.
+    pub limit: u64,
+    /// Whether changed paths are wanted.
+    pub changed_paths: bool,
+    /// Whether to stop at copies.
+    pub strict_node_history: bool,
+    /// Whether to tell merged revisions below the merging one.
+    pub include_merged_revisions: bool,
+    /// Which revision properties are wanted.
+    pub revprops: RevpropSelection<'a>,
+}
+
+/// One revision of a log.
+#[derive(Clone, Debug)]
+pub struct LogEntry<'a> {
+    /// The revision; `None` for the entry that ends a list of merged revisions.
+    pub revision: Option<Revnum>,
+    /// Whether merged revisions follow, ended by an entry without revision.
+    pub has_children: bool,
+    /// Whether this revision was merged by being taken away.
+    pub subtractive_merge: bool,
+    /// The changed paths, if they were asked for and there are any.
+    pub changes: Vec<LogChange<'a>>,
+    /// The properties that were asked for.
+    pub revprops: Vec<(&'a str, &'a [u8])>,
+}
+
+impl LogEntry<'_> {
+    /// One of the properties.
+    #[must_use]
+    pub fn revprop(&self, name: &str) -> Option<&[u8]> {
+        self.revprops.iter().find(|(n, _)| *n == name).map(|(_, value)| *value)
+    }
+}
+
+/// What to list.
+#[derive(Clone, Copy, Debug)]
+pub struct ListRequest<'a> {
+    /// Where to start.
+    pub path: &'a str,
+    /// The revision.
+    pub revision: Option<Revnum>,
+    /// Glob patterns for last names, `None` for all.
+    pub patterns: Option<&'a [&'a str]>,
+    /// How deep.
+    pub depth: Depth,
+    /// What to tell of each node.
+    pub fields: DirentFields,
+}
+
+/// Which revisions of a file are wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRevsRequest<'a> {
+    /// The file, as of `end`.
+    pub path: &'a str,
+    /// First revision.
+    pub start: Option<Revnum>,
+    /// Last revision.
+    pub end: Option<Revnum>,
+    /// Whether to tell merged revisions too.
+    pub include_merged_revisions: bool,
+}
+
+/// One revision of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRev<'a> {
+    /// The fspath that the file has in this revision.
+    pub path: &'a str,
+    /// The revision.
+    pub revision: Revnum,
+    /// Its properties.
+    pub revprops: &'a PropList,
+    /// Whether it came by a merge.
+    pub merged_revision: bool,
+    /// How the file's properties differ from the revision told before.
+    pub prop_changes: &'a [(String, Option<Vec<u8>>)],
+}
+
+/// Takes the revisions of a file.
+pub trait FileRevReceiver {
+    /// The next revision, with the delta from the text told before; `None` when the text is the
+    /// same. What is not pulled of the delta is passed over.
+    ///
+    /// # Errors
+    /// Whatever the receiver meets; ends the request.
+    fn file_rev(&mut self, rev: &FileRev<'_>, delta: Option<&mut dyn TextDelta>) -> SvnResult<()>;
+}
+
+/// Whose mergeinfo is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct MergeinfoRequest<'a> {
+    /// Relpaths.
+    pub paths: &'a [&'a str],
+    /// The revision.
+    pub revision: Option<Revnum>,
+    /// Where to look when a path has none itself.
+    pub inherit: Inherit,
+    /// Whether to tell what is below the paths too.
+    pub include_descendants: bool,
+}
+
+/// Properties that a path inherits: pairs of fspath-less relpath from the repository's root, and
+/// properties; the root's first.
+pub type InheritedProps = Vec<(String, PropList)>;
+
+/// A change of a revision property.
+#[derive(Clone, Copy, Debug)]
+pub struct RevpropChange<'a> {
+    /// The revision.
+    pub revision: Revnum,
+    /// The property.
+    pub name: &'a str,
+    /// Change only if the present value is this (`Some(None)`: absent). Needs
+    /// [`Capability::AtomicRevprops`].
+    pub expected: Option<Option<&'a [u8]>>,
+    /// The new value, `None` to delete.
+    pub value: Option<&'a [u8]>,
+}
+
+/// What an edit from the other side is about.
+#[derive(Clone, Copy, Debug)]
+pub enum ReportKind<'a> {
+    /// Brings what is reported to a revision.
+    Update {
+        /// Whether additions may be told as copies.
+        send_copyfrom: bool,
+        /// Whether unrelated nodes count as changes of one another.
+        ignore_ancestry: bool,
+    },
+    /// Brings what is reported to another URL of the repository.
+    Switch {
+        /// The URL.
+        url: &'a str,
+        /// As in `Update`.
+        send_copyfrom: bool,
+        /// As in `Update`.
+        ignore_ancestry: bool,
+    },
+    /// Like an update, without texts.
+    Status,
+    /// Compares what is reported with a URL.
+    Diff {
+        /// The URL.
+        versus_url: &'a str,
+        /// As in `Update`.
+        ignore_ancestry: bool,
+        /// Whether texts are wanted.
+        text_deltas: bool,
+    },
+}
+
+/// An edit that is wanted from the other side.
+#[derive(Clone, Copy, Debug)]
+pub struct ReportRequest<'a> {
+    /// The revision to come to.
+    pub revision: Option<Revnum>,
+    /// One name below the session's URL, or empty.
+    pub target: &'a str,
+    /// How deep.
+    pub depth: Depth,
+    /// What for.
+    pub kind: ReportKind<'a>,
+}
+
+/// Tells the other side what there is already; then has the editor driven. Entries come depth
+/// first, parents before children; the first is the target itself.
+#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+pub trait Report {
+    /// There is `path` at `revision`, as deep as `depth`; with `start_empty` without its children.
+    fn set_path(
+        &mut self,
+        path: &str,
+        revision: Revnum,
+        depth: Depth,
+        start_empty: bool,
+        lock_token: Option<&str>,
+    ) -> SvnResult<()>;
+
+    /// There is, at `path`, what `url` has at `revision`.
+    fn link_path(
+        &mut self,
+        path: &str,
+        url: &str,
+        revision: Revnum,
+        depth: Depth,
+        start_empty: bool,
+        lock_token: Option<&str>,
+    ) -> SvnResult<()>;
+
+    /// There is no `path`, although its parent says so.
+    fn delete_path(&mut self, path: &str) -> SvnResult<()>;
+
+    /// The report is complete: drives the editor to its end.
+    fn finish(self: Box<Self>) -> SvnResult<()>;
+
+    /// The report is given up.
+    fn abort(self: Box<Self>) -> SvnResult<()>;
+}
+
+/// Which revisions to tell as they were committed.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplayRequest {
+    /// Copies from revisions before this one are told as additions.
+    pub low_water_mark: Revnum,
+    /// Whether texts and properties are wanted (else that they changed).
+    pub send_deltas: bool,
+}
+
+/// A revision that can be told once.
+pub trait ReplayedEdit {
+    /// Drives `editor` with the revision, up to but without `close_edit`.
+    ///
+    /// # Errors
+    /// What the other side and the editor meet.
+    fn drive(&mut self, editor: &mut dyn Editor) -> SvnResult<()>;
+}
+
+/// Takes the revisions of a replay.
+pub trait ReplayReceiver {
+    /// The next revision: its properties, and its edit, which must be driven.
+    ///
+    /// # Errors
+    /// Whatever the receiver meets; ends the request.
+    fn revision(
+        &mut self,
+        revision: Revnum,
+        props: &PropList,
+        edit: &mut dyn ReplayedEdit,
+    ) -> SvnResult<()>;
+}
+
+/// A commit that is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct CommitRequest<'a> {
+    /// The new revision's properties, `svn:log` among them.
+    pub revprops: &'a PropList,
+    /// Relpaths below the session's URL with the tokens of their locks.
+    pub lock_tokens: &'a [(String, String)],
+    /// Whether locks stay.
+    pub keep_locks: bool,
+}
+
+/// A commit that was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommitInfo {
+    /// The new revision.
+    pub revision: Revnum,
+    /// Its date, as stored.
+    pub date: Option<String>,
+    /// Its author.
+    pub author: Option<String>,
+    /// What went wrong after it was there.
+    pub post_commit_error: Option<String>,
+}
+
+/// The editor of a commit. Dropped without `close_edit`, nothing is committed.
+pub trait CommitEditor: Editor {
+    /// What came of it, after `close_edit`.
+    fn committed(&self) -> Option<&CommitInfo>;
+}
+
+/// A session to one repository, anchored at a URL of it.
+#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+pub trait Session {
+    /// The session's URL, canonical.
+    fn url(&self) -> String;
+    /// The repository's URL.
+    fn root_url(&self) -> String;
+    /// The repository's UUID.
+    fn uuid(&self) -> String;
+    /// Whether the other side can do something.
+    fn has_capability(&self, capability: Capability) -> SvnResult<bool>;
+    /// Bytes that went over the network, both ways; 0 where there is none.
+    fn bytes_transferred(&self) -> u64;
+    /// Moves the session to another URL of the same repository.
+    fn reparent(&self, url: &str) -> SvnResult<()>;
+
+    /// The youngest revision.
+    fn latest_revnum(&self) -> SvnResult<Revnum>;
+    /// The youngest revision at a point in time.
+    fn dated_revision(&self, time: Timestamp) -> SvnResult<Revnum>;
+    /// The properties of a revision.
+    fn rev_proplist(&self, revision: Revnum) -> SvnResult<PropList>;
+    /// One property of a revision.
+    fn rev_prop(&self, revision: Revnum, name: &str) -> SvnResult<Option<Vec<u8>>>;
+    /// Changes a property of a revision.
+    fn change_rev_prop(&self, change: &RevpropChange<'_>) -> SvnResult<()>;
+
+    /// What kind of node there is.
+    fn check_path(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>>;
+    /// What is known of a node; `None` when there is none.
+    fn stat(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<Dirent>>;
+    /// A file's properties, and its contents into `contents` if there is one.
+    fn get_file(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+        contents: Option<&mut dyn Write>,
+        want_props: bool,
+    ) -> SvnResult<FetchedFile>;
+    /// A directory's properties, and its entries with the given fields.
+    fn get_dir(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+        entries: Option<DirentFields>,
+        want_props: bool,
+    ) -> SvnResult<FetchedDir>;
+    /// Tells `receiver` the nodes at and below a path: fspath and what is known. E200007 without
+    /// [`Capability::List`].
+    fn list(
+        &self,
+        request: &ListRequest<'_>,
+        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+    ) -> SvnResult<()>;
+    /// The properties that a path inherits from its parents in the repository.
+    fn inherited_props(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+    ) -> SvnResult<InheritedProps>;
+    /// Mergeinfo by relpath.
+    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(String, Mergeinfo)>>;
+
+    /// Tells `receiver` log entries. When that fails with E200021 (cease invocation), the rest
+    /// is passed over, and this error comes back.
+    fn log(
+        &self,
+        request: &LogRequest<'_>,
+        receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+    ) -> SvnResult<()>;
+    /// The fspaths that the node at `path` in `peg` has in other revisions.
+    fn locations(
+        &self,
+        path: &str,
+        peg: Revnum,
+        revisions: &[Revnum],
+    ) -> SvnResult<Vec<(Revnum, String)>>;
+    /// Where a node was in which revisions.
+    fn location_segments(
+        &self,
+        path: &str,
+        peg: Option<Revnum>,
+        start: Option<Revnum>,
+        end: Option<Revnum>,
+        receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
+    ) -> SvnResult<()>;
+    /// The revision in which the node at `path` in `peg` was deleted, up to `end`.
+    fn deleted_rev(&self, path: &str, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>>;
+    /// Tells `receiver` the revisions of a file.
+    fn file_revs(
+        &self,
+        request: &FileRevsRequest<'_>,
+        receiver: &mut dyn FileRevReceiver,
+    ) -> SvnResult<()>;
+
+    /// The lock of a path.
+    fn get_lock(&self, path: &str) -> SvnResult<Option<Lock>>;
+    /// All locks at and below a path.
+    fn get_locks(&self, path: &str, depth: Depth) -> SvnResult<Vec<Lock>>;
+    /// Locks paths (with the revision the caller has); tells each outcome. Failures of single
+    /// paths are outcomes, not errors.
+    fn lock(
+        &self,
+        paths: &[(String, Option<Revnum>)],
+        comment: Option<&str>,
+        steal: bool,
+        outcome: &mut dyn FnMut(&str, Result<Lock, SvnError>) -> SvnResult<()>,
+    ) -> SvnResult<()>;
+    /// Unlocks paths with their tokens; tells each outcome.
+    fn unlock(
+        &self,
+        paths: &[(String, Option<String>)],
+        break_lock: bool,
+        outcome: &mut dyn FnMut(&str, Result<(), SvnError>) -> SvnResult<()>,
+    ) -> SvnResult<()>;
+
+    /// Begins an update, switch, status or diff, which will drive `editor`.
+    fn report<'s>(
+        &'s self,
+        request: &ReportRequest<'_>,
+        editor: &'s mut dyn Editor,
+    ) -> SvnResult<Box<dyn Report + 's>>;
+    /// Tells `editor` one revision as it was committed, up to but without `close_edit`.
+    fn replay(
+        &self,
+        revision: Revnum,
+        request: &ReplayRequest,
+        editor: &mut dyn Editor,
+    ) -> SvnResult<()>;
+    /// Tells a range of revisions.
+    fn replay_range(
+        &self,
+        start: Revnum,
+        end: Revnum,
+        request: &ReplayRequest,
+        receiver: &mut dyn ReplayReceiver,
+    ) -> SvnResult<()>;
+    /// Begins a commit.
+    fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>>;
+}
+

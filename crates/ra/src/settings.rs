@@ -1,0 +1,39 @@
+//! What a session needs to know of the person, the machine and the configuration.
+
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use sapwood_core::CancelToken;
+use sapwood_core::config::Config;
+use sapwood_fsfs::{Caches, OpenOptions};
+
+use crate::auth::Authenticator;
+
+/// Everything that [`crate::open`] takes beside the URL. Clones share.
+#[derive(Clone)]
+pub struct Settings {
+    /// The user's `config` file.
+    pub config: Arc<Config>,
+    /// The user's `servers` file.
+    pub servers: Arc<Config>,
+    /// User names, passwords and the questions for them.
+    pub auth: Arc<Authenticator>,
+    /// Looks up an environment variable: a tunnel's command may be in one.
+    pub variable: fn(&str) -> Option<OsString>,
+    /// Whose name changes made over `file:` bear when nobody says otherwise: the system's user.
+    pub system_user: Option<String>,
+    /// Caches for repositories opened in this process.
+    pub caches: Arc<Caches>,
+    /// How to open them.
+    pub open_options: OpenOptions,
+    /// What the program calls itself beside the library's own name.
+    pub client_name: Option<String>,
+    /// Asks long work to stop.
+    pub cancel: CancelToken,
+}
+
+impl std::fmt::Debug for Settings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings").field("client_name", &self.client_name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,315 @@
+//! One connection's buffers, both ways.
+//!
+//! Invariants: everything that was written is sent before the connection waits; memory for input
+//! is taken as bytes arrive, whatever lengths the server announces.
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_wire_svn::editor::{CommandSource, DriveError, EditSink};
+use sapwood_wire_svn::failure::{read_reply, write_failure, write_success};
+use sapwood_wire_svn::{Decoder, Error as WireError, Item, Limits, List, Progress, Sink, Tuple};
+
+use super::transport::Transport;
+
+/// The output buffer is sent when it holds this much.
+const OUTPUT_BYTES: usize = 64 << 10;
+/// How much is read at a time, at least.
+const INPUT_BYTES: usize = 64 << 10;
+/// How much memory a large string that was announced gets ahead of its arrival, at most.
+const TRUST_BYTES: usize = 1 << 20;
+/// After an item that needed more, buffers are given back down to this.
+const KEEP_BYTES: usize = 1 << 20;
+/// What one item of a server may take: directories come as one item, with all their entries.
+const LIMITS: Limits = Limits { bytes: 1 << 30, tokens: 1 << 24 };
+
+/// One connection.
+#[derive(Debug)]
+pub struct Connection {
+    transport: Transport,
+    input: Vec<u8>,
+    /// Where the unread part of `input` begins.
+    start: usize,
+    decoder: Decoder,
+    output: Vec<u8>,
+    /// Bytes that went over the network, both ways.
+    transferred: u64,
+    /// Bytes were sent since the last look whether the server has something to say.
+    may_have_answered: bool,
+    /// The first thing that went wrong with the connection itself; nothing works after it.
+    broken: Option<SvnError>,
+}
+
+impl Connection {
+    /// A connection over `transport`.
+    #[must_use]
+    pub fn new(transport: Transport) -> Self {
+        Self {
+            transport,
+            input: Vec::new(),
+            start: 0,
+            decoder: Decoder::new(LIMITS),
+            output: Vec::new(),
+            transferred: 0,
+            may_have_answered: false,
+            broken: None,
+        }
+    }
+
+    /// Bytes that went over the network, both ways.
+    #[must_use]
+    pub const fn transferred(&self) -> u64 {
+        self.transferred
+    }
+
+    /// The output buffer, to append to.
+    pub fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+
+    /// Nothing more can be said over this connection: the two sides have lost step.
+    pub fn give_up(&mut self) {
+        self.broken.get_or_insert_with(closed);
+    }
+
+    fn check(&self) -> SvnResult<()> {
+        self.broken.clone().map_or(Ok(()), Err)
+    }
+
+    fn note<T>(&mut self, result: SvnResult<T>) -> SvnResult<T> {
+        if let Err(error) = &result {
+            self.broken.get_or_insert_with(|| error.clone());
+        }
+        result
+    }
+
+    /// Receives one item, after sending everything that is to be sent, and lets `look` take from
+    /// it what it wants.
+    ///
+    /// # Errors
+    /// E210002 when the server is gone; E210004 for what is no item; what `look` returns.
+    pub fn receive<T>(&mut self, look: impl FnOnce(Item<'_>) -> SvnResult<T>) -> SvnResult<T> {
+        self.check()?;
+        let filled = self.fill();
+        let len = self.note(filled)?;
+        let end = self.start.saturating_add(len);
+        let item = self.input.get(self.start..end).unwrap_or_default();
+        let result = self.decoder.item(item).map_err(SvnError::from).and_then(look);
+        self.consume(len);
+        result
+    }
+
+    /// Receives one item that is a list.
+    ///
+    /// # Errors
+    /// As [`Connection::receive`].
+    pub fn receive_tuple<T>(
+        &mut self,
+        look: impl FnOnce(Tuple<'_>) -> SvnResult<T>,
+    ) -> SvnResult<T> {
+        self.receive(|item| look(item.list()?.tuple()))
+    }
+
+    /// Receives the reply to a command.
+    ///
+    /// # Errors
+    /// The failure that the server tells, and as [`Connection::receive`].
+    pub fn reply<T>(&mut self, look: impl FnOnce(Tuple<'_>) -> SvnResult<T>) -> SvnResult<T> {
+        self.receive_tuple(|reply| look(read_reply(reply)?))
+    }
+
+    /// Receives a string into `into`, in place of what is there; false, and nothing there, when
+    /// it is the empty one, which ends a series.
+    ///
+    /// # Errors
+    /// As [`Connection::receive`]; `otherwise` when it is no string.
+    pub fn receive_chunk(
+        &mut self,
+        into: &mut Vec<u8>,
+        otherwise: &'static str,
+    ) -> SvnResult<bool> {
+        into.clear();
+        self.receive(|item| match item {
+            Item::Text(bytes) => {
+                into.extend_from_slice(bytes);
+                Ok(!bytes.is_empty())
+            }
+            _ => Err(WireError::Part(otherwise).into()),
+        })
+    }
+
+    /// Passes over what a login script of the other side prints before the greeting.
+    ///
+    /// # Errors
+    /// E210002 when nothing else comes.
+    pub fn skip_garbage(&mut self) -> SvnResult<()> {
+        loop {
+            let unread = self.input.get(self.start..).unwrap_or_default();
+            let found = unread.windows(2).position(|pair| matches!(pair, b"( " | b"(\n"));
+            if let Some(at) = found {
+                self.consume(at);
+                return Ok(());
+            }
+            let kept = usize::from(unread.ends_with(b"("));
+            self.consume(unread.len().saturating_sub(kept));
+            let read = self.flush().and_then(|()| self.read_more(1));
+            self.note(read)?;
+        }
+    }
+
+    /// Waits until the input holds a whole item, and says how long that is.
+    fn fill(&mut self) -> SvnResult<usize> {
+        self.decoder.reset();
+        loop {
+            let unread = self.input.get(self.start..).unwrap_or_default();
+            let missing = match self.decoder.advance(unread)? {
+                Progress::Complete(len) => return Ok(len),
+                Progress::NeedMore(missing) => missing,
+            };
+            self.flush()?;
+            self.read_more(missing)?;
+        }
+    }
+
+    fn read_more(&mut self, missing: usize) -> SvnResult<()> {
+        if self.start > 0 {
+            self.input.drain(..self.start);
+            self.start = 0;
+        }
+        let old = self.input.len();
+        let room = missing.clamp(INPUT_BYTES, TRUST_BYTES);
+        self.input.resize(old.saturating_add(room), 0);
+        let space = self.input.get_mut(old..).unwrap_or_default();
+        let result = self.transport.read(space);
+        let got = *result.as_ref().unwrap_or(&0);
+        self.input.truncate(old.saturating_add(got));
+        self.count(got);
+        match result {
+            Ok(0) => Err(closed()),
+            Ok(_) => Ok(()),
+            Err(e) => Err(SvnError::io(&e, "Can't read from connection")),
+        }
+    }
+
+    fn count(&mut self, bytes: usize) {
+        self.transferred =
+            self.transferred.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+    }
+
+    fn consume(&mut self, len: usize) {
+        self.start = self.start.saturating_add(len);
+        if self.start >= self.input.len() {
+            self.input.clear();
+            self.input.shrink_to(KEEP_BYTES);
+            self.start = 0;
+        }
+    }
+
+    /// Sends everything that is in the output buffer.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn flush(&mut self) -> SvnResult<()> {
+        if self.output.is_empty() { Ok(()) } else { self.send(&[]) }
+    }
+
+    fn send(&mut self, more: &[u8]) -> SvnResult<()> {
+        self.check()?;
+        self.may_have_answered = true;
+        let result = self.transport.write_both(&self.output, more);
+        self.count(self.output.len().saturating_add(more.len()));
+        self.output.clear();
+        self.output.shrink_to(KEEP_BYTES);
+        self.note(result.map_err(|e| SvnError::io(&e, "Can't write to connection")))
+    }
+
+    /// Appends `( success ( ) )`.
+    pub fn success(&mut self) {
+        write_success(&mut self.output);
+    }
+
+    /// Appends a failure.
+    pub fn failure(&mut self, error: &SvnError) {
+        write_failure(&mut self.output, error);
+    }
+}
+
+/// The server is gone.
+pub(super) fn closed() -> SvnError {
+    SvnError::new(ErrorCode::RA_SVN_CONNECTION_CLOSED, "")
+}
+
+impl Sink for Connection {
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+
+    fn relieve(&mut self) -> SvnResult<()> {
+        if self.output.len() >= OUTPUT_BYTES { self.send(&[]) } else { Ok(()) }
+    }
+
+    fn write_through(&mut self, bytes: &[u8]) -> SvnResult<()> {
+        self.send(bytes)
+    }
+}
+
+impl EditSink for Connection {
+    fn peer_spoke(&mut self) -> SvnResult<bool> {
+        if !std::mem::take(&mut self.may_have_answered) {
+            return Ok(false);
+        }
+        Ok(self.start < self.input.len() || self.transport.readable_now())
+    }
+
+    fn read_reply(&mut self) -> SvnResult<()> {
+        self.reply(|_| Ok(()))
+    }
+}
+
+impl CommandSource for Connection {
+    fn next_command<T>(
+        &mut self,
+        look: impl FnOnce(&str, List<'_>) -> Result<T, DriveError>,
+    ) -> Result<T, DriveError> {
+        let looked = self.receive_tuple(|mut command| {
+            let name = command.word()?;
+            let params = command.list()?;
+            Ok(look(name, params))
+        });
+        looked.map_err(DriveError::Source)?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(bytes: &[u8]) -> Connection {
+        Connection::new(Transport::Recorded(std::io::Cursor::new(bytes.to_vec())))
+    }
+
+    #[test]
+    fn garbage_before_the_greeting() {
+        let mut conn = recorded(b"Welcome (to all)!\n(x( success ( 1 ) ) ");
+        conn.skip_garbage().unwrap();
+        assert_eq!(conn.reply(|mut t| Ok(t.number()?)).unwrap(), 1);
+        let error = recorded(b"Permission denied (").skip_garbage().unwrap_err();
+        assert_eq!(error.code(), ErrorCode::RA_SVN_CONNECTION_CLOSED);
+    }
+
+    #[test]
+    fn a_broken_connection_stays_broken() {
+        let mut conn = recorded(b"( success ( ) ) )) ( success ( ) ) ");
+        conn.reply(|_| Ok(())).unwrap();
+        let first = conn.reply(|_| Ok(())).unwrap_err();
+        assert_eq!(first.code(), ErrorCode::RA_SVN_MALFORMED_DATA);
+        assert_eq!(conn.reply(|_| Ok(())).unwrap_err(), first);
+    }
+
+    #[test]
+    fn announced_lengths_take_no_memory() {
+        let mut conn = recorded(b"900000000:abc");
+        let mut chunk = Vec::new();
+        let error = conn.receive_chunk(&mut chunk, "no string").unwrap_err();
+        assert_eq!(error.code(), ErrorCode::RA_SVN_CONNECTION_CLOSED);
+        assert!(conn.input.capacity() <= 2 * TRUST_BYTES + INPUT_BYTES);
+    }
+}

@@ -1,0 +1,279 @@
+//! Requests that the server answers by driving an editor: update, switch, status, diff, replay.
+
+use std::cell::RefMut;
+
+use sapwood_core::{Depth, PropList, Revnum, SvnResult};
+use sapwood_delta::Editor;
+use sapwood_wire_svn::data::read_props;
+use sapwood_wire_svn::editor::{DriveError, Outcome, drive};
+use sapwood_wire_svn::failure::read_failure;
+use sapwood_wire_svn::{Encode as _, Error as WireError, Tuple};
+
+use super::connection::Connection;
+use super::session::SvnSession;
+use crate::session::{
+    ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest,
+};
+
+/// Old servers know only "all" and "not all".
+fn recurses(depth: Depth) -> bool {
+    matches!(depth, Depth::Unknown | Depth::Immediates | Depth::Infinity)
+}
+
+fn write_request(out: &mut Vec<u8>, request: &ReportRequest<'_>) {
+    let ReportRequest { revision, target, depth, kind } = *request;
+    let recurse = recurses(depth);
+    match kind {
+        ReportKind::Update { send_copyfrom, ignore_ancestry } => {
+            out.raw(b"( update ( ");
+            out.bracketed_rev(revision);
+            out.text(target);
+            out.bool(recurse);
+            out.depth(depth);
+            out.bool(send_copyfrom);
+            out.bool(ignore_ancestry);
+        }
+        ReportKind::Switch { url, send_copyfrom, ignore_ancestry } => {
+            out.raw(b"( switch ( ");
+            out.bracketed_rev(revision);
+            out.text(target);
+            out.bool(recurse);
+            out.text(url);
+            out.depth(depth);
+            out.bool(send_copyfrom);
+            out.bool(ignore_ancestry);
+        }
+        ReportKind::Status => {
+            out.raw(b"( status ( ");
+            out.text(target);
+            out.bool(recurse);
+            out.bracketed_rev(revision);
+            out.depth(depth);
+        }
+        ReportKind::Diff { versus_url, ignore_ancestry, text_deltas } => {
+            out.raw(b"( diff ( ");
+            out.bracketed_rev(revision);
+            out.text(target);
+            out.bool(recurse);
+            out.bool(ignore_ancestry);
+            out.text(versus_url);
+            out.bool(text_deltas);
+            out.depth(depth);
+        }
+    }
+    out.raw(b") ) ");
+}
+
+impl SvnSession {
+    pub(super) fn begin_report<'s>(
+        &'s self,
+        request: &ReportRequest<'_>,
+        editor: &'s mut dyn Editor,
+    ) -> SvnResult<Box<dyn Report + 's>> {
+        // Editors hear of paths relative to the session's URL.
+        self.settle()?;
+        let mut conn = self.conn()?;
+        write_request(conn.out(), request);
+        self.authenticate(&mut conn)?;
+        Ok(Box::new(SvnReport { session: self, conn, editor }))
+    }
+
+    pub(super) fn replay_one(
+        &self,
+        revision: Revnum,
+        request: &ReplayRequest,
+        editor: &mut dyn Editor,
+    ) -> SvnResult<()> {
+        self.settle()?;
+        let mut conn = self.conn()?;
+        let out = conn.out();
+        out.raw(b"( replay ( ");
+        out.rev(revision);
+        out.rev(request.low_water_mark);
+        out.bool(request.send_deltas);
+        out.raw(b") ) ");
+        self.authenticate_new(&mut conn, "Server doesn't support the replay command")?;
+        drive_replay(&mut conn, editor)?;
+        conn.reply(|_| Ok(()))
+    }
+
+    pub(super) fn replay_many(
+        &self,
+        start: Revnum,
+        end: Revnum,
+        request: &ReplayRequest,
+        receiver: &mut dyn ReplayReceiver,
+    ) -> SvnResult<()> {
+        self.settle()?;
+        let mut conn = self.conn()?;
+        let out = conn.out();
+        out.raw(b"( replay-range ( ");
+        out.rev(start);
+        out.rev(end);
+        out.rev(request.low_water_mark);
+        out.bool(request.send_deltas);
+        out.raw(b") ) ");
+        self.authenticate_new(&mut conn, "Server doesn't support the replay-range command")?;
+        for revision in (start.0..=end.0).map(Revnum) {
+            let props = conn.receive_tuple(read_revprops)?;
+            let mut edit = Incoming { conn: &mut conn, driven: false };
+            let result = receiver.revision(revision, &props, &mut edit);
+            let driven = edit.driven;
+            if result.is_err() || !driven {
+                // The server goes on with what nobody wants to hear.
+                conn.give_up();
+                return result;
+            }
+        }
+        conn.reply(|_| Ok(()))
+    }
+}
+
+fn read_revprops(mut tuple: Tuple<'_>) -> SvnResult<PropList> {
+    let word = tuple.word()?;
+    let list = tuple.list()?;
+    match word {
+        "revprops" => Ok(read_props(list)?),
+        "failure" => Err(read_failure(list)),
+        _ => Err(WireError::Part("Expected 'revprops' in the reply to 'replay-range'").into()),
+    }
+}
+
+/// Drives `editor` with one revision. An error leaves the connection in the middle of it.
+fn drive_replay(conn: &mut Connection, editor: &mut dyn Editor) -> SvnResult<()> {
+    match drive(conn, editor, true) {
+        Ok(Outcome::ReplayFinished) => Ok(()),
+        Ok(Outcome::Closed | Outcome::Aborted) => {
+            // The revision could not be told to its end: what follows is the failure.
+            conn.success();
+            conn.reply(|_| Ok(()))?;
+            Err(WireError::Part("The server gave up the edit of a replay").into())
+        }
+        Err(error) => {
+            let told_by_server = matches!(error, DriveError::Failure(_));
+            let _ = editor.abort_edit();
+            if !told_by_server {
+                conn.give_up();
+            }
+            Err(error.into_inner())
+        }
+    }
+}
+
+/// One revision of a replayed range.
+struct Incoming<'c> {
+    conn: &'c mut Connection,
+    driven: bool,
+}
+
+impl ReplayedEdit for Incoming<'_> {
+    fn drive(&mut self, editor: &mut dyn Editor) -> SvnResult<()> {
+        self.driven = true;
+        drive_replay(self.conn, editor)
+    }
+}
+
+/// A report to the server.
+struct SvnReport<'s> {
+    session: &'s SvnSession,
+    conn: RefMut<'s, Connection>,
+    editor: &'s mut dyn Editor,
+}
+
+impl SvnReport<'_> {
+    fn end_entry(
+        &mut self,
+        revision: Revnum,
+        depth: Depth,
+        start_empty: bool,
+        lock_token: Option<&str>,
+    ) -> SvnResult<()> {
+        use sapwood_wire_svn::Sink as _;
+        let out = self.conn.out();
+        out.rev(revision);
+        out.bool(start_empty);
+        out.bracketed_text(lock_token);
+        out.depth(depth);
+        out.raw(b") ) ");
+        self.conn.relieve()
+    }
+}
+
+impl Report for SvnReport<'_> {
+    fn set_path(
+        &mut self,
+        path: &str,
+        revision: Revnum,
+        depth: Depth,
+        start_empty: bool,
+        lock_token: Option<&str>,
+    ) -> SvnResult<()> {
+        let out = self.conn.out();
+        out.raw(b"( set-path ( ");
+        out.text(path);
+        self.end_entry(revision, depth, start_empty, lock_token)
+    }
+
+    fn link_path(
+        &mut self,
+        path: &str,
+        url: &str,
+        revision: Revnum,
+        depth: Depth,
+        start_empty: bool,
+        lock_token: Option<&str>,
+    ) -> SvnResult<()> {
+        let out = self.conn.out();
+        out.raw(b"( link-path ( ");
+        out.text(path);
+        out.text(url);
+        self.end_entry(revision, depth, start_empty, lock_token)
+    }
+
+    fn delete_path(&mut self, path: &str) -> SvnResult<()> {
+        let out = self.conn.out();
+        out.raw(b"( delete-path ( ");
+        out.text(path);
+        out.raw(b") ) ");
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> SvnResult<()> {
+        self.conn.out().raw(b"( finish-report ( ) ) ");
+        let Self { session, conn, editor } = &mut *self;
+        session.authenticate(conn)?;
+        let error = match drive(&mut **conn, *editor, false) {
+            Ok(Outcome::Closed | Outcome::Aborted | Outcome::ReplayFinished) => {
+                conn.success();
+                return conn.reply(|_| Ok(()));
+            }
+            Err(error) => error,
+        };
+        let _ = editor.abort_edit();
+        if let DriveError::Editor(error) = &error {
+            // The server hears of it, and goes on until it has.
+            conn.failure(error);
+            if skip_edit(conn).is_err() {
+                conn.give_up();
+            }
+        }
+        Err(error.into_inner())
+    }
+
+    fn abort(mut self: Box<Self>) -> SvnResult<()> {
+        self.conn.out().raw(b"( abort-report ( ) ) ");
+        self.conn.reply(|_| Ok(()))
+    }
+}
+
+/// Passes over the rest of an edit, and the reply that ends the command.
+fn skip_edit(conn: &mut Connection) -> SvnResult<()> {
+    loop {
+        let ended = conn.receive_tuple(|mut command| Ok(command.word()? == "abort-edit"))?;
+        if ended {
+            // What the server has to say about it is our own error.
+            let _ = conn.reply(|_| Ok(()));
+            return Ok(());
+        }
+    }
+}

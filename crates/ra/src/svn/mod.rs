@@ -1,0 +1,25 @@
+//! Sessions over the svn protocol (`svn://`, `svn+ssh://`, custom tunnels), the client's side of
+//! `docs/formats/svn-protocol.md`.
+//!
+//! * [`transport`], [`tunnel`]: a socket, or the pipes of a command that leads to the server.
+//! * [`connection`]: buffers both ways; one item of the protocol at a time.
+//! * [`login`]: ANONYMOUS, EXTERNAL, CRAM-MD5.
+//! * `session`: greeting, places, and the exchange that most requests are.
+//! * `requests`, `streams`, `edits`, `commit`, `locks`: the requests.
+//!
+//! Moving the session below the URL that the server knows costs nothing: paths are joined here,
+//! and the server hears of it only when a request needs its own idea of the place.
+
+mod commit;
+pub mod connection;
+mod edits;
+mod locks;
+pub mod login;
+mod replies;
+mod requests;
+mod session;
+mod streams;
+pub mod transport;
+pub mod tunnel;
+
+pub use session::SvnSession;

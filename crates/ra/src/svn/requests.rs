@@ -1,0 +1,303 @@
+//! Requests whose reply is one item, or contents of a file.
+
+use std::io::Write;
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::checksum::Md5Hasher;
+use sapwood_wire_svn::data::{DirentFields, read_props};
+use sapwood_wire_svn::{Encode as _, Error as WireError};
+
+use super::replies::{read_dirent, write_fields};
+use super::session::SvnSession;
+use crate::session::{
+    Dirent, FetchedDir, FetchedFile, InheritedProps, MergeinfoRequest, RevpropChange,
+};
+
+impl SvnSession {
+    pub(super) fn get_dated_rev(&self, time: Timestamp) -> SvnResult<Revnum> {
+        self.exchange(
+            |out| {
+                out.raw(b"( get-dated-rev ( ");
+                out.text(&time.to_string());
+                out.raw(b") ) ");
+            },
+            |mut reply| Ok(reply.rev()?),
+        )
+    }
+
+    pub(super) fn get_rev_proplist(&self, revision: Revnum) -> SvnResult<PropList> {
+        self.exchange(
+            |out| {
+                out.raw(b"( rev-proplist ( ");
+                out.rev(revision);
+                out.raw(b") ) ");
+            },
+            |mut reply| Ok(read_props(reply.list()?)?),
+        )
+    }
+
+    pub(super) fn get_rev_prop(&self, revision: Revnum, name: &str) -> SvnResult<Option<Vec<u8>>> {
+        self.exchange(
+            |out| {
+                out.raw(b"( rev-prop ( ");
+                out.rev(revision);
+                out.text(name);
+                out.raw(b") ) ");
+            },
+            |mut reply| Ok(reply.bracketed_bytes()?.map(<[u8]>::to_vec)),
+        )
+    }
+
+    pub(super) fn set_rev_prop(&self, change: &RevpropChange<'_>) -> SvnResult<()> {
+        let atomic = self.knows("atomic-revprops");
+        if change.expected.is_some() && !atomic {
+            return Err(SvnError::new(
+                ErrorCode::RA_NOT_IMPLEMENTED,
+                "Server doesn't support atomic changes of revision properties",
+            ));
+        }
+        self.exchange(
+            |out| {
+                if atomic {
+                    out.raw(b"( change-rev-prop2 ( ");
+                    out.rev(change.revision);
+                    out.text(change.name);
+                    out.bracketed(change.value);
+                    out.open();
+                    out.bool(change.expected.is_none());
+                    if let Some(Some(old)) = change.expected {
+                        out.string(old);
+                    }
+                    out.raw(b") ) ) ");
+                } else {
+                    out.raw(b"( change-rev-prop ( ");
+                    out.rev(change.revision);
+                    out.text(change.name);
+                    if let Some(value) = change.value {
+                        out.string(value);
+                    }
+                    out.raw(b") ) ");
+                }
+            },
+            |_| Ok(()),
+        )
+    }
+
+    pub(super) fn kind_of(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+    ) -> SvnResult<Option<NodeKind>> {
+        let path = self.at(path);
+        self.exchange(
+            |out| {
+                out.raw(b"( check-path ( ");
+                out.text(&path);
+                out.bracketed_rev(revision);
+                out.raw(b") ) ");
+            },
+            |mut reply| Ok(NodeKind::from_word(reply.word()?.as_bytes())),
+        )
+    }
+
+    pub(super) fn dirent_of(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+    ) -> SvnResult<Option<Dirent>> {
+        let path = self.at(path);
+        let mut conn = self.conn()?;
+        let out = conn.out();
+        out.raw(b"( stat ( ");
+        out.text(&path);
+        out.bracketed_rev(revision);
+        out.raw(b") ) ");
+        self.authenticate_new(&mut conn, "'stat' not implemented")?;
+        conn.reply(|mut reply| {
+            let found = reply.tuple()?.opt_list()?;
+            found.map(|list| read_dirent(list.tuple())).transpose()
+        })
+    }
+
+    pub(super) fn fetch_file(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+        contents: Option<&mut dyn Write>,
+        want_props: bool,
+    ) -> SvnResult<FetchedFile> {
+        let path = self.at(path);
+        let mut conn = self.conn()?;
+        let out = conn.out();
+        out.raw(b"( get-file ( ");
+        out.text(&path);
+        out.bracketed_rev(revision);
+        out.bool(want_props);
+        out.bool(contents.is_some());
+        // Servers 1.8.0 to 1.8.8 take what is missing here for "true".
+        out.bool(false);
+        out.raw(b") ) ");
+        self.authenticate(&mut conn)?;
+        let (file, expected) = conn.reply(|mut reply| {
+            let expected = reply.bracketed_bytes()?.map(<[u8]>::to_vec);
+            let revision = reply.rev()?;
+            let props = read_props(reply.list()?)?;
+            Ok((FetchedFile { revision, props }, expected))
+        })?;
+        let Some(sink) = contents else { return Ok(file) };
+        let mut sum = Md5Hasher::new();
+        let mut chunk = Vec::new();
+        // The server goes on sending whatever happens here.
+        let mut written: SvnResult<()> = Ok(());
+        while conn.receive_chunk(&mut chunk, "Non-string as part of file contents")? {
+            sum.update(&chunk);
+            if written.is_ok() {
+                written = sink.write_all(&chunk).map_err(SvnError::from_stream);
+            }
+        }
+        conn.reply(|_| Ok(()))?;
+        written?;
+        if let Some(expected) = expected.as_deref().and_then(Md5::parse) {
+            let actual = sum.finish();
+            if expected != actual {
+                return Err(SvnError::new(
+                    ErrorCode::CHECKSUM_MISMATCH,
+                    format!(
+                        "Checksum mismatch for '{path}':\n   expected:  {}\n     actual:  {}\n",
+                        expected.to_hex(),
+                        actual.to_hex()
+                    ),
+                ));
+            }
+        }
+        Ok(file)
+    }
+
+    pub(super) fn fetch_dir(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+        entries: Option<DirentFields>,
+        want_props: bool,
+    ) -> SvnResult<FetchedDir> {
+        let path = self.at(path);
+        self.exchange(
+            |out| {
+                out.raw(b"( get-dir ( ");
+                out.text(&path);
+                out.bracketed_rev(revision);
+                out.bool(want_props);
+                out.bool(entries.is_some());
+                write_fields(out, entries.unwrap_or_default());
+                out.bool(false);
+                out.raw(b") ) ");
+            },
+            |mut reply| {
+                let revision = reply.rev()?;
+                let props = read_props(reply.list()?)?;
+                let mut dir = FetchedDir { revision, props, entries: Vec::new() };
+                for item in reply.list()? {
+                    let entry = item
+                        .list()
+                        .map_err(|_| WireError::Part("Dirlist element not a list"))?;
+                    let mut entry = entry.tuple();
+                    let name = entry.text()?;
+                    if name.contains('/') {
+                        return Err(SvnError::new(
+                            ErrorCode::RA_SVN_MALFORMED_DATA,
+                            format!("Invalid directory entry name '{name}'"),
+                        ));
+                    }
+                    dir.entries.push((name.to_owned(), read_dirent(entry)?));
+                }
+                Ok(dir)
+            },
+        )
+    }
+
+    pub(super) fn fetch_inherited(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+    ) -> SvnResult<InheritedProps> {
+        if !self.knows("inherited-props") {
+            return Err(SvnError::new(ErrorCode::RA_NOT_IMPLEMENTED, ""));
+        }
+        let path = self.at(path);
+        self.exchange(
+            |out| {
+                out.raw(b"( get-iprops ( ");
+                out.text(&path);
+                out.bracketed_rev(revision);
+                out.raw(b") ) ");
+            },
+            |mut reply| {
+                let mut found = InheritedProps::new();
+                for item in reply.list()? {
+                    let entry = item
+                        .list()
+                        .map_err(|_| WireError::Part("Inherited proplist element not a list"))?;
+                    let mut entry = entry.tuple();
+                    found.push((entry.relpath()?.into_owned(), read_props(entry.list()?)?));
+                }
+                Ok(found)
+            },
+        )
+    }
+
+    pub(super) fn fetch_mergeinfo(
+        &self,
+        request: &MergeinfoRequest<'_>,
+    ) -> SvnResult<Vec<(String, Mergeinfo)>> {
+        self.exchange(
+            |out| {
+                out.raw(b"( get-mergeinfo ( ( ");
+                for path in request.paths {
+                    out.text(&self.at(path));
+                }
+                out.close();
+                out.bracketed_rev(request.revision);
+                out.word(request.inherit.word());
+                out.bool(request.include_descendants);
+                out.raw(b") ) ");
+            },
+            |mut reply| {
+                let mut catalog = Vec::new();
+                for item in reply.list()? {
+                    let entry = item
+                        .list()
+                        .map_err(|_| WireError::Part("Mergeinfo element is not a list"))?;
+                    let mut entry = entry.tuple();
+                    let path = self.from_server(entry.text()?);
+                    catalog.push((path, Mergeinfo::parse(entry.bytes()?)?));
+                }
+                Ok(catalog)
+            },
+        )
+    }
+
+    pub(super) fn fetch_deleted_rev(
+        &self,
+        path: &str,
+        peg: Revnum,
+        end: Revnum,
+    ) -> SvnResult<Option<Revnum>> {
+        let path = self.at(path);
+        let mut conn = self.conn()?;
+        let out = conn.out();
+        out.raw(b"( get-deleted-rev ( ");
+        out.text(&path);
+        out.rev(peg);
+        out.rev(end);
+        out.raw(b") ) ");
+        self.authenticate_new(&mut conn, "'get-deleted-rev' not implemented")?;
+        match conn.reply(|mut reply| Ok(reply.rev()?)) {
+            Ok(revision) => Ok(Some(revision)),
+            // The protocol has no other word for "not deleted".
+            Err(e) if e.code() == ErrorCode::ENTRY_MISSING_REVISION => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+}

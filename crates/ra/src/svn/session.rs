@@ -1,0 +1,526 @@
+//! A session over the svn protocol: greeting, places, and the exchange that most requests are.
+
+use std::cell::{RefCell, RefMut};
+use std::io::Write;
+use std::sync::Arc;
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::uri::{self, Parts};
+use sapwood_core::{
+    Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths,
+};
+use sapwood_delta::{Editor, Version};
+use sapwood_fsfs::Lock;
+use sapwood_repos::locations::Segment;
+use sapwood_wire_svn::editor::WireOptions;
+use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
+
+use super::connection::Connection;
+use super::login::{Login, answer_request};
+use super::transport::Transport;
+use super::tunnel;
+use crate::auth::Authenticator;
+use crate::error::Error;
+use crate::session::{
+    Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
+    FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogEntry, LogRequest,
+    MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest, RevpropChange, Session,
+};
+use crate::settings::Settings;
+
+/// What `svn://` means when it names no port.
+const DEFAULT_PORT: u16 = 3690;
+/// The version of Subversion whose behaviour this is.
+pub(super) const COMPATIBLE_VERSION: &str = "1.14.5";
+/// The words that describe this client.
+const CAPABILITIES: &str =
+    "edit-pipeline svndiff1 accepts-svndiff2 absent-entries depth mergeinfo log-revprops ";
+
+/// Where the session is, and where the server believes that it is.
+#[derive(Debug)]
+struct Place {
+    /// The session's URL.
+    client: String,
+    /// The URL that the server knows: the same, or above it.
+    server: String,
+    /// The decoded relpath between them.
+    below: String,
+}
+
+/// A session over the svn protocol.
+#[derive(Debug)]
+pub struct SvnSession {
+    conn: RefCell<Connection>,
+    place: RefCell<Place>,
+    root_url: String,
+    uuid: String,
+    capabilities: Vec<String>,
+    auth: Arc<Authenticator>,
+    realm_prefix: String,
+    host: String,
+    is_tunneled: bool,
+    pub(super) user_agent: String,
+}
+
+/// What the server says first.
+struct Greeting {
+    min: u64,
+    max: u64,
+    capabilities: Vec<String>,
+}
+
+fn words(list: List<'_>) -> SvnResult<Vec<String>> {
+    list.map(|item| match item {
+        Item::Word(word) => Ok(word.to_owned()),
+        _ => Err(WireError::Part("Capability entry is not a word").into()),
+    })
+    .collect()
+}
+
+fn read_greeting(conn: &mut Connection) -> SvnResult<Greeting> {
+    conn.reply(|mut params| {
+        let (min, max) = (params.number()?, params.number()?);
+        let _mechanisms = params.list()?;
+        Ok(Greeting { min, max, capabilities: words(params.list()?)? })
+    })
+}
+
+fn bad_version(message: impl Into<String>) -> SvnError {
+    SvnError::new(ErrorCode::RA_SVN_BAD_VERSION, message)
+}
+
+impl SvnSession {
+    /// Opens a session to a canonical URL.
+    ///
+    /// # Errors
+    /// What connecting and logging in meet; E210006 for servers of another age.
+    pub fn open(url: &str, settings: &Settings) -> SvnResult<Self> {
+        let illegal = || SvnError::from(Error::IllegalUrl(url.to_owned()));
+        let parts = Parts::of(url).ok_or_else(illegal)?;
+        let transport = match parts.tunnel {
+            None => Transport::connect(parts.host, parts.port.unwrap_or(DEFAULT_PORT))?,
+            Some(name) => {
+                let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+                let authority = rest.split('/').next().unwrap_or_default();
+                let words =
+                    tunnel::command_line(name, authority, &settings.config, settings.variable)?;
+                tunnel::start(&words)?
+            }
+        };
+        Self::over(transport, url, settings)
+    }
+
+    /// Begins a session with whoever is at the other end of `transport`.
+    ///
+    /// # Errors
+    /// As [`SvnSession::open`].
+    pub fn over(transport: Transport, url: &str, settings: &Settings) -> SvnResult<Self> {
+        let illegal = || SvnError::from(Error::IllegalUrl(url.to_owned()));
+        let parts = Parts::of(url).ok_or_else(illegal)?;
+        let mut conn = Connection::new(transport);
+        let realm_prefix = match parts.tunnel {
+            None => format!("<svn://{}:{}>", parts.host, parts.port.unwrap_or(DEFAULT_PORT)),
+            Some(name) => {
+                conn.skip_garbage().map_err(|e| {
+                    e.context(
+                        "To better debug SSH connection problems, remove the -q option from 'ssh' \
+                         in the [tunnels] section of your Subversion configuration file.",
+                    )
+                })?;
+                format!("<svn+{name}://{}:{}>", parts.host, parts.port.unwrap_or(0))
+            }
+        };
+        let greeting = read_greeting(&mut conn)?;
+        if greeting.min > 2 {
+            return Err(bad_version(format!("Server requires minimum version {}", greeting.min)));
+        }
+        if greeting.max < 2 {
+            return Err(bad_version(format!(
+                "Server only supports versions up to {}",
+                greeting.max
+            )));
+        }
+        if !greeting.capabilities.iter().any(|word| word == "edit-pipeline") {
+            return Err(bad_version("Server does not support edit pipelining"));
+        }
+        let user_agent = format!("SVN/{COMPATIBLE_VERSION} (sapwood)");
+        let out = conn.out();
+        out.raw(b"( 2 ( ");
+        out.raw(CAPABILITIES.as_bytes());
+        out.close();
+        out.text(url);
+        out.text(&user_agent);
+        out.bracketed_text(settings.client_name.as_deref());
+        out.close();
+        let login = Login {
+            auth: &settings.auth,
+            realm_prefix: &realm_prefix,
+            host: parts.host,
+            is_tunneled: parts.tunnel.is_some(),
+        };
+        answer_request(&mut conn, &login)?;
+        let mut capabilities = greeting.capabilities;
+        let (uuid, root_url) = conn.reply(|mut params| {
+            let uuid = params.text()?.to_owned();
+            let root = params.opt_text()?.map(str::to_owned);
+            if let Some(list) = params.opt_list()? {
+                capabilities.extend(words(list)?);
+            }
+            Ok((uuid, root))
+        })?;
+        let root_url = match root_url {
+            None => url.to_owned(),
+            Some(root) => uri::canonicalize(&root)
+                .map_err(|e| SvnError::new(ErrorCode::BAD_URL, e.to_string()))?,
+        };
+        if root_url.len() > url.len() {
+            return Err(WireError::Part("Impossibly long repository root from server").into());
+        }
+        Ok(Self {
+            conn: RefCell::new(conn),
+            place: RefCell::new(Place {
+                client: url.to_owned(),
+                server: url.to_owned(),
+                below: String::new(),
+            }),
+            root_url,
+            uuid,
+            capabilities,
+            auth: Arc::clone(&settings.auth),
+            host: parts.host.to_owned(),
+            is_tunneled: parts.tunnel.is_some(),
+            realm_prefix,
+            user_agent: match &settings.client_name {
+                Some(name) => format!("{user_agent} {name}"),
+                None => user_agent,
+            },
+        })
+    }
+
+    /// The connection, when nothing else is using it.
+    pub(super) fn conn(&self) -> SvnResult<RefMut<'_, Connection>> {
+        self.conn.try_borrow_mut().map_err(|_| Error::Busy.into())
+    }
+
+    /// Whether the server has told of a capability by its word.
+    pub(super) fn knows(&self, word: &str) -> bool {
+        self.capabilities.iter().any(|c| c == word)
+    }
+
+    /// Answers the request for authentication that follows a command.
+    pub(super) fn authenticate(&self, conn: &mut Connection) -> SvnResult<()> {
+        let login = Login {
+            auth: &self.auth,
+            realm_prefix: &self.realm_prefix,
+            host: &self.host,
+            is_tunneled: self.is_tunneled,
+        };
+        answer_request(conn, &login)
+    }
+
+    /// The same for commands that old servers do not know.
+    pub(super) fn authenticate_new(
+        &self,
+        conn: &mut Connection,
+        otherwise: &str,
+    ) -> SvnResult<()> {
+        self.authenticate(conn).map_err(|error| {
+            if error.code() == ErrorCode::RA_SVN_UNKNOWN_CMD {
+                error.wrap(ErrorCode::RA_NOT_IMPLEMENTED, otherwise)
+            } else {
+                error
+            }
+        })
+    }
+
+    /// A command with a simple reply.
+    pub(super) fn exchange<T>(
+        &self,
+        write: impl FnOnce(&mut Vec<u8>),
+        look: impl FnOnce(Tuple<'_>) -> SvnResult<T>,
+    ) -> SvnResult<T> {
+        let mut conn = self.conn()?;
+        write(conn.out());
+        self.authenticate(&mut conn)?;
+        conn.reply(look)
+    }
+
+    /// A path below the session's URL as the server has to be told.
+    pub(super) fn at(&self, path: &str) -> String {
+        let place = self.place.borrow();
+        if place.below.is_empty() { path.to_owned() } else { paths::join(&place.below, path) }
+    }
+
+    /// The inverse of [`SvnSession::at`], for paths that the server tells.
+    pub(super) fn from_server(&self, path: &str) -> String {
+        let place = self.place.borrow();
+        let path = path.trim_start_matches('/');
+        paths::skip_ancestor(&place.below, path).unwrap_or(path).to_owned()
+    }
+
+    /// The session's place as an fspath.
+    pub(super) fn fs_path(&self, path: &str) -> String {
+        let place = self.place.borrow();
+        let below = uri::skip_ancestor(&self.root_url, &place.client).unwrap_or_default();
+        paths::canonical_fspath(&paths::join(&below, path)).into_owned()
+    }
+
+    /// Lets the server know where the session is, when it does not.
+    pub(super) fn settle(&self) -> SvnResult<()> {
+        let url = {
+            let place = self.place.borrow();
+            if place.client == place.server {
+                return Ok(());
+            }
+            place.client.clone()
+        };
+        self.move_server(&url)?;
+        self.place.borrow_mut().below.clear();
+        Ok(())
+    }
+
+    fn move_server(&self, url: &str) -> SvnResult<()> {
+        self.exchange(|out| write_reparent(out, url), |_| Ok(()))?;
+        url.clone_into(&mut self.place.borrow_mut().server);
+        Ok(())
+    }
+
+    /// What the server understands of edits.
+    pub(super) fn wire_options(&self) -> WireOptions {
+        let svndiff = if self.knows("accepts-svndiff2") {
+            Version::V2
+        } else if self.knows("svndiff1") {
+            Version::V1
+        } else {
+            Version::V0
+        };
+        WireOptions { svndiff, compression: 5, absent_entries: self.knows("absent-entries") }
+    }
+}
+
+fn write_reparent(out: &mut Vec<u8>, url: &str) {
+    out.raw(b"( reparent ( ");
+    out.text(url);
+    out.raw(b") ) ");
+}
+
+impl Session for SvnSession {
+    fn url(&self) -> String {
+        self.place.borrow().client.clone()
+    }
+
+    fn root_url(&self) -> String {
+        self.root_url.clone()
+    }
+
+    fn uuid(&self) -> String {
+        self.uuid.clone()
+    }
+
+    fn has_capability(&self, capability: Capability) -> SvnResult<bool> {
+        Ok(self.knows(match capability {
+            Capability::Depth => "depth",
+            Capability::Mergeinfo => "mergeinfo",
+            Capability::LogRevprops => "log-revprops",
+            Capability::PartialReplay => "partial-replay",
+            Capability::CommitRevprops => "commit-revprops",
+            Capability::AtomicRevprops => "atomic-revprops",
+            Capability::EphemeralTxnprops => "ephemeral-txnprops",
+            Capability::InheritedProps => "inherited-props",
+            Capability::FileRevsReverse => "file-revs-reverse",
+            Capability::List => "list",
+        }))
+    }
+
+    fn bytes_transferred(&self) -> u64 {
+        self.conn.try_borrow().map_or(0, |conn| conn.transferred())
+    }
+
+    fn reparent(&self, url: &str) -> SvnResult<()> {
+        let below = {
+            let place = self.place.borrow();
+            uri::skip_ancestor(&place.server, url)
+        };
+        let below = match below {
+            Some(below) => below,
+            None => match uri::skip_ancestor(&self.root_url, url) {
+                // The root serves for most later moves too.
+                Some(below) => {
+                    self.move_server(&self.root_url)?;
+                    below
+                }
+                None => {
+                    self.move_server(url)?;
+                    String::new()
+                }
+            },
+        };
+        let mut place = self.place.borrow_mut();
+        url.clone_into(&mut place.client);
+        place.below = below;
+        Ok(())
+    }
+
+    fn latest_revnum(&self) -> SvnResult<Revnum> {
+        self.exchange(|out| out.raw(b"( get-latest-rev ( ) ) "), |mut reply| Ok(reply.rev()?))
+    }
+
+    fn dated_revision(&self, time: Timestamp) -> SvnResult<Revnum> {
+        self.get_dated_rev(time)
+    }
+
+    fn rev_proplist(&self, revision: Revnum) -> SvnResult<PropList> {
+        self.get_rev_proplist(revision)
+    }
+
+    fn rev_prop(&self, revision: Revnum, name: &str) -> SvnResult<Option<Vec<u8>>> {
+        self.get_rev_prop(revision, name)
+    }
+
+    fn change_rev_prop(&self, change: &RevpropChange<'_>) -> SvnResult<()> {
+        self.set_rev_prop(change)
+    }
+
+    fn check_path(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
+        self.kind_of(path, revision)
+    }
+
+    fn stat(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
+        self.dirent_of(path, revision)
+    }
+
+    fn get_file(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+        contents: Option<&mut dyn Write>,
+        want_props: bool,
+    ) -> SvnResult<FetchedFile> {
+        self.fetch_file(path, revision, contents, want_props)
+    }
+
+    fn get_dir(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+        entries: Option<DirentFields>,
+        want_props: bool,
+    ) -> SvnResult<FetchedDir> {
+        self.fetch_dir(path, revision, entries, want_props)
+    }
+
+    fn list(
+        &self,
+        request: &ListRequest<'_>,
+        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        self.list_below(request, receiver)
+    }
+
+    fn inherited_props(&self, path: &str, revision: Option<Revnum>) -> SvnResult<InheritedProps> {
+        self.fetch_inherited(path, revision)
+    }
+
+    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(String, Mergeinfo)>> {
+        self.fetch_mergeinfo(request)
+    }
+
+    fn log(
+        &self,
+        request: &LogRequest<'_>,
+        receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        self.stream_log(request, receiver)
+    }
+
+    fn locations(
+        &self,
+        path: &str,
+        peg: Revnum,
+        revisions: &[Revnum],
+    ) -> SvnResult<Vec<(Revnum, String)>> {
+        self.fetch_locations(path, peg, revisions)
+    }
+
+    fn location_segments(
+        &self,
+        path: &str,
+        peg: Option<Revnum>,
+        start: Option<Revnum>,
+        end: Option<Revnum>,
+        receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        self.stream_segments(path, (peg, start, end), receiver)
+    }
+
+    fn deleted_rev(&self, path: &str, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>> {
+        self.fetch_deleted_rev(path, peg, end)
+    }
+
+    fn file_revs(
+        &self,
+        request: &FileRevsRequest<'_>,
+        receiver: &mut dyn FileRevReceiver,
+    ) -> SvnResult<()> {
+        self.stream_file_revs(request, receiver)
+    }
+
+    fn get_lock(&self, path: &str) -> SvnResult<Option<Lock>> {
+        self.fetch_lock(path)
+    }
+
+    fn get_locks(&self, path: &str, depth: Depth) -> SvnResult<Vec<Lock>> {
+        self.fetch_locks(path, depth)
+    }
+
+    fn lock(
+        &self,
+        paths: &[(String, Option<Revnum>)],
+        comment: Option<&str>,
+        steal: bool,
+        outcome: &mut dyn FnMut(&str, Result<Lock, SvnError>) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        self.lock_many(paths, comment, steal, outcome)
+    }
+
+    fn unlock(
+        &self,
+        paths: &[(String, Option<String>)],
+        break_lock: bool,
+        outcome: &mut dyn FnMut(&str, Result<(), SvnError>) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        self.unlock_many(paths, break_lock, outcome)
+    }
+
+    fn report<'s>(
+        &'s self,
+        request: &ReportRequest<'_>,
+        editor: &'s mut dyn Editor,
+    ) -> SvnResult<Box<dyn Report + 's>> {
+        self.begin_report(request, editor)
+    }
+
+    fn replay(
+        &self,
+        revision: Revnum,
+        request: &ReplayRequest,
+        editor: &mut dyn Editor,
+    ) -> SvnResult<()> {
+        self.replay_one(revision, request, editor)
+    }
+
+    fn replay_range(
+        &self,
+        start: Revnum,
+        end: Revnum,
+        request: &ReplayRequest,
+        receiver: &mut dyn ReplayReceiver,
+    ) -> SvnResult<()> {
+        self.replay_many(start, end, request, receiver)
+    }
+
+    fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>> {
+        self.begin_commit(request)
+    }
+}

@@ -1,0 +1,122 @@
+//! Where the bytes of a connection go to and come from: a TCP socket, the pipes of a tunnel's
+//! command, or (in tests) bytes in memory.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::process::{Child, ChildStdin, ChildStdout};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sapwood_core::{SvnError, SvnResult};
+
+use crate::error::Error;
+
+/// One connection's two directions.
+#[derive(Debug)]
+pub enum Transport {
+    /// A socket.
+    Tcp(TcpStream),
+    /// A command that was started for this connection; it is told to end when this is dropped.
+    Tunnel {
+        /// The command.
+        child: Child,
+        /// To its standard input.
+        input: ChildStdin,
+        /// From its standard output.
+        output: ChildStdout,
+    },
+    /// A server that says what is here, whatever it hears.
+    Recorded(io::Cursor<Vec<u8>>),
+}
+
+impl Transport {
+    /// Connects to a host, trying all of its addresses.
+    ///
+    /// # Errors
+    /// E670002 for a name that nobody knows; what the last address that was tried says.
+    pub fn connect(host: &str, port: u16) -> SvnResult<Self> {
+        let unknown = || SvnError::from(Error::UnknownHost(host.to_owned()));
+        let mut refused = unknown();
+        for address in (host, port).to_socket_addrs().map_err(|_| unknown())? {
+            match TcpStream::connect(address) {
+                Ok(stream) => {
+                    // Neither is fatal: the connection works without.
+                    let _ = stream.set_nodelay(true);
+                    let _ = socket2::SockRef::from(&stream).set_keepalive(true);
+                    return Ok(Self::Tcp(stream));
+                }
+                Err(e) => {
+                    refused =
+                        SvnError::io(&e, format_args!("Can't connect to host '{host}'"));
+                }
+            }
+        }
+        Err(refused)
+    }
+
+    /// Reads some bytes; 0 at the end.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let result = match self {
+                Self::Tcp(stream) => stream.read(buf),
+                Self::Tunnel { output, .. } => output.read(buf),
+                Self::Recorded(bytes) => bytes.read(buf),
+            };
+            match result {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// Writes two pieces, one after the other, in as few calls as can be.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn write_both(&mut self, first: &[u8], second: &[u8]) -> io::Result<()> {
+        let out: &mut dyn Write = match self {
+            Self::Tcp(stream) => stream,
+            Self::Tunnel { input, .. } => input,
+            Self::Recorded(_) => return Ok(()),
+        };
+        let mut done = 0usize;
+        while done < first.len() {
+            let pieces = [IoSlice::new(first.get(done..).unwrap_or_default()), IoSlice::new(second)];
+            match out.write_vectored(&pieces) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(n) => done = done.saturating_add(n),
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        let second_done = done.saturating_sub(first.len());
+        out.write_all(second.get(second_done..).unwrap_or_default())
+    }
+
+    /// Whether something (or the end) can be read without waiting.
+    #[must_use]
+    pub fn readable_now(&self) -> bool {
+        let mut fds = [match self {
+            Self::Tcp(stream) => PollFd::new(stream, PollFlags::IN),
+            Self::Tunnel { output, .. } => PollFd::new(output, PollFlags::IN),
+            Self::Recorded(_) => return false,
+        }];
+        let no_wait = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut fds, Some(&no_wait)).is_ok_and(|n| n > 0)
+    }
+}
+
+impl Drop for Transport {
+    fn drop(&mut self) {
+        if let Self::Tunnel { child, .. } = self {
+            // Closing the pipes is not enough for every kind of tunnel. It may be gone already.
+            if let Some(pid) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
+            {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            }
+            let _ = child.wait();
+        }
+    }
+}
