@@ -98,6 +98,10 @@ pub(crate) struct Program {
     pub(crate) help_header: &'static str,
     pub(crate) options: &'static [OptionSpec],
     pub(crate) subcommands: &'static [Subcommand],
+    /// Long names of the options that every subcommand takes.
+    pub(crate) global_options: &'static [&'static str],
+    /// Whether the hint at the help after wrong usage names the subcommand.
+    pub(crate) hint_names_subcommand: bool,
     /// Options that `--version` takes.
     pub(crate) version_options: &'static [&'static str],
     /// The exit code for failures: 1, but for some programs 2.
@@ -128,6 +132,8 @@ impl Program {
         help_header: "",
         options: &[],
         subcommands: &[],
+        global_options: &[],
+        hint_names_subcommand: false,
         version_options: &["quiet"],
         failure: 1,
         bare_is_help: true,
@@ -173,6 +179,11 @@ impl Options {
     /// Whether the option was given.
     pub(crate) fn has(&self, long: &str) -> bool {
         self.given.iter().any(|(name, _)| *name == long)
+    }
+
+    /// All options with their values, in the order they were given.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, Option<&OsString>)> {
+        self.given.iter().map(|(name, value)| (*name, value.as_ref()))
     }
 
     /// The value of the option that was given last.
@@ -373,17 +384,23 @@ impl Program {
             )),
         };
         let flushed = invocation.out.flush();
-        match result.map_err(|e| self.suggest_help(e)).and(flushed) {
+        match result.map_err(|e| self.suggest_help(e, subcommand)).and(flushed) {
             Ok(()) => Ok(End::Success),
             Err(error) => Err(End::Error(error)),
         }
     }
 
     /// Wrong usage is topped by a hint at the help.
-    fn suggest_help(&self, error: SvnError) -> SvnError {
+    fn suggest_help(&self, error: SvnError, subcommand: Option<&Subcommand>) -> SvnError {
         let usage = [ErrorCode::CL_INSUFFICIENT_ARGS, ErrorCode::CL_ARG_PARSING_ERROR];
         if usage.contains(&error.code()) && (self.suggest_help)(&error) {
-            error.context(format!("Try '{} help' for more info", self.name))
+            match subcommand.filter(|_| self.hint_names_subcommand) {
+                Some(subcommand) => error.context(format!(
+                    "Try '{} help {}' for more information",
+                    self.name, subcommand.name
+                )),
+                None => error.context(format!("Try '{} help' for more info", self.name)),
+            }
         } else {
             error
         }
@@ -397,6 +414,7 @@ impl Program {
         for (long, _) in &options.given {
             let accepted = match subcommand {
                 _ if matches!(*long, "help" | "") => true,
+                Some(_) if self.global_options.contains(long) => true,
                 Some(subcommand) => subcommand.options.contains(long),
                 None => *long == "version" || self.version_options.contains(long),
             };
@@ -448,11 +466,26 @@ impl Program {
         let mut text = title(subcommand);
         text.push_str(": ");
         text.push_str(subcommand.help);
-        if subcommand.options.is_empty() {
-            return text;
+        for (heading, names) in
+            [("Valid options", subcommand.options), ("Global options", self.global_options)]
+        {
+            self.describe_options(&mut text, heading, names, subcommand);
         }
-        text.push_str("\nValid options:\n");
-        for long in subcommand.options {
+        text
+    }
+
+    fn describe_options(
+        &self,
+        text: &mut String,
+        heading: &str,
+        names: &[&str],
+        subcommand: &Subcommand,
+    ) {
+        if names.is_empty() {
+            return;
+        }
+        text.push_str(&format!("\n{heading}:\n"));
+        for long in names {
             let Some(option) = self.option(long) else { continue };
             let about = subcommand
                 .overrides
@@ -462,7 +495,6 @@ impl Program {
             text.push_str(&format!("  {:<24} : {about}\n", option.display()));
         }
         text.push('\n');
-        text
     }
 }
 

@@ -72,6 +72,12 @@ pub(crate) static PROGRAMS: &[Program] = &[
         about: "look into the storage of a repository",
         run: crate::svnfsfs::run,
     },
+    Program {
+        name: "svnbench",
+        linked: true,
+        about: "time what a server does",
+        run: crate::svnbench::run,
+    },
 ];
 
 /// The program that a link of this name (without `.exe`) stands for.

@@ -406,11 +406,7 @@ pub trait Session {
         receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
     ) -> SvnResult<()>;
     /// The properties that a path inherits from its parents in the repository.
-    fn inherited_props(
-        &self,
-        path: &str,
-        revision: Option<Revnum>,
-    ) -> SvnResult<InheritedProps>;
+    fn inherited_props(&self, path: &str, revision: Option<Revnum>) -> SvnResult<InheritedProps>;
     /// Mergeinfo by relpath.
     fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(String, Mergeinfo)>>;
 
@@ -491,4 +487,3 @@ pub trait Session {
     /// Begins a commit.
     fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>>;
 }
-

@@ -41,7 +41,7 @@ pub struct CommitRequest<'a> {
     /// The repository's URL, decoded: sources of copies must be below it.
     pub url: &'a str,
     /// The fspath that the edit's paths are relative to.
-    pub base_path: &'a str,
+    pub base_path: String,
     /// What the revision's properties shall be, without the author.
     pub revprops: PropList,
     /// Who commits; becomes the author.
@@ -123,7 +123,7 @@ impl<'a> CommitEditor<'a> {
     }
 
     fn full_path(&self, relpath: &str) -> String {
-        paths::canonical_fspath(&paths::join(self.request.base_path, relpath)).into_owned()
+        paths::canonical_fspath(&paths::join(&self.request.base_path, relpath)).into_owned()
     }
 
     fn check_access(&self, path: &str, required: Access, recursive: bool) -> SvnResult<()> {

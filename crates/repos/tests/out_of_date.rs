@@ -36,7 +36,7 @@ fn commit(
         repository,
         hooks: Hooks::new(repository, None),
         url: "svn://host/r",
-        base_path: "/",
+        base_path: "/".to_owned(),
         revprops: PropList::new(),
         user: Some("user"),
         lock_tokens: Vec::new(),

@@ -10,7 +10,7 @@ use crate::user_date;
 pub(crate) fn describe(lock: &Lock) -> String {
     let expires = lock.expires.map(user_date::human).unwrap_or_default();
     let comment = lock.comment.as_deref();
-    let lines = comment.map_or(0, count_lines);
+    let lines = comment.map_or(0, |comment| count_lines(comment.as_bytes()));
     format!(
         "UUID Token: {}\nOwner: {}\nCreated: {}\nExpires: {expires}\nComment ({lines} {}):\n{}\n",
         lock.token,
@@ -22,9 +22,9 @@ pub(crate) fn describe(lock: &Lock) -> String {
 }
 
 /// The number of lines as the reference counts them: line ends, and one.
-fn count_lines(comment: &str) -> usize {
+pub(crate) fn count_lines(comment: &[u8]) -> usize {
     let mut count = 1_usize;
-    let mut rest = comment.as_bytes();
+    let mut rest = comment;
     while let Some((first, after)) = rest.split_first() {
         rest = after;
         match first {
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn line_counts() {
         for (comment, want) in [("", 1), ("a", 1), ("a\n", 2), ("a\r\nb\rc", 3)] {
-            assert_eq!(count_lines(comment), want);
+            assert_eq!(count_lines(comment.as_bytes()), want);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Our programs beside the reference's, compared by what they print, exit with and leave behind.
 //!
-//! One test binary: `admin` (svnadmin), `look` (svnlook), `client` (the reference's client against
+//! One test binary: `admin` (svnadmin), `bench` (svnbench), `look` (svnlook), `client` (the reference's client against
 //! both servers), `special` (wide directories, svnmucc), `wire` (random requests of our own to both servers), `mirror` (svnrdump, svnsync,
 //! git-svn), `svnkit` (the client in Java), `crowd` (many clients at once). Each
 //! comparison runs on a few shapes of repository; `SAPWOOD_LONG=1` runs it on all. What is the same in
@@ -17,6 +17,7 @@
 )]
 
 mod admin;
+mod bench;
 mod client;
 mod crowd;
 mod look;

@@ -297,7 +297,10 @@ impl Attempts<'_> {
 /// The group of the `servers` file that a host belongs to.
 fn server_group(servers: &Config, host: &str) -> Option<String> {
     let belongs = |patterns: &str| {
-        patterns.split(',').map(str::trim).any(|p| !p.is_empty() && glob::matches(p.as_bytes(), host.as_bytes()))
+        patterns
+            .split(',')
+            .map(str::trim)
+            .any(|p| !p.is_empty() && glob::matches(p.as_bytes(), host.as_bytes()))
     };
     servers
         .options("groups")

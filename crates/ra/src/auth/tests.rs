@@ -62,8 +62,7 @@ fn given_credentials_are_kept_and_found_again() {
 #[test]
 fn three_questions_at_most() {
     let dir = tempfile::tempdir().unwrap();
-    let auth =
-        Authenticator::new(options(dir.path()), servers(""), Some(Box::new(Answers(false))));
+    let auth = Authenticator::new(options(dir.path()), servers(""), Some(Box::new(Answers(false))));
     let mut attempts = auth.attempts(REALM, "localhost");
     let names: Vec<String> = std::iter::from_fn(|| attempts.next_credentials().unwrap())
         .map(|simple| simple.username)

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
+use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
-use sapwood_core::checksum::Md5Hasher;
 use sapwood_wire_svn::data::{DirentFields, read_props};
 use sapwood_wire_svn::{Encode as _, Error as WireError};
 
@@ -199,9 +199,8 @@ impl SvnSession {
                 let props = read_props(reply.list()?)?;
                 let mut dir = FetchedDir { revision, props, entries: Vec::new() };
                 for item in reply.list()? {
-                    let entry = item
-                        .list()
-                        .map_err(|_| WireError::Part("Dirlist element not a list"))?;
+                    let entry =
+                        item.list().map_err(|_| WireError::Part("Dirlist element not a list"))?;
                     let mut entry = entry.tuple();
                     let name = entry.text()?;
                     if name.contains('/') {

@@ -220,11 +220,7 @@ impl SvnSession {
     }
 
     /// The same for commands that old servers do not know.
-    pub(super) fn authenticate_new(
-        &self,
-        conn: &mut Connection,
-        otherwise: &str,
-    ) -> SvnResult<()> {
+    pub(super) fn authenticate_new(&self, conn: &mut Connection, otherwise: &str) -> SvnResult<()> {
         self.authenticate(conn).map_err(|error| {
             if error.code() == ErrorCode::RA_SVN_UNKNOWN_CMD {
                 error.wrap(ErrorCode::RA_NOT_IMPLEMENTED, otherwise)

@@ -45,8 +45,7 @@ impl Transport {
                     return Ok(Self::Tcp(stream));
                 }
                 Err(e) => {
-                    refused =
-                        SvnError::io(&e, format_args!("Can't connect to host '{host}'"));
+                    refused = SvnError::io(&e, format_args!("Can't connect to host '{host}'"));
                 }
             }
         }
@@ -83,7 +82,8 @@ impl Transport {
         };
         let mut done = 0usize;
         while done < first.len() {
-            let pieces = [IoSlice::new(first.get(done..).unwrap_or_default()), IoSlice::new(second)];
+            let pieces =
+                [IoSlice::new(first.get(done..).unwrap_or_default()), IoSlice::new(second)];
             match out.write_vectored(&pieces) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(n) => done = done.saturating_add(n),
@@ -112,7 +112,8 @@ impl Drop for Transport {
     fn drop(&mut self) {
         if let Self::Tunnel { child, .. } = self {
             // Closing the pipes is not enough for every kind of tunnel. It may be gone already.
-            if let Some(pid) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
+            if let Some(pid) =
+                i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
             {
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
             }

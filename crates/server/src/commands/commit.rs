@@ -110,7 +110,7 @@ fn take_edit(
         repository,
         hooks: access.hooks(repository),
         url: decoded_url,
-        base_path: fs_path,
+        base_path: fs_path.clone(),
         revprops,
         user: access.user(),
         lock_tokens,

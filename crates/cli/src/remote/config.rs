@@ -1,0 +1,126 @@
+//! The user's configuration: `config` and `servers`, those of the system below those of the user,
+//! and `--config-option` above both.
+
+use std::path::{Path, PathBuf};
+
+use sapwood_core::config::{Case, Config};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
+use crate::report;
+
+/// The two files.
+#[derive(Debug)]
+pub(crate) struct Files {
+    pub(crate) config: Config,
+    pub(crate) servers: Config,
+}
+
+/// Where the whole system is configured.
+const SYSTEM_DIR: &str = "/etc/subversion";
+
+/// `~/.subversion`.
+pub(crate) fn user_dir() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| !home.as_os_str().is_empty()).map(|h| h.join(".subversion"))
+}
+
+/// The system's name of the user.
+pub(crate) fn system_user() -> Option<String> {
+    let uid = rustix::process::getuid().as_raw().to_string();
+    let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let listed = passwd.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == uid).then(|| name.to_owned())
+    });
+    // Users of a directory service are in no file; their session says who they are.
+    listed.or_else(|| std::env::var("USER").ok().filter(|name| !name.is_empty()))
+}
+
+/// Reads the files. What cannot be read because of its permissions counts as absent, with a
+/// warning.
+pub(crate) fn load(dir: Option<&Path>, given: &[String], program: &str) -> SvnResult<Files> {
+    let mut files =
+        Files { config: Config::new(Case::INSENSITIVE), servers: Config::new(Case::INSENSITIVE) };
+    for folder in [Some(Path::new(SYSTEM_DIR)), dir].into_iter().flatten() {
+        for (name, into) in [("config", &mut files.config), ("servers", &mut files.servers)] {
+            if let Some(read) = read(&folder.join(name))? {
+                into.merge(&read);
+            }
+        }
+    }
+    for text in given {
+        apply(&mut files, text, program)?;
+    }
+    Ok(files)
+}
+
+fn read(path: &Path) -> SvnResult<Option<Config>> {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(e) if matches!(e.raw_os_error(), Some(2 | 20 | 21)) => return Ok(None),
+        Err(e) => {
+            let error = SvnError::io(&e, format_args!("Can't open file '{}'", path.display()));
+            report::warning(&error, "svn: ");
+            return Ok(None);
+        }
+    };
+    Config::parse_file(&path.display().to_string(), &bytes, Case::INSENSITIVE).map(Some)
+}
+
+/// `FILE:SECTION:OPTION=[VALUE]`, taken apart.
+fn split(text: &str) -> Option<(&str, &str, &str, &str)> {
+    let (file, rest) = text.split_once(':')?;
+    let (section, rest) = rest.split_once(':')?;
+    let (option, value) = rest.split_once('=')?;
+    let all_there = !file.is_empty() && !section.is_empty() && !option.is_empty();
+    (all_there && !option.contains(':')).then_some((file, section, option, value))
+}
+
+/// Checks the form of a `--config-option`.
+pub(crate) fn check(text: &str) -> SvnResult<()> {
+    split(text).map(|_| ()).ok_or_else(|| {
+        SvnError::new(
+            ErrorCode::CL_ARG_PARSING_ERROR,
+            "Invalid syntax of argument of --config-option",
+        )
+    })
+}
+
+fn apply(files: &mut Files, text: &str, program: &str) -> SvnResult<()> {
+    check(text)?;
+    let Some((file, section, option, value)) = split(text) else { return Ok(()) };
+    match file {
+        "config" => files.config.set(section, option, value.as_bytes()),
+        "servers" => files.servers.set(section, option, value.as_bytes()),
+        _ => report::stderr(&format!("{program}: warning: Ignoring unknown value '{file}'\n")),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_taken_apart() {
+        assert_eq!(split("servers:global:a=b=c"), Some(("servers", "global", "a", "b=c")));
+        assert_eq!(split("config:x:y="), Some(("config", "x", "y", "")));
+        for bad in
+            ["", "config", "config:x", "config:x:y", ":x:y=z", "a::y=z", "a:b:=z", "a:b:c:d=e"]
+        {
+            assert!(check(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn files_of_the_user_and_options() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("config"), "[tunnels]\na = one\nb = two\n").unwrap();
+        let given = ["config:tunnels:b=three".to_owned()];
+        let files = load(Some(dir.path()), &given, "svnbench").unwrap();
+        assert_eq!(files.config.get("tunnels", "a").as_deref(), Some("one"));
+        assert_eq!(files.config.get("tunnels", "b").as_deref(), Some("three"));
+        std::fs::write(dir.path().join("servers"), "[broken\n").unwrap();
+        assert!(load(Some(dir.path()), &[], "svnbench").is_err());
+    }
+}

@@ -1,0 +1,216 @@
+//! What all programs have in common that work on URLs: the options about who the user is and how
+//! they are configured, the questions at a terminal, targets with peg revisions.
+
+pub(crate) mod config;
+mod prompt;
+pub(crate) mod target;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_fsfs::{Caches, OpenOptions};
+use sapwood_ra::Settings;
+use sapwood_ra::auth::{AuthOptions, Authenticator};
+
+use crate::command::{OptionSpec, Options};
+use crate::signals;
+
+/// `--username`.
+pub(crate) const USERNAME: OptionSpec = OptionSpec::value("username", None, "log in as ARG");
+/// `--password`.
+pub(crate) const PASSWORD: OptionSpec = OptionSpec::value(
+    "password",
+    None,
+    "log in with the password ARG (beware: on many systems\n                             \
+     others can see it)",
+);
+/// `--password-from-stdin`.
+pub(crate) const PASSWORD_FROM_STDIN: OptionSpec =
+    OptionSpec::flag("password-from-stdin", None, "log in with the password on standard input");
+/// `--no-auth-cache`.
+pub(crate) const NO_AUTH_CACHE: OptionSpec =
+    OptionSpec::flag("no-auth-cache", None, "do not keep the name and the password");
+/// `--non-interactive`.
+pub(crate) const NON_INTERACTIVE: OptionSpec =
+    OptionSpec::flag("non-interactive", None, "ask nothing");
+/// `--force-interactive`.
+pub(crate) const FORCE_INTERACTIVE: OptionSpec =
+    OptionSpec::flag("force-interactive", None, "ask although standard input is no terminal");
+/// `--trust-server-cert`.
+pub(crate) const TRUST_SERVER_CERT: OptionSpec = OptionSpec::flag(
+    "trust-server-cert",
+    None,
+    "old form of --trust-server-cert-failures=unknown-ca",
+);
+/// `--trust-server-cert-failures`.
+pub(crate) const TRUST_SERVER_CERT_FAILURES: OptionSpec = OptionSpec::value(
+    "trust-server-cert-failures",
+    None,
+    "with --non-interactive, take certificates of servers\n                             \
+     that fail in the ways that ARG lists with commas:\n                             \
+     'unknown-ca', 'cn-mismatch', 'expired',\n                             \
+     'not-yet-valid', 'other'",
+);
+/// `--config-dir`.
+pub(crate) const CONFIG_DIR: OptionSpec =
+    OptionSpec::value("config-dir", None, "read the user's configuration in the folder ARG");
+/// `--config-option`.
+pub(crate) const CONFIG_OPTION: OptionSpec = OptionSpec::value(
+    "config-option",
+    None,
+    "configure FILE:SECTION:OPTION=[VALUE], as\n                             \
+     servers:global:http-timeout=60",
+);
+
+/// The long names of the options that every subcommand takes which works on URLs.
+pub(crate) const GLOBAL: &[&str] = &[
+    "username",
+    "password",
+    "password-from-stdin",
+    "no-auth-cache",
+    "non-interactive",
+    "force-interactive",
+    "trust-server-cert",
+    "trust-server-cert-failures",
+    "config-dir",
+    "config-option",
+];
+
+/// The same without `--force-interactive`, which svnbench never learned.
+pub(crate) const GLOBAL_WITHOUT_FORCE: &[&str] = &[
+    "username",
+    "password",
+    "password-from-stdin",
+    "no-auth-cache",
+    "non-interactive",
+    "trust-server-cert",
+    "trust-server-cert-failures",
+    "config-dir",
+    "config-option",
+];
+
+/// How a certificate may fail.
+const FAILURES: [&str; 5] = ["unknown-ca", "cn-mismatch", "expired", "not-yet-valid", "other"];
+
+/// Checks what the options say together. To be called for every program's options.
+pub(crate) fn check(options: &Options) -> SvnResult<()> {
+    let wrong = |text: String| SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text);
+    if let Some(list) = options.value("trust-server-cert-failures")?
+        && let Some(word) =
+            list.split(',').map(str::trim).find(|word| !word.is_empty() && !FAILURES.contains(word))
+    {
+        return Err(wrong(format!(
+            "Unknown value '{word}' for --trust-server-cert-failures.\nSupported values: {}",
+            FAILURES.join(", ")
+        )));
+    }
+    let alone = options.has("non-interactive");
+    if alone && options.has("force-interactive") {
+        return Err(wrong(
+            "--non-interactive and --force-interactive are mutually exclusive".to_owned(),
+        ));
+    }
+    if !alone && (options.has("trust-server-cert") || options.has("trust-server-cert-failures")) {
+        return Err(wrong("--trust-server-cert-failures requires --non-interactive".to_owned()));
+    }
+    if !alone && options.has("password-from-stdin") {
+        return Err(wrong("--password-from-stdin requires --non-interactive".to_owned()));
+    }
+    Ok(())
+}
+
+/// A name and a password that were given.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Credentials {
+    pub(crate) username: Option<String>,
+    pub(crate) password: Option<String>,
+}
+
+impl Credentials {
+    /// Those of `--username`, `--password` and `--password-from-stdin`.
+    pub(crate) fn given(options: &Options) -> SvnResult<Self> {
+        let mut password = options.value("password")?;
+        if options.has("password-from-stdin") {
+            password = Some(prompt::stdin_line()?);
+        }
+        Ok(Self { username: options.value("username")?, password })
+    }
+}
+
+/// How a program sees its user.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    /// What messages begin with, without the colon.
+    pub(crate) program: &'static str,
+    /// Whether nothing is asked when standard input is no terminal.
+    pub(crate) looks_for_terminal: bool,
+}
+
+/// Everything that opening sessions needs.
+pub(crate) fn settings(
+    options: &Options,
+    credentials: Credentials,
+    manner: Manner,
+) -> SvnResult<Settings> {
+    let dir = options.os_value("config-dir").map(PathBuf::from).or_else(config::user_dir);
+    let files = config::load(dir.as_deref(), &options.values("config-option")?, manner.program)?;
+    let non_interactive = options.has("non-interactive")
+        || (manner.looks_for_terminal
+            && !options.has("force-interactive")
+            && !rustix::termios::isatty(std::io::stdin()));
+    let system_user = config::system_user();
+    let flag = |name| files.config.get_bool("auth", name, true);
+    let auth = AuthOptions {
+        username: credentials.username,
+        password: credentials.password,
+        config_dir: dir,
+        no_auth_cache: options.has("no-auth-cache") || !flag("store-auth-creds")?,
+        store_passwords: flag("store-passwords")?,
+        non_interactive,
+        system_user: system_user.clone(),
+    };
+    let servers = Arc::new(files.servers);
+    let prompter: Box<dyn sapwood_ra::auth::Prompter> = Box::new(prompt::Terminal);
+    Ok(Settings {
+        auth: Arc::new(Authenticator::new(auth, Arc::clone(&servers), Some(prompter))),
+        config: Arc::new(files.config),
+        servers,
+        variable: |name| std::env::var_os(name),
+        system_user,
+        caches: Caches::new(CACHE),
+        open_options: OpenOptions::default(),
+        client_name: None,
+        cancel: signals::cancel_token(),
+    })
+}
+
+/// Bytes of cache for repositories that are opened in this process.
+const CACHE: usize = 64 << 20;
+
+/// A number as people read it: groups of three digits, with commas.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && digits.len().saturating_sub(at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_digits() {
+        for (number, want) in
+            [(0, "0"), (999, "999"), (1000, "1,000"), (47_191, "47,191"), (1_234_567, "1,234,567")]
+        {
+            assert_eq!(grouped(number), want);
+        }
+    }
+}

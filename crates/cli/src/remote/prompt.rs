@@ -1,0 +1,136 @@
+//! Questions at the terminal: name, password (not shown), yes or no.
+
+use std::fs::File;
+use std::io::{BufRead as _, Read, Write};
+use std::path::Path;
+
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_ra::auth::{Prompter, Simple};
+
+/// Asks at the process's terminal, or, without one, on standard error.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terminal;
+
+/// No answer is as long as this, in bytes.
+const MAX_ANSWER: usize = 64 << 10;
+
+fn end_of_file() -> SvnError {
+    SvnError::new(ErrorCode(70014), "End of file while reading from terminal")
+}
+
+/// Makes a terminal show what is typed again, whatever happens meanwhile.
+struct Hidden<'t> {
+    terminal: &'t File,
+    before: Termios,
+}
+
+impl<'t> Hidden<'t> {
+    fn begin(terminal: &'t File) -> Option<Self> {
+        let before = tcgetattr(terminal).ok()?;
+        let mut quiet = before.clone();
+        quiet.local_modes.remove(LocalModes::ECHO);
+        quiet.local_modes.insert(LocalModes::ECHONL);
+        tcsetattr(terminal, OptionalActions::Flush, &quiet).ok()?;
+        Some(Self { terminal, before })
+    }
+}
+
+impl Drop for Hidden<'_> {
+    fn drop(&mut self) {
+        let _ = tcsetattr(self.terminal, OptionalActions::Flush, &self.before);
+    }
+}
+
+/// One line, byte by byte: what follows is for others to read.
+fn read_line(from: &mut dyn Read) -> SvnResult<String> {
+    let mut line = Vec::new();
+    loop {
+        let mut byte = [0];
+        let got = from.read(&mut byte).map_err(|e| SvnError::io(&e, "Can't read from terminal"))?;
+        match (got, byte) {
+            (0, _) if line.is_empty() => return Err(end_of_file()),
+            (0, _) | (_, [b'\n']) => break,
+            _ if line.len() >= MAX_ANSWER => return Err(end_of_file()),
+            (_, [byte]) => line.push(byte),
+        }
+    }
+    if line.ends_with(b"\r") {
+        line.pop();
+    }
+    String::from_utf8(line).map_err(|_| {
+        SvnError::new(ErrorCode::EINVAL, "Can't convert string from native encoding to 'UTF-8'")
+    })
+}
+
+fn ask(question: &str, hide: bool) -> SvnResult<String> {
+    let Ok(mut terminal) = File::options().read(true).write(true).open("/dev/tty") else {
+        let mut errors = std::io::stderr();
+        let _ = errors.write_all(&crate::locale::encode(question));
+        return read_line(&mut std::io::stdin().lock());
+    };
+    let _ = terminal.write_all(&crate::locale::encode(question));
+    let _hidden = if hide { Hidden::begin(&terminal) } else { None };
+    read_line(&mut &terminal)
+}
+
+fn tell(text: &str) {
+    crate::report::stderr(text);
+}
+
+impl Prompter for Terminal {
+    fn simple(&self, realm: &str, username: Option<&str>, may_save: bool) -> SvnResult<Simple> {
+        if !realm.is_empty() {
+            tell(&format!("Authentication realm: {realm}\n"));
+        }
+        let username = match username {
+            Some(name) => name.to_owned(),
+            None => ask("Username: ", false)?,
+        };
+        let password = ask(&format!("Password for '{username}': "), true)?;
+        Ok(Simple { username, password, may_save })
+    }
+
+    fn store_plaintext(&self, realm: &str, file: &Path) -> SvnResult<bool> {
+        tell(&format!(
+            "\nThe password for the realm\n\n   {realm}\n\ncan only be kept unencrypted. To be \
+             asked no more, set the option\n'store-plaintext-passwords' to 'yes' or 'no' in\n\
+             '{}'.\n",
+            file.display()
+        ));
+        let mut question = "Store password unencrypted (yes/no)? ";
+        loop {
+            match ask(question, false)?.as_str() {
+                "yes" => return Ok(true),
+                "no" => return Ok(false),
+                _ => question = "Please type 'yes' or 'no': ",
+            }
+        }
+    }
+}
+
+/// The first line of standard input, for `--password-from-stdin`.
+pub(super) fn stdin_line() -> SvnResult<String> {
+    let mut line = String::new();
+    std::io::stdin()
+        .lock()
+        .read_line(&mut line)
+        .map_err(|e| SvnError::io(&e, "Can't read stdin"))?;
+    let len = line.trim_end_matches(['\n', '\r']).len();
+    line.truncate(len);
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines() {
+        let mut input: &[u8] = b"one\r\ntwo\n\nthree";
+        for want in ["one", "two", "", "three"] {
+            assert_eq!(read_line(&mut input).unwrap(), want);
+        }
+        assert!(read_line(&mut input).is_err());
+    }
+}

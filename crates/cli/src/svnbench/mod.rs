@@ -1,0 +1,394 @@
+//! `svnbench`: does what a client does, throws the results away, and tells how long it took. One
+//! file a subcommand; the tables are here.
+
+mod null_blame;
+mod null_export;
+mod null_info;
+mod null_list;
+mod null_log;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_ra::Settings;
+
+use crate::command::{
+    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, Run, Subcommand, VERSION, to_text,
+};
+use crate::remote::target::Target;
+use crate::remote::{self, Credentials, Manner, grouped};
+use crate::revision::{RevisionRange, RevisionSpec};
+
+/// The program's `main`.
+pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
+    SVNBENCH.main(args)
+}
+
+const OPTIONS: &[OptionSpec] = &[
+    HELP,
+    HELP_MARK,
+    OptionSpec::flag("quiet", Some('q'), "print nothing, or only a summary"),
+    OptionSpec::flag("recursive", Some('R'), "everything below, same as --depth=infinity"),
+    OptionSpec::flag("non-recursive", Some('N'), "old; same as --depth=files"),
+    OptionSpec::value(
+        "change",
+        Some('c'),
+        "the change of revision ARG, like -r ARG-1:ARG;\n                             \
+         of -ARG: backwards; of ARG1-ARG2: both and between",
+    ),
+    OptionSpec::value(
+        "revision",
+        Some('r'),
+        "the revision ARG, or a range ARG1:ARG2, each of:\n                             \
+         a number, '{' DATE '}', 'HEAD'",
+    ),
+    VERSION,
+    OptionSpec::flag("verbose", Some('v'), "ask for more"),
+    remote::USERNAME,
+    remote::PASSWORD,
+    remote::PASSWORD_FROM_STDIN,
+    OptionSpec::value("targets", None, "take more arguments from the file ARG"),
+    OptionSpec::value("depth", None, "how deep: 'empty', 'files', 'immediates', 'infinity'"),
+    OptionSpec::flag("strict", None, "accepted and ignored"),
+    OptionSpec::flag("stop-on-copy", None, "do not go on beyond copies"),
+    remote::NO_AUTH_CACHE,
+    remote::TRUST_SERVER_CERT,
+    remote::TRUST_SERVER_CERT_FAILURES,
+    remote::NON_INTERACTIVE,
+    remote::CONFIG_DIR,
+    remote::CONFIG_OPTION,
+    OptionSpec::value("limit", Some('l'), "at most ARG log entries"),
+    OptionSpec::flag("with-all-revprops", None, "ask for all revision properties"),
+    OptionSpec::flag("with-no-revprops", None, "ask for no revision properties"),
+    OptionSpec::value("with-revprop", None, "ask for the revision property ARG"),
+    OptionSpec::flag("use-merge-history", Some('g'), "ask for merged revisions too"),
+    OptionSpec::value("search", None, "only names that match the pattern ARG"),
+];
+
+const HELP_FIRST: &str = "usage: svnbench <subcommand> [options] [args]\n\
+    Times what a Subversion server does.\n\
+    Type 'svnbench help <subcommand>' for help on a specific subcommand.\n\
+    Type 'svnbench --version' to see the program version and RA modules\n  \
+    or 'svnbench --version --quiet' to see just the version number.\n\
+    \n\
+    Most subcommands take URLs. What they ask for is thrown away.\n\
+    \n\
+    Available subcommands:\n";
+
+static SVNBENCH: Program = Program {
+    name: "svnbench",
+    help_header: HELP_FIRST,
+    options: OPTIONS,
+    global_options: remote::GLOBAL_WITHOUT_FORCE,
+    hint_names_subcommand: true,
+    version_options: &["quiet", "verbose", "config-dir"],
+    no_subcommand: "Subcommand argument required",
+    take: take_option,
+    check,
+    subcommands: &[
+        Subcommand {
+            name: "help",
+            aliases: &["?", "h"],
+            help: "usage: svnbench help [SUBCOMMAND...]\n\n\
+                 Explain this program or its subcommands.\n",
+            options: &[],
+            overrides: &[],
+            run: Run::Help,
+        },
+        Subcommand {
+            name: "null-blame",
+            aliases: &[],
+            help: "usage: svnbench null-blame [-r M:N] TARGET[@REV]...\n\n\
+                 Get all versions of a file, as 'svn blame' does.  Without -r these are all up to\n\
+                 REV, with -r those from M to N, backwards if M is the younger.\n",
+            options: &["revision", "use-merge-history"],
+            overrides: &[],
+            run: Run::Arguments(null_blame::run),
+        },
+        Subcommand {
+            name: "null-export",
+            aliases: &[],
+            help: "usage: svnbench null-export [-r REV] URL[@PEGREV]\n\n\
+                 Get a tree, as 'svn export' and 'svn checkout' do.\n",
+            options: &["revision", "quiet", "non-recursive", "depth"],
+            overrides: &[],
+            run: Run::Arguments(null_export::run),
+        },
+        Subcommand {
+            name: "null-list",
+            aliases: &["ls"],
+            help: "usage: svnbench null-list [TARGET[@REV]...]\n\n\
+                 Get the entries of directories, as 'svn list' does.  With -v also size, date,\n\
+                 author and locks.\n",
+            options: &["revision", "verbose", "quiet", "recursive", "depth", "search"],
+            overrides: &[],
+            run: Run::Arguments(null_list::run),
+        },
+        Subcommand {
+            name: "null-log",
+            aliases: &[],
+            help: "usage: svnbench null-log URL[@REV] [PATH...]\n\n\
+                 Get the log of URL, or of the PATHs below it, as 'svn log' does.  -v asks for\n\
+                 changed paths, -q for no messages.  -r and -c can be given several times.\n",
+            options: &[
+                "revision",
+                "quiet",
+                "verbose",
+                "use-merge-history",
+                "change",
+                "targets",
+                "stop-on-copy",
+                "limit",
+                "with-all-revprops",
+                "with-no-revprops",
+                "with-revprop",
+            ],
+            overrides: &[("change", "the change made in revision ARG")],
+            run: Run::Arguments(null_log::run),
+        },
+        Subcommand {
+            name: "null-info",
+            aliases: &[],
+            help: "usage: svnbench null-info [TARGET[@REV]...]\n\n\
+                 Ask what each TARGET is, as 'svn info' does; with -R also for all below it.\n",
+            options: &["revision", "recursive", "depth", "targets"],
+            overrides: &[],
+            run: Run::Arguments(null_info::run),
+        },
+    ],
+    ..Program::DEFAULT
+};
+
+fn wrong(text: impl Into<String>) -> SvnError {
+    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text)
+}
+
+/// Looks at an option as it is taken: what is wrong with its value is told before anything else.
+fn take_option(
+    _: &mut Options,
+    spec: &'static OptionSpec,
+    value: Option<&OsString>,
+) -> SvnResult<()> {
+    let Some(value) = value else { return Ok(()) };
+    match spec.long {
+        "revision" => parse_range(&to_text(value)?).map(|_| ()),
+        "change" => parse_changes(&to_text(value)?).map(|_| ()),
+        "limit" => parse_limit(&to_text(value)?).map(|_| ()),
+        "depth" => parse_depth(&to_text(value)?).map(|_| ()),
+        "config-option" => remote::config::check(&to_text(value)?),
+        _ => Ok(()),
+    }
+}
+
+fn check(options: &Options) -> SvnResult<()> {
+    for other in ["with-all-revprops", "with-revprop"] {
+        if options.has(other) && options.has("with-no-revprops") {
+            return Err(wrong(format!("--{other} and --with-no-revprops are mutually exclusive")));
+        }
+    }
+    remote::check(options)
+}
+
+fn parse_range(text: &str) -> SvnResult<RevisionRange> {
+    let mut range = RevisionRange::default();
+    range.take(text)?;
+    Ok(range)
+}
+
+fn parse_limit(text: &str) -> SvnResult<u64> {
+    match text.trim().parse::<i32>() {
+        Err(_) => Err(SvnError::new(
+            ErrorCode::INCORRECT_PARAMS,
+            format!("Could not convert '{text}' into a number"),
+        )
+        .wrap(ErrorCode::CL_ARG_PARSING_ERROR, "Non-numeric limit argument given")),
+        Ok(limit) => u64::try_from(limit).ok().filter(|limit| *limit > 0).ok_or_else(|| {
+            SvnError::new(ErrorCode::INCORRECT_PARAMS, "Argument to --limit must be positive")
+        }),
+    }
+}
+
+fn parse_depth(text: &str) -> SvnResult<Depth> {
+    match Depth::from_word(text.as_bytes()) {
+        Depth::Unknown | Depth::Exclude => Err(wrong(format!(
+            "'{text}' is not a valid depth; try 'empty', 'files', 'immediates', or 'infinity'"
+        ))),
+        depth => Ok(depth),
+    }
+}
+
+/// The ranges of a `-c`: from the older side of the change to the younger, or back.
+fn parse_changes(text: &str) -> SvnResult<Vec<RevisionRange>> {
+    let parts = text.split([',', ' ', '\n', '\r', '\t', '\x0b']).filter(|part| !part.is_empty());
+    parts.map(parse_change).collect()
+}
+
+fn parse_change(text: &str) -> SvnResult<RevisionRange> {
+    let not_a_number = || wrong(format!("Non-numeric change argument ({text}) given to -c"));
+    let negative = text.starts_with('-');
+    let rest = text.strip_prefix('-').unwrap_or(text).trim_start_matches('r');
+    let (back, rest) = match rest.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (negative, rest),
+    };
+    let number = |digits: &str| digits.parse::<u64>().map_err(|_| not_a_number());
+    let (first, last) = match rest.split_once('-') {
+        Some(_) if back => {
+            return Err(wrong(format!("Negative number in range ({text}) not supported with -c")));
+        }
+        Some((first, last)) => (number(first)?, number(last.trim_start_matches('r'))?),
+        None => (number(rest)?, number(rest)?),
+    };
+    if first == 0 {
+        return Err(wrong("There is no change 0"));
+    }
+    let before = |number: u64| number.saturating_sub(1);
+    let (start, end) = if back {
+        (first, before(first))
+    } else if first <= last {
+        (before(first), last)
+    } else {
+        (first, before(last))
+    };
+    Ok(RevisionRange {
+        start: RevisionSpec::Number(Revnum(start)),
+        end: RevisionSpec::Number(Revnum(end)),
+    })
+}
+
+/// All ranges of `-r` and `-c`, in their order, and whether there was a `-c`.
+fn ranges(options: &Options) -> SvnResult<(Vec<RevisionRange>, bool)> {
+    let (mut all, mut changes) = (Vec::new(), false);
+    for (name, value) in options.iter() {
+        match (name, value) {
+            ("revision", Some(value)) => all.push(parse_range(&to_text(value)?)?),
+            ("change", Some(value)) => {
+                changes = true;
+                all.extend(parse_changes(&to_text(value)?)?);
+            }
+            _ => {}
+        }
+    }
+    Ok((all, changes))
+}
+
+/// The one range that most subcommands take.
+fn one_range(options: &Options) -> SvnResult<RevisionRange> {
+    let (all, _) = ranges(options)?;
+    if all.len() > 1 {
+        return Err(wrong(
+            "Multiple revision arguments encountered; can't specify -c twice, or both -c and -r",
+        ));
+    }
+    Ok(all.into_iter().next().unwrap_or_default())
+}
+
+/// The one revision that some subcommands take.
+fn one_revision(options: &Options) -> SvnResult<RevisionSpec> {
+    let range = one_range(options)?;
+    if range.end != RevisionSpec::Unspecified {
+        return Err(SvnError::new(ErrorCode::CLIENT_REVISION_RANGE, ""));
+    }
+    Ok(range.start)
+}
+
+/// The depth that was asked for.
+fn depth(options: &Options, otherwise: Depth) -> SvnResult<Depth> {
+    if options.has("non-recursive") {
+        return Ok(Depth::Files);
+    }
+    let mut depth = otherwise;
+    for (name, value) in options.iter() {
+        match (name, value) {
+            ("recursive", _) => depth = Depth::Infinity,
+            ("depth", Some(value)) => depth = parse_depth(&to_text(value)?)?,
+            _ => {}
+        }
+    }
+    Ok(depth)
+}
+
+/// The arguments, with those of `--targets`; the current folder when there are none and
+/// `implicit_dot`.
+fn arguments(invocation: &mut Invocation<'_>, implicit_dot: bool) -> SvnResult<Vec<String>> {
+    let mut all = invocation.take_args(0, usize::MAX)?;
+    if let Some(path) = invocation.options.value("targets")? {
+        let text = std::fs::read_to_string(&path)
+            .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{path}'")))?;
+        all.extend(text.split(['\n', '\r']).filter(|line| !line.is_empty()).map(str::to_owned));
+    }
+    if all.is_empty() && implicit_dot {
+        all.push(".".to_owned());
+    }
+    Ok(all)
+}
+
+fn targets(invocation: &mut Invocation<'_>, implicit_dot: bool) -> SvnResult<Vec<Target>> {
+    arguments(invocation, implicit_dot)?.iter().map(|text| Target::parse(text)).collect()
+}
+
+/// Opens what a subcommand needs, runs it, and tells how long it took. `work` returns the number
+/// of bytes that went over the network.
+fn timed(
+    invocation: &mut Invocation<'_>,
+    work: impl FnOnce(&mut Invocation<'_>, &Settings) -> SvnResult<u64>,
+) -> SvnResult<()> {
+    let credentials = Credentials::given(&invocation.options)?;
+    let manner = Manner { program: "svnbench", looks_for_terminal: false };
+    let settings = remote::settings(&invocation.options, credentials, manner)?;
+    let begun = Instant::now();
+    let bytes = work(invocation, &settings)?;
+    if invocation.options.has("quiet") {
+        return Ok(());
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    invocation.out.text(&format!("{seconds:15.6} seconds taken\n"))?;
+    if bytes > 0 {
+        invocation.out.text(&format!("{:>15} bytes transferred over network\n", grouped(bytes)))?;
+    }
+    Ok(())
+}
+
+/// Prints lines of numbers, right-aligned as the reference has them.
+fn table(invocation: &mut Invocation<'_>, rows: &[(u64, &str)]) -> SvnResult<()> {
+    for (number, what) in rows {
+        invocation.out.text(&format!("{:>15} {what}\n", grouped(*number)))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes() {
+        for (text, want) in [
+            ("5", &[(4, 5)][..]),
+            ("-5", &[(5, 4)]),
+            ("r5,-r7", &[(4, 5), (7, 6)]),
+            ("3-5", &[(2, 5)]),
+            ("r5-r3", &[(5, 2)]),
+        ] {
+            let found: Vec<(u64, u64)> = parse_changes(text)
+                .unwrap()
+                .into_iter()
+                .map(|range| match (range.start, range.end) {
+                    (RevisionSpec::Number(a), RevisionSpec::Number(b)) => (a.0, b.0),
+                    _ => (0, 0),
+                })
+                .collect();
+            assert_eq!(found, want, "{text}");
+        }
+        for (text, words) in [
+            ("0", "There is no change 0"),
+            ("x", "Non-numeric change argument (x) given to -c"),
+            ("-3-5", "Negative number in range (-3-5) not supported with -c"),
+        ] {
+            assert_eq!(parse_changes(text).unwrap_err().message(), words);
+        }
+        assert_eq!(parse_limit("0").unwrap_err().code(), ErrorCode::INCORRECT_PARAMS);
+    }
+}

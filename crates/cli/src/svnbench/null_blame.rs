@@ -1,0 +1,109 @@
+//! `svnbench null-blame`.
+
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_delta::TextDelta;
+use sapwood_ra::{FileRev, FileRevReceiver, FileRevsRequest, Settings};
+
+use super::{one_range, table, targets, timed};
+use crate::command::Invocation;
+use crate::remote::target::{Target, locate, move_to, number_of};
+use crate::report;
+use crate::revision::{RevisionRange, RevisionSpec};
+
+#[derive(Debug, Default)]
+struct Counts {
+    revisions: u64,
+    deltas: u64,
+    bytes: u64,
+}
+
+impl FileRevReceiver for Counts {
+    fn file_rev(&mut self, _: &FileRev<'_>, delta: Option<&mut dyn TextDelta>) -> SvnResult<()> {
+        self.revisions = self.revisions.saturating_add(1);
+        if let Some(delta) = delta {
+            self.deltas = self.deltas.saturating_add(1);
+            while let Some(window) = delta.next_window()? {
+                let len = u64::try_from(window.target_len).unwrap_or(u64::MAX);
+                self.bytes = self.bytes.saturating_add(len);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn blame(
+    invocation: &mut Invocation<'_>,
+    settings: &Settings,
+    target: &Target,
+    range: RevisionRange,
+) -> SvnResult<u64> {
+    let located = locate(settings, target, RevisionSpec::Unspecified)?;
+    let session = located.session.as_ref();
+    let start = number_of(session, range.start)?;
+    let end = number_of(session, range.end)?;
+    move_to(session, located.peg, start.max(end))?;
+    // What changed in the first revision is only seen beside the one before it.
+    let start = if start > end { start } else { start.prev().unwrap_or(Revnum::ZERO) };
+    let mut counts = Counts::default();
+    session.file_revs(
+        &FileRevsRequest {
+            path: "",
+            start: Some(start),
+            end: Some(end),
+            include_merged_revisions: invocation.options.has("use-merge-history"),
+        },
+        &mut counts,
+    )?;
+    let Counts { revisions, deltas, bytes } = counts;
+    table(invocation, &[(revisions, "revisions"), (deltas, "deltas"), (bytes, "bytes in deltas")])?;
+    Ok(session.bytes_transferred())
+}
+
+/// `svnbench null-blame`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    let targets = targets(invocation, false)?;
+    if targets.is_empty() {
+        return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
+    }
+    let first = RevisionSpec::Number(Revnum(1));
+    let given = one_range(&invocation.options)?;
+    let range = match (given.start, given.end) {
+        (RevisionSpec::Unspecified, end) => RevisionRange { start: first, end },
+        (start, RevisionSpec::Unspecified) => RevisionRange { start: first, end: start },
+        _ => given,
+    };
+    timed(invocation, |invocation, settings| {
+        let (mut bytes, mut missing) = (0, false);
+        for target in &targets {
+            let end = match range.end {
+                RevisionSpec::Unspecified if target.peg != RevisionSpec::Unspecified => target.peg,
+                RevisionSpec::Unspecified => RevisionSpec::Head,
+                end => end,
+            };
+            match blame(invocation, settings, target, RevisionRange { end, ..range }) {
+                Ok(transferred) => bytes = transferred,
+                Err(error)
+                    if [
+                        ErrorCode::WC_PATH_NOT_FOUND,
+                        ErrorCode::ENTRY_NOT_FOUND,
+                        ErrorCode::FS_NOT_FILE,
+                        ErrorCode::FS_NOT_FOUND,
+                    ]
+                    .contains(&error.code()) =>
+                {
+                    invocation.out.flush()?;
+                    report::warning(&error, "svn: ");
+                    missing = true;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if missing {
+            return Err(SvnError::new(
+                ErrorCode::ILLEGAL_TARGET,
+                "Could not perform blame on all targets because some targets don't exist",
+            ));
+        }
+        Ok(bytes)
+    })
+}

@@ -1,0 +1,99 @@
+//! `svnbench null-info`.
+
+use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult, path};
+use sapwood_ra::{DirentFields, Settings};
+
+use super::{depth, one_revision, targets, timed};
+use crate::command::Invocation;
+use crate::remote::target::{Target, locate};
+use crate::report;
+use crate::revision::RevisionSpec;
+
+/// What `svn info` wants to know of entries.
+const FIELDS: DirentFields = DirentFields { size: false, has_props: false, ..DirentFields::ALL };
+
+/// Counts the nodes that `svn info` would tell of; also the bytes that went over the network.
+fn info(
+    settings: &Settings,
+    target: &Target,
+    wanted: RevisionSpec,
+    depth: Depth,
+) -> SvnResult<(u64, u64)> {
+    let located = locate(settings, target, wanted)?;
+    let session = located.session.as_ref();
+    let revision = Some(located.revision);
+    let Some(top) = session.stat("", revision)? else {
+        return Err(SvnError::new(
+            ErrorCode::RA_ILLEGAL_URL,
+            format!("URL '{}' non-existent in revision {}", session.url(), located.revision),
+        ));
+    };
+    match session.get_lock("") {
+        Err(e) if e.code() != ErrorCode::RA_NOT_IMPLEMENTED => return Err(e),
+        _ => {}
+    }
+    let mut count = 1u64;
+    if depth > Depth::Empty && top.kind == Some(NodeKind::Dir) {
+        if matches!(target.peg, RevisionSpec::Unspecified | RevisionSpec::Head) {
+            match session.get_locks("", depth) {
+                Err(e)
+                    if ![ErrorCode::RA_NOT_IMPLEMENTED, ErrorCode::UNSUPPORTED_FEATURE]
+                        .contains(&e.code()) =>
+                {
+                    return Err(e);
+                }
+                _ => {}
+            }
+        }
+        let mut open = vec![String::new()];
+        while let Some(dir) = open.pop() {
+            for (name, dirent) in session.get_dir(&dir, revision, Some(FIELDS), false)?.entries {
+                let is_dir = dirent.kind == Some(NodeKind::Dir);
+                if depth >= Depth::Immediates || !is_dir {
+                    count = count.saturating_add(1);
+                }
+                if depth == Depth::Infinity && is_dir {
+                    open.push(path::join(&dir, &name));
+                }
+            }
+        }
+    }
+    Ok((count, session.bytes_transferred()))
+}
+
+/// `svnbench null-info`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    let targets = targets(invocation, true)?;
+    let revision = one_revision(&invocation.options)?;
+    let depth = depth(&invocation.options, Depth::Empty)?;
+    timed(invocation, |invocation, settings| {
+        let (mut bytes, mut missing) = (0, false);
+        for target in &targets {
+            match info(settings, target, revision, depth) {
+                Ok((count, transferred)) => {
+                    bytes = transferred;
+                    invocation
+                        .out
+                        .text(&format!("Number of status notifications received: {count}\n"))?;
+                }
+                Err(error)
+                    if [ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::RA_ILLEGAL_URL]
+                        .contains(&error.code()) =>
+                {
+                    invocation.out.flush()?;
+                    report::warning(&error, "svnbench: ");
+                    report::stderr("\n");
+                    missing = true;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if missing {
+            return Err(SvnError::new(
+                ErrorCode::ILLEGAL_TARGET,
+                "Could not display info for all targets because some targets don't exist",
+            ));
+        }
+        Ok(bytes)
+    })
+}

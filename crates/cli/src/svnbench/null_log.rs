@@ -1,0 +1,218 @@
+//! `svnbench null-log`.
+
+use sapwood_core::props::names;
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
+
+use super::{arguments, parse_limit, ranges, table, timed, wrong};
+use crate::command::Invocation;
+use crate::remote::grouped;
+use crate::remote::target::{Target, locate, move_to, number_of};
+use crate::repo;
+use crate::revision::{RevisionRange, RevisionSpec};
+use crate::svnadmin::lslocks::count_lines;
+
+/// What was counted.
+#[derive(Debug, Default)]
+struct Counts {
+    merge_depth: u64,
+    revisions: u64,
+    changes: u64,
+    lines: u64,
+    merges: u64,
+    merged_revisions: u64,
+    merged_changes: u64,
+    merged_lines: u64,
+}
+
+fn add(total: &mut u64, count: usize) {
+    *total = total.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+}
+
+impl Counts {
+    fn take(&mut self, entry: &LogEntry<'_>) {
+        let Some(revision) = entry.revision else {
+            self.merge_depth = self.merge_depth.saturating_sub(1);
+            return;
+        };
+        let message = entry.revprop(names::LOG);
+        if revision == Revnum::ZERO && message.is_none() {
+            return;
+        }
+        let merged = self.merge_depth > 0;
+        let lines = message.map_or(0, count_lines);
+        add(&mut self.revisions, 1);
+        add(&mut self.lines, lines);
+        add(&mut self.changes, entry.changes.len());
+        if merged {
+            add(&mut self.merged_revisions, 1);
+            add(&mut self.merged_lines, lines);
+            add(&mut self.merged_changes, entry.changes.len());
+        }
+        if entry.has_children {
+            add(&mut self.merge_depth, 1);
+            add(&mut self.merges, 1);
+        }
+    }
+}
+
+/// The ranges as numbers. Without a range it is the peg revision and everything before.
+fn resolve(
+    session: &dyn Session,
+    ranges: &[RevisionRange],
+    peg: Revnum,
+) -> SvnResult<Vec<(Revnum, Revnum)>> {
+    if ranges.is_empty() {
+        return Ok(vec![(peg, Revnum::ZERO)]);
+    }
+    let one = |range: &RevisionRange| {
+        let start = number_of(session, range.start)?;
+        let end = match range.end {
+            RevisionSpec::Unspecified => start,
+            end if end == range.start => start,
+            end => number_of(session, end)?,
+        };
+        Ok((start, end))
+    };
+    ranges.iter().map(one).collect()
+}
+
+/// A `-c` is asked for as the revisions it changes, not as the trees it lies between.
+fn as_revisions(range: &mut RevisionRange) {
+    if let (RevisionSpec::Number(start), RevisionSpec::Number(end)) =
+        (&mut range.start, &mut range.end)
+    {
+        if start < end {
+            *start = start.next();
+        } else {
+            *end = end.next();
+        }
+    }
+}
+
+/// `svnbench null-log`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    let mut arguments = arguments(invocation, true)?;
+    let (mut ranges, changes) = ranges(&invocation.options)?;
+    if changes {
+        if invocation.options.has("revision") && ranges.len() > 1 {
+            return Err(SvnError::new(
+                ErrorCode::CLIENT_BAD_REVISION,
+                "-c and -r are mutually exclusive",
+            ));
+        }
+        ranges.iter_mut().for_each(as_revisions);
+    }
+    let first = arguments.remove(0);
+    let target = Target::parse(&first)?;
+    if let Some(bad) = arguments.iter().find(|a| repo::is_url(a) || a.starts_with('/')) {
+        return Err(wrong(format!(
+            "Only relative paths can be specified after a URL for 'svnbench log', but '{bad}' is \
+             not a relative path"
+        )));
+    }
+    let paths: Vec<String> = arguments.iter().map(|a| repo::canonical_path(a)).collect();
+    let options = &invocation.options;
+    let quiet = options.has("quiet");
+    let limit = options.value("limit")?.map_or(Ok(0), |text| parse_limit(&text))?;
+    let mut wanted = vec![names::AUTHOR, names::DATE];
+    if !quiet {
+        wanted.push(names::LOG);
+    }
+    if options.has("with-no-revprops") {
+        wanted.clear();
+    }
+    let request = LogRequest {
+        paths: &[],
+        start: None,
+        end: None,
+        limit,
+        changed_paths: options.has("verbose"),
+        strict_node_history: options.has("stop-on-copy"),
+        include_merged_revisions: options.has("use-merge-history"),
+        revprops: RevpropSelection::Names(&wanted),
+    };
+    timed(invocation, |invocation, settings| {
+        let mut counts = Counts::default();
+        let located = locate(settings, &target, RevisionSpec::Unspecified)?;
+        let session = located.session.as_ref();
+        let ranges = resolve(session, &ranges, located.peg)?;
+        let youngest = ranges.iter().map(|(a, b)| *a.max(b)).max().unwrap_or(located.peg);
+        move_to(session, located.peg, youngest)?;
+        let paths: Vec<&str> =
+            if paths.is_empty() { vec![""] } else { paths.iter().map(String::as_str).collect() };
+        log_ranges(
+            session,
+            &ranges,
+            youngest,
+            &LogRequest { paths: &paths, ..request },
+            &mut |e| {
+                if !quiet {
+                    counts.take(e);
+                }
+                Ok(())
+            },
+        )?;
+        if !quiet {
+            print(invocation, &counts)?;
+        }
+        Ok(session.bytes_transferred())
+    })
+}
+
+/// Asks for one range after the other, each where the target was at that time.
+fn log_ranges(
+    session: &dyn Session,
+    ranges: &[(Revnum, Revnum)],
+    youngest: Revnum,
+    request: &LogRequest<'_>,
+    receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+) -> SvnResult<()> {
+    let (limit, here) = (request.limit, session.url());
+    let mut left = limit;
+    for (start, end) in ranges {
+        if ranges.len() > 1 && here != session.root_url() {
+            let younger = *start.max(end);
+            session.reparent(&here)?;
+            // A gap in the history is told by the log itself.
+            let _ = move_to(session, youngest, younger);
+        }
+        let (start, end) = (Some(*start), Some(*end));
+        let mut told = 0u64;
+        session.log(&LogRequest { start, end, limit: left, ..*request }, &mut |entry| {
+            told = told.saturating_add(1);
+            receiver(entry)
+        })?;
+        if limit > 0 {
+            left = left.saturating_sub(told);
+            if left == 0 {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn print(invocation: &mut Invocation<'_>, counts: &Counts) -> SvnResult<()> {
+    if !invocation.options.has("use-merge-history") {
+        return table(
+            invocation,
+            &[
+                (counts.revisions, "revisions"),
+                (counts.lines, "msg lines"),
+                (counts.changes, "changes"),
+            ],
+        );
+    }
+    invocation.out.text(&format!(
+        "{:>15} revisions, {:>15} merged in {} merges\n{:>15} msg lines, {:>15} in merged \
+         revisions\n{:>15} changes,   {:>15} in merged revisions\n",
+        grouped(counts.revisions),
+        grouped(counts.merged_revisions),
+        grouped(counts.merges),
+        grouped(counts.lines),
+        grouped(counts.merged_lines),
+        grouped(counts.changes),
+        grouped(counts.merged_changes),
+    ))
+}

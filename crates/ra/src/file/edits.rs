@@ -1,0 +1,160 @@
+//! Update, switch, status, diff and replay, with the caller's editor driven directly.
+
+use sapwood_core::path as paths;
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, uri};
+use sapwood_delta::Editor;
+use sapwood_repos::Reporter;
+
+use super::{ALL, FileSession};
+use crate::session::{
+    ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest,
+};
+
+impl FileSession {
+    /// The fspath of another URL of this repository.
+    fn path_of_url(&self, url: &str) -> SvnResult<String> {
+        let below = uri::skip_ancestor(&self.root_url, url).ok_or_else(|| {
+            SvnError::new(
+                ErrorCode::RA_ILLEGAL_URL,
+                format!("'{url}'\nis not the same repository as\n'{}'", self.root_url),
+            )
+        })?;
+        Ok(paths::canonical_fspath(&below).into_owned())
+    }
+
+    pub(super) fn begin_report<'s>(
+        &'s self,
+        request: &ReportRequest<'_>,
+        editor: &'s mut dyn Editor,
+    ) -> SvnResult<Box<dyn Report + 's>> {
+        let anchor = self.fs_path.borrow().clone();
+        let mut wanted = sapwood_repos::ReportRequest {
+            revision: self.revision(request.revision)?,
+            anchor: &anchor,
+            target: request.target,
+            switch_to: None,
+            text_deltas: true,
+            depth: request.depth,
+            ignore_ancestry: false,
+            send_copyfrom_args: false,
+        };
+        let switch_to = match request.kind {
+            ReportKind::Update { send_copyfrom, ignore_ancestry } => {
+                wanted.send_copyfrom_args = send_copyfrom;
+                wanted.ignore_ancestry = ignore_ancestry;
+                None
+            }
+            ReportKind::Switch { url, send_copyfrom, ignore_ancestry } => {
+                wanted.send_copyfrom_args = send_copyfrom;
+                wanted.ignore_ancestry = ignore_ancestry;
+                Some(self.path_of_url(url)?)
+            }
+            ReportKind::Status => {
+                wanted.text_deltas = false;
+                None
+            }
+            ReportKind::Diff { versus_url, ignore_ancestry, text_deltas } => {
+                wanted.text_deltas = text_deltas;
+                wanted.ignore_ancestry = ignore_ancestry;
+                Some(self.path_of_url(versus_url)?)
+            }
+        };
+        wanted.switch_to = switch_to.as_deref();
+        let reporter = Reporter::new(&self.repository, &wanted, ALL, &self.cancel)?;
+        Ok(Box::new(FileReport { session: self, reporter, editor }))
+    }
+
+    pub(super) fn replay_one(
+        &self,
+        revision: Revnum,
+        request: &ReplayRequest,
+        editor: &mut dyn Editor,
+    ) -> SvnResult<()> {
+        let base = self.fs_path.borrow().clone();
+        let request = sapwood_repos::ReplayRequest {
+            base_path: paths::to_relpath(&base),
+            low_water_mark: Some(request.low_water_mark),
+            send_deltas: request.send_deltas,
+        };
+        let root = self.fs().revision_root(revision)?;
+        sapwood_repos::replay(&root, &request, ALL, editor)?;
+        Ok(())
+    }
+
+    pub(super) fn replay_many(
+        &self,
+        start: Revnum,
+        end: Revnum,
+        request: &ReplayRequest,
+        receiver: &mut dyn ReplayReceiver,
+    ) -> SvnResult<()> {
+        for revision in (start.0..=end.0).map(Revnum) {
+            let props = self.fs().revprops(revision)?;
+            let mut edit = LocalEdit { session: self, revision, request };
+            receiver.revision(revision, &props, &mut edit)?;
+        }
+        Ok(())
+    }
+}
+
+/// One revision of a replayed range.
+struct LocalEdit<'a> {
+    session: &'a FileSession,
+    revision: Revnum,
+    request: &'a ReplayRequest,
+}
+
+impl ReplayedEdit for LocalEdit<'_> {
+    fn drive(&mut self, editor: &mut dyn Editor) -> SvnResult<()> {
+        self.session.replay_one(self.revision, self.request, editor)
+    }
+}
+
+/// A report to the repository.
+struct FileReport<'s> {
+    session: &'s FileSession,
+    reporter: Reporter<'s>,
+    editor: &'s mut dyn Editor,
+}
+
+impl Report for FileReport<'_> {
+    fn set_path(
+        &mut self,
+        path: &str,
+        revision: Revnum,
+        depth: Depth,
+        start_empty: bool,
+        lock_token: Option<&str>,
+    ) -> SvnResult<()> {
+        Ok(self.reporter.set_path(path, Some(revision), depth, start_empty, lock_token)?)
+    }
+
+    fn link_path(
+        &mut self,
+        path: &str,
+        url: &str,
+        revision: Revnum,
+        depth: Depth,
+        start_empty: bool,
+        lock_token: Option<&str>,
+    ) -> SvnResult<()> {
+        let link = self.session.path_of_url(url)?;
+        Ok(self.reporter.link_path(path, &link, revision, depth, start_empty, lock_token)?)
+    }
+
+    fn delete_path(&mut self, path: &str) -> SvnResult<()> {
+        Ok(self.reporter.delete_path(path)?)
+    }
+
+    fn finish(self: Box<Self>) -> SvnResult<()> {
+        let Self { reporter, editor, .. } = *self;
+        reporter.finish(editor).map_err(|error| {
+            let _ = editor.abort_edit();
+            error.into()
+        })
+    }
+
+    fn abort(self: Box<Self>) -> SvnResult<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,417 @@
+//! Sessions to a repository that is opened in this process (`file:///path`).
+//!
+//! Nobody is asked for a password, and no authz file is read: whoever may read and write the
+//! files may do everything. Hooks run.
+
+mod commit;
+mod edits;
+mod locks;
+mod nodes;
+
+use std::cell::RefCell;
+use std::io::Write;
+use std::path::Path;
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::uri::{self, Parts};
+use sapwood_core::{
+    CancelToken, Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths,
+};
+use sapwood_delta::{Editor, TextDelta};
+use sapwood_fsfs::{ChangeKind, Filesystem, Lock};
+use sapwood_repos::locations::Segment;
+use sapwood_repos::{
+    Everything, Hooks, Repository, RevpropHooks, RevpropRequest, change_revision_prop,
+};
+
+use crate::session::{
+    Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
+    FileRev, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogChange, LogEntry,
+    LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
+    RevpropChange, Session,
+};
+use crate::settings::Settings;
+
+/// A session to a repository in this process.
+#[derive(Debug)]
+pub struct FileSession {
+    repository: Repository,
+    root_url: String,
+    decoded_root_url: String,
+    uuid: String,
+    /// The fspath of the session's URL.
+    fs_path: RefCell<String>,
+    /// Whose name changes bear.
+    user: Option<String>,
+    cancel: CancelToken,
+}
+
+/// Everything may be read.
+const ALL: &Everything = &Everything;
+
+fn open_failed(url: &str) -> SvnError {
+    SvnError::new(
+        ErrorCode::RA_LOCAL_REPOS_OPEN_FAILED,
+        format!("Unable to open repository '{url}'"),
+    )
+}
+
+impl FileSession {
+    /// Opens a session to a canonical `file:` URL.
+    ///
+    /// # Errors
+    /// E180001 when there is no repository, or it cannot be opened.
+    pub fn open(url: &str, settings: &Settings) -> SvnResult<Self> {
+        let illegal = |message: String| SvnError::new(ErrorCode::RA_ILLEGAL_URL, message);
+        let parts = Parts::of(url).ok_or_else(|| {
+            illegal(format!("Local URL '{url}' does not contain 'file://' prefix"))
+        })?;
+        if !matches!(parts.host, "" | "localhost") {
+            return Err(illegal(format!("Local URL '{url}' contains unsupported hostname")));
+        }
+        let bad = || illegal(format!("Local URL '{url}' is not UTF-8"));
+        let path = uri::decode_utf8(parts.path).ok_or_else(bad)?;
+        let path = paths::canonical_fspath(&path).into_owned();
+        let root = Repository::find_root(Path::new(&path)).ok_or_else(|| open_failed(url))?;
+        let repository = Repository::open(&root, &settings.caches, &settings.open_options)
+            .map_err(|e| open_failed(url).with_cause(e.into()))?;
+        let uuid = repository.fs().uuid().map_err(SvnError::from)?;
+        let root = root.to_string_lossy();
+        let below = paths::skip_ancestor(&root, &path).unwrap_or_default();
+        let fs_path = paths::canonical_fspath(below).into_owned();
+        let mut root_url = url;
+        for _ in paths::components(paths::to_relpath(&fs_path)) {
+            root_url = uri::split(root_url).map_or(root_url, |(parent, _)| parent);
+        }
+        Ok(Self {
+            repository,
+            decoded_root_url: uri::decode_utf8(root_url).ok_or_else(bad)?,
+            root_url: root_url.to_owned(),
+            user: settings.auth.username(&uuid),
+            uuid,
+            fs_path: RefCell::new(fs_path),
+            cancel: settings.cancel.clone(),
+        })
+    }
+
+    fn fs(&self) -> &Filesystem {
+        self.repository.fs()
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks::new(&self.repository, None)
+    }
+
+    /// The fspath of a path below the session's URL.
+    fn at(&self, path: &str) -> String {
+        paths::join(&self.fs_path.borrow(), path)
+    }
+
+    fn revision(&self, revision: Option<Revnum>) -> SvnResult<Revnum> {
+        match revision {
+            Some(revision) => Ok(revision),
+            None => Ok(self.fs().youngest()?),
+        }
+    }
+}
+
+impl Session for FileSession {
+    fn url(&self) -> String {
+        uri::join(&self.root_url, paths::to_relpath(&self.fs_path.borrow()))
+    }
+
+    fn root_url(&self) -> String {
+        self.root_url.clone()
+    }
+
+    fn uuid(&self) -> String {
+        self.uuid.clone()
+    }
+
+    fn has_capability(&self, capability: Capability) -> SvnResult<bool> {
+        Ok(capability != Capability::Mergeinfo || self.repository.has_mergeinfo())
+    }
+
+    fn bytes_transferred(&self) -> u64 {
+        0
+    }
+
+    fn reparent(&self, url: &str) -> SvnResult<()> {
+        let below = uri::skip_ancestor(&self.root_url, url).ok_or_else(|| {
+            SvnError::new(
+                ErrorCode::RA_ILLEGAL_URL,
+                format!(
+                    "URL '{url}' is not a child of the session's repository root URL '{}'",
+                    self.root_url
+                ),
+            )
+        })?;
+        *self.fs_path.borrow_mut() = paths::canonical_fspath(&below).into_owned();
+        Ok(())
+    }
+
+    fn latest_revnum(&self) -> SvnResult<Revnum> {
+        Ok(self.fs().youngest()?)
+    }
+
+    fn dated_revision(&self, time: Timestamp) -> SvnResult<Revnum> {
+        Ok(self.fs().dated_revision(time.0)?)
+    }
+
+    fn rev_proplist(&self, revision: Revnum) -> SvnResult<PropList> {
+        Ok((*self.fs().revprops(revision)?).clone())
+    }
+
+    fn rev_prop(&self, revision: Revnum, name: &str) -> SvnResult<Option<Vec<u8>>> {
+        Ok(self.fs().revprops(revision)?.get(name).map(<[u8]>::to_vec))
+    }
+
+    fn change_rev_prop(&self, change: &RevpropChange<'_>) -> SvnResult<()> {
+        let RevpropChange { revision, name, expected, value } = *change;
+        let user = self.user.as_deref();
+        let hooks = RevpropHooks::ALL;
+        let request = RevpropRequest { revision, name, expected, value, user, hooks };
+        change_revision_prop(&self.repository, &self.hooks(), &request, ALL)
+    }
+
+    fn check_path(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
+        let root = self.fs().revision_root(self.revision(revision)?)?;
+        Ok(root.kind(&self.at(path))?)
+    }
+
+    fn stat(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
+        self.dirent_of(path, revision)
+    }
+
+    fn get_file(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+        contents: Option<&mut dyn Write>,
+        want_props: bool,
+    ) -> SvnResult<FetchedFile> {
+        self.fetch_file(path, revision, contents, want_props)
+    }
+
+    fn get_dir(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+        entries: Option<DirentFields>,
+        want_props: bool,
+    ) -> SvnResult<FetchedDir> {
+        self.fetch_dir(path, revision, entries, want_props)
+    }
+
+    fn list(
+        &self,
+        request: &ListRequest<'_>,
+        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        self.list_below(request, receiver)
+    }
+
+    fn inherited_props(&self, path: &str, revision: Option<Revnum>) -> SvnResult<InheritedProps> {
+        let root = self.fs().revision_root(self.revision(revision)?)?;
+        let found = sapwood_repos::inherited_props(&root, &self.at(path), None, ALL)?;
+        Ok(found.into_iter().map(|(path, props)| (path, (*props).clone())).collect())
+    }
+
+    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(String, Mergeinfo)>> {
+        let wanted: Vec<String> = request.paths.iter().map(|path| self.at(path)).collect();
+        let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        let base = self.fs_path.borrow().clone();
+        let mut catalog = Vec::new();
+        sapwood_repos::mergeinfo_catalog(
+            &self.repository,
+            &wanted,
+            request.revision,
+            request.inherit,
+            request.include_descendants,
+            ALL,
+            &mut |path, info| {
+                let below = paths::skip_ancestor(&base, path).unwrap_or(path);
+                catalog.push((below.to_owned(), info.clone()));
+                Ok(())
+            },
+        )?;
+        Ok(catalog)
+    }
+
+    fn log(
+        &self,
+        request: &LogRequest<'_>,
+        receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        let wanted: Vec<String> = request.paths.iter().map(|path| self.at(path)).collect();
+        let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        let request = sapwood_repos::LogRequest {
+            paths: &wanted,
+            start: request.start,
+            end: request.end,
+            limit: request.limit,
+            changed_paths: request.changed_paths,
+            strict_node_history: request.strict_node_history,
+            include_merged_revisions: request.include_merged_revisions,
+            revprops: request.revprops,
+        };
+        let mut depth = 0u64;
+        sapwood_repos::log(&self.repository, &request, ALL, &self.cancel, &mut |entry| {
+            if entry.revision.is_none() {
+                // The end of the whole log is told otherwise.
+                let Some(above) = depth.checked_sub(1) else { return Ok(()) };
+                depth = above;
+            }
+            if entry.has_children {
+                depth = depth.saturating_add(1);
+            }
+            receiver(&LogEntry {
+                revision: entry.revision,
+                has_children: entry.has_children,
+                subtractive_merge: entry.subtractive_merge,
+                changes: entry.changes().map(log_change).collect(),
+                revprops: entry.revprops().collect(),
+            })
+        })?;
+        Ok(())
+    }
+
+    fn locations(
+        &self,
+        path: &str,
+        peg: Revnum,
+        revisions: &[Revnum],
+    ) -> SvnResult<Vec<(Revnum, String)>> {
+        let path = self.at(path);
+        Ok(sapwood_repos::locations(&self.repository, &path, peg, revisions, ALL)?)
+    }
+
+    fn location_segments(
+        &self,
+        path: &str,
+        peg: Option<Revnum>,
+        start: Option<Revnum>,
+        end: Option<Revnum>,
+        receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        let path = self.at(path);
+        sapwood_repos::location_segments(&self.repository, &path, peg, start, end, ALL, receiver)?;
+        Ok(())
+    }
+
+    fn deleted_rev(&self, path: &str, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>> {
+        Ok(sapwood_repos::deleted_rev(&self.repository, &self.at(path), peg, end)?)
+    }
+
+    fn file_revs(
+        &self,
+        request: &FileRevsRequest<'_>,
+        receiver: &mut dyn FileRevReceiver,
+    ) -> SvnResult<()> {
+        let path = self.at(request.path);
+        let request = sapwood_repos::FileRevsRequest {
+            path: &path,
+            start: request.start,
+            end: request.end,
+            include_merged_revisions: request.include_merged_revisions,
+        };
+        let mut receiver = Revs(receiver);
+        sapwood_repos::file_revs(&self.repository, &request, ALL, &self.cancel, &mut receiver)?;
+        Ok(())
+    }
+
+    fn get_lock(&self, path: &str) -> SvnResult<Option<Lock>> {
+        Ok(self.fs().lock(&self.at(path))?)
+    }
+
+    fn get_locks(&self, path: &str, depth: Depth) -> SvnResult<Vec<Lock>> {
+        Ok(self.fs().locks(&self.at(path), depth)?)
+    }
+
+    fn lock(
+        &self,
+        paths: &[(String, Option<Revnum>)],
+        comment: Option<&str>,
+        steal: bool,
+        outcome: &mut dyn FnMut(&str, Result<Lock, SvnError>) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        self.lock_many(paths, comment, steal, outcome)
+    }
+
+    fn unlock(
+        &self,
+        paths: &[(String, Option<String>)],
+        break_lock: bool,
+        outcome: &mut dyn FnMut(&str, Result<(), SvnError>) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        self.unlock_many(paths, break_lock, outcome)
+    }
+
+    fn report<'s>(
+        &'s self,
+        request: &ReportRequest<'_>,
+        editor: &'s mut dyn Editor,
+    ) -> SvnResult<Box<dyn Report + 's>> {
+        self.begin_report(request, editor)
+    }
+
+    fn replay(
+        &self,
+        revision: Revnum,
+        request: &ReplayRequest,
+        editor: &mut dyn Editor,
+    ) -> SvnResult<()> {
+        self.replay_one(revision, request, editor)
+    }
+
+    fn replay_range(
+        &self,
+        start: Revnum,
+        end: Revnum,
+        request: &ReplayRequest,
+        receiver: &mut dyn ReplayReceiver,
+    ) -> SvnResult<()> {
+        self.replay_many(start, end, request, receiver)
+    }
+
+    fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>> {
+        self.begin_commit(request)
+    }
+}
+
+fn log_change(change: sapwood_repos::LogChange<'_>) -> LogChange<'_> {
+    LogChange {
+        path: change.path,
+        action: match change.kind {
+            ChangeKind::Modify => b'M',
+            ChangeKind::Add => b'A',
+            ChangeKind::Delete => b'D',
+            ChangeKind::Replace => b'R',
+        },
+        copy_from: change.copy_from.map(|(rev, path)| (path, rev)),
+        kind: change.node_kind,
+        text_mod: change.text_mod,
+        prop_mod: change.prop_mod,
+    }
+}
+
+/// Hands the revisions of a file on.
+struct Revs<'r>(&'r mut dyn FileRevReceiver);
+
+impl sapwood_repos::FileRevReceiver for Revs<'_> {
+    fn file_rev(
+        &mut self,
+        rev: &sapwood_repos::FileRev<'_>,
+        delta: Option<&mut dyn TextDelta>,
+    ) -> SvnResult<()> {
+        let rev = FileRev {
+            path: rev.path,
+            revision: rev.revision,
+            revprops: rev.revprops,
+            merged_revision: rev.merged_revision,
+            prop_changes: rev.prop_changes,
+        };
+        self.0.file_rev(&rev, delta)
+    }
+}

@@ -1,0 +1,153 @@
+//! What is at a path: files, directories, listings.
+
+use std::io::Write;
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::props::names;
+use sapwood_core::{NodeKind, PropList, Revnum, SvnError, SvnResult};
+use sapwood_fsfs::{Node, RevpropsSnapshot};
+use sapwood_repos::{CommittedInfo, committed_info};
+
+use super::{ALL, FileSession};
+use crate::session::{Dirent, DirentFields, FetchedDir, FetchedFile, ListRequest};
+
+fn time_of(info: &CommittedInfo) -> SvnResult<Option<Timestamp>> {
+    let date = info.revprops.get(names::DATE);
+    Ok(date.map(Timestamp::parse).transpose()?)
+}
+
+fn told(dirent: &sapwood_repos::Dirent) -> SvnResult<Dirent> {
+    Ok(Dirent {
+        kind: Some(dirent.kind),
+        size: dirent.size,
+        has_props: dirent.has_props,
+        created_rev: dirent.committed.revision,
+        time: time_of(&dirent.committed)?,
+        last_author: dirent.committed.author().map(str::to_owned),
+    })
+}
+
+impl FileSession {
+    pub(super) fn dirent_of(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+    ) -> SvnResult<Option<Dirent>> {
+        let root = self.fs().revision_root(self.revision(revision)?)?;
+        sapwood_repos::stat(&root, &self.at(path))?.as_ref().map(told).transpose()
+    }
+
+    /// The node's properties, with those of its last change.
+    fn node_props(&self, node: &Node, revprops: &mut RevpropsSnapshot) -> SvnResult<PropList> {
+        let mut props = (*node.props()?).clone();
+        let info = committed_info(revprops, node)?;
+        props.set(names::ENTRY_COMMITTED_REV, info.revision.to_string());
+        for (entry, name) in
+            [(names::ENTRY_COMMITTED_DATE, names::DATE), (names::ENTRY_LAST_AUTHOR, names::AUTHOR)]
+        {
+            if let Some(value) = info.revprops.get(name) {
+                props.set(entry, value);
+            }
+        }
+        props.set(names::ENTRY_UUID, &self.uuid);
+        Ok(props)
+    }
+
+    pub(super) fn fetch_file(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+        contents: Option<&mut dyn Write>,
+        want_props: bool,
+    ) -> SvnResult<FetchedFile> {
+        let revision = self.revision(revision)?;
+        let node = self.fs().revision_root(revision)?.node(&self.at(path))?;
+        let mut file = FetchedFile { revision, props: PropList::new() };
+        if want_props {
+            file.props = self.node_props(&node, &mut self.fs().revprops_snapshot())?;
+        }
+        // A directory is an error also when nobody wants its contents.
+        let mut source = node.contents()?;
+        if let Some(sink) = contents {
+            while let Some(piece) = source.next_piece()? {
+                sink.write_all(piece).map_err(SvnError::from_stream)?;
+            }
+        }
+        Ok(file)
+    }
+
+    pub(super) fn fetch_dir(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+        entries: Option<DirentFields>,
+        want_props: bool,
+    ) -> SvnResult<FetchedDir> {
+        let revision = self.revision(revision)?;
+        let node = self.fs().revision_root(revision)?.node(&self.at(path))?;
+        let mut revprops = self.fs().revprops_snapshot();
+        let mut dir = FetchedDir { revision, ..FetchedDir::default() };
+        if want_props {
+            dir.props = self.node_props(&node, &mut revprops)?;
+        }
+        let Some(fields) = entries else { return Ok(dir) };
+        let listing = node.entries()?;
+        dir.entries.reserve(listing.iter().len());
+        for entry in listing.iter() {
+            let mut dirent = Dirent {
+                kind: Some(entry.kind),
+                size: None,
+                has_props: false,
+                created_rev: Revnum::ZERO,
+                time: None,
+                last_author: None,
+            };
+            if !fields.kind_only()
+                && let Some(child) = node.child(entry.name)?
+            {
+                if fields.size && entry.kind == NodeKind::File {
+                    dirent.size = Some(child.length()?);
+                }
+                dirent.has_props = fields.has_props && child.has_props()?;
+                if fields.committed() {
+                    let info = committed_info(&mut revprops, &child)?;
+                    dirent.created_rev = info.revision;
+                    dirent.time = time_of(&info)?;
+                    dirent.last_author = info.author().map(str::to_owned);
+                }
+            }
+            dir.entries.push((entry.name.to_owned(), dirent));
+        }
+        Ok(dir)
+    }
+
+    pub(super) fn list_below(
+        &self,
+        request: &ListRequest<'_>,
+        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        let root = self.fs().revision_root(self.revision(request.revision)?)?;
+        let path = self.at(request.path);
+        let wanted = sapwood_repos::ListRequest {
+            path: &path,
+            patterns: request.patterns,
+            depth: request.depth,
+            path_info_only: request.fields.kind_only(),
+        };
+        sapwood_repos::list(&root, &wanted, ALL, &self.cancel, &mut |entry| {
+            let dirent = match entry.dirent {
+                Some(dirent) => told(dirent)?,
+                None => Dirent {
+                    kind: Some(entry.kind),
+                    size: None,
+                    has_props: false,
+                    created_rev: Revnum::ZERO,
+                    time: None,
+                    last_author: None,
+                },
+            };
+            receiver(entry.path, &dirent)
+        })?;
+        Ok(())
+    }
+}
