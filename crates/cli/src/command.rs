@@ -44,6 +44,11 @@ impl OptionSpec {
         Self { long, short, takes_value: true, about }
     }
 
+    /// A line of a help text.
+    pub(crate) fn line(&self) -> String {
+        format!("  {:<24} : {}\n", self.display(), self.about)
+    }
+
     /// `-r [--revision] ARG`, `--deltas`.
     fn display(&self) -> String {
         let mut out = match self.short {
@@ -179,6 +184,11 @@ impl Options {
     /// Whether the option was given.
     pub(crate) fn has(&self, long: &str) -> bool {
         self.given.iter().any(|(name, _)| *name == long)
+    }
+
+    /// Adds an option, for programs that take their command line apart themselves.
+    pub(crate) fn push(&mut self, long: &'static str, value: Option<OsString>) {
+        self.given.push((long, value));
     }
 
     /// All options with their values, in the order they were given.

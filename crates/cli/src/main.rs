@@ -22,6 +22,7 @@ mod svnbench;
 mod svndumpfilter;
 mod svnfsfs;
 mod svnlook;
+mod svnmucc;
 mod svnserve;
 mod user_date;
 mod xml;

@@ -73,6 +73,12 @@ pub(crate) static PROGRAMS: &[Program] = &[
         run: crate::svnfsfs::run,
     },
     Program {
+        name: "svnmucc",
+        linked: true,
+        about: "several changes to URLs, committed as one",
+        run: crate::svnmucc::run,
+    },
+    Program {
         name: "svnbench",
         linked: true,
         about: "time what a server does",

@@ -25,7 +25,7 @@ pub use session::{
     Capability, CommitEditor, CommitInfo, CommitRequest, Dirent, DirentFields, FetchedDir,
     FetchedFile, FileRev, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogChange,
     LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, ReplayedEdit, Report,
-    ReportKind, ReportRequest, RevpropChange, Session,
+    ReportKind, ReportRequest, RevpropChange, Session, Told,
 };
 pub use settings::Settings;
 

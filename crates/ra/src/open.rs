@@ -18,9 +18,9 @@ pub fn open(url: &str, settings: &Settings) -> SvnResult<Box<dyn Session>> {
     let illegal = || SvnError::from(Error::IllegalUrl(url.to_owned()));
     let canonical = uri::canonicalize(url).map_err(|_| illegal())?;
     let parts = Parts::of(&canonical).ok_or_else(illegal)?;
-    let opened: SvnResult<Box<dyn Session>> = match (parts.scheme, parts.tunnel) {
-        ("file", None) => FileSession::open(&canonical, settings).map(|s| Box::new(s) as _),
-        ("svn", _) => SvnSession::open(&canonical, settings).map(|s| Box::new(s) as _),
+    let opened = match (parts.scheme, parts.tunnel) {
+        ("file", None) => FileSession::open(&canonical, settings).map(boxed),
+        ("svn", _) => SvnSession::open(&canonical, settings).map(boxed),
         _ => return Err(Error::UnknownScheme(canonical).into()),
     };
     opened.map_err(|error| {
@@ -32,4 +32,8 @@ pub fn open(url: &str, settings: &Settings) -> SvnResult<Box<dyn Session>> {
             format!("Unable to connect to a repository at URL '{canonical}'"),
         )
     })
+}
+
+fn boxed(session: impl Session + 'static) -> Box<dyn Session> {
+    Box::new(session)
 }

@@ -10,7 +10,7 @@ use std::io::Write;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
-use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnResult};
 use sapwood_delta::{Editor, TextDelta};
 use sapwood_fsfs::Lock;
 use sapwood_repos::locations::Segment;
@@ -321,6 +321,9 @@ pub trait ReplayReceiver {
     ) -> SvnResult<()>;
 }
 
+/// Is told what became of each path that was to be locked or unlocked.
+pub type Told<'a, T> = &'a mut dyn FnMut(&str, SvnResult<T>) -> SvnResult<()>;
+
 /// A commit that is wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct CommitRequest<'a> {
@@ -453,14 +456,14 @@ pub trait Session {
         paths: &[(String, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        outcome: &mut dyn FnMut(&str, Result<Lock, SvnError>) -> SvnResult<()>,
+        outcome: Told<'_, Lock>,
     ) -> SvnResult<()>;
     /// Unlocks paths with their tokens; tells each outcome.
     fn unlock(
         &self,
         paths: &[(String, Option<String>)],
         break_lock: bool,
-        outcome: &mut dyn FnMut(&str, Result<(), SvnError>) -> SvnResult<()>,
+        outcome: Told<'_, ()>,
     ) -> SvnResult<()>;
 
     /// Begins an update, switch, status or diff, which will drive `editor`.

@@ -2,7 +2,9 @@
 //! they are configured, the questions at a terminal, targets with peg revisions.
 
 pub(crate) mod config;
+pub(crate) mod editor;
 mod prompt;
+pub(crate) mod revprops;
 pub(crate) mod target;
 
 use std::path::PathBuf;
@@ -63,21 +65,8 @@ pub(crate) const CONFIG_OPTION: OptionSpec = OptionSpec::value(
      servers:global:http-timeout=60",
 );
 
-/// The long names of the options that every subcommand takes which works on URLs.
-pub(crate) const GLOBAL: &[&str] = &[
-    "username",
-    "password",
-    "password-from-stdin",
-    "no-auth-cache",
-    "non-interactive",
-    "force-interactive",
-    "trust-server-cert",
-    "trust-server-cert-failures",
-    "config-dir",
-    "config-option",
-];
-
-/// The same without `--force-interactive`, which svnbench never learned.
+/// The long names of the options that every subcommand takes which works on URLs, without
+/// `--force-interactive`, which svnbench never learned.
 pub(crate) const GLOBAL_WITHOUT_FORCE: &[&str] = &[
     "username",
     "password",
@@ -147,6 +136,14 @@ pub(crate) struct Manner {
     pub(crate) looks_for_terminal: bool,
 }
 
+/// Whether nobody can be asked anything.
+pub(crate) fn is_non_interactive(options: &Options, manner: Manner) -> bool {
+    options.has("non-interactive")
+        || (manner.looks_for_terminal
+            && !options.has("force-interactive")
+            && !rustix::termios::isatty(std::io::stdin()))
+}
+
 /// Everything that opening sessions needs.
 pub(crate) fn settings(
     options: &Options,
@@ -155,10 +152,7 @@ pub(crate) fn settings(
 ) -> SvnResult<Settings> {
     let dir = options.os_value("config-dir").map(PathBuf::from).or_else(config::user_dir);
     let files = config::load(dir.as_deref(), &options.values("config-option")?, manner.program)?;
-    let non_interactive = options.has("non-interactive")
-        || (manner.looks_for_terminal
-            && !options.has("force-interactive")
-            && !rustix::termios::isatty(std::io::stdin()));
+    let non_interactive = is_non_interactive(options, manner);
     let system_user = config::system_user();
     let flag = |name| files.config.get_bool("auth", name, true);
     let auth = AuthOptions {

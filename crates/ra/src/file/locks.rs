@@ -1,17 +1,14 @@
 //! Locks of paths.
 
-use sapwood_core::{Revnum, SvnError, SvnResult};
+use sapwood_core::{Revnum, SvnResult};
 use sapwood_fsfs::{Lock, LockTarget, UnlockTarget};
 use sapwood_repos::locks::{LockRequest, LockResults, UnlockRequest, lock_paths, unlock_paths};
 
 use super::FileSession;
+use crate::session::Told;
 
 /// Tells the outcome of each of `names` (relpath and fspath), in their order.
-fn tell<T>(
-    results: LockResults<T>,
-    names: &[(&str, String)],
-    told: &mut dyn FnMut(&str, Result<T, SvnError>) -> SvnResult<()>,
-) -> SvnResult<()> {
+fn tell<T>(results: LockResults<T>, names: &[(&str, String)], told: Told<'_, T>) -> SvnResult<()> {
     for (path, result) in results.each {
         let name = names.iter().find(|(_, full)| *full == path).map(|(name, _)| *name);
         told(name.unwrap_or(&path), result)?;
@@ -25,7 +22,7 @@ impl FileSession {
         paths: &[(String, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        told: &mut dyn FnMut(&str, Result<Lock, SvnError>) -> SvnResult<()>,
+        told: Told<'_, Lock>,
     ) -> SvnResult<()> {
         let names: Vec<(&str, String)> =
             paths.iter().map(|(path, _)| (path.as_str(), self.at(path))).collect();
@@ -49,7 +46,7 @@ impl FileSession {
         &self,
         paths: &[(String, Option<String>)],
         break_lock: bool,
-        told: &mut dyn FnMut(&str, Result<(), SvnError>) -> SvnResult<()>,
+        told: Told<'_, ()>,
     ) -> SvnResult<()> {
         let names: Vec<(&str, String)> =
             paths.iter().map(|(path, _)| (path.as_str(), self.at(path))).collect();

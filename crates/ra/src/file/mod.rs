@@ -29,7 +29,7 @@ use crate::session::{
     Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
     FileRev, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogChange, LogEntry,
     LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
-    RevpropChange, Session,
+    RevpropChange, Session, Told,
 };
 use crate::settings::Settings;
 
@@ -334,7 +334,7 @@ impl Session for FileSession {
         paths: &[(String, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        outcome: &mut dyn FnMut(&str, Result<Lock, SvnError>) -> SvnResult<()>,
+        outcome: Told<'_, Lock>,
     ) -> SvnResult<()> {
         self.lock_many(paths, comment, steal, outcome)
     }
@@ -343,7 +343,7 @@ impl Session for FileSession {
         &self,
         paths: &[(String, Option<String>)],
         break_lock: bool,
-        outcome: &mut dyn FnMut(&str, Result<(), SvnError>) -> SvnResult<()>,
+        outcome: Told<'_, ()>,
     ) -> SvnResult<()> {
         self.unlock_many(paths, break_lock, outcome)
     }

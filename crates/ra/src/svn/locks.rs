@@ -8,6 +8,7 @@ use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List};
 use super::connection::Connection;
 use super::replies::read_lock;
 use super::session::SvnSession;
+use crate::session::Told;
 
 const OLD_SERVER: &str = "Server doesn't support the get-lock command";
 
@@ -91,7 +92,7 @@ impl SvnSession {
         paths: &[(String, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        told: &mut dyn FnMut(&str, Result<Lock, SvnError>) -> SvnResult<()>,
+        told: Told<'_, Lock>,
     ) -> SvnResult<()> {
         let mut conn = self.conn()?;
         let out = conn.out();
@@ -128,7 +129,7 @@ impl SvnSession {
         &self,
         paths: &[(String, Option<String>)],
         break_lock: bool,
-        told: &mut dyn FnMut(&str, Result<(), SvnError>) -> SvnResult<()>,
+        told: Told<'_, ()>,
     ) -> SvnResult<()> {
         let mut conn = self.conn()?;
         let out = conn.out();

@@ -269,7 +269,7 @@ impl SvnSession {
                         .list()
                         .map_err(|_| WireError::Part("Mergeinfo element is not a list"))?;
                     let mut entry = entry.tuple();
-                    let path = self.from_server(entry.text()?);
+                    let path = self.client_path(entry.text()?);
                     catalog.push((path, Mergeinfo::parse(entry.bytes()?)?));
                 }
                 Ok(catalog)

@@ -26,6 +26,7 @@ use crate::session::{
     Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
     FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogEntry, LogRequest,
     MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest, RevpropChange, Session,
+    Told,
 };
 use crate::settings::Settings;
 
@@ -249,7 +250,7 @@ impl SvnSession {
     }
 
     /// The inverse of [`SvnSession::at`], for paths that the server tells.
-    pub(super) fn from_server(&self, path: &str) -> String {
+    pub(super) fn client_path(&self, path: &str) -> String {
         let place = self.place.borrow();
         let path = path.trim_start_matches('/');
         paths::skip_ancestor(&place.below, path).unwrap_or(path).to_owned()
@@ -475,7 +476,7 @@ impl Session for SvnSession {
         paths: &[(String, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
-        outcome: &mut dyn FnMut(&str, Result<Lock, SvnError>) -> SvnResult<()>,
+        outcome: Told<'_, Lock>,
     ) -> SvnResult<()> {
         self.lock_many(paths, comment, steal, outcome)
     }
@@ -484,7 +485,7 @@ impl Session for SvnSession {
         &self,
         paths: &[(String, Option<String>)],
         break_lock: bool,
-        outcome: &mut dyn FnMut(&str, Result<(), SvnError>) -> SvnResult<()>,
+        outcome: Told<'_, ()>,
     ) -> SvnResult<()> {
         self.unlock_many(paths, break_lock, outcome)
     }

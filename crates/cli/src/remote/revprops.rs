@@ -1,0 +1,178 @@
+//! Properties on command lines: `NAME[=VALUE]`, and the forms that `svn:` properties must have.
+
+use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::props::names;
+use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, SvnResult};
+
+fn bad_name(text: String) -> SvnError {
+    SvnError::new(ErrorCode::CLIENT_PROPERTY_NAME, text)
+}
+
+/// Whether a name is one that a property can have.
+fn is_valid_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b":_".contains(&b))
+        && bytes.all(|b| b.is_ascii_alphanumeric() || b"-.:_".contains(&b))
+}
+
+/// Takes a `--with-revprop`.
+pub(crate) fn take(props: &mut PropList, text: &str) -> SvnResult<()> {
+    if text.is_empty() {
+        return Err(SvnError::new(
+            ErrorCode::CL_ARG_PARSING_ERROR,
+            "Revision property pair is empty",
+        ));
+    }
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    if !is_valid_name(name) {
+        return Err(bad_name(format!("'{name}' is not a valid Subversion property name")));
+    }
+    props.set(name, normalized(value.as_bytes(), "Error normalizing property value")?);
+    Ok(())
+}
+
+/// Checks the properties that a commit is to set beside its message.
+pub(crate) fn check_commit(props: &PropList) -> SvnResult<()> {
+    let standard = ["svn:author", "svn:autoversioned", "svn:date", "svn:original-date", "svn:log"];
+    if props.iter().any(|(name, _)| standard.contains(&name)) {
+        return Err(bad_name(
+            "Standard properties can't be set explicitly as revision properties".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// Text with line ends of one kind, as log messages and `svn:` properties are kept.
+pub(crate) fn normalized(text: &[u8], otherwise: &str) -> SvnResult<Vec<u8>> {
+    let Ok(text) = std::str::from_utf8(text) else {
+        return Err(SvnError::new(
+            ErrorCode::EINVAL,
+            "Can't convert string from native encoding to 'UTF-8'",
+        )
+        .context(otherwise));
+    };
+    Ok(text.replace("\r\n", "\n").replace('\r', "\n").into_bytes())
+}
+
+/// Checks that files and directories can have a property of this name.
+pub(crate) fn check_node_property(name: &str) -> SvnResult<()> {
+    const REVISION: [&str; 13] = [
+        names::AUTHOR,
+        names::DATE,
+        names::LOG,
+        "svn:autoversioned",
+        "svn:original-date",
+        "svn:rdump-lock",
+        "svn:sync-currently-copying",
+        "svn:sync-from-url",
+        "svn:sync-from-uuid",
+        "svn:sync-last-merged-rev",
+        "svn:sync-lock",
+        "svn:txn-check-locks",
+        "svn:txn-check-ood",
+    ];
+    if !is_valid_name(name) {
+        return Err(bad_name(format!("Bad property name: '{name}'")));
+    }
+    if REVISION.contains(&name) {
+        return Err(bad_name(format!("Revision property '{name}' not allowed in this context")));
+    }
+    if name.starts_with(names::WC_PREFIX) {
+        return Err(bad_name(format!("'{name}' is a wcprop, thus not accessible to clients")));
+    }
+    Ok(())
+}
+
+/// The value that an `svn:` property of a node is set to, when a person says `value`.
+pub(crate) fn canonical(
+    name: &str,
+    value: Vec<u8>,
+    path: &str,
+    kind: NodeKind,
+) -> SvnResult<Vec<u8>> {
+    let bad = |text: String, code| Err(SvnError::new(code, text));
+    let for_dirs = ["svn:ignore", "svn:externals", "svn:auto-props", "svn:global-ignores"];
+    let path = crate::repo::local_style(path);
+    let for_files = [
+        names::EOL_STYLE,
+        names::KEYWORDS,
+        names::EXECUTABLE,
+        names::MIME_TYPE,
+        "svn:needs-lock",
+        names::SPECIAL,
+    ];
+    match kind {
+        NodeKind::Dir if for_files.contains(&name) => {
+            return bad(
+                format!("Cannot set '{name}' on a directory ('{path}')"),
+                ErrorCode::ILLEGAL_TARGET,
+            );
+        }
+        NodeKind::File if for_dirs.contains(&name) => {
+            return bad(
+                format!("Cannot set '{name}' on a file ('{path}')"),
+                ErrorCode::ILLEGAL_TARGET,
+            );
+        }
+        _ => {}
+    }
+    let trimmed = value.trim_ascii();
+    match name {
+        names::EXECUTABLE | names::SPECIAL | "svn:needs-lock" => Ok(b"*".to_vec()),
+        names::EOL_STYLE => {
+            if !matches!(trimmed, b"native" | b"LF" | b"CR" | b"CRLF") {
+                return bad(
+                    format!(
+                        "Unrecognized line ending style '{}' for '{path}'",
+                        String::from_utf8_lossy(trimmed)
+                    ),
+                    ErrorCode::IO_UNKNOWN_EOL,
+                );
+            }
+            Ok(trimmed.to_vec())
+        }
+        names::KEYWORDS | names::MIME_TYPE => Ok(trimmed.to_vec()),
+        names::MERGEINFO => {
+            let info = Mergeinfo::parse(&value)?;
+            Ok(info.to_value().into_bytes())
+        }
+        _ if for_dirs.contains(&name) && !value.ends_with(b"\n") => {
+            let mut value = value;
+            value.push(b'\n');
+            Ok(value)
+        }
+        _ => Ok(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn on_the_command_line() {
+        let mut props = PropList::new();
+        take(&mut props, "a:b=c\r\nd=e").unwrap();
+        take(&mut props, "empty").unwrap();
+        assert_eq!(props.get("a:b"), Some(&b"c\nd=e"[..]));
+        assert_eq!(props.get("empty"), Some(&b""[..]));
+        assert!(take(&mut props, "").is_err() && take(&mut props, "-x=1").is_err());
+        check_commit(&props).unwrap();
+        take(&mut props, "svn:author=me").unwrap();
+        assert!(check_commit(&props).is_err());
+    }
+
+    #[test]
+    fn forms_of_values() {
+        let set = |name: &str, value: &[u8], kind| canonical(name, value.to_vec(), "x", kind);
+        assert_eq!(set("svn:executable", b"yes", NodeKind::File).unwrap(), b"*");
+        assert_eq!(set("svn:ignore", b"a", NodeKind::Dir).unwrap(), b"a\n");
+        assert_eq!(set("svn:eol-style", b" LF\n", NodeKind::File).unwrap(), b"LF");
+        assert!(set("svn:eol-style", b"lf", NodeKind::File).is_err());
+        assert!(set("svn:ignore", b"a", NodeKind::File).is_err());
+        assert!(set("svn:keywords", b"Id", NodeKind::Dir).is_err());
+        for name in ["svn:log", "svn:wc:ra_dav:x", "1a", "a b"] {
+            assert!(check_node_property(name).is_err(), "{name}");
+        }
+    }
+}

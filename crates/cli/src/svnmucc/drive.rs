@@ -1,0 +1,142 @@
+//! Commits a [`Plan`]: drives the session's commit editor with it.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use sapwood_core::checksum::Md5Hasher;
+use sapwood_core::props::names;
+use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, SvnResult, path, uri};
+use sapwood_delta::{FullText, Handle};
+use sapwood_ra::{CommitEditor, CommitInfo, CommitRequest};
+
+use super::plan::{Kind, Operation, Plan, ROOT, Source};
+use crate::remote::revprops;
+
+/// Counts the checksum of what is read.
+struct Summing<R> {
+    inner: R,
+    sum: Md5Hasher,
+}
+
+impl<R: Read> Read for Summing<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let got = self.inner.read(buf)?;
+        self.sum.update(buf.get(..got).unwrap_or_default());
+        Ok(got)
+    }
+}
+
+fn commit_file(
+    editor: &mut dyn CommitEditor,
+    operation: &Operation,
+    file: Handle,
+) -> SvnResult<()> {
+    for (name, value) in &operation.props {
+        editor.change_file_prop(file, name, value.as_deref())?;
+    }
+    let Some(source) = &operation.source else { return editor.close_file(file, None) };
+    let inner: Box<dyn Read> = match source {
+        Source::Stdin => Box::new(io::stdin().lock()),
+        Source::File(name) => Box::new(
+            File::open(name)
+                .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{name}'")))?,
+        ),
+    };
+    let mut reader = Summing { inner, sum: Md5Hasher::new() };
+    editor.apply_textdelta(file, None, &mut FullText::new(&mut reader))?;
+    editor.close_file(file, Some(reader.sum.finish()))
+}
+
+/// A directory that is open in the edit.
+struct OpenDir {
+    number: usize,
+    relpath: String,
+    handle: Handle,
+    /// Whether it is there in the base.
+    in_base: bool,
+    /// How many of its children are done.
+    done: usize,
+}
+
+fn drive(editor: &mut dyn CommitEditor, plan: &Plan<'_>) -> SvnResult<()> {
+    let url = plan.session.url();
+    let root = editor.open_root(Some(plan.base))?;
+    let mut open = vec![OpenDir {
+        number: ROOT,
+        relpath: String::new(),
+        handle: root,
+        in_base: true,
+        done: 0,
+    }];
+    while let Some(dir) = open.last_mut() {
+        let Some(operation) = plan.operation(dir.number) else { break };
+        if dir.done == 0 {
+            for (name, value) in &operation.props {
+                editor.change_dir_prop(dir.handle, name, value.as_deref())?;
+            }
+        }
+        let next = operation.children.as_ref().and_then(|children| children.get(dir.done)).copied();
+        dir.done = dir.done.saturating_add(1);
+        let Some((number, child)) = next.and_then(|n| Some((n, plan.operation(n)?))) else {
+            editor.close_directory(dir.handle)?;
+            open.pop();
+            continue;
+        };
+        let relpath = path::join(&dir.relpath, &child.name);
+        let base = dir.in_base.then_some(plan.base);
+        let from = child.copy_from.as_ref().map(|(from, rev)| (uri::join(&url, from), *rev));
+        let from = from.as_ref().map(|(url, rev)| (url.as_str(), *rev));
+        let parent = dir.handle;
+        match child.kind {
+            Kind::Delete => editor.delete_entry(&relpath, base, parent)?,
+            Kind::AddFile => {
+                let file = editor.add_file(&relpath, parent, from)?;
+                commit_file(editor, child, file)?;
+            }
+            Kind::OpenFile => {
+                let file = editor.open_file(&relpath, parent, base)?;
+                commit_file(editor, child, file)?;
+            }
+            Kind::AddDir => {
+                let handle = editor.add_directory(&relpath, parent, from)?;
+                open.push(OpenDir { number, relpath, handle, in_base: false, done: 0 });
+            }
+            Kind::OpenDir => {
+                let in_base = dir.in_base;
+                let handle = editor.open_directory(&relpath, parent, base)?;
+                open.push(OpenDir { number, relpath, handle, in_base, done: 0 });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Commits a plan; `None` when there is nothing to commit, or no message.
+pub(super) fn commit(
+    mut plan: Plan<'_>,
+    given: &PropList,
+    message: impl FnOnce() -> SvnResult<Option<Vec<u8>>>,
+) -> SvnResult<Option<CommitInfo>> {
+    if plan.is_unmodified() {
+        return Ok(None);
+    }
+    plan.move_up()?;
+    let Some(message) = message()? else { return Ok(None) };
+    revprops::check_commit(given)?;
+    let mut revprops = given.clone();
+    revprops.set(names::LOG, &message);
+    if plan.session.check_path("", Some(plan.base))? != Some(NodeKind::Dir) {
+        return Err(SvnError::new(
+            ErrorCode::FS_NOT_DIRECTORY,
+            format!("Can't commit to '{}' because it is not a directory", plan.session.url()),
+        ));
+    }
+    let request = CommitRequest { revprops: &revprops, lock_tokens: &[], keep_locks: false };
+    let mut editor = plan.session.commit(&request)?;
+    if let Err(error) = drive(editor.as_mut(), &plan) {
+        let _ = editor.abort_edit();
+        return Err(error);
+    }
+    editor.close_edit()?;
+    Ok(editor.committed().cloned())
+}

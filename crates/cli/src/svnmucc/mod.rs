@@ -1,0 +1,244 @@
+//! `svnmucc`: several changes to URLs, committed as one revision. Options, arguments and messages
+//! are here; [`plan`] collects the changes, [`drive`] commits them.
+
+mod actions;
+mod drive;
+mod plan;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use sapwood_core::props::names;
+use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, uri};
+
+use crate::command::{OptionSpec, Options, to_text, version_text};
+use crate::getopt::{Item, Parser};
+use crate::output::Output;
+use crate::remote::target::canonical_url;
+use crate::remote::{self, Credentials, Manner, revprops};
+use crate::{repo, report};
+
+const HELP: &str = "usage: svnmucc ACTION...\n\
+    Commits one or more changes of URLs as one revision.\n\
+    Type 'svnmucc --version' to see the program version and RA modules.\n\
+    \n\
+    Actions:\n  \
+      cp REV SRC-URL DST-URL : copy SRC-URL as of REV (or HEAD) to DST-URL\n  \
+      mkdir URL              : make the directory URL\n  \
+      mv SRC-URL DST-URL     : move SRC-URL to DST-URL\n  \
+      rm URL                 : delete URL\n  \
+      put SRC-FILE URL       : make or change the file URL: its contents are those of\n                           \
+      SRC-FILE (\"-\" after \"--\": of standard input)\n  \
+      propset NAME VALUE URL : set the property NAME of URL to VALUE\n  \
+      propsetf NAME FILE URL : set the property NAME of URL to what FILE contains\n  \
+      propdel NAME URL       : delete the property NAME of URL\n\
+    \n\
+    Valid options:\n";
+
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::flag("help", Some('h'), "print this"),
+    OptionSpec::flag("", Some('?'), "print this"),
+    OptionSpec::value("message", Some('m'), "the log message is ARG"),
+    OptionSpec::value("file", Some('F'), "the log message is in the file ARG"),
+    OptionSpec::value("username", Some('u'), "commit as the user ARG"),
+    OptionSpec::value("password", Some('p'), "log in with the password ARG"),
+    remote::PASSWORD_FROM_STDIN,
+    OptionSpec::value("root-url", Some('U'), "URLs of actions are relative to ARG"),
+    OptionSpec::value("revision", Some('r'), "the changes are to revision ARG"),
+    OptionSpec::value("with-revprop", None, "set a revision property, ARG is NAME[=VALUE]"),
+    remote::NON_INTERACTIVE,
+    remote::FORCE_INTERACTIVE,
+    remote::TRUST_SERVER_CERT,
+    remote::TRUST_SERVER_CERT_FAILURES,
+    OptionSpec::value(
+        "extra-args",
+        Some('X'),
+        "take more arguments from the file ARG, one a line\n                             \
+         (\"-\": from standard input)",
+    ),
+    remote::CONFIG_DIR,
+    remote::CONFIG_OPTION,
+    remote::NO_AUTH_CACHE,
+    OptionSpec::flag("version", None, "say which version this is"),
+];
+
+/// The error for arguments that make no sense.
+pub(super) fn wrong(text: impl Into<String>) -> SvnError {
+    SvnError::new(ErrorCode::INCORRECT_PARAMS, text)
+}
+
+fn usage(text: impl Into<String>) -> SvnError {
+    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text)
+}
+
+/// The program's `main`.
+pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
+    let mut out = Output::stdout();
+    let result = sub_main(args, &mut out);
+    match result.and_then(|code| out.flush().map(|()| code)) {
+        Ok(code) => code,
+        Err(error) => {
+            let _ = out.flush();
+            report::exit_error(&error, "svnmucc: ");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn help() -> String {
+    let mut text = HELP.to_owned();
+    for option in OPTIONS.iter().filter(|option| !option.long.is_empty()) {
+        text.push_str(&option.line());
+    }
+    text
+}
+
+/// What is given on the command line.
+struct Given {
+    options: Options,
+    root_url: Option<String>,
+    base: Option<Revnum>,
+    revprops: PropList,
+    filedata: Option<Vec<u8>>,
+    arguments: Vec<String>,
+}
+
+/// Takes the command line apart; `None` when it was wrong, which is told already.
+fn take(args: Vec<OsString>) -> SvnResult<Option<Given>> {
+    let mut given = Given {
+        options: Options::default(),
+        root_url: None,
+        base: None,
+        revprops: PropList::new(),
+        filedata: None,
+        arguments: Vec::new(),
+    };
+    let mut parser = Parser::new(OPTIONS, args);
+    loop {
+        match parser.next() {
+            Ok(None) => return Ok(Some(given)),
+            Ok(Some(Item::Argument(arg))) => given.arguments.push(to_text(&arg)?),
+            Ok(Some(Item::Option(spec, value))) => {
+                if let Some(value) = &value {
+                    take_value(&mut given, spec.long, &to_text(value)?)?;
+                }
+                given.options.push(spec.long, value);
+            }
+            Err(what) => {
+                report::stderr(&format!("svnmucc: {what}\nType 'svnmucc --help' for usage.\n"));
+                return Ok(None);
+            }
+        }
+    }
+}
+
+fn take_value(given: &mut Given, long: &str, value: &str) -> SvnResult<()> {
+    match long {
+        "file" => given.filedata = Some(read_file(value)?),
+        "root-url" => {
+            if !repo::is_url(value) {
+                return Err(wrong(format!("'{value}' is not a URL\n")));
+            }
+            given.root_url = Some(canonical_url(value)?);
+        }
+        "revision" => {
+            let number = value.trim_start_matches('r').parse::<u64>().ok();
+            let number = number.filter(|n| i64::try_from(*n).is_ok());
+            given.base = Some(Revnum(
+                number.ok_or_else(|| usage(format!("Invalid revision number '{value}'")))?,
+            ));
+        }
+        "with-revprop" => revprops::take(&mut given.revprops, value)?,
+        "config-option" => remote::config::check(value)?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// A whole file, or with `-` all of standard input.
+fn read_file(path: &str) -> SvnResult<Vec<u8>> {
+    use std::io::Read as _;
+    let mut bytes = Vec::new();
+    if path == "-" {
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+        read.map_err(|e| SvnError::io(&e, "Can't read stdin"))?;
+        return Ok(bytes);
+    }
+    std::fs::read(path).map_err(|e| SvnError::io(&e, format_args!("Can't open file '{path}'")))
+}
+
+fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
+    let Some(mut given) = take(args)? else { return Ok(ExitCode::FAILURE) };
+    if given.options.has("help") || given.options.has("") {
+        out.text(&help())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if given.options.has("version") {
+        out.text(&version_text("svnmucc", false))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    remote::check(&given.options)?;
+    if let Some(path) = given.options.value("extra-args")? {
+        let text = String::from_utf8(read_file(&path)?)
+            .map_err(|_| SvnError::new(ErrorCode::EINVAL, "Can't convert string to 'UTF-8'"))?;
+        let lines = text.split(['\n', '\r']).filter(|line| !line.is_empty());
+        given.arguments.extend(lines.map(str::to_owned));
+    }
+    let credentials = Credentials::given(&given.options)?;
+    let manner = Manner { program: "svnmucc", looks_for_terminal: true };
+    let settings = remote::settings(&given.options, credentials, manner)?;
+    let message = log_message(&mut given)?;
+    if given.arguments.iter().any(|a| matches!(a.as_str(), "?" | "h" | "help"))
+        && matches!(given.arguments.first().map(String::as_str), Some("?" | "h" | "help"))
+    {
+        out.text(&help())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let actions = actions::parse(&given.arguments, given.root_url.as_deref())?;
+    let Some(anchor) = actions::anchor(&actions)? else {
+        report::stderr(&help());
+        return Ok(ExitCode::FAILURE);
+    };
+    let session = sapwood_ra::open(&anchor, &settings)?;
+    let mut plan = plan::Plan::new(session.as_ref(), given.base)?;
+    let relative = |url: &str| uri::skip_ancestor(&anchor, url).unwrap_or_default();
+    for action in actions {
+        action.enter(&mut plan, &relative)?;
+    }
+    let interactive = !remote::is_non_interactive(&given.options, manner);
+    let message = move || match message {
+        Some(message) => Ok(Some(message)),
+        None if !interactive => Err(SvnError::new(
+            ErrorCode::CL_INSUFFICIENT_ARGS,
+            "Cannot invoke editor to get log message when non-interactive",
+        )),
+        None => remote::editor::log_message("svnmucc-commit", &settings.config),
+    };
+    if let Some(info) = drive::commit(plan, &given.revprops, message)? {
+        out.text(&format!(
+            "r{} committed by {} at {}\n",
+            info.revision,
+            info.author.as_deref().unwrap_or("(no author)"),
+            info.date.as_deref().unwrap_or("(null)"),
+        ))?;
+        if let Some(warning) = info.post_commit_error {
+            out.text(&format!("\nWarning: {warning}\n"))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The log message, if one of the ways to give one was used. At most one may be.
+fn log_message(given: &mut Given) -> SvnResult<Option<Vec<u8>>> {
+    let message = given.options.value("message")?;
+    let from_prop = given.revprops.remove(names::LOG);
+    let ways = [message.is_some(), given.filedata.is_some(), from_prop.is_some()];
+    if ways.into_iter().filter(|way| *way).count() > 1 {
+        return Err(usage(
+            "--message (-m), --file (-F), and --with-revprop=svn:log are mutually exclusive",
+        ));
+    }
+    let text = from_prop.or(given.filedata.take()).or(message.map(String::into_bytes));
+    text.map(|text| revprops::normalized(&text, "Error normalizing log message to internal format"))
+        .transpose()
+}

@@ -1,0 +1,107 @@
+//! `svnmucc` of both sides commits the same revisions, and fails in the same words.
+
+use sapwood_testkit::compare::assert_same;
+use sapwood_testkit::repository::create;
+use sapwood_testkit::{Output, Programs, Server, Shape};
+
+/// `%u` stands for the URL, `%f` for a file.
+const COMMANDS: &[&[&str]] = &[
+    &["-mm", "mkdir", "%u/a"],
+    &[
+        "-mm",
+        "-U",
+        "%u",
+        "mkdir",
+        "a/b",
+        "mkdir",
+        "a/b/c",
+        "put",
+        "%f",
+        "a/f",
+        "propset",
+        "p",
+        "v",
+        "a/f",
+        "propset",
+        "svn:executable",
+        "x",
+        "a/f",
+    ],
+    &["-mm", "-U", "%u", "cp", "HEAD", "a", "A2", "rm", "A2/b", "put", "%f", "A2/f"],
+    &["-mm", "-U", "%u", "mv", "a/f", "a/g"],
+    &["-mm", "-U", "%u", "propdel", "p", "a/g", "propset", "q", "x y", "a"],
+    &["-mm", "-U", "%u", "propset", "svn:ignore", "foo", "A2"],
+    &["-mm", "-U", "%u", "rm", "a", "mkdir", "a", "put", "%f", "a/x"],
+    &["-mm", "-U", "%u", "cp", "2", "a/f", "a/h", "mkdir", "a/h/i"],
+    &["-mm", "propset", "r", "1", "%u"],
+    &["--with-revprop", "x=y", "--with-revprop", "svn:log=hello", "-U", "%u", "mkdir", "z"],
+    &["-mm", "-r", "2", "-U", "%u", "put", "%f", "a/f"],
+    &["-mm", "-U", "%u", "put", "%f", "a/b"],
+    &["-mm", "-U", "%u", "rm", "nope"],
+    &["-mm", "-U", "%u", "mkdir", "a"],
+    &["-mm", "-U", "%u", "propset", "svn:eol-style", "LF", "a"],
+    &["-mm", "-U", "%u", "cp", "99", "a/f", "a/i"],
+    &["-U", "%u", "mkdir", "y"],
+    &["-mm", "-F", "%f", "-U", "%u", "mkdir", "y"],
+    &["--with-revprop", "svn:author=y", "-mm", "-U", "%u", "mkdir", "y"],
+    &["-mm", "-U", "%u", "put", "/no/such/file", "q"],
+    &["-mm", "-U", "%u", "fly", "x"],
+    &["-mm", "-U", "%u", "mv", "a"],
+    &["-mm", "-U", "none", "mv", "a"],
+    &["-mm", "-r", "x", "mv", "a"],
+    &["-mm", "--bogus"],
+    &["-mm", "rm", "%u"],
+];
+
+/// Output without what differs from run to run: when, by whom, and where.
+fn settled(output: &Output, url: &str) -> Output {
+    let text = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).replace(url, "URL");
+        text.lines().map(|l| l.split(" committed by").next().unwrap().to_owned() + "\n").collect()
+    };
+    let (stdout, stderr): (String, String) = (text(&output.stdout), text(&output.stderr));
+    Output { code: output.code, stdout: stdout.into_bytes(), stderr: stderr.into_bytes() }
+}
+
+/// Does all of it over one kind of session; what was printed, and what is in the repository.
+fn play(programs: &Programs, server: Option<&Programs>) -> (Vec<(String, Output)>, Output) {
+    let scratch = tempfile::tempdir().unwrap();
+    let repository = scratch.path().join("repo");
+    create(&Shape::new("1.10"), &repository);
+    std::fs::write(repository.join("conf/svnserve.conf"), "[general]\nanon-access = write\n")
+        .unwrap();
+    let file = scratch.path().join("file");
+    std::fs::write(&file, "contents\n".repeat(30_000)).unwrap();
+    let server = server.map(|programs| Server::start(programs, scratch.path(), &[]));
+    let url = match &server {
+        Some(server) => server.url("repo"),
+        None => format!("file://{}", repository.display()),
+    };
+    let mut told = Vec::new();
+    for command in COMMANDS {
+        let args = command.iter().map(|a| a.replace("%u", &url));
+        let args = args.map(|a| a.replace("%f", file.to_str().unwrap()));
+        let args: Vec<String> =
+            std::iter::once("--non-interactive".to_owned()).chain(args).collect();
+        told.push((command.join(" "), settled(&programs.run("svnmucc", &args), &url)));
+    }
+    let log = Programs::reference()
+        .run("svn", ["log", "-v", "-q", "--with-all-revprops", "--xml", &url])
+        .expect_success("svn log");
+    let kept = log.stdout_text();
+    let kept = kept.lines().filter(|l| !l.contains("<date>") && !l.contains("<author>"));
+    (told, Output { stdout: kept.collect::<Vec<_>>().join("\n").into_bytes(), ..log })
+}
+
+#[test]
+fn svnmucc_does_the_same() {
+    let (reference, ours) = (Programs::reference(), Programs::ours());
+    for server in [None, Some(&reference), Some(&ours)] {
+        let (wanted, wanted_log) = play(&reference, server);
+        let (found, found_log) = play(&ours, server);
+        for ((what, wanted), (_, found)) in wanted.iter().zip(&found) {
+            assert_same(what, wanted, found);
+        }
+        assert_same("the log", &wanted_log, &found_log);
+    }
+}
