@@ -24,6 +24,7 @@ mod svnfsfs;
 mod svnlook;
 mod svnmucc;
 mod svnserve;
+mod svnsync;
 mod user_date;
 mod xml;
 

@@ -79,6 +79,12 @@ pub(crate) static PROGRAMS: &[Program] = &[
         run: crate::svnmucc::run,
     },
     Program {
+        name: "svnsync",
+        linked: true,
+        about: "keep a repository the mirror of another",
+        run: crate::svnsync::run,
+    },
+    Program {
         name: "svnbench",
         linked: true,
         about: "time what a server does",

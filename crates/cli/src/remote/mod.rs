@@ -2,7 +2,9 @@
 //! they are configured, the questions at a terminal, targets with peg revisions.
 
 pub(crate) mod config;
+pub(crate) mod delegate;
 pub(crate) mod editor;
+pub(crate) mod oplock;
 mod prompt;
 pub(crate) mod revprops;
 pub(crate) mod target;

@@ -24,7 +24,7 @@ impl FileSession {
         &'s self,
         request: &CommitRequest<'_>,
     ) -> SvnResult<Box<dyn CommitEditor + 's>> {
-        let lock_tokens = request.lock_tokens.iter().map(|(_, token)| token.clone()).collect();
+        let lock_tokens = request.lock_tokens.to_vec();
         let mut unlock = Vec::new();
         if !request.keep_locks {
             unlock.extend(

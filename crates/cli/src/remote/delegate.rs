@@ -1,0 +1,82 @@
+//! A macro for editors that hand most calls on to another editor.
+
+/// The methods of [`sapwood_delta::Editor`] that only hand on to `self.$inner`.
+macro_rules! delegate_editor {
+    ($inner:ident: $($method:ident),* $(,)?) => {
+        $($crate::remote::delegate::delegate_editor!(@$method $inner);)*
+    };
+    (@set_target_revision $i:ident) => {
+        fn set_target_revision(&mut self, revision: sapwood_core::Revnum) -> sapwood_core::SvnResult<()> {
+            self.$i.set_target_revision(revision)
+        }
+    };
+    (@delete_entry $i:ident) => {
+        fn delete_entry(
+            &mut self,
+            path: &str,
+            revision: Option<sapwood_core::Revnum>,
+            parent: sapwood_delta::Handle,
+        ) -> sapwood_core::SvnResult<()> {
+            self.$i.delete_entry(path, revision, parent)
+        }
+    };
+    (@open_directory $i:ident) => {
+        fn open_directory(
+            &mut self,
+            path: &str,
+            parent: sapwood_delta::Handle,
+            base: Option<sapwood_core::Revnum>,
+        ) -> sapwood_core::SvnResult<sapwood_delta::Handle> {
+            self.$i.open_directory(path, parent, base)
+        }
+    };
+    (@close_directory $i:ident) => {
+        fn close_directory(&mut self, dir: sapwood_delta::Handle) -> sapwood_core::SvnResult<()> {
+            self.$i.close_directory(dir)
+        }
+    };
+    (@absent_directory $i:ident) => {
+        fn absent_directory(
+            &mut self,
+            path: &str,
+            parent: sapwood_delta::Handle,
+        ) -> sapwood_core::SvnResult<()> {
+            self.$i.absent_directory(path, parent)
+        }
+    };
+    (@open_file $i:ident) => {
+        fn open_file(
+            &mut self,
+            path: &str,
+            parent: sapwood_delta::Handle,
+            base: Option<sapwood_core::Revnum>,
+        ) -> sapwood_core::SvnResult<sapwood_delta::Handle> {
+            self.$i.open_file(path, parent, base)
+        }
+    };
+    (@close_file $i:ident) => {
+        fn close_file(
+            &mut self,
+            file: sapwood_delta::Handle,
+            text: Option<sapwood_core::Md5>,
+        ) -> sapwood_core::SvnResult<()> {
+            self.$i.close_file(file, text)
+        }
+    };
+    (@absent_file $i:ident) => {
+        fn absent_file(
+            &mut self,
+            path: &str,
+            parent: sapwood_delta::Handle,
+        ) -> sapwood_core::SvnResult<()> {
+            self.$i.absent_file(path, parent)
+        }
+    };
+    (@abort_edit $i:ident) => {
+        fn abort_edit(&mut self) -> sapwood_core::SvnResult<()> {
+            self.$i.abort_edit()
+        }
+    };
+}
+
+pub(crate) use delegate_editor;

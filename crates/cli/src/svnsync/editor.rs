@@ -1,0 +1,168 @@
+//! Between a replay and a commit: paths of copies become URLs of the mirror, properties get their
+//! proper form, those that cannot be committed are left out.
+
+use sapwood_core::props::names;
+use sapwood_core::{Md5, Revnum, SvnResult, uri};
+use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_ra::{CommitEditor, CommitInfo};
+
+use super::properties::{Encoding, without_revision_zero};
+use crate::output::Output;
+use crate::remote::delegate::delegate_editor;
+
+/// The editor of one revision.
+pub(super) struct SyncEditor<'a> {
+    commit: Box<dyn CommitEditor + 'a>,
+    out: &'a mut Output,
+    quiet: bool,
+    root_url: String,
+    revision: Revnum,
+    encoding: Encoding,
+    opened: bool,
+    texts: bool,
+    tweaked: bool,
+    normalized: u64,
+}
+
+impl<'a> SyncEditor<'a> {
+    pub(super) fn new(
+        commit: Box<dyn CommitEditor + 'a>,
+        out: &'a mut Output,
+        quiet: bool,
+        root_url: String,
+        revision: Revnum,
+        encoding: Encoding,
+    ) -> Self {
+        Self {
+            commit,
+            out,
+            quiet,
+            root_url,
+            revision,
+            encoding,
+            opened: false,
+            texts: false,
+            tweaked: false,
+            normalized: 0,
+        }
+    }
+
+    /// What was committed, and how many properties were normalized.
+    pub(super) fn finish(self) -> (Option<CommitInfo>, u64) {
+        (self.commit.committed().cloned(), self.normalized)
+    }
+
+    /// The URL in the mirror of a copy's source.
+    fn source(&self, path: &str) -> String {
+        match path.strip_prefix('/') {
+            Some(relpath) => uri::join(&self.root_url, relpath),
+            None => path.to_owned(),
+        }
+    }
+
+    /// The value to commit; `None` for properties that cannot be committed.
+    fn proper(&mut self, name: &str, value: Option<&[u8]>) -> SvnResult<Option<Option<Vec<u8>>>> {
+        if name.starts_with(names::ENTRY_PREFIX) || name.starts_with(names::WC_PREFIX) {
+            return Ok(None);
+        }
+        let Some(value) = value else { return Ok(Some(None)) };
+        if !name.starts_with(names::PREFIX) {
+            return Ok(Some(Some(value.to_vec())));
+        }
+        let (mut value, normalized) = self.encoding.value(value)?;
+        if name == names::MERGEINFO
+            && let Some(other) = without_revision_zero(&value)?
+        {
+            self.tweaked = true;
+            value = other;
+        }
+        if normalized {
+            self.normalized = self.normalized.saturating_add(1);
+        }
+        Ok(Some(Some(value)))
+    }
+}
+
+impl Editor for SyncEditor<'_> {
+    delegate_editor!(commit: set_target_revision, delete_entry, open_directory, close_directory,
+        absent_directory, open_file, close_file, absent_file, abort_edit);
+
+    fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
+        self.opened = true;
+        self.commit.open_root(base)
+    }
+
+    fn add_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        let from = copy_from.map(|(path, rev)| (self.source(path), rev));
+        self.commit.add_directory(
+            path,
+            parent,
+            from.as_ref().map(|(url, rev)| (url.as_str(), *rev)),
+        )
+    }
+
+    fn add_file(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        let from = copy_from.map(|(path, rev)| (self.source(path), rev));
+        self.commit.add_file(path, parent, from.as_ref().map(|(url, rev)| (url.as_str(), *rev)))
+    }
+
+    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        match self.proper(name, value)? {
+            Some(value) => self.commit.change_dir_prop(dir, name, value.as_deref()),
+            None => Ok(()),
+        }
+    }
+
+    fn change_file_prop(
+        &mut self,
+        file: Handle,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        match self.proper(name, value)? {
+            Some(value) => self.commit.change_file_prop(file, name, value.as_deref()),
+            None => Ok(()),
+        }
+    }
+
+    fn apply_textdelta(
+        &mut self,
+        file: Handle,
+        base: Option<Md5>,
+        delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        if !self.quiet {
+            self.out.text(if self.texts { "." } else { "Transmitting file data ." })?;
+        }
+        self.texts = true;
+        self.commit.apply_textdelta(file, base, delta)
+    }
+
+    fn close_edit(&mut self) -> SvnResult<()> {
+        if !self.opened {
+            // Nothing of this revision may be seen, but it must be there.
+            let root = self.commit.open_root(self.revision.prev())?;
+            self.commit.close_directory(root)?;
+        }
+        if !self.quiet {
+            if self.texts {
+                self.out.text("\n")?;
+            }
+            if self.tweaked {
+                self.out.text("NOTE: Adjusted Subversion mergeinfo in this revision.\n")?;
+            }
+            self.out.flush()?;
+        }
+        self.commit.close_edit()
+    }
+}

@@ -1,0 +1,38 @@
+//! `svnsync info`.
+
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+
+use super::{FROM_URL, FROM_UUID, LAST_MERGED, open_mirror, url_argument};
+use crate::command::Invocation;
+
+/// `svnsync info`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    let args = invocation.take_args(0, usize::MAX)?;
+    let [url] = args.as_slice() else {
+        let code = if args.is_empty() {
+            ErrorCode::CL_INSUFFICIENT_ARGS
+        } else {
+            ErrorCode::CL_ARG_PARSING_ERROR
+        };
+        return Err(SvnError::new(code, ""));
+    };
+    let url = url_argument(url)?;
+    let mirror = open_mirror(invocation, &url)?;
+    let props = mirror.rev_proplist(Revnum::ZERO)?;
+    if props.get(FROM_URL).is_none() {
+        return Err(SvnError::new(
+            ErrorCode::BAD_URL,
+            format!("Repository '{url}' is not initialized for synchronization"),
+        ));
+    }
+    for (what, name) in [
+        ("Source URL", FROM_URL),
+        ("Source Repository UUID", FROM_UUID),
+        ("Last Merged Revision", LAST_MERGED),
+    ] {
+        if let Some(value) = props.get(name) {
+            invocation.out.text(&format!("{what}: {}\n", String::from_utf8_lossy(value)))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! Properties of the source in the form that properties must have: UTF-8, lines that end in LF,
+//! mergeinfo that knows no revision 0.
+
+use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
+
+use crate::command::Options;
+
+/// How text of the source is encoded.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Encoding {
+    Utf8,
+    Latin1,
+    Other(&'static encoding_rs::Encoding),
+}
+
+impl Encoding {
+    /// That of `--source-prop-encoding`.
+    pub(super) fn given(options: &Options) -> SvnResult<Self> {
+        let Some(name) = options.value("source-prop-encoding")? else { return Ok(Self::Utf8) };
+        match name.to_ascii_lowercase().as_str() {
+            "utf-8" | "utf8" => Ok(Self::Utf8),
+            "iso-8859-1" | "iso8859-1" | "latin1" => Ok(Self::Latin1),
+            other => encoding_rs::Encoding::for_label(other.as_bytes())
+                .map(Self::Other)
+                .ok_or_else(|| {
+                    SvnError::new(
+                        ErrorCode::EINVAL,
+                        format!(
+                            "Character conversion between the 'UTF-8' and '{name}' encodings is \
+                             not supported"
+                        ),
+                    )
+                }),
+        }
+    }
+
+    fn decode(self, value: &[u8]) -> SvnResult<String> {
+        let bad = || {
+            SvnError::new(ErrorCode::EINVAL, "Can't convert string from native encoding to 'UTF-8'")
+        };
+        match self {
+            Self::Utf8 => std::str::from_utf8(value).map(str::to_owned).map_err(|_| bad()),
+            Self::Latin1 => Ok(value.iter().map(|byte| char::from(*byte)).collect()),
+            Self::Other(encoding) => encoding
+                .decode_without_bom_handling_and_without_replacement(value)
+                .map(std::borrow::Cow::into_owned)
+                .ok_or_else(bad),
+        }
+    }
+
+    /// A value in its proper form, and whether its line ends were not.
+    pub(super) fn value(self, value: &[u8]) -> SvnResult<(Vec<u8>, bool)> {
+        let text = self.decode(value)?;
+        if !text.contains('\r') {
+            return Ok((text.into_bytes(), false));
+        }
+        Ok((text.replace("\r\n", "\n").replace('\r', "\n").into_bytes(), true))
+    }
+
+    /// Brings all `svn:` properties of a list into their proper form; how many had other line
+    /// ends.
+    pub(super) fn normalize(self, props: &mut PropList) -> SvnResult<u64> {
+        let mut count = 0u64;
+        let mut changed = Vec::new();
+        for (name, value) in props.iter().filter(|(name, _)| name.starts_with("svn:")) {
+            let (proper, normalized) = self.value(value)?;
+            if normalized {
+                count = count.saturating_add(1);
+            }
+            if proper != value {
+                changed.push((name.to_owned(), proper));
+            }
+        }
+        for (name, value) in changed {
+            props.set(name, value);
+        }
+        Ok(count)
+    }
+}
+
+/// Mergeinfo without revision 0, which old programs wrote; `None` when there was none of it.
+pub(super) fn without_revision_zero(value: &[u8]) -> SvnResult<Option<Vec<u8>>> {
+    let text = String::from_utf8_lossy(value);
+    let mut lines = Vec::new();
+    for line in text.split('\n').filter(|line| !line.is_empty()) {
+        let Some((path, ranges)) = line.rsplit_once(':') else {
+            return Err(SvnError::new(
+                ErrorCode::MERGEINFO_PARSE_ERROR,
+                "Missing colon in svn:mergeinfo property",
+            ));
+        };
+        let left: Vec<String> = ranges.split(',').filter_map(without_zero).collect();
+        if !left.is_empty() {
+            lines.push(format!("{path}:{}", left.join(",")));
+        }
+    }
+    let joined = lines.join("\n");
+    Ok(if joined.as_bytes() == value { None } else { Some(joined.into_bytes()) })
+}
+
+/// One range without revision 0.
+fn without_zero(range: &str) -> Option<String> {
+    match range {
+        "0" | "0*" => None,
+        "0-1" => Some("1".to_owned()),
+        "0-1*" => Some("1*".to_owned()),
+        _ => Some(match range.strip_prefix("0-") {
+            Some(rest) => format!("1-{rest}"),
+            None => range.to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ends_and_encodings() {
+        assert_eq!(Encoding::Utf8.value(b"a\r\nb\rc\n").unwrap(), (b"a\nb\nc\n".to_vec(), true));
+        assert_eq!(Encoding::Latin1.value(b"\xe9").unwrap(), ("é".into(), false));
+        assert!(Encoding::Utf8.value(b"\xe9").is_err());
+        let mut props: PropList =
+            [("svn:log".to_owned(), b"a\r".to_vec()), ("other".to_owned(), b"a\r".to_vec())]
+                .into_iter()
+                .collect();
+        assert_eq!(Encoding::Utf8.normalize(&mut props).unwrap(), 1);
+        assert_eq!(props.get("svn:log"), Some(&b"a\n"[..]));
+        assert_eq!(props.get("other"), Some(&b"a\r"[..]));
+    }
+
+    #[test]
+    fn no_revision_zero() {
+        for (value, want) in [
+            ("/a:0", Some("")),
+            ("/a:0-3,5", Some("/a:1-3,5")),
+            ("/a:0,4*\n/b:0-1*", Some("/a:4*\n/b:1*")),
+            ("/a:1-3", None),
+        ] {
+            let found = without_revision_zero(value.as_bytes()).unwrap();
+            assert_eq!(found.as_deref(), want.map(str::as_bytes), "{value}");
+        }
+        assert!(without_revision_zero(b"nonsense").is_err());
+    }
+}
