@@ -49,8 +49,8 @@ pub fn run(data: &[u8]) {
             again(parse(data), Manifest::write, parse);
         }
         11 => again(NextIds::parse(data).ok(), NextIds::write, |b| NextIds::parse(b).ok()),
-        12 => again(DigestFile::parse(data, "lock").ok(), DigestFile::write, |b| {
-            DigestFile::parse(b, "lock").ok()
+        12 => again(DigestFile::parse(data, "lock", "db").ok(), DigestFile::write, |b| {
+            DigestFile::parse(b, "lock", "db").ok()
         }),
         _ => {
             let _ = node_origins::find(data, IdPart::new(Revnum(0), 71));

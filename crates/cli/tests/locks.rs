@@ -60,12 +60,18 @@ impl Side {
         output.without_lines("Created: ")
     }
 
-    /// What a server that was started for `user` through a tunnel replies to all of `requests`.
+    /// What a server that was started for `user` through a tunnel, or for nobody (an empty name)
+    /// over a connection, replies to all of `requests`.
     fn talk(&self, user: &str, requests: &str) -> Vec<u8> {
+        let (mode, mechanism) = match user {
+            "" => (&["-i"][..], "ANONYMOUS"),
+            user => (&["-t", "--tunnel-user", user][..], "EXTERNAL"),
+        };
         let mut child = self
             .programs
             .command("svnserve")
-            .args(["-t", "--tunnel-user", user, "--log-file"])
+            .args(mode)
+            .arg("--log-file")
             .arg(self.root.path().join("log"))
             .arg("--root")
             .arg(self.root.path())
@@ -75,8 +81,9 @@ impl Side {
             .unwrap();
         let mut input = child.stdin.take().unwrap();
         let greeting = "( 2 ( edit-pipeline svndiff1 depth mergeinfo log-revprops ) \
-                        21:svn://localhost/repo/ 10:SVN/1.14.2 ( ) ) ( EXTERNAL ( 0: ) ) ";
-        input.write_all(format!("{greeting}{requests}").as_bytes()).unwrap();
+                        21:svn://localhost/repo/ 10:SVN/1.14.2 ( ) )";
+        let all = format!("{greeting} ( {mechanism} ( 0: ) ) {requests}");
+        input.write_all(all.as_bytes()).unwrap();
         drop(input);
         self.normal(&child.wait_with_output().unwrap().stdout)
     }
@@ -322,6 +329,47 @@ fn the_server_replies_the_same() {
     }
     let log = both.same_notes("log", " - ");
     assert!(log.contains("lock (/trunk/README) steal"), "{log}");
+}
+
+#[test]
+fn rights_are_those_of_the_reference() {
+    let both = Sides::new();
+    let requests = [
+        "( lock ( 12:trunk/README ( ) false ( ) ) ) ",
+        "( lock ( 16:trunk/src/main.c ( ) false ( ) ) ) ",
+        "( lock-many ( ( ) true ( ( 12:trunk/README ( ) ) ( 16:trunk/src/main.c ( ) ) ( 1:x ( ) ) ) ) ) ",
+        "( get-lock ( 12:trunk/README ) ) ( get-lock ( 16:trunk/src/main.c ) ) ",
+        "( get-locks ( 9:trunk/src ) ) ( get-locks ( 12:trunk/README ) ) ",
+        "( unlock ( 12:trunk/README ( ) true ) ) ",
+        "( unlock ( 16:trunk/src/main.c ( 1:x ) false ) ) ",
+        "( unlock-many ( true ( ( 12:trunk/README ( ) ) ( 16:trunk/src/main.c ( ) ) ) ) ) ",
+        "( unlock-many ( false ( ( 12:trunk/README ( ) ) ( 16:trunk/src/main.c ( ) ) ) ) ) ",
+    ];
+    let token = "opaquelocktoken:a";
+    both.same("svnadmin", &["lock", "%r", "/trunk/README", "ann", "comment", token]);
+    for general in [
+        "authz-db = authz\n",
+        "anon-access = write\n",
+        "anon-access = write\nauth-access = read\n",
+        "anon-access = none\nauth-access = read\n",
+    ] {
+        for side in &both.sides {
+            let conf = side.repo().join("conf");
+            fs::write(conf.join("svnserve.conf"), format!("[general]\n{general}")).unwrap();
+            let rules = "[/]\n* = r\n[/trunk/src]\nann = rw\nbob =\n";
+            fs::write(conf.join("authz"), rules).unwrap();
+        }
+        for user in ["ann", "bob", ""] {
+            for request in requests {
+                // Who is asked to authenticate and cannot has nothing more to say.
+                both.same_talk(user, request);
+                both.same_files();
+            }
+            let shown = commit(token, false);
+            both.same_talk(user, &format!("{shown}( abort-edit ( ) ) "));
+        }
+    }
+    both.same_notes("log", " - ");
 }
 
 /// A commit of a property of `/trunk/README` that shows a token.

@@ -39,8 +39,8 @@ pub struct DigestFile {
 
 #[allow(clippy::missing_errors_doc)]
 impl DigestFile {
-    /// Parses the file; `path` (the file's) is for error sentences.
-    pub fn parse(bytes: &[u8], path: &str) -> Result<Self> {
+    /// Parses the file; `path` (the file's) and `db` (the filesystem's) are for error sentences.
+    pub fn parse(bytes: &[u8], path: &str, db: &str) -> Result<Self> {
         let mut fields = BTreeMap::new();
         for entry in Reader::new(bytes, Some(END)) {
             let entry = entry.map_err(|e| {
@@ -55,7 +55,8 @@ impl DigestFile {
         if let Some(locked) = fields.get(&b"path"[..]) {
             let corrupt = || {
                 let locked = text::shown(locked);
-                Error::corrupt(format!("Corrupt lockfile for path '{locked}'"))
+                let message = format!("Corrupt lockfile for path '{locked}' in filesystem '{db}'");
+                Error::corrupt(message)
             };
             let text = |name: &[u8]| -> Result<Option<String>> {
                 let value = fields.get(name).map(|v| std::str::from_utf8(v));
@@ -138,15 +139,18 @@ mod tests {
         };
         let mut out = Vec::new();
         file.write(&mut out);
-        assert_eq!(DigestFile::parse(&out, "x"), Ok(file));
+        assert_eq!(DigestFile::parse(&out, "x", "db"), Ok(file));
         for len in 0..out.len() - 1 {
-            assert!(DigestFile::parse(&out[..len], "x").is_err());
+            assert!(DigestFile::parse(&out[..len], "x", "db").is_err());
         }
         let text = String::from_utf8(out).unwrap();
         for (from, to) in [("K 5\ntoken", "K 5\nToken"), ("-", "+"), ("/trunk/a b", "/trunk/a//")] {
-            assert!(DigestFile::parse(text.replace(from, to).as_bytes(), "x").is_err(), "{to}");
+            assert!(
+                DigestFile::parse(text.replace(from, to).as_bytes(), "x", "db").is_err(),
+                "{to}"
+            );
         }
-        assert_eq!(DigestFile::parse(b"END\n", "x"), Ok(DigestFile::default()));
+        assert_eq!(DigestFile::parse(b"END\n", "x", "db"), Ok(DigestFile::default()));
     }
 
     #[test]

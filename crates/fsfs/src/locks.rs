@@ -112,8 +112,10 @@ impl Filesystem {
     fn digest_file(&self, digest: Md5) -> Result<DigestFile> {
         let path = self.fs.file(&Layout::lock_file(&digest));
         match self.fs.storage.read(&path, DIGEST_FILE_LEN) {
-            Ok(bytes) => DigestFile::parse(&bytes, &path.display().to_string())
-                .map_err(|e| Error::Svn(e.into())),
+            Ok(bytes) => {
+                let (path, db) = (path.display().to_string(), self.path().display().to_string());
+                DigestFile::parse(&bytes, &path, &db).map_err(|e| Error::Svn(e.into()))
+            }
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(DigestFile::default()),
             Err(e) => Err(Error::io(e, "Can't open file", &path)),
         }
