@@ -197,7 +197,12 @@ impl Sides {
                 paths.sort_unstable();
                 format!("{head}lock ({}){rest}", paths.join(" "))
             });
-            lines.filter(|line| !line.contains(" ERR")).collect::<Vec<_>>().join("\n")
+            let mut lines: Vec<_> = lines.filter(|line| !line.contains(" ERR")).collect();
+            if !from.is_empty() {
+                // Nor is the order in which several paths of one request are looked at.
+                lines.sort();
+            }
+            lines.join("\n")
         });
         assert_eq!(reference, ours);
         ours
@@ -407,6 +412,41 @@ fn commits_need_tokens_and_release_locks() {
         assert!(
             !side.run("svnlook", &["lock", "%r", "/trunk/README"]).stdout_text().contains("Owner")
         );
+    }
+}
+
+#[test]
+fn damaged_files_are_told_as_by_the_reference() {
+    let both = Sides::new();
+    let token = "opaquelocktoken:a";
+    both.same("svnadmin", &["lock", "%r", "/trunk/README", "ann", "comment", token]);
+    let digest = sapwood_fsfs_format::lockfile::digest_of("/trunk/README").to_hex();
+    let files = both.sides.each_ref().map(|side| {
+        let path = side.repo().join("db/locks").join(&digest[..3]).join(&digest);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        (path, text)
+    });
+    for (from, to) in [
+        ("K 5\n", "K 6\n"),
+        ("owner", "Owner"),
+        ("is_dav_comment", "is_dav_Comment"),
+        ("creation_date\nV 27\n2", "creation_date\nV 27\nx"),
+        ("END", "EN"),
+        ("K 7\ncomment", ""),
+    ] {
+        for args in [
+            &["svnlook", "lock", "%r", "/trunk/README"][..],
+            &["svnadmin", "lslocks", "%r"],
+            &["svnadmin", "rmlocks", "%r", "/trunk/README"],
+            &["svnadmin", "lock", "%r", "/trunk/README", "ann", "comment"],
+            &["svnadmin", "unlock", "%r", "/trunk/README", "ann", token],
+        ] {
+            for (path, text) in &files {
+                fs::write(path, text.replacen(from, to, 1)).unwrap();
+            }
+            both.same(args[0], &args[1..]);
+        }
     }
 }
 

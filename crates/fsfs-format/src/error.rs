@@ -41,6 +41,9 @@ pub enum Error {
     /// E200002: a malformed hash dump.
     #[error("{0}")]
     MalformedHash(Cow<'static, str>),
+    /// E125003: a date that is none.
+    #[error("Bogus date")]
+    BadDate,
     /// E200022: a revision number that is none.
     #[error("Invalid revision number found parsing '{0}'")]
     Revnum(String),
@@ -87,6 +90,7 @@ impl Error {
             Self::MalformedNodeRevId(_) => ErrorCode::FS_MALFORMED_NODEREV_ID,
             Self::MalformedTxnId(_) => ErrorCode::FS_MALFORMED_TXN_ID,
             Self::MalformedHash(_) => ErrorCode::MALFORMED_FILE,
+            Self::BadDate => ErrorCode::BAD_DATE,
             Self::Revnum(_) => ErrorCode::REVNUM_PARSE_FAILURE,
             Self::RevpropManifest(_) => ErrorCode::FS_CORRUPT_REVPROP_MANIFEST,
         }

@@ -40,14 +40,13 @@ pub struct DigestFile {
 #[allow(clippy::missing_errors_doc)]
 impl DigestFile {
     /// Parses the file; `path` (the file's) and `db` (the filesystem's) are for error sentences.
+    ///
+    /// # Errors
+    /// `MalformedHash` when it is no hash dump, `BadDate`, and `Corrupt`.
     pub fn parse(bytes: &[u8], path: &str, db: &str) -> Result<Self> {
         let mut fields = BTreeMap::new();
         for entry in Reader::new(bytes, Some(END)) {
-            let entry = entry.map_err(|e| {
-                let message = format!("Can't parse lock/entries hashfile '{path}': {e}");
-                Error::MalformedHash(message.into())
-            })?;
-            if let Entry::Set { name, value } = entry {
+            if let Entry::Set { name, value } = entry? {
                 fields.insert(name, value);
             }
         }
@@ -62,7 +61,8 @@ impl DigestFile {
                 let value = fields.get(name).map(|v| std::str::from_utf8(v));
                 Ok(value.transpose().map_err(|_| corrupt())?.map(str::to_owned))
             };
-            let time = |value: String| Timestamp::parse(value.as_bytes()).map_err(|_| corrupt());
+            let time =
+                |value: String| Timestamp::parse(value.as_bytes()).map_err(|_| Error::BadDate);
             file.lock = Some(StoredLock {
                 path: fspath(locked).ok_or_else(corrupt)?.to_owned(),
                 token: text(b"token")?.ok_or_else(corrupt)?,

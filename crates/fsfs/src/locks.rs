@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sapwood_core::path::skip_ancestor;
-use sapwood_core::{Depth, Md5};
+use sapwood_core::{Depth, Md5, SvnError};
 use sapwood_fsfs_format::Layout;
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::lockfile::{self, DigestFile, StoredLock};
@@ -114,7 +114,16 @@ impl Filesystem {
         match self.fs.storage.read(&path, DIGEST_FILE_LEN) {
             Ok(bytes) => {
                 let (path, db) = (path.display().to_string(), self.path().display().to_string());
-                DigestFile::parse(&bytes, &path, &db).map_err(|e| Error::Svn(e.into()))
+                DigestFile::parse(&bytes, &path, &db).map_err(|e| {
+                    let no_hash = matches!(e, sapwood_fsfs_format::Error::MalformedHash(_));
+                    let error = SvnError::from(e);
+                    Error::Svn(match no_hash {
+                        true => {
+                            error.context(format!("Can't parse lock/entries hashfile '{path}'"))
+                        }
+                        false => error,
+                    })
+                })
             }
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(DigestFile::default()),
             Err(e) => Err(Error::io(e, "Can't open file", &path)),

@@ -65,7 +65,8 @@ pub struct UnlockTarget {
 /// What became of several paths.
 #[derive(Debug)]
 pub struct LockOutcome<T> {
-    /// One result a path. Paths that were given twice have one.
+    /// One result a path. Paths that were given twice have one; those that were not looked at
+    /// because of a failure have none.
     pub each: Vec<(String, Result<T>)>,
     /// What went wrong with all of them.
     pub failure: Option<Error>,
@@ -137,16 +138,15 @@ impl Writer {
             true => None,
             false => self.lock_checked(&wanted, options, &mut done).err(),
         };
-        let mut done = done.into_iter();
-        each.extend(wanted.iter().map(|target| {
-            let result =
-                done.next().flatten().unwrap_or_else(|| Err(not_done("lock", &target.path)));
+        each.extend(wanted.iter().zip(done).map(|(target, done)| {
+            let result = done.unwrap_or_else(|| Err(not_done("lock", &target.path)));
             (target.path.clone(), result)
         }));
         LockOutcome { each, failure }
     }
 
-    /// Locks what passes the checks; `done` gets a result for each, `None` for what was not tried.
+    /// Locks what passes the checks; `done` gets a result for each that was checked, `None` for
+    /// what passed and was not tried.
     fn lock_checked(
         &self,
         targets: &[&LockTarget],
@@ -278,10 +278,8 @@ impl Writer {
         wanted.sort_by(|a, b| paths::compare(&a.path, &b.path));
         let mut done = Vec::with_capacity(wanted.len());
         let failure = self.unlock_checked(&wanted, user, break_lock, &mut done).err();
-        let mut done = done.into_iter();
-        let each = wanted.iter().map(|target| {
-            let result =
-                done.next().flatten().unwrap_or_else(|| Err(not_done("unlock", &target.path)));
+        let each = wanted.iter().zip(done).map(|(target, done)| {
+            let result = done.unwrap_or_else(|| Err(not_done("unlock", &target.path)));
             (target.path.clone(), result)
         });
         LockOutcome { each: each.collect(), failure }
@@ -299,7 +297,13 @@ impl Writer {
         let mut removed: Vec<(&str, DigestFile)> = Vec::new();
         for target in targets {
             let path = &*target.path;
-            let mut file = self.fs.digest_file(lockfile::digest_of(path))?;
+            let mut file = match self.fs.digest_file(lockfile::digest_of(path)) {
+                Ok(file) => file,
+                Err(error) => {
+                    done.push(Some(Err(error)));
+                    continue;
+                }
+            };
             let refused = match file.lock.take().map(Lock::from_stored) {
                 None => Some(self.no_such_lock(path)),
                 Some(lock) if lock.is_expired(now()) => {
