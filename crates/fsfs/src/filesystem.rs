@@ -70,6 +70,9 @@ pub(crate) struct Shared {
     pub(crate) youngest: AtomicU64,
     pub(crate) current_file: Mutex<Watched<()>>,
     pub(crate) revprop_shards: Mutex<RevpropShards>,
+    /// Numbers of transactions that this process took from `txn-current` and has not used: the
+    /// next, and the end.
+    pub(crate) txn_numbers: Mutex<(u64, u64)>,
 }
 
 impl std::ops::Deref for Fs {

@@ -80,6 +80,7 @@ fn read(
         youngest: AtomicU64::new(0),
         current_file: Mutex::default(),
         revprop_shards: Mutex::default(),
+        txn_numbers: Mutex::default(),
     };
     shared.refresh_min_unpacked()?;
     Ok(shared)

@@ -217,7 +217,8 @@ impl NewFile for fs::File {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.sync_all()
+        // Length and contents: the times of change may be lost.
+        self.sync_data()
     }
 }
 

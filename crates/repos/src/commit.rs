@@ -24,6 +24,8 @@ use crate::repository::Repository;
 
 /// Properties of a transaction that do not become properties of the revision.
 const TXN_PREFIX: &str = "svn:txn-";
+/// How many names of transactions a process takes at once: two syncs for so many commits.
+const NUMBERS_AT_ONCE: u64 = 64;
 
 /// Says what a committer may do.
 pub trait CommitAuthorizer {
@@ -247,7 +249,8 @@ impl<'a> CommitEditor<'a> {
             ));
         }
         self.may_have_locks = fs.may_have_locks()?;
-        let mut txn = Writer::new(fs, WriteOptions::default())?.begin(youngest)?;
+        let options = WriteOptions { numbers_at_once: NUMBERS_AT_ONCE, ..Default::default() };
+        let mut txn = Writer::new(fs, options)?.begin(youngest)?;
         let mut props = std::mem::take(&mut request.revprops);
         // The name is what was proved, whatever the client says.
         match request.user {

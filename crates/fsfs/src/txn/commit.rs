@@ -7,8 +7,8 @@
 //!    merged with what came in between, and this begins anew);
 //! 2. the prototype gets the node-revisions, directories, properties, changed paths and indexes,
 //!    and is synced;
-//! 3. it is moved to its name among the revisions, and the folder is synced;
-//! 4. the revision's properties are written and synced;
+//! 3. it is moved to its name among the revisions;
+//! 4. the revision's properties are written and synced, and the folder of 3 is synced;
 //! 5. `current` is replaced: written beside, synced, moved, the folder synced. Before this nobody
 //!    looks at the new files, after it everybody does;
 //! 6. without the lock, `rep-cache.db` is told what later revisions can share.
@@ -333,7 +333,7 @@ impl Txn {
                 .copy_permissions(&like, &from)
                 .map_err(|e| Error::io(e, "Can't set permissions on", &from))?;
             let to = fs.file(&fs.layout.rev_file(plan.revision));
-            storage.rename(&from, &to, writer.flush).map_err(|e| Error::io(e, "Can't move", &from))
+            storage.rename(&from, &to, false).map_err(|e| Error::io(e, "Can't move", &from))
         };
         rename().inspect_err(|_| {
             // The first error counts.
@@ -384,7 +384,18 @@ impl Txn {
         let path = fs.file(&fs.layout.revprops_file(plan.revision));
         let like = self.permissions_of()?;
         self.write_durably(&path, &text, &like)
-            .map_err(|e| Error::io(e, "Can't write to file", &path))
+            .map_err(|e| Error::io(e, "Can't write to file", &path))?;
+        // The new name among the revisions too must be durable before `current` says so. Most
+        // file systems have made it so with the properties, if they were asked to only now.
+        let revision = fs.file(&fs.layout.rev_file(plan.revision));
+        match revision.parent().filter(|_| self.writer.flush) {
+            Some(folder) => self
+                .writer
+                .storage
+                .sync_dir(folder)
+                .map_err(|e| Error::io(e, "Can't flush file to disk", folder)),
+            None => Ok(()),
+        }
     }
 
     fn write_durably(&self, path: &Path, text: &[u8], like: &Path) -> io::Result<()> {

@@ -50,8 +50,6 @@ pub struct Writer {
     pub(super) revprop_packing: RevpropPackConfig,
     pub(crate) flush: bool,
     numbers_at_once: u64,
-    /// Numbers of transactions that are taken but not used: the next, and the end.
-    numbers: Mutex<(u64, u64)>,
     pub(super) rep_cache: Mutex<Opened>,
 }
 
@@ -80,7 +78,6 @@ impl Writer {
             storage: options.storage,
             flush: options.flush_to_disk,
             numbers_at_once: options.numbers_at_once.max(1),
-            numbers: Mutex::new((0, 0)),
             rep_cache: Mutex::default(),
         }))
     }
@@ -132,7 +129,7 @@ impl Writer {
     }
 
     fn next_number(&self) -> Result<u64> {
-        let mut numbers = self.numbers.lock();
+        let mut numbers = self.fs.fs.txn_numbers.lock();
         if numbers.0 >= numbers.1 {
             *numbers = self.take_numbers()?;
         }
