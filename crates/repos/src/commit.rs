@@ -288,7 +288,7 @@ impl<'a> CommitEditor<'a> {
         let name = txn.name();
         let writer = Arc::clone(txn.writer());
         let revision = txn.commit()?;
-        let after = writer.take_rep_cache_error().map(SvnError::from);
+        let after = writer.take_error_after_commit().map(SvnError::from);
         let hook = hooks.post_commit(revision, &name).err();
         let post_commit_error = post_commit_error(after.as_ref(), hook.as_ref());
         // The hook may have changed them.

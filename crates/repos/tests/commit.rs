@@ -428,3 +428,61 @@ fn locks_are_respected() {
     attempt(&edit, Some(("harry", &token))).unwrap();
     verify(&path);
 }
+
+#[test]
+fn read_back_before_it_is_there() {
+    for (config, stopped) in [("[debug]\nverify-before-commit = true\n", true), ("", false)] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("repo");
+        let fs_options =
+            CreateOptions { format: 6, flush_to_disk: false, ..CreateOptions::default() };
+        create(&path, &RepositoryOptions { fs: fs_options, compatible_minor: None }).unwrap();
+        std::fs::write(path.join("db/fsfs.conf"), config).unwrap();
+        let (fs, writer) = writer(&path, false);
+        let commit = |base: u64| {
+            let mut txn = writer.begin(Revnum(base)).unwrap();
+            txn.make_dir(&format!("/d{base}")).unwrap();
+            txn.commit()
+        };
+        commit(0).unwrap();
+        // The first revision is damaged on disk, but not in the caches of who commits.
+        let file = path.join("db/revs/0/1");
+        let good = std::fs::read(&file).unwrap();
+        let at = good.windows(9).rposition(|part| part == b"count: 1\n").unwrap();
+        let mut bad = good.clone();
+        bad[at + 7] = b'7';
+        std::fs::remove_file(&file).unwrap();
+        std::fs::write(&file, &bad).unwrap();
+        let done = commit(1).map_err(sapwood_core::SvnError::from);
+        std::fs::write(&file, &good).unwrap();
+        if stopped {
+            assert_eq!(done.unwrap_err().code(), sapwood_core::ErrorCode::FS_CORRUPT);
+            assert_eq!(fs.youngest().unwrap(), Revnum(1));
+            commit(1).unwrap();
+        } else {
+            done.unwrap();
+        }
+        assert_eq!(fs.youngest().unwrap(), Revnum(2));
+        verify(&path);
+    }
+}
+
+#[test]
+fn packed_after_each_commit() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("repo");
+    let fs_options =
+        CreateOptions { shard_size: 3, flush_to_disk: false, ..CreateOptions::default() };
+    create(&path, &RepositoryOptions { fs: fs_options, compatible_minor: None }).unwrap();
+    std::fs::write(path.join("db/fsfs.conf"), "[debug]\npack-after-commit = true\n").unwrap();
+    let (_, writer) = writer(&path, false);
+    for base in 0..6 {
+        let mut txn = writer.begin(Revnum(base)).unwrap();
+        txn.make_dir(&format!("/d{base}")).unwrap();
+        txn.commit().unwrap();
+        assert!(writer.take_error_after_commit().is_none());
+        let packed = std::fs::read_to_string(path.join("db/min-unpacked-rev")).unwrap();
+        assert_eq!(packed, format!("{}\n", (base + 2) / 3 * 3));
+    }
+    verify(&path);
+}

@@ -98,7 +98,7 @@ fn both_share_what_both_wrote() {
         for revision in [2, 3, 5, 6] {
             assert!(repo.size(revision) < 3000, "format {format}, r{revision}");
         }
-        assert!(repo.writer.take_rep_cache_error().is_none());
+        assert!(repo.writer.take_error_after_commit().is_none());
         repo.verify();
     }
 }
@@ -136,7 +136,7 @@ fn a_cache_that_was_removed_or_is_none_stops_nobody() {
         .unwrap();
     repo.ours("/d", &text).unwrap();
     assert!(repo.size(4) > 10_000);
-    assert!(repo.writer.take_rep_cache_error().is_some());
+    assert!(repo.writer.take_error_after_commit().is_some());
 }
 
 /// Runs SQL on the cache, by the reference's SQLite's successor: our own.
@@ -191,7 +191,7 @@ fn committing_beside_the_reference() {
             }
         });
     });
-    assert!(repo.writer.take_rep_cache_error().is_none());
+    assert!(repo.writer.take_error_after_commit().is_none());
     assert_eq!(repo.writer.fs().youngest().unwrap(), Revnum(75));
     repo.verify();
     // Five texts, each written twice at the most, when both met it at once.

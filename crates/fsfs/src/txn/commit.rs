@@ -8,14 +8,17 @@
 //! 2. the prototype gets the node-revisions, directories, properties, changed paths and indexes,
 //!    and is synced;
 //! 3. it is moved to its name among the revisions;
-//! 4. the revision's properties are written and synced, and the folder of 3 is synced;
+//! 4. the revision's properties are written and synced, and the folder of 3 is synced; if
+//!    `fsfs.conf` says so, the tree is read back and checked;
 //! 5. `current` is replaced: written beside, synced, moved, the folder synced. Before this nobody
 //!    looks at the new files, after it everybody does;
-//! 6. without the lock, `rep-cache.db` is told what later revisions can share.
+//! 6. without the lock, `rep-cache.db` is told what later revisions can share, and full shards
+//!    are packed, if `fsfs.conf` says so.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sapwood_core::date::Timestamp;
@@ -32,12 +35,17 @@ use sapwood_fsfs_format::{
 use super::deltify::Part;
 use super::disk::flags;
 use super::{Folder, ROOT, Txn};
+use crate::cache::Caches;
 use crate::cache::item::{Cached, Key};
 use crate::error::{Error, Result};
+use crate::filesystem::{Filesystem, OpenOptions};
 use crate::rep_cache::Row;
+use crate::root::Root;
 
 /// The longest `current` that is read.
 const CURRENT_LEN: usize = 256;
+/// Bytes of caches for a revision that is read back before it becomes visible.
+const READ_BACK_CACHE: usize = 16 << 20;
 /// Directories with longer texts than this are not put into the cache by who writes them.
 const CACHED_DIR: usize = 1 << 20;
 
@@ -97,6 +105,9 @@ impl Txn {
             self.write_revision(&mut plan)?;
             self.move_into_place(&plan)?;
             self.write_revprops(&plan)?;
+            if writer.config.verify_before_commit {
+                self.read_back(plan.revision)?;
+            }
             self.write_current(&plan)?;
             // From here on there is a new revision, whatever happens.
             drop(lock);
@@ -104,8 +115,20 @@ impl Txn {
             let _ = writer.fs.fs.refresh_youngest();
             writer.remember_reps(&plan.reps);
             self.fill_caches(plan.written);
+            if writer.config.pack_after_commit {
+                writer.pack();
+            }
             return Ok(plan.revision);
         }
+    }
+
+    /// Checks the tree of a revision that is written but not there yet, as it is on disk.
+    fn read_back(&self, revision: Revnum) -> Result<()> {
+        let caches = Caches::new(READ_BACK_CACHE);
+        let fs = Filesystem::open(self.writer.fs.path(), &caches, &OpenOptions::default())?;
+        // For this one it is there.
+        fs.fs.youngest.store(revision.0, Ordering::Release);
+        Root::of_revision(&fs, revision)?.verify()
     }
 
     fn read_current(&self) -> Result<Current> {

@@ -38,6 +38,8 @@ pub struct WriteConfig {
     pub p2l_page_size: u64,
     /// Read each new revision back before it becomes visible.
     pub verify_before_commit: bool,
+    /// Pack full shards after each commit.
+    pub pack_after_commit: bool,
 }
 
 impl WriteConfig {
@@ -59,6 +61,8 @@ impl WriteConfig {
             l2p_page_size: DEFAULT_L2P_PAGE_SIZE,
             p2l_page_size: DEFAULT_P2L_PAGE_SIZE,
             verify_before_commit: config.get_bool("debug", "verify-before-commit", false)?,
+            pack_after_commit: format >= since::PACKING
+                && config.get_bool("debug", "pack-after-commit", false)?,
         };
         if format >= DELTIFICATION {
             this.read_deltification(config, format)?;

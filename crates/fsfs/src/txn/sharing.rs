@@ -3,13 +3,16 @@
 //! Looking there is a hint: when the database cannot be read, the text is stored. What it finds is
 //! only used after the old text was read and its checksum is the new one's.
 
-use sapwood_core::{ErrorCode, SvnError};
+use std::sync::Arc;
+
+use sapwood_core::{CancelToken, ErrorCode, SvnError};
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::{RepHeader, RepLocation, Representation};
 
 use super::Writer;
 use crate::contents::TextReader;
 use crate::error::{Error, Result};
+use crate::pack::PackOptions;
 use crate::rep_cache::{RepCache, Row};
 
 /// The database of a writer.
@@ -18,7 +21,7 @@ pub(super) struct Opened {
     cache: Option<RepCache>,
     /// Which file it is: administrators remove it to start anew.
     inode: u64,
-    /// Why rows of a revision could not be written.
+    /// What failed after a revision was there.
     error: Option<Error>,
 }
 
@@ -102,7 +105,7 @@ impl Writer {
 
     /// Lets later revisions share the representations that a revision brought, which is
     /// committed. That some are not found later does no harm, so this does not fail the commit:
-    /// see [`Self::take_rep_cache_error`].
+    /// see [`Self::take_error_after_commit`].
     pub(super) fn remember_reps(&self, rows: &[Row]) {
         if rows.is_empty() {
             return;
@@ -120,11 +123,22 @@ impl Writer {
         }
     }
 
-    /// Why `rep-cache.db` could not be written after a commit, once: the revision is there all the
-    /// same, and only the sharing of its texts is lost. The reference reports this as an error of
-    /// what follows the commit.
+    /// Packs full shards after a commit. Like [`Self::remember_reps`], this does not fail it.
+    pub(super) fn pack(&self) {
+        let options = PackOptions {
+            storage: Arc::clone(&self.storage),
+            flush_to_disk: self.flush,
+            ..PackOptions::default()
+        };
+        if let Err(e) = self.fs.pack(&options, &CancelToken::default(), &mut |_| Ok(())) {
+            self.rep_cache.lock().error.get_or_insert(e);
+        }
+    }
+
+    /// What failed after a commit, once: writing `rep-cache.db`, or packing. The revision is there
+    /// all the same. The reference reports this as an error of what follows the commit.
     #[must_use]
-    pub fn take_rep_cache_error(&self) -> Option<Error> {
+    pub fn take_error_after_commit(&self) -> Option<Error> {
         self.rep_cache.lock().error.take()
     }
 
