@@ -27,6 +27,7 @@ mod special;
 mod svnkit;
 mod sync;
 mod wire;
+mod written;
 
 use sapwood_testkit::tree::Node;
 use sapwood_testkit::{Repository, Shape, long};
