@@ -43,7 +43,7 @@ fn size(dir: &Path) -> u64 {
 #[test]
 fn random_histories() {
     let mut shapes = vec![Shape::new("1.4"), Shape::new("1.8"), Shape::new("1.10")];
-    let mut revisions = 25;
+    let mut revisions = 15;
     if sapwood_testkit::long() {
         shapes.extend(["1.1", "1.5", "1.6", "1.9"].map(Shape::new));
         shapes.push(Shape::new("1.8").shard(3).config(DELTIFY_ALL));

@@ -12,6 +12,7 @@
 mod access;
 mod hooks;
 mod hostile;
+mod memory;
 mod modes;
 mod options;
 mod revprops;
