@@ -158,7 +158,7 @@ pub fn run(data: &[u8]) {
         repository: &repository,
         hooks: Hooks::without_environment(&repository),
         url: URL,
-        base_path: if flags & 1 == 0 { "/" } else { "/trunk" },
+        base_path: if flags & 1 == 0 { "/" } else { "/trunk" }.to_owned(),
         revprops,
         user: Some("fuzz"),
         lock_tokens: Vec::new(),

@@ -102,6 +102,7 @@ impl Fixture {
             check_normalization: false,
             metadata_only: false,
             notices: true,
+            threads: 1,
             cancel: &cancel,
         };
         verify(&self.open(), &options, &mut |notice| {

@@ -2,6 +2,8 @@
 
 // The harnesses panic on faults: that is their purpose.
 #![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, unreachable_pub)]
+// Harnesses that write share a file.
+#![allow(clippy::duplicate_mod)]
 
 use std::path::Path;
 

@@ -70,7 +70,8 @@ pub fn divide_again(sizes: &[u64], changed: usize, limit: u64) -> Vec<Range<usiz
         .iter()
         .fold(header, |total, size| total.saturating_add(NUMBER_LEN).saturating_add(*size));
     if total < limit || count <= 1 {
-        return vec![0..count];
+        let whole = 0..count;
+        return vec![whole];
     }
     let size = |at: usize| sizes.get(at).copied().unwrap_or(0);
     let (mut left, mut right) = (0usize, count);
@@ -157,6 +158,7 @@ fn deflate(data: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)] // One part is a case like two.
 mod tests {
     use proptest::prelude::*;
 

@@ -38,6 +38,9 @@ impl<M> Outlet<'_, M> {
     }
 }
 
+/// What a thread does with one job: it sends messages until it is through, or nobody takes them.
+pub type Work<'a, J, M> = dyn Fn(J, &Outlet<'_, M>) -> Result<(), Ended> + Sync + 'a;
+
 /// Cuts a range of revisions into batches of a few, each with its first and last revision.
 pub fn batches(start: Revnum, end: Revnum) -> impl Iterator<Item = (Revnum, Revnum)> {
     let mut next = Some(start);
@@ -58,7 +61,7 @@ pub fn batches(start: Revnum, end: Revnum) -> impl Iterator<Item = (Revnum, Revn
 pub fn run<J: Send, M: Send, E>(
     jobs: impl Iterator<Item = J>,
     threads: usize,
-    work: &(dyn Fn(J, &Outlet<'_, M>) -> Result<(), Ended> + Sync),
+    work: &Work<'_, J, M>,
     take: &mut dyn FnMut(M) -> Result<(), E>,
 ) -> Result<(), E> {
     let ahead = threads.max(1).saturating_mul(LOOKAHEAD);

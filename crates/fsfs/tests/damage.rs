@@ -83,7 +83,7 @@ fn answer(db: &Path) -> Result<Md5, String> {
     let told = |error: sapwood_fsfs::Error| error.to_string();
     let fs = Filesystem::open(db, &caches, &OpenOptions::default()).map_err(told)?;
     let youngest = fs.youngest().map_err(told)?;
-    fs.verify_metadata(None, None, &cancel, &mut |_| {}).map_err(told)?;
+    fs.verify_metadata(None, None, 1, &cancel, &mut |_| {}).map_err(told)?;
     let mut all = Md5Hasher::new();
     for number in 0..=youngest.0.min(20) {
         fs.verify_revision(Revnum(number), &cancel).map_err(told)?;

@@ -482,7 +482,7 @@ fn packed_after_each_commit() {
         txn.commit().unwrap();
         assert!(writer.take_error_after_commit().is_none());
         let packed = std::fs::read_to_string(path.join("db/min-unpacked-rev")).unwrap();
-        assert_eq!(packed, format!("{}\n", (base + 2) / 3 * 3));
+        assert_eq!(packed, format!("{}\n", base.div_ceil(3) * 3));
     }
     verify(&path);
 }
