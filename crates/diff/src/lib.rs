@@ -6,6 +6,7 @@
 //! reference's choice is made, so that output is equal byte for byte.
 
 mod compare;
+mod large;
 mod lcs;
 mod lines;
 mod normalize;
@@ -15,6 +16,7 @@ mod scan;
 mod unified;
 
 pub use compare::{Diff, Range, compare, compare_whole};
+pub use large::{LargeText, unified_large};
 pub use options::{IgnoreSpace, Options};
 pub use unified::{Style, unified, write_header, write_hunks};
 

@@ -24,12 +24,14 @@ impl Style {
     /// What follows a line without ending.
     const fn no_newline(self) -> &'static [u8] {
         match self {
-            Self::File => b"\n\\ No newline at end of file\n",
+            Self::File => NO_NEWLINE,
             Self::Property => b"\n\\ No newline at end of property\n",
         }
     }
 }
 
+/// What follows a file's last line when it has no ending.
+pub(crate) const NO_NEWLINE: &[u8] = b"\n\\ No newline at end of file\n";
 /// The longest function name that a hunk header shows, in bytes.
 const MAX_FUNCTION: usize = 50;
 
@@ -58,18 +60,44 @@ pub fn write_hunks(
     new: &[u8],
     out: &mut Vec<u8>,
 ) {
+    write_hunks_from(Start::default(), diff, options, style, (old, new), out);
+}
+
+/// Common lines before the texts that a diff was made of.
+#[derive(Debug, Default)]
+pub(crate) struct Start {
+    /// How many.
+    pub(crate) line: usize,
+    /// The last of them that may be the start of a function.
+    pub(crate) function: Vec<u8>,
+}
+
+/// As [`write_hunks`], where the texts (old and new) lack a common start.
+pub(crate) fn write_hunks_from(
+    start: Start,
+    diff: &Diff,
+    options: &Options,
+    style: Style,
+    (old, new): (&[u8], &[u8]),
+    out: &mut Vec<u8>,
+) {
+    let line = start.line;
     let mut writer = Writer {
         style,
         context: options.context,
-        function: options.show_c_function.then(Vec::new),
+        function: options.show_c_function.then_some(start.function),
         header_function: Vec::new(),
-        old: Text { rest: old, line: 0 },
-        new: Text { rest: new, line: 0 },
+        old: Text { rest: old, line },
+        new: Text { rest: new, line },
         hunk: Hunk::default(),
         out,
     };
     for range in diff.changes() {
-        writer.change(range);
+        writer.change(&Range {
+            old_start: range.old_start.saturating_add(line),
+            new_start: range.new_start.saturating_add(line),
+            ..*range
+        });
     }
     writer.flush();
 }
@@ -233,7 +261,7 @@ fn push_number(out: &mut Vec<u8>, number: usize) {
 }
 
 /// Lines that begin with a letter, `$` or `_` do, except for C++'s access labels.
-fn may_start_function(line: &[u8]) -> bool {
+pub(crate) fn may_start_function(line: &[u8]) -> bool {
     const LABELS: [&[u8]; 3] = [b"public:", b"private:", b"protected:"];
     line.first().is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'$' | b'_'))
         && !LABELS.iter().any(|label| line.starts_with(label))

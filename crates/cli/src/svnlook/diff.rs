@@ -1,21 +1,28 @@
 //! `svnlook diff`.
 
-use std::io::Write as _;
+use std::io::{self, Read, Write as _};
 use std::process::Command;
 
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
-use sapwood_diff::{EQUAL_LINE, Options as DiffOptions, props as prop_diff, unified, write_header};
+use sapwood_diff::{
+    EQUAL_LINE, LargeText, Options as DiffOptions, props as prop_diff, unified, unified_large,
+    write_header,
+};
 use sapwood_fsfs::{Node, Root};
 use sapwood_repos::change_tree::{ChangeAction, ChangeNode, ChangeTree};
 
 use super::{Context, Subject, no_argument};
 use crate::command::Invocation;
 use crate::locale;
-use crate::output::Output;
+use crate::output::{Output, write_error};
 
 /// How many lines around changes in properties are shown.
 const PROP_CONTEXT: usize = DiffOptions::DEFAULT_CONTEXT;
+
+/// Two texts that together are longer are not read whole, but only from the first to the last
+/// difference; in bytes.
+const LARGE: u64 = 16 << 20;
 
 struct Differ<'a> {
     context: &'a Context,
@@ -94,13 +101,49 @@ fn node_at(root: &Root, relpath: &str) -> SvnResult<Node> {
     Ok(root.node(&path::join("/", relpath))?)
 }
 
+/// A file's text, read as often as it takes; what no file holds is empty.
+struct NodeText<'a> {
+    node: Option<&'a Node>,
+    len: u64,
+}
+
+impl<'a> NodeText<'a> {
+    fn new(node: Option<&'a Node>) -> SvnResult<Self> {
+        Ok(Self { node, len: node.map_or(Ok(0), Node::length)? })
+    }
+}
+
+impl LargeText for NodeText<'_> {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn open(&self) -> io::Result<Box<dyn Read + '_>> {
+        match self.node {
+            None => Ok(Box::new(io::empty())),
+            Some(node) => match node.contents() {
+                Ok(contents) => Ok(Box::new(contents)),
+                Err(error) => Err(io::Error::other(SvnError::from(error))),
+            },
+        }
+    }
+}
+
+/// An error in a large diff.
+struct Failed(SvnError);
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self(write_error(&error))
+    }
+}
+
 /// All of a file; what no file holds is empty.
 fn read_all(node: Option<&Node>) -> SvnResult<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Some(node) = node {
         let mut contents = node.contents()?;
-        std::io::Read::read_to_end(&mut contents, &mut bytes)
-            .map_err(|e| crate::output::write_error(&e))?;
+        contents.read_to_end(&mut bytes).map_err(|e| write_error(&e))?;
     }
     Ok(bytes)
 }
@@ -182,21 +225,40 @@ impl Differ<'_> {
             };
             Ok((old_label, self.label(Some(&self.root), path)?))
         };
-        let (old_text, new_text) = (read_all(old.as_ref())?, read_all(new.as_ref())?);
+        let texts = [NodeText::new(old.as_ref())?, NodeText::new(new.as_ref())?];
+        let [old_text, new_text] = &texts;
         if let Some(command) = self.command.clone() {
             let (old_label, new_label) = labels()?;
+            let (old_text, new_text) = (read_all(old.as_ref())?, read_all(new.as_ref())?);
             self.out.text(header)?;
             self.external(&command, &old_label, &new_label, &old_text, &new_text)?;
             self.out.text("\n")?;
             return Ok(true);
         }
         let options = DiffOptions::parse(&self.extensions)?;
-        let mut hunks = Vec::new();
-        if unified(&options, &old_text, &new_text, &mut hunks) {
+        let head = || -> SvnResult<Vec<u8>> {
             let (old_label, new_label) = labels()?;
-            self.out.text(header)?;
-            self.file_lines(&old_label, &new_label)?;
-            self.out.bytes(&hunks)?;
+            let mut lines = Vec::new();
+            write_header(&mut lines, &old_label, &new_label);
+            let mut head = locale::encode(header).into_owned();
+            head.extend_from_slice(&locale::encode_bytes(&lines));
+            Ok(head)
+        };
+        let differs = if old_text.len.saturating_add(new_text.len) > LARGE {
+            let head = head()?;
+            unified_large(&options, old_text, new_text, &mut || Ok(head.clone()), self.out)
+                .map_err(|Failed(error)| error)?
+        } else {
+            let mut hunks = Vec::new();
+            let (old_text, new_text) = (read_all(old.as_ref())?, read_all(new.as_ref())?);
+            let differs = unified(&options, &old_text, &new_text, &mut hunks);
+            if differs {
+                self.out.bytes(&head()?)?;
+                self.out.bytes(&hunks)?;
+            }
+            differs
+        };
+        if differs {
             self.out.text("\n")?;
             return Ok(true);
         }

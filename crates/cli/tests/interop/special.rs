@@ -72,6 +72,32 @@ fn revisions_committed_by_svnmucc() {
     }
 }
 
+/// Files beyond the length up to which `svnlook diff` takes both texts into memory.
+#[test]
+fn a_large_file_is_compared_in_parts() {
+    let mut history = History::new("large");
+    let mut lines: Vec<String> =
+        (0..90_000).map(|n| format!("line {n:70} with some text to fill it up\n")).collect();
+    let mut txn = history.begin("large", "a large file");
+    txn.add("large", lines.concat());
+    txn.commit();
+    lines[40_000] = "void changed(void)\n".to_owned();
+    lines.remove(40_100);
+    let mut txn = history.begin("large", "a line is another, one is gone");
+    txn.edit("large", lines.concat());
+    txn.commit();
+    lines.push("no newline here".to_owned());
+    lines[40_050] = "changed\n".to_owned();
+    let mut txn = history.begin("large", "changes up to the end");
+    txn.edit("large", lines.concat());
+    txn.commit();
+    let repo = Repository::new(&Shape::new("1.10").shard(7), history);
+    let mut f = Findings::new(repo.name());
+    f.program("svnlook", &["diff", &repo.arg(), "-r", "2"]);
+    f.program("svnlook", &["diff", &repo.arg(), "-r", "3", "-x", "-p"]);
+    f.finish();
+}
+
 /// What administrators' programs say about a range of revisions.
 fn administrators(f: &mut Findings, path: &str, revisions: std::ops::RangeInclusive<usize>) {
     f.program("svnadmin", &["dump", "-q", path]);
