@@ -148,3 +148,44 @@ fn names_that_are_not_utf_8() {
     assert!(again.stdout.windows(13).any(|w| w == b"Node-path: \xE6\n"));
     both.same("svnadmin", &["verify", "-q", "-r2", &path]);
 }
+
+/// Makes the list of changed paths of an unpacked revision (physical addressing) `changes`.
+fn set_changes(repository: &str, revision: u64, changes: &str) {
+    let file = format!("{repository}/db/revs/0/{revision}");
+    let text = std::fs::read(&file).unwrap();
+    let end = text.trim_ascii_end();
+    let trailer = &end[end.iter().rposition(|b| *b == b'\n').unwrap() + 1..];
+    let trailer = std::str::from_utf8(trailer).unwrap();
+    let at: usize = trailer.split(' ').nth(1).unwrap().parse().unwrap();
+    let text = [&text[..at], changes.as_bytes(), b"\n", trailer.as_bytes(), b"\n"].concat();
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    std::fs::write(&file, text).unwrap();
+}
+
+#[test]
+fn lists_of_changes_that_lie() {
+    let both = Both::new();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("r");
+    let path = path.to_str().unwrap();
+    both.reference.run("svnadmin", ["create", "--compatible-version=1.6", path]).expect_success("");
+    for revision in 1..=7 {
+        let url = format!("file://{path}/B{revision}");
+        both.reference.run("svn", ["mkdir", "-q", "-m", "log", &url]).expect_success("mkdir");
+    }
+    for (revision, changes) in [
+        (2, "_0.0.t1-1 add-dir false false /B1\n\n"),
+        (3, "_0.0.t2-2 add-dir false false /B3\n1 /X\n"),
+        (4, "_0.0.t3-2 add-file false false /B4\n3 /B2\n"),
+        (5, "_0.0.t4-2 modify-file true true /X\n\n"),
+        (6, "_0.0.t5-2 modify-file false false /B5\n\n"),
+        (7, "_0.0.t6-2 replace-file false false /X\n\n"),
+    ] {
+        set_changes(path, revision, changes);
+    }
+    let verify = both.same("svnadmin", &["verify", "--keep-going", path]);
+    let text = String::from_utf8(verify.stdout).unwrap();
+    for revision in 2..=7 {
+        assert_eq!(text.matches(&format!("   r{revision}: E")).count(), 2, "{text}");
+    }
+}

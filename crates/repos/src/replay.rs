@@ -106,7 +106,12 @@ struct Drive<'a> {
 }
 
 /// What a node's text and properties are told relative to.
-type Base = Option<Node>;
+enum Base {
+    Nothing,
+    /// The same path in the tree before.
+    Before,
+    At(Revnum, String),
+}
 
 impl Drive<'_> {
     /// Goes to `relpath`, closing and opening directories on the way, and tells its change.
@@ -161,8 +166,13 @@ impl Drive<'_> {
         if deletes && !adds {
             return Ok(None);
         }
-        let node = self.root.find(change.path)?;
-        let Some(node) = node else {
+        // What the list says is told as it says it: whether the nodes are there is for the editor
+        // to find out.
+        let kind = match change.node_kind {
+            Some(kind) => Some(kind),
+            None => self.root.kind(change.path)?,
+        };
+        let Some(kind) = kind else {
             return Err(SvnError::new(
                 ErrorCode::FS_NOT_FOUND,
                 format!("Filesystem path '{relpath}' is neither a file nor a directory"),
@@ -170,23 +180,32 @@ impl Drive<'_> {
             .into());
         };
         let (open, base, downgraded) = if adds {
-            self.add(&change, relpath, parent, &node)?
+            self.add(&change, relpath, parent, kind)?
         } else {
-            self.modify(&change, relpath, parent, &node)?
+            self.modify(relpath, parent, kind)?
         };
-        if change.prop_mod || downgraded {
-            self.props(open, base.as_ref(), &node)?;
-        }
-        if let Open::File(file) = open {
-            if change.text_mod || downgraded {
-                self.text(file, base.as_ref(), &node)?;
+        let props = change.prop_mod || downgraded;
+        let text = kind == NodeKind::File && (change.text_mod || downgraded);
+        let base = if props || text { self.base_node(base, change.path)? } else { None };
+        match open {
+            Open::Dir(dir) => {
+                if props {
+                    self.props(open, base.as_ref(), &self.root.node(change.path)?)?;
+                }
+                Ok(Some(dir))
             }
-            self.editor.close_file(file, Some(node.md5()?))?;
+            Open::File(file) => {
+                let node = self.root.node(change.path)?;
+                if props {
+                    self.props(open, base.as_ref(), &node)?;
+                }
+                if text {
+                    self.text(file, base.as_ref(), &node)?;
+                }
+                self.editor.close_file(file, Some(node.md5()?))?;
+                Ok(None)
+            }
         }
-        Ok(match open {
-            Open::Dir(dir) => Some(dir),
-            Open::File(_) => None,
-        })
     }
 
     /// Adds a node, as a copy where that can be said.
@@ -195,7 +214,7 @@ impl Drive<'_> {
         change: &ChangedPath<'_>,
         relpath: &str,
         parent: Option<Handle>,
-        node: &Node,
+        kind: NodeKind,
     ) -> Result<(Open, Base, bool)> {
         let Some(parent) = parent.filter(|_| !relpath.is_empty()) else {
             let message = "Root directory already exists.";
@@ -212,7 +231,7 @@ impl Drive<'_> {
             _ => None,
         };
         let downgraded = change.copy_from.is_some() && copy.is_none();
-        let open = match node.kind() {
+        let open = match kind {
             NodeKind::File => Open::File(self.editor.add_file(relpath, parent, copy)?),
             NodeKind::Dir => Open::Dir(match change.copy_from {
                 Some((revision, source)) if downgraded => {
@@ -222,17 +241,15 @@ impl Drive<'_> {
                 _ => self.editor.add_directory(relpath, parent, copy)?,
             }),
         };
-        if node.kind() == NodeKind::Dir && (copy.is_some() || !self.copies.is_empty()) {
+        if kind == NodeKind::Dir && (copy.is_some() || !self.copies.is_empty()) {
             self.copies.push(ActiveCopy {
                 path: relpath.to_owned(),
                 source: copy.map(|(source, revision)| (revision, source.to_owned())),
             });
         }
         let base = match copy {
-            Some((source, revision)) if self.compare.is_some() => {
-                Some(self.root.fs().revision_root(revision)?.node(source)?)
-            }
-            _ => None,
+            Some((source, revision)) => Base::At(revision, source.to_owned()),
+            None => Base::Nothing,
         };
         Ok((open, base, downgraded))
     }
@@ -240,12 +257,11 @@ impl Drive<'_> {
     /// Opens a node that was there before.
     fn modify(
         &mut self,
-        change: &ChangedPath<'_>,
         relpath: &str,
         parent: Option<Handle>,
-        node: &Node,
+        kind: NodeKind,
     ) -> Result<(Open, Base, bool)> {
-        let open = match (node.kind(), parent) {
+        let open = match (kind, parent) {
             (NodeKind::Dir, Some(parent)) => {
                 Open::Dir(self.editor.open_directory(relpath, parent, None)?)
             }
@@ -258,21 +274,28 @@ impl Drive<'_> {
                 return Err(SvnError::new(ErrorCode::FS_CORRUPT, message).into());
             }
         };
-        let Some(compare) = &self.compare else { return Ok((open, None, false)) };
-        if !change.prop_mod && !change.text_mod {
-            return Ok((open, None, false));
-        }
         let base = match self.copies.last() {
             Some(ActiveCopy { path: copied, source: Some((revision, source)) }) => {
                 let below = path::skip_ancestor(copied, relpath).unwrap_or_default();
-                let root = self.root.fs().revision_root(*revision)?;
-                Some(root.node(&path::join(source, below))?)
+                Base::At(*revision, path::join(source, below))
             }
             // Changed after it was added without history below a copy.
-            Some(ActiveCopy { source: None, .. }) => None,
-            None => Some(compare.node(node.path())?),
+            Some(ActiveCopy { source: None, .. }) => Base::Nothing,
+            None => Base::Before,
         };
         Ok((open, base, false))
+    }
+
+    /// The node that `base` stands for, when deltas are wanted.
+    fn base_node(&self, base: Base, path: &str) -> Result<Option<Node>> {
+        let Some(compare) = &self.compare else { return Ok(None) };
+        Ok(match base {
+            Base::Nothing => None,
+            Base::Before => Some(compare.node(path)?),
+            Base::At(revision, source) => {
+                Some(self.root.fs().revision_root(revision)?.node(&source)?)
+            }
+        })
     }
 
     fn props(&mut self, open: Open, base: Option<&Node>, node: &Node) -> Result<()> {
