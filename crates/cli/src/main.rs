@@ -23,6 +23,7 @@ mod svndumpfilter;
 mod svnfsfs;
 mod svnlook;
 mod svnmucc;
+mod svnrdump;
 mod svnserve;
 mod svnsync;
 mod user_date;

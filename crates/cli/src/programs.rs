@@ -85,6 +85,12 @@ pub(crate) static PROGRAMS: &[Program] = &[
         run: crate::svnsync::run,
     },
     Program {
+        name: "svnrdump",
+        linked: true,
+        about: "dump and load over a session",
+        run: crate::svnrdump::run,
+    },
+    Program {
         name: "svnbench",
         linked: true,
         about: "time what a server does",

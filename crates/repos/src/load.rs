@@ -21,7 +21,7 @@ use sapwood_fsfs::txn::{Txn, WriteOptions, Writer};
 use crate::dumpstream::{self, DumpVisitor, Headers, TextBlock, header};
 use crate::prop_rules;
 use crate::repository::Repository;
-use mergeinfo::Numbers;
+pub use mergeinfo::Numbers;
 use revprops::Rules;
 pub use revprops::{RevpropsLoadOptions, load_revprops};
 

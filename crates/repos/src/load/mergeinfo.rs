@@ -7,18 +7,22 @@ use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::{SvnResult, path};
 
 /// What is known of the numbers of revisions.
-pub(super) struct Numbers<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers<'a> {
     /// From those of the stream to those of the repository.
-    pub(super) map: &'a BTreeMap<u64, u64>,
+    pub map: &'a BTreeMap<u64, u64>,
     /// The oldest revision that was loaded from the stream.
-    pub(super) oldest: Option<u64>,
+    pub oldest: Option<u64>,
     /// What revisions before that one are more than in the repository.
-    pub(super) offset: i64,
+    pub offset: i64,
 }
 
 impl Numbers<'_> {
-    /// The value for the repository.
-    pub(super) fn adjust(&self, value: &[u8], parent: Option<&str>) -> SvnResult<Vec<u8>> {
+    /// The value for the repository; `parent` is the folder that everything is loaded below.
+    ///
+    /// # Errors
+    /// E200020 for what is no mergeinfo.
+    pub fn adjust(&self, value: &[u8], parent: Option<&str>) -> SvnResult<Vec<u8>> {
         let mut mergeinfo = Mergeinfo::parse(value)?;
         let mut older = Mergeinfo::default();
         if let Some(oldest) = self.oldest.filter(|oldest| *oldest > 1) {

@@ -1,0 +1,370 @@
+//! The editor that writes a record for every change that it is told of.
+//!
+//! A directory's record waits until it is known whether properties come with it, and deletions
+//! until it is known that nothing takes the node's place. Texts are collected (beyond a limit in
+//! a nameless file), since their length stands before them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::{Read as _, Seek as _, Write};
+
+use sapwood_core::props::names;
+use sapwood_core::{Md5, Revnum, SvnError, SvnResult, path as paths};
+use sapwood_delta::svndiff::Encoder;
+use sapwood_delta::{Editor, Handle, TextDelta, Version};
+use sapwood_repos::dumpstream::header;
+use tempfile::SpooledTempFile;
+
+use super::records::{Head, PropChanges, deletion};
+use crate::output::stream_error;
+
+/// Texts up to this length stay in memory, in bytes.
+const IN_MEMORY: usize = 4 << 20;
+/// How hard to compress; svndiff 0 does not compress at all.
+const COMPRESSION: u8 = 5;
+
+/// A directory that is open.
+#[derive(Debug, Default)]
+struct Dir {
+    path: String,
+    /// The headers that were not written yet.
+    head: Head,
+    props: PropChanges,
+    deleted: BTreeSet<String>,
+}
+
+/// A file that is open.
+#[derive(Debug)]
+struct OpenFile {
+    path: String,
+    action: &'static str,
+    copy_from: Option<(String, Revnum)>,
+    props: PropChanges,
+    base: Option<Md5>,
+    text: Option<SpooledTempFile>,
+}
+
+/// Writes records.
+pub(super) struct DumpEditor<'o> {
+    out: &'o mut dyn Write,
+    /// Where the edit is anchored, when it is an update: its parents have to be made first.
+    anchor: Option<String>,
+    dirs: HashMap<u64, Dir>,
+    files: HashMap<u64, OpenFile>,
+    next: u64,
+    /// The directory whose record waits.
+    pending: Option<u64>,
+}
+
+fn regular(name: &str) -> bool {
+    !name.starts_with(names::ENTRY_PREFIX) && !name.starts_with(names::WC_PREFIX)
+}
+
+fn relpath(path: &str) -> &str {
+    path.trim_start_matches('/')
+}
+
+fn no_such() -> SvnError {
+    SvnError::new(sapwood_core::ErrorCode::INCORRECT_PARAMS, "An edit that names what is not open")
+}
+
+impl<'o> DumpEditor<'o> {
+    pub(super) fn new(out: &'o mut dyn Write, anchor: Option<String>) -> Self {
+        Self { out, anchor, dirs: HashMap::new(), files: HashMap::new(), next: 0, pending: None }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> SvnResult<()> {
+        self.out.write_all(bytes).map_err(|e| stream_error(&e))
+    }
+
+    fn handle(&mut self) -> u64 {
+        let handle = self.next;
+        self.next = handle.saturating_add(1);
+        handle
+    }
+
+    fn dir(&mut self, handle: Handle) -> SvnResult<&mut Dir> {
+        self.dirs.get_mut(&handle.0).ok_or_else(no_such)
+    }
+
+    fn file(&mut self, handle: Handle) -> SvnResult<&mut OpenFile> {
+        self.files.get_mut(&handle.0).ok_or_else(no_such)
+    }
+
+    /// The path that a record names.
+    fn told(&self, path: &str) -> String {
+        match &self.anchor {
+            Some(anchor) => paths::join(anchor, path),
+            None => path.to_owned(),
+        }
+    }
+
+    /// Writes the record that waits, if one does.
+    fn settle(&mut self) -> SvnResult<()> {
+        let Some(pending) = self.pending.take() else { return Ok(()) };
+        let Some(dir) = self.dirs.get_mut(&pending) else { return Ok(()) };
+        let mut head = std::mem::take(&mut dir.head);
+        let props = dir.props.is_due().then(|| dir.props.block());
+        if props.is_some() {
+            head.line(header::PROP_DELTA, "true");
+        }
+        let record = head.finish(props.as_deref(), None);
+        self.write(&record)?;
+        self.write(b"\n\n")
+    }
+
+    /// Whether the path was deleted before, in this edit; it is not any more.
+    fn replaces(&mut self, path: &str, parent: Handle) -> SvnResult<bool> {
+        Ok(self.dir(parent)?.deleted.remove(path))
+    }
+
+    /// The headers of a directory that is added or replaced.
+    fn head(
+        &mut self,
+        path: &str,
+        replaced: bool,
+        copy_from: Option<(&str, Revnum)>,
+        is_dir: bool,
+    ) -> SvnResult<Head> {
+        let action = match (replaced, copy_from) {
+            (true, None) => "replace",
+            (true, Some(_)) => {
+                // A replacement with history is a deletion and an addition.
+                let record = deletion(path);
+                self.write(&record)?;
+                "add"
+            }
+            (false, _) => "add",
+        };
+        Ok(Head::node(&self.told(path), is_dir, action, copy_from))
+    }
+
+    fn mkdir(&mut self, path: &str) -> SvnResult<()> {
+        let mut head = Head::node(path, true, "add", None);
+        head.line(header::PROP_DELTA, "true");
+        let record = head.finish(Some(&PropChanges::default().block()), None);
+        self.write(&record)?;
+        self.write(b"\n\n")
+    }
+}
+
+impl Editor for DumpEditor<'_> {
+    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
+        let handle = self.handle();
+        let mut dir = Dir::default();
+        if let Some(anchor) = self.anchor.clone().filter(|anchor| !anchor.is_empty()) {
+            let mut parents: Vec<&str> = Vec::new();
+            let mut parent = paths::dirname(&anchor);
+            while !parent.is_empty() {
+                parents.push(parent);
+                parent = paths::dirname(parent);
+            }
+            for parent in parents.into_iter().rev() {
+                self.mkdir(parent)?;
+            }
+            dir.head = self.head("", false, None, true)?;
+            dir.props.must_be_told();
+            self.pending = Some(handle);
+        }
+        self.dirs.insert(handle, dir);
+        Ok(Handle(handle))
+    }
+
+    fn delete_entry(&mut self, path: &str, _: Option<Revnum>, parent: Handle) -> SvnResult<()> {
+        self.settle()?;
+        self.dir(parent)?.deleted.insert(path.to_owned());
+        Ok(())
+    }
+
+    fn add_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        self.settle()?;
+        let replaced = self.replaces(path, parent)?;
+        let copy_from = copy_from.map(|(from, rev)| (relpath(from), rev));
+        let head = self.head(path, replaced, copy_from, true)?;
+        let mut dir = Dir { path: path.to_owned(), head, ..Dir::default() };
+        if copy_from.is_none() {
+            dir.props.must_be_told();
+        }
+        let handle = self.handle();
+        self.dirs.insert(handle, dir);
+        self.pending = Some(handle);
+        Ok(Handle(handle))
+    }
+
+    fn open_directory(&mut self, path: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+        self.settle()?;
+        let handle = self.handle();
+        self.dirs.insert(handle, Dir { path: path.to_owned(), ..Dir::default() });
+        Ok(Handle(handle))
+    }
+
+    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        if self.pending != Some(dir.0) {
+            self.settle()?;
+        }
+        if regular(name) {
+            self.dir(dir)?.props.take(name, value);
+        }
+        Ok(())
+    }
+
+    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
+        let was_pending = self.pending == Some(dir.0);
+        self.settle()?;
+        let Some(mut closed) = self.dirs.remove(&dir.0) else { return Err(no_such()) };
+        if !was_pending && closed.props.is_due() {
+            let mut head = Head::node(&self.told(&closed.path), true, "change", None);
+            head.line(header::PROP_DELTA, "true");
+            let record = head.finish(Some(&closed.props.block()), None);
+            self.write(&record)?;
+            self.write(b"\n\n")?;
+        }
+        for path in &closed.deleted {
+            let record = deletion(path);
+            self.write(&record)?;
+            self.write(b"\n")?;
+        }
+        Ok(())
+    }
+
+    fn absent_directory(&mut self, _: &str, _: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn add_file(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        self.settle()?;
+        let replaced = self.replaces(path, parent)?;
+        let mut props = PropChanges::default();
+        if copy_from.is_none() {
+            props.must_be_told();
+        }
+        let handle = self.handle();
+        self.files.insert(
+            handle,
+            OpenFile {
+                path: path.to_owned(),
+                action: if replaced { "replace" } else { "add" },
+                copy_from: copy_from.map(|(from, rev)| (relpath(from).to_owned(), rev)),
+                props,
+                base: None,
+                text: None,
+            },
+        );
+        Ok(Handle(handle))
+    }
+
+    fn open_file(&mut self, path: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+        self.settle()?;
+        let handle = self.handle();
+        self.files.insert(
+            handle,
+            OpenFile {
+                path: path.to_owned(),
+                action: "change",
+                copy_from: None,
+                props: PropChanges::default(),
+                base: None,
+                text: None,
+            },
+        );
+        Ok(Handle(handle))
+    }
+
+    fn apply_textdelta(
+        &mut self,
+        file: Handle,
+        base: Option<Md5>,
+        delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        let mut text = SpooledTempFile::new(IN_MEMORY);
+        let mut encoder = Encoder::new(Version::V0, COMPRESSION);
+        let mut bytes = Vec::new();
+        let fail = |e: std::io::Error| SvnError::io(&e, "Can't write to a temporary file");
+        while let Some(window) = delta.next_window()? {
+            bytes.clear();
+            encoder.encode(&window, &mut bytes);
+            text.write_all(&bytes).map_err(fail)?;
+        }
+        bytes.clear();
+        encoder.finish(&mut bytes);
+        text.write_all(&bytes).map_err(fail)?;
+        let open = self.file(file)?;
+        open.base = base;
+        open.text = Some(text);
+        Ok(())
+    }
+
+    fn change_file_prop(
+        &mut self,
+        file: Handle,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        if regular(name) {
+            self.file(file)?.props.take(name, value);
+        }
+        Ok(())
+    }
+
+    fn close_file(&mut self, file: Handle, sum: Option<Md5>) -> SvnResult<()> {
+        self.settle()?;
+        let Some(mut closed) = self.files.remove(&file.0) else { return Err(no_such()) };
+        let mut head = if closed.action == "change" {
+            Head::node(&self.told(&closed.path), false, "change", None)
+        } else {
+            let from = closed.copy_from.as_ref().map(|(path, rev)| (path.as_str(), *rev));
+            self.head(&closed.path, closed.action == "replace", from, false)?
+        };
+        let props = closed.props.is_due().then(|| closed.props.block());
+        if props.is_some() {
+            head.line(header::PROP_DELTA, "true");
+        }
+        let fail = |e: std::io::Error| SvnError::io(&e, "Can't read a temporary file");
+        let mut length = None;
+        if let Some(text) = &mut closed.text {
+            head.line(header::TEXT_DELTA, "true");
+            if let Some(base) = closed.base {
+                head.line(header::DELTA_BASE_MD5, &base.to_hex());
+            }
+            if let Some(sum) = sum {
+                head.line(header::CONTENT_MD5, &sum.to_hex());
+            }
+            length = Some(text.stream_position().map_err(fail)?);
+            text.rewind().map_err(fail)?;
+        }
+        let record = head.finish(props.as_deref(), length);
+        self.write(&record)?;
+        if let Some(mut text) = closed.text {
+            let mut piece = vec![0; 64 << 10];
+            loop {
+                let got = text.read(&mut piece).map_err(fail)?;
+                if got == 0 {
+                    break;
+                }
+                self.write(piece.get(..got).unwrap_or_default())?;
+            }
+        }
+        self.write(b"\n\n")
+    }
+
+    fn absent_file(&mut self, _: &str, _: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn close_edit(&mut self) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn abort_edit(&mut self) -> SvnResult<()> {
+        Ok(())
+    }
+}

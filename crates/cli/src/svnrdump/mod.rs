@@ -1,0 +1,177 @@
+//! `svnrdump`: dump streams out of, and into, repositories that are only reached by URL. One file
+//! a subcommand; the tables are here.
+
+mod dump;
+mod editor;
+mod load;
+mod records;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_ra::{Session, Settings};
+
+use crate::command::{
+    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, Run, Subcommand, VERSION,
+    take_revision, to_text,
+};
+use crate::remote::target::canonical_url;
+use crate::remote::{self, Credentials, Manner};
+use crate::revision::RevisionSpec;
+use crate::{repo, report};
+
+/// The program's `main`.
+pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
+    SVNRDUMP.main(args)
+}
+
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::value("revision", Some('r'), "the revision ARG, or the revisions of a range X:Y"),
+    OptionSpec::flag("quiet", Some('q'), "no progress, only errors"),
+    OptionSpec::flag("incremental", None, "only what is new in the first revision"),
+    OptionSpec::value("skip-revprop", None, "leave out the revision property ARG"),
+    remote::CONFIG_DIR,
+    remote::USERNAME,
+    remote::PASSWORD,
+    remote::PASSWORD_FROM_STDIN,
+    remote::NON_INTERACTIVE,
+    remote::FORCE_INTERACTIVE,
+    remote::NO_AUTH_CACHE,
+    HELP,
+    HELP_MARK,
+    VERSION,
+    remote::CONFIG_OPTION,
+    remote::TRUST_SERVER_CERT,
+    remote::TRUST_SERVER_CERT_FAILURES,
+    OptionSpec::value("file", Some('F'), "use the file ARG, not stdin or stdout"),
+];
+
+static SVNRDUMP: Program = Program {
+    name: "svnrdump",
+    help_header: "general usage: svnrdump SUBCOMMAND URL [-r LOWER[:UPPER]]\n\
+        Dumps and loads repositories over the network.\n\
+        Type 'svnrdump help <subcommand>' for help on a specific subcommand.\n\
+        Type 'svnrdump --version' to see the program version and RA modules.\n\
+        \n\
+        Available subcommands:\n",
+    options: OPTIONS,
+    global_options: &[
+        "config-dir",
+        "config-option",
+        "username",
+        "password",
+        "password-from-stdin",
+        "trust-server-cert",
+        "trust-server-cert-failures",
+        "non-interactive",
+        "force-interactive",
+        "no-auth-cache",
+    ],
+    take,
+    check: remote::check,
+    suggest_help: |_| false,
+    subcommands: &[
+        Subcommand {
+            name: "dump",
+            aliases: &[],
+            help: "usage: svnrdump dump URL [-r LOWER[:UPPER]]\n\n\
+                 Write revisions LOWER to UPPER (all; or only LOWER) of the repository at URL to\n\
+                 stdout as a dump stream with deltas.  The first revision is written whole,\n\
+                 unless --incremental says that only what is new in it is wanted.  Of a URL\n\
+                 below the repository's root only what is there is written.\n",
+            options: &["revision", "quiet", "incremental", "file"],
+            overrides: &[("file", "write to file ARG instead of stdout")],
+            run: Run::Arguments(dump::run),
+        },
+        Subcommand {
+            name: "load",
+            aliases: &[],
+            help: "usage: svnrdump load URL\n\n\
+                 Commit the revisions of a dump stream on stdin to the repository at URL, which\n\
+                 must allow changes of revision properties.\n",
+            options: &["quiet", "skip-revprop", "file"],
+            overrides: &[("file", "read from file ARG instead of stdin")],
+            run: Run::Arguments(load::run),
+        },
+        Subcommand {
+            name: "help",
+            aliases: &["?", "h"],
+            help: "usage: svnrdump help [SUBCOMMAND...]\n\n\
+                 Explain this program or its subcommands.\n",
+            options: &[],
+            overrides: &[],
+            run: Run::Help,
+        },
+    ],
+    ..Program::DEFAULT
+};
+
+fn wrong(text: impl Into<String>) -> SvnError {
+    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text)
+}
+
+fn take(
+    options: &mut Options,
+    spec: &'static OptionSpec,
+    value: Option<&OsString>,
+) -> SvnResult<()> {
+    take_revision(options, spec, value)?;
+    match (spec.long, value) {
+        ("config-option", Some(value)) => remote::config::check(&to_text(value)?),
+        _ => Ok(()),
+    }
+}
+
+/// Opens the session that the one argument names; also how to open more.
+fn open(invocation: &mut Invocation<'_>) -> SvnResult<(Box<dyn Session>, Settings)> {
+    let args = invocation.take_args(0, usize::MAX)?;
+    if args.len() != 1 {
+        report::stderr("Type 'svnrdump help' for usage.\n");
+        // Everything is said; this code is the one that is not told again.
+        return Err(SvnError::new(ErrorCode::IO_PIPE_WRITE_ERROR, ""));
+    }
+    let text = args.first().map_or("", String::as_str);
+    if !repo::is_url(text) {
+        return Err(wrong(format!("Target '{text}' is not a URL")));
+    }
+    let url = canonical_url(text)?;
+    let credentials = Credentials::given(&invocation.options)?;
+    let manner = Manner { program: "svnrdump", looks_for_terminal: true };
+    let settings = remote::settings(&invocation.options, credentials, manner)?;
+    Ok((sapwood_ra::open(&url, &settings)?, settings))
+}
+
+/// The range that was asked for.
+fn range(options: &Options, latest: Revnum) -> SvnResult<(Revnum, Revnum)> {
+    let unsupported =
+        || wrong("Unsupported revision specifier used; use only integer values or 'HEAD'");
+    let exists = |revision: Revnum| {
+        if revision > latest {
+            return Err(wrong(format!("Revision '{revision}' does not exist")));
+        }
+        Ok(revision)
+    };
+    let given = options.revision;
+    let start = match given.start {
+        RevisionSpec::Number(revision) => revision,
+        RevisionSpec::Head => latest,
+        RevisionSpec::Unspecified => Revnum::ZERO,
+        _ => return Err(unsupported()),
+    };
+    let start = exists(start)?;
+    let end = match (given.end, given.start) {
+        (RevisionSpec::Number(revision), _) => revision,
+        (RevisionSpec::Unspecified, RevisionSpec::Number(revision)) => revision,
+        (RevisionSpec::Head | RevisionSpec::Unspecified, _) => latest,
+        _ => return Err(unsupported()),
+    };
+    let end = exists(end)?;
+    if end < start {
+        return Err(wrong(
+            "LOWER revision cannot be greater than UPPER revision; consider reversing your \
+             revision range",
+        ));
+    }
+    Ok((start, end))
+}
