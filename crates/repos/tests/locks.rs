@@ -256,8 +256,8 @@ fn stop_everywhere(lose: bool) {
             break;
         }
     }
-    // Five files to write and sync; five to remove.
-    assert!(refused[0] >= 25 && refused[1] >= 10, "{refused:?}");
+    // Five files to create, write, sync, give permissions and move; five to remove.
+    assert!(refused[0] >= 25 && refused[1] >= 5, "{refused:?}");
 }
 
 #[test]

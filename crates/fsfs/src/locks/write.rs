@@ -18,13 +18,14 @@ use sapwood_fsfs_format::lockfile::{self, DigestFile, StoredLock};
 use super::{Lock, now};
 use crate::error::{Error, Result};
 use crate::root::Root;
+use crate::storage_write::create_beside;
 use crate::txn::Writer;
 use crate::uuid;
 
 /// What lock tokens begin with.
 const TOKEN_SCHEME: &str = "opaquelocktoken";
-/// How many paths may be locked or unlocked at once with every file made durable. The reference
-/// syncs none; a thousand files would take seconds.
+/// How many paths may be locked or unlocked at once with the contents of every file made durable.
+/// The reference syncs none; a thousand files would take seconds.
 const SYNCED_AT_ONCE: usize = 64;
 
 /// A path that shall be locked.
@@ -393,11 +394,7 @@ impl Writer {
             return self.write_digest_file(digest, file, like, sync);
         }
         let path = self.fs.fs.file(&Layout::lock_file(&digest));
-        let removed = self.storage.remove_file(&path).and_then(|()| match path.parent() {
-            Some(folder) if sync => self.storage.sync_dir(folder),
-            _ => Ok(()),
-        });
-        match removed {
+        match self.storage.remove_file(&path) {
             Err(e) if e.kind() != ErrorKind::NotFound => {
                 Err(Error::io(e, "Can't remove file", &path))
             }
@@ -415,25 +412,46 @@ impl Writer {
         let path = self.fs.fs.file(&Layout::lock_file(&digest));
         let mut contents = Vec::new();
         file.write(&mut contents);
-        let mut done = self.storage.replace(&path, &contents, Some(like), sync);
+        let mut done = self.put_in_place(&path, &contents, like, sync);
         if done.as_ref().is_err_and(|e| e.kind() == ErrorKind::NotFound) {
-            self.make_folder_of(&path, sync)?;
-            done = self.storage.replace(&path, &contents, Some(like), sync);
+            self.make_folder_of(&path)?;
+            done = self.put_in_place(&path, &contents, like, sync);
         }
         done.map_err(|e| Error::io(e, "Can't write to file", &path))
     }
 
+    /// Replaces or makes a file. What moves into place is durable before; the name is not: file
+    /// systems keep the order of moves, and a lock that a crash takes back does no harm.
+    fn put_in_place(
+        &self,
+        path: &Path,
+        contents: &[u8],
+        like: &Path,
+        sync: bool,
+    ) -> std::io::Result<()> {
+        let (beside, mut file) = create_beside(&*self.storage, path)?;
+        let mut write = || {
+            file.append(contents)?;
+            if sync {
+                file.sync()?;
+            }
+            self.storage.copy_permissions(like, &beside)?;
+            self.storage.rename(&beside, path, false)
+        };
+        write().inspect_err(|_| {
+            // The error that is reported is the first one.
+            let _ = self.storage.remove_file(&beside);
+        })
+    }
+
     /// Makes the folder of a digest file, and that of all of them.
-    fn make_folder_of(&self, path: &Path, sync: bool) -> Result<()> {
+    fn make_folder_of(&self, path: &Path) -> Result<()> {
         let Some(folder) = path.parent() else { return Ok(()) };
         for folder in folder.parent().into_iter().chain([folder]) {
-            let made = self.storage.create_dir(folder, false).and_then(|()| {
-                self.storage.copy_permissions(self.fs.path(), folder)?;
-                match folder.parent() {
-                    Some(above) if sync => self.storage.sync_dir(above),
-                    _ => Ok(()),
-                }
-            });
+            let made = self
+                .storage
+                .create_dir(folder, false)
+                .and_then(|()| self.storage.copy_permissions(self.fs.path(), folder));
             match made {
                 Err(e) if e.kind() != ErrorKind::AlreadyExists => {
                     return Err(Error::io(e, "Can't create directory", folder));
