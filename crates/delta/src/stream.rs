@@ -71,11 +71,22 @@ pub(crate) fn read_full(reader: &mut impl Read, buf: &mut [u8]) -> SvnResult<usi
 
 /// Reads up to `len` bytes into `buf`, replacing what it holds.
 fn read_up_to(reader: &mut impl Read, len: usize, buf: &mut Vec<u8>) -> SvnResult<()> {
-    buf.resize(len, 0);
-    let read = read_full(reader, buf)?;
-    buf.truncate(read);
-    Ok(())
+    // Most texts are much shorter than a window: the buffer grows with them.
+    let mut done = 0usize;
+    let mut size = FIRST_READ.max(buf.len()).min(len);
+    loop {
+        buf.resize(size, 0);
+        done = done.saturating_add(read_full(reader, buf.get_mut(done..).unwrap_or_default())?);
+        if done < size || size == len {
+            buf.truncate(done);
+            return Ok(());
+        }
+        size = size.saturating_mul(4).min(len);
+    }
 }
+
+/// How much of a text is read first.
+const FIRST_READ: usize = 8 << 10;
 
 /// The delta that makes one text out of another, computed while it is pulled. Window `n` covers
 /// the same stretch of both texts.

@@ -9,7 +9,7 @@ mod fields;
 
 use std::io::BufRead;
 
-use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
+use sapwood_core::{CancelToken, ErrorCode, Md5, Sha1, SvnError, SvnResult};
 
 pub use fields::Headers;
 use fields::{lenient_length, malformed, ran_dry};
@@ -102,7 +102,11 @@ pub struct TextBlock<'a> {
     used: usize,
     len: u64,
     is_delta: bool,
+    digests: Option<Digests>,
 }
+
+/// Checksums of a text.
+pub type Digests = (Md5, Sha1);
 
 impl std::fmt::Debug for TextBlock<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -110,7 +114,29 @@ impl std::fmt::Debug for TextBlock<'_> {
     }
 }
 
-impl TextBlock<'_> {
+impl<'a> TextBlock<'a> {
+    /// The next `len` bytes of `input`; a fulltext may come with its checksums.
+    pub(crate) const fn new(
+        input: &'a mut dyn BufRead,
+        len: u64,
+        is_delta: bool,
+        digests: Option<Digests>,
+    ) -> Self {
+        Self { input, left: len, used: 0, len, is_delta, digests }
+    }
+
+    /// Reads what the visitor has left.
+    pub(crate) fn finish(mut self) -> SvnResult<()> {
+        while self.next_bytes()?.is_some() {}
+        Ok(())
+    }
+
+    /// The checksums of a fulltext, when who read it has computed them already.
+    #[must_use]
+    pub const fn digests(&self) -> Option<Digests> {
+        self.digests
+    }
+
     /// Bytes in the whole block.
     #[must_use]
     pub const fn len(&self) -> u64 {
@@ -360,13 +386,11 @@ impl Parser<'_> {
 
     /// A text block of `length` bytes.
     fn text(&mut self, record: Record, length: u64, is_delta: bool) -> SvnResult<()> {
-        let mut block =
-            TextBlock { input: self.input, left: length, used: 0, len: length, is_delta };
+        let mut block = TextBlock::new(self.input, length, is_delta, None);
         if record == Record::Node {
             self.visitor.text(&mut block)?;
         }
-        while block.next_bytes()?.is_some() {}
-        Ok(())
+        block.finish()
     }
 }
 

@@ -3,6 +3,7 @@
 //! [`Loader`] is a [`DumpVisitor`]. A revision is a transaction in memory until it is committed,
 //! texts stream into it; what is kept from revision to revision is the map of revision numbers.
 
+mod ahead;
 mod mergeinfo;
 mod revprops;
 
@@ -18,7 +19,7 @@ use sapwood_core::{
 use sapwood_delta::StoredDelta;
 use sapwood_fsfs::txn::{Txn, WriteOptions, Writer};
 
-use crate::dumpstream::{self, DumpVisitor, Headers, TextBlock, header};
+use crate::dumpstream::{DumpVisitor, Headers, TextBlock, header};
 use crate::prop_rules;
 use crate::repository::Repository;
 pub use mergeinfo::Numbers;
@@ -87,14 +88,14 @@ const NUMBERS_AT_ONCE: u64 = 256;
 /// The reference's number of the warning about mergeinfo that is not understood.
 const INVALID_MERGEINFO: u32 = 5;
 
-/// Loads the stream `input`.
+/// Loads the stream `input`, which another thread reads ahead.
 ///
 /// # Errors
-/// Those of [`dumpstream::parse`]; E125005 for property values that are not valid; whatever
+/// Those of [`parse`](crate::dumpstream::parse); E125005 for property values that are not valid; whatever
 /// changing the tree and committing meet.
 pub fn load(
     repository: &Repository,
-    input: &mut dyn BufRead,
+    input: Box<dyn BufRead + Send>,
     options: LoadOptions,
     notify: &mut LoadNotify<'_>,
     cancel: &CancelToken,
@@ -104,6 +105,7 @@ pub fn load(
         WriteOptions {
             flush_to_disk: !options.no_flush,
             numbers_at_once: NUMBERS_AT_ONCE,
+            batch_reps: true,
             ..WriteOptions::default()
         },
     )?;
@@ -117,7 +119,7 @@ pub fn load(
         revision: None,
         node: None,
     };
-    dumpstream::parse(input, &mut loader, false, cancel)
+    ahead::parse_ahead(input, &mut loader, cancel)
 }
 
 struct Loader<'a, 'b> {
@@ -425,13 +427,13 @@ impl DumpVisitor for Loader<'_, '_> {
 
     fn text(&mut self, text: &mut TextBlock<'_>) -> SvnResult<()> {
         let Some((txn, node)) = self.open() else { return Ok(()) };
-        let is_delta = text.is_delta();
+        let (is_delta, digests) = (text.is_delta(), text.digests());
         let mut reader = BlockReader { block: text, error: None };
         let done = if is_delta {
             let mut delta = StoredDelta::new(&mut reader);
             txn.apply_delta(&node.path, node.base, &mut delta, node.result)
         } else {
-            txn.set_text(&node.path, &mut reader, node.result)
+            txn.set_hashed_text(&node.path, &mut reader, digests, node.result)
         };
         // The stream's own error says more than what it led to.
         match reader.error {

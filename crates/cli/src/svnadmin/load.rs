@@ -43,22 +43,22 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         no_flush: options.has("no-flush-to-disk"),
     };
     let repository = crate::repo::open(&invocation.repository, options)?;
-    let mut input = input(options)?;
+    let input = input(options)?;
     let quiet = options.has("quiet");
     let out = &mut invocation.out;
     let mut notify = |event: LoadEvent<'_>| if quiet { Ok(()) } else { tell(out, event) };
-    load(&repository, &mut input, load_options, &mut notify, &CancelToken::new()).map_err(explain)
+    load(&repository, input, load_options, &mut notify, &CancelToken::new()).map_err(explain)
 }
 
 /// The stream that the options name: a file, or standard input.
-pub(super) fn input(options: &Options) -> SvnResult<Box<dyn BufRead>> {
+pub(super) fn input(options: &Options) -> SvnResult<Box<dyn BufRead + Send>> {
     Ok(match options.value("file")? {
         Some(file) => {
             let opened = File::open(&file)
                 .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{file}'")))?;
             Box::new(BufReader::with_capacity(BUFFER, opened))
         }
-        None => Box::new(BufReader::with_capacity(BUFFER, std::io::stdin().lock())),
+        None => Box::new(BufReader::with_capacity(BUFFER, std::io::stdin())),
     })
 }
 

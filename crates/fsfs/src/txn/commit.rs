@@ -32,7 +32,7 @@ use sapwood_fsfs_format::{
     Representation, Trailer,
 };
 
-use super::deltify::Part;
+use super::deltify::{Hashes, Part};
 use super::disk::flags;
 use super::{Folder, ROOT, Txn};
 use crate::cache::Caches;
@@ -306,7 +306,7 @@ impl Txn {
         let uniquifier = self.take_uniquifier();
         let rep = if self.writer.config.deltify_directories {
             let base = self.delta_base(node, Part::Text)?;
-            self.write_delta(base, &mut text.as_slice(), false)?
+            self.write_delta(base, &mut text.as_slice(), Hashes::Md5)?
         } else {
             self.write_plain(&text, false)?
         };
@@ -331,7 +331,7 @@ impl Txn {
         let uniquifier = self.take_uniquifier();
         let rep = if self.writer.config.deltify_properties {
             let base = self.delta_base(node, Part::Props)?;
-            self.write_delta(base, &mut text.as_slice(), true)?
+            self.write_delta(base, &mut text.as_slice(), Hashes::Both)?
         } else {
             self.write_plain(&text, true)?
         };

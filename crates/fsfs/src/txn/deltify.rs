@@ -19,6 +19,9 @@ use crate::filesystem::Filesystem;
 /// A base shorter than this saves less than the delta's own header takes.
 const SHORTEST_BASE: u64 = 64;
 
+/// Chains whose length is kept at most.
+const CHAINS: usize = 1 << 16;
+
 /// Which text of a node a representation holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -37,10 +40,21 @@ impl Part {
     }
 }
 
+/// Which checksums of a text are computed while it is stored.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Hashes {
+    /// Of directories, which nobody shares.
+    Md5,
+    Both,
+    /// None: these are they.
+    Known((Md5, Sha1)),
+}
+
 /// A text as `io::Read`, which hashes and counts what goes by.
 struct Hashing<'a> {
     inner: &'a mut dyn Read,
-    md5: Md5Hasher,
+    /// Not when the checksums are known.
+    md5: Option<Md5Hasher>,
     /// Not for directories: nobody shares them.
     sha1: Option<Sha1Hasher>,
     len: u64,
@@ -50,7 +64,9 @@ impl Read for Hashing<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let got = self.inner.read(buf)?;
         let bytes = buf.get(..got).unwrap_or_default();
-        self.md5.update(bytes);
+        if let Some(md5) = &mut self.md5 {
+            md5.update(bytes);
+        }
         if let Some(sha1) = &mut self.sha1 {
             sha1.update(bytes);
         }
@@ -101,10 +117,17 @@ impl Read for RepReader {
 impl Txn {
     /// Writes the contents of a file of the transaction to the prototype revision, or finds them
     /// there or in the repository.
-    pub(super) fn write_text(&mut self, at: usize, text: &mut dyn Read) -> Result<Representation> {
+    /// `digests` are its checksums, if they are known.
+    pub(super) fn write_text(
+        &mut self,
+        at: usize,
+        text: &mut dyn Read,
+        digests: Option<(Md5, Sha1)>,
+    ) -> Result<Representation> {
         let node = self.txn_node(at)?.node.clone();
         let base = self.delta_base(&node, Part::Text)?;
-        let mut rep = self.write_delta(base, text, true)?;
+        let hashes = digests.map_or(Hashes::Both, Hashes::Known);
+        let mut rep = self.write_delta(base, text, hashes)?;
         rep.uniquifier = self.take_uniquifier();
         self.share_or_end(rep, ItemType::FileRep)
     }
@@ -114,10 +137,10 @@ impl Txn {
         &mut self,
         base: Option<Representation>,
         text: &mut dyn Read,
-        with_sha1: bool,
+        hashes: Hashes,
     ) -> Result<Representation> {
         self.proto.begin();
-        match self.write_delta_data(base, text, with_sha1) {
+        match self.write_delta_data(base, text, hashes) {
             Ok(rep) => Ok(rep),
             Err(error) => {
                 // A text that failed half way leaves no trace. The first error counts.
@@ -131,7 +154,7 @@ impl Txn {
         &mut self,
         base: Option<Representation>,
         text: &mut dyn Read,
-        with_sha1: bool,
+        hashes: Hashes,
     ) -> Result<Representation> {
         let header = match base.map(|rep| (rep.location, rep.size)) {
             Some((RepLocation::Rev { revision, item }, length)) => {
@@ -144,8 +167,8 @@ impl Txn {
         let start = self.proto.len();
         let mut target = Hashing {
             inner: text,
-            md5: Md5Hasher::new(),
-            sha1: with_sha1.then(Sha1Hasher::new),
+            md5: (!matches!(hashes, Hashes::Known(_))).then(Md5Hasher::new),
+            sha1: matches!(hashes, Hashes::Both).then(Sha1Hasher::new),
             len: 0,
         };
         let config = self.writer.config;
@@ -157,12 +180,17 @@ impl Txn {
         }
         self.proto.append_with(|out| encoder.finish(out))?;
         drop(delta);
+        let (md5, sha1) = match (hashes, target.md5) {
+            (Hashes::Known((md5, sha1)), _) => (md5, Some(sha1)),
+            (_, Some(md5)) => (md5.finish(), target.sha1.map(Sha1Hasher::finish)),
+            (_, None) => (Md5::of(b""), None),
+        };
         Ok(Representation {
             location: RepLocation::ProtoRev { item: 0 },
             size: self.proto.len().saturating_sub(start),
             expanded_size: target.len,
-            md5: target.md5.finish(),
-            sha1: target.sha1.map(Sha1Hasher::finish),
+            md5,
+            sha1,
             uniquifier: None,
         })
     }
@@ -309,15 +337,25 @@ impl Txn {
     }
 
     /// How many representations have to be read for `rep`, and in how many shards they are.
+    ///
+    /// A chain never changes, and the next revision's begins with this one: so the writer keeps
+    /// what it has found out.
     fn chain_length(&self, rep: &Representation) -> Result<(u64, u32)> {
         let RepLocation::Rev { mut revision, mut item } = rep.location else { return Ok((0, 1)) };
-        let (mut length, mut shards) = (0u64, 1u32);
-        let mut last = self.shard_of(revision);
-        loop {
+        let first = (revision.0, item);
+        let mut known = self.writer.chains.lock();
+        // Shards along the way here; those of the rest of the chain come to it.
+        let (mut length, mut shards) = (0u64, 0u32);
+        let mut last = None;
+        let found = loop {
+            if let Some((more, more_shards)) = known.get(&(revision.0, item)) {
+                let same = last == Some(self.shard_of(revision));
+                let more_shards = if same { more_shards.saturating_sub(1) } else { *more_shards };
+                break (length.saturating_add(*more), shards.saturating_add(more_shards));
+            }
             let shard = self.shard_of(revision);
-            if shard != last {
+            if last.replace(shard) != Some(shard) {
                 shards = shards.saturating_add(1);
-                last = shard;
             }
             length = length.saturating_add(1);
             match self.writer.fs.fs.rep_start(revision, item)?.header {
@@ -326,12 +364,17 @@ impl Txn {
                 {
                     (revision, item) = (base, base_item);
                 }
-                _ => return Ok((length, shards)),
+                _ => break (length, shards),
             }
             if length > u64::from(u16::MAX) {
                 return Err(Error::Corrupt("Delta chain of a representation has no end".into()));
             }
+        };
+        if known.len() >= CHAINS {
+            known.clear();
         }
+        known.insert(first, found);
+        Ok(found)
     }
 
     /// The present text of a file, to be read from the start.

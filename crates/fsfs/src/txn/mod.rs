@@ -21,6 +21,7 @@ mod merge;
 mod nodes;
 mod open;
 mod proto;
+mod rep_batch;
 mod revprops;
 mod sharing;
 mod tree;

@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
-use sapwood_core::{CancelToken, ErrorCode, SvnError};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1, SvnError};
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::{RepHeader, RepLocation, Representation};
 
 use super::Writer;
+use super::rep_batch::{Batch, Filter};
 use crate::contents::TextReader;
 use crate::error::{Error, Result};
 use crate::pack::PackOptions;
@@ -23,6 +24,8 @@ pub(super) struct Opened {
     inode: u64,
     /// What failed after a revision was there.
     error: Option<Error>,
+    /// Used by bulk writers only.
+    batch: Batch,
 }
 
 impl Opened {
@@ -36,6 +39,7 @@ impl Opened {
         }
         if before != Some(self.inode) {
             self.cache = None;
+            self.batch.forget_filter();
         }
         if self.cache.is_none() {
             self.cache = Some(RepCache::open(&writer.fs.fs, &*writer.storage)?);
@@ -49,13 +53,8 @@ impl Writer {
     /// An earlier revision's representation of the text that `rep`, which has a SHA-1, describes.
     pub(super) fn find_rep(&self, rep: &Representation) -> Result<Option<Representation>> {
         let Some(sha1) = rep.sha1 else { return Ok(None) };
-        let found = match self.rep_cache.lock().get(self, false) {
-            Ok(Some(cache)) => cache.find(sha1),
-            Ok(None) => Ok(None),
-            Err(e) => Err(e),
-        };
         // Not to share is always safe.
-        let Ok(Some(row)) = found else { return Ok(None) };
+        let Ok(Some(row)) = self.find_row(sha1) else { return Ok(None) };
         self.fs.fs.ensure_exists(row.revision).map_err(|e| {
             let message = format!("Checksum '{sha1}' in rep-cache is beyond HEAD");
             Error::Svn(SvnError::from(e).wrap(ErrorCode::FS_CORRUPT, message))
@@ -73,6 +72,40 @@ impl Writer {
         };
         self.check_equal(&old)?;
         Ok(Some(old))
+    }
+
+    fn find_row(&self, sha1: Sha1) -> Result<Option<Row>> {
+        let mut opened = self.rep_cache.lock();
+        if !self.batch_reps {
+            return match opened.get(self, false)? {
+                Some(cache) => cache.find(sha1),
+                None => Ok(None),
+            };
+        }
+        if let Some(row) = opened.batch.waiting(&sha1) {
+            return Ok(Some(*row));
+        }
+        if !opened.batch.may_have(&sha1) {
+            return Ok(None);
+        }
+        let len = self.storage.stamp(&self.fs.fs.file(names::REP_CACHE)).map_or(0, |s| s.len);
+        if opened.batch.wants_filter(len) {
+            let mut filter = Filter::new();
+            if let Some(cache) = opened.get(self, false)? {
+                cache.rows(Revnum::ZERO, Revnum(u64::MAX), &mut |row| {
+                    filter.add(&row.sha1);
+                    Ok(())
+                })?;
+            }
+            opened.batch.set_filter(filter);
+            if !opened.batch.may_have(&sha1) {
+                return Ok(None);
+            }
+        }
+        match opened.get(self, false)? {
+            Some(cache) => cache.find(sha1),
+            None => Ok(None),
+        }
     }
 
     /// Reads the text of `old`, which must have its MD5.
@@ -110,6 +143,26 @@ impl Writer {
         if rows.is_empty() {
             return;
         }
+        if self.batch_reps && !self.rep_cache.lock().batch.add(rows) {
+            return;
+        }
+        if self.batch_reps {
+            self.flush_reps();
+        } else {
+            self.write_rows(rows);
+        }
+    }
+
+    /// Writes the rows that a bulk writer has kept back: what it committed can be shared by other
+    /// programs after this. Dropping the writer does it, too.
+    pub fn flush_reps(&self) {
+        let rows = self.rep_cache.lock().batch.take();
+        if !rows.is_empty() {
+            self.write_rows(&rows);
+        }
+    }
+
+    fn write_rows(&self, rows: &[Row]) {
         let mut opened = self.rep_cache.lock();
         let added = match opened.get(self, true) {
             Ok(Some(cache)) => cache.add(rows),
@@ -147,7 +200,7 @@ impl Writer {
     ///
     /// # Errors
     /// E200030 and kin, for what SQLite reports.
-    pub fn forget_younger_reps(&self, youngest: sapwood_core::Revnum) -> Result<()> {
+    pub fn forget_younger_reps(&self, youngest: Revnum) -> Result<()> {
         match self.rep_cache.lock().get(self, false)? {
             Some(cache) => cache.remove_younger(youngest),
             None => Ok(()),

@@ -3,7 +3,9 @@
 use std::io::Read;
 
 use sapwood_core::props::names as prop_names;
-use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, path as paths, rawname};
+use sapwood_core::{
+    ErrorCode, Md5, NodeKind, PropList, Revnum, Sha1, SvnError, path as paths, rawname,
+};
 use sapwood_delta::{ApplyReader, TextDelta};
 use sapwood_fsfs_format::{ChangeKind, IdPart, NodeRev};
 
@@ -228,8 +230,19 @@ impl Txn {
         text: &mut dyn Read,
         expected: Option<Md5>,
     ) -> Result<()> {
+        self.set_hashed_text(path, text, None, expected)
+    }
+
+    /// The same with a text whose checksums are known: they must be right.
+    pub fn set_hashed_text(
+        &mut self,
+        path: &str,
+        text: &mut dyn Read,
+        digests: Option<(Md5, Sha1)>,
+        expected: Option<Md5>,
+    ) -> Result<()> {
         let at = self.open_file(path)?;
-        self.store_text(path, at, text, expected)
+        self.store_text(path, at, text, digests, expected)
     }
 
     /// Gives a file new contents: what `delta` makes of the present ones, whose MD5 must be
@@ -249,7 +262,7 @@ impl Txn {
             })?;
         }
         let source = self.text_reader(node.text)?;
-        self.store_text(path, at, &mut ApplyReader::new(delta, source), expected)
+        self.store_text(path, at, &mut ApplyReader::new(delta, source), None, expected)
     }
 
     /// Makes a file changeable: its place.
@@ -264,9 +277,10 @@ impl Txn {
         path: &str,
         at: usize,
         text: &mut dyn Read,
+        digests: Option<(Md5, Sha1)>,
         expected: Option<Md5>,
     ) -> Result<()> {
-        let rep = self.write_text(at, text)?;
+        let rep = self.write_text(at, text, digests)?;
         if let Some(expected) = expected {
             check_md5(expected, rep.md5, || format!("Checksum mismatch for '{path}'"))?;
         }

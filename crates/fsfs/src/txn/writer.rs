@@ -1,6 +1,7 @@
 //! What all transactions of one filesystem in this process share: how to write, and the numbers
 //! that name transactions.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,6 +30,9 @@ pub struct WriteOptions {
     /// begins thousands of them saves a write and two syncs for each; unused numbers are lost,
     /// which harms nobody.
     pub numbers_at_once: u64,
+    /// Whether `rep-cache.db` is told by the thousand what later revisions can share, and asked
+    /// only for what it may have: for who commits many revisions one after the other.
+    pub batch_reps: bool,
 }
 
 impl Default for WriteOptions {
@@ -37,6 +41,7 @@ impl Default for WriteOptions {
             storage: Arc::new(crate::storage::LocalStorage),
             flush_to_disk: true,
             numbers_at_once: 1,
+            batch_reps: false,
         }
     }
 }
@@ -50,7 +55,11 @@ pub struct Writer {
     pub(super) revprop_packing: RevpropPackConfig,
     pub(crate) flush: bool,
     numbers_at_once: u64,
+    pub(super) batch_reps: bool,
     pub(super) rep_cache: Mutex<Opened>,
+    /// How many representations some are deltas to, one after the other, and in how many shards
+    /// all of them are: by revision and item of the first.
+    pub(super) chains: Mutex<HashMap<(u64, u64), (u64, u32)>>,
 }
 
 /// The longest `fsfs.conf` that is read, in bytes.
@@ -78,7 +87,9 @@ impl Writer {
             storage: options.storage,
             flush: options.flush_to_disk,
             numbers_at_once: options.numbers_at_once.max(1),
+            batch_reps: options.batch_reps,
             rep_cache: Mutex::default(),
+            chains: Mutex::default(),
         }))
     }
 
@@ -176,6 +187,7 @@ impl Writer {
             storage: Arc::clone(&self.storage),
             flush_to_disk: self.flush,
             numbers_at_once: self.numbers_at_once,
+            batch_reps: self.batch_reps,
         };
         Self::new(&renewed, options)
     }
@@ -184,5 +196,13 @@ impl Writer {
     pub(super) fn replace(&self, path: &Path, contents: &[u8]) -> Result<()> {
         let done = self.storage.replace(path, contents, Some(path), self.flush);
         done.map_err(|e| Error::io(e, "Can't write to file", path))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if self.batch_reps {
+            self.flush_reps();
+        }
     }
 }

@@ -28,6 +28,11 @@ impl Headers {
         self.get(name) == Some(b"true")
     }
 
+    /// Bytes of all names and values.
+    pub(crate) fn byte_len(&self) -> usize {
+        self.iter().fold(0, |sum, (n, v)| sum.saturating_add(n.len()).saturating_add(v.len()))
+    }
+
     /// Names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.0.iter().map(|(n, v)| (n.as_slice(), v.as_slice()))

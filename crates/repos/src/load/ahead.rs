@@ -1,0 +1,492 @@
+//! A dump stream read ahead: one thread reads and parses it and hashes its texts, another is told
+//! what it holds.
+//!
+//! What was read and not yet taken is bounded by [`IN_FLIGHT`] bytes, beside one item that may be
+//! longer by itself. The visitor is told the same things in the same order as by
+//! [`dumpstream::parse`], errors of the stream at their place among them.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead, Read};
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex};
+use sapwood_core::{CancelToken, ErrorCode, Md5, Sha1, SvnError, SvnResult};
+
+use crate::dumpstream::{self, Digests, DumpVisitor, Headers, TextBlock};
+
+/// Bytes that are read ahead at most.
+const IN_FLIGHT: usize = 16 << 20;
+/// Bytes that are handed over at once.
+const BATCH: usize = 128 << 10;
+/// Texts up to this many bytes are hashed before they are handed on.
+const HASHED: u64 = 1 << 20;
+/// Bytes of a longer text that are handed over at once.
+const PIECE: usize = 256 << 10;
+/// What an event costs beside its bytes.
+const EVENT: usize = 64;
+
+/// One thing that a visitor is told.
+enum Event {
+    Version(i64),
+    Uuid(Vec<u8>),
+    Revision(Headers),
+    RevisionProp(Vec<u8>, Vec<u8>),
+    CloseRevision,
+    Node(Headers),
+    RemoveProps,
+    Prop(Vec<u8>, Vec<u8>),
+    DeleteProp(Vec<u8>),
+    /// A text begins: its length, whether it is a delta, and its checksums. Its pieces follow.
+    Text(u64, bool, Option<Digests>),
+    Piece(Vec<u8>),
+    CloseNode,
+    /// The stream cannot be read further.
+    Failed(SvnError),
+    End,
+}
+
+#[derive(Default)]
+struct Waiting {
+    batches: VecDeque<(Vec<Event>, usize)>,
+    bytes: usize,
+    /// Nobody takes anything any more.
+    abandoned: bool,
+}
+
+/// Batches of events on their way.
+#[derive(Default)]
+struct Queue {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+impl Queue {
+    /// Adds a batch, when there is room; `false` when nobody wants it.
+    fn push(&self, events: Vec<Event>, bytes: usize) -> bool {
+        let mut waiting = self.waiting.lock();
+        while !waiting.abandoned
+            && waiting.bytes > 0
+            && waiting.bytes.saturating_add(bytes) > IN_FLIGHT
+        {
+            self.changed.wait(&mut waiting);
+        }
+        if waiting.abandoned {
+            return false;
+        }
+        waiting.batches.push_back((events, bytes));
+        waiting.bytes = waiting.bytes.saturating_add(bytes);
+        self.changed.notify_all();
+        true
+    }
+
+    fn pop(&self) -> Vec<Event> {
+        let mut waiting = self.waiting.lock();
+        loop {
+            if let Some((events, bytes)) = waiting.batches.pop_front() {
+                waiting.bytes = waiting.bytes.saturating_sub(bytes);
+                self.changed.notify_all();
+                return events;
+            }
+            self.changed.wait(&mut waiting);
+        }
+    }
+
+    fn abandon(&self) {
+        let mut waiting = self.waiting.lock();
+        waiting.abandoned = true;
+        waiting.batches.clear();
+        self.changed.notify_all();
+    }
+}
+
+/// The side that reads.
+struct Sender {
+    queue: Arc<Queue>,
+    events: Vec<Event>,
+    bytes: usize,
+}
+
+impl Sender {
+    fn send(&mut self, event: Event, bytes: usize) -> SvnResult<()> {
+        self.events.push(event);
+        self.bytes = self.bytes.saturating_add(bytes).saturating_add(EVENT);
+        if self.bytes >= BATCH { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> SvnResult<()> {
+        let events = std::mem::take(&mut self.events);
+        if self.queue.push(events, std::mem::take(&mut self.bytes)) {
+            Ok(())
+        } else {
+            Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"))
+        }
+    }
+}
+
+impl DumpVisitor for Sender {
+    fn format_version(&mut self, version: i64) -> SvnResult<()> {
+        self.send(Event::Version(version), 0)
+    }
+
+    fn uuid(&mut self, uuid: &[u8]) -> SvnResult<()> {
+        self.send(Event::Uuid(uuid.to_vec()), uuid.len())
+    }
+
+    fn revision(&mut self, headers: &Headers) -> SvnResult<()> {
+        self.send(Event::Revision(headers.clone()), headers.byte_len())
+    }
+
+    fn revision_prop(&mut self, name: &[u8], value: Vec<u8>) -> SvnResult<()> {
+        let bytes = name.len().saturating_add(value.len());
+        self.send(Event::RevisionProp(name.to_vec(), value), bytes)
+    }
+
+    fn close_revision(&mut self) -> SvnResult<()> {
+        self.send(Event::CloseRevision, 0)
+    }
+
+    fn node(&mut self, headers: &Headers) -> SvnResult<()> {
+        self.send(Event::Node(headers.clone()), headers.byte_len())
+    }
+
+    fn remove_node_props(&mut self) -> SvnResult<()> {
+        self.send(Event::RemoveProps, 0)
+    }
+
+    fn node_prop(&mut self, name: &[u8], value: Vec<u8>) -> SvnResult<()> {
+        let bytes = name.len().saturating_add(value.len());
+        self.send(Event::Prop(name.to_vec(), value), bytes)
+    }
+
+    fn delete_node_prop(&mut self, name: &[u8]) -> SvnResult<()> {
+        self.send(Event::DeleteProp(name.to_vec()), name.len())
+    }
+
+    fn text(&mut self, text: &mut TextBlock<'_>) -> SvnResult<()> {
+        let (len, is_delta) = (text.len(), text.is_delta());
+        if len > HASHED {
+            self.send(Event::Text(len, is_delta, None), 0)?;
+            let mut piece = Vec::new();
+            while let Some(bytes) = text.next_bytes()? {
+                piece.extend_from_slice(bytes);
+                if piece.len() >= PIECE {
+                    let bytes = piece.len();
+                    self.send(Event::Piece(std::mem::take(&mut piece)), bytes)?;
+                }
+            }
+            let bytes = piece.len();
+            return self.send(Event::Piece(piece), bytes);
+        }
+        let mut whole = Vec::new();
+        let mut read = || -> SvnResult<()> {
+            while let Some(bytes) = text.next_bytes()? {
+                whole.extend_from_slice(bytes);
+            }
+            Ok(())
+        };
+        // A text that is not there whole is handed on as far as it goes, then the error.
+        let done = read();
+        let digests = (done.is_ok() && !is_delta).then(|| (Md5::of(&whole), Sha1::of(&whole)));
+        self.send(Event::Text(len, is_delta, digests), 0)?;
+        let bytes = whole.len();
+        self.send(Event::Piece(whole), bytes)?;
+        done
+    }
+
+    fn close_node(&mut self) -> SvnResult<()> {
+        self.send(Event::CloseNode, 0)
+    }
+}
+
+/// The side that takes.
+struct Receiver {
+    queue: Arc<Queue>,
+    events: std::vec::IntoIter<Event>,
+}
+
+impl Receiver {
+    fn next(&mut self) -> Event {
+        loop {
+            if let Some(event) = self.events.next() {
+                return event;
+            }
+            self.events = self.queue.pop().into_iter();
+        }
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.queue.abandon();
+    }
+}
+
+/// The pieces of one text as an input.
+struct Pieces<'a> {
+    receiver: &'a mut Receiver,
+    piece: Vec<u8>,
+    used: usize,
+    /// What comes after the text, when it came too early.
+    failed: Option<SvnError>,
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let have = self.fill_buf()?;
+        let take = have.len().min(buf.len());
+        if let (Some(to), Some(from)) = (buf.get_mut(..take), have.get(..take)) {
+            to.copy_from_slice(from);
+        }
+        self.consume(take);
+        Ok(take)
+    }
+}
+
+impl BufRead for Pieces<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        while self.used >= self.piece.len() {
+            if let Some(error) = &self.failed {
+                return Err(io::Error::other(error.clone()));
+            }
+            match self.receiver.next() {
+                Event::Piece(piece) => (self.piece, self.used) = (piece, 0),
+                Event::Failed(error) => self.failed = Some(error),
+                // The sender sends the whole text, or an error.
+                _ => return Ok(&[]),
+            }
+        }
+        Ok(self.piece.get(self.used..).unwrap_or_default())
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.used = self.used.saturating_add(amount);
+    }
+}
+
+/// Tells `visitor` what the stream `input` holds, as [`dumpstream::parse`] does, while another
+/// thread reads it. When this returns early, that thread ends as soon as the input gives it
+/// something.
+///
+/// # Errors
+/// Those of [`dumpstream::parse`].
+pub(super) fn parse_ahead(
+    mut input: Box<dyn BufRead + Send>,
+    visitor: &mut dyn DumpVisitor,
+    cancel: &CancelToken,
+) -> SvnResult<()> {
+    let queue = Arc::new(Queue::default());
+    let mut sender = Sender { queue: Arc::clone(&queue), events: Vec::new(), bytes: 0 };
+    let mut receiver = Receiver { queue, events: Vec::new().into_iter() };
+    let reader_cancel = cancel.clone();
+    std::thread::Builder::new()
+        .name("dump-reader".to_owned())
+        .spawn(move || {
+            let read = dumpstream::parse(&mut *input, &mut sender, false, &reader_cancel);
+            sender.events.push(match read {
+                Ok(()) => Event::End,
+                Err(error) => Event::Failed(error),
+            });
+            // Nobody may want it any more.
+            let _ = sender.flush();
+        })
+        .map_err(|e| SvnError::io(&e, "Can't start a thread"))?;
+    loop {
+        match receiver.next() {
+            Event::Version(version) => visitor.format_version(version)?,
+            Event::Uuid(uuid) => visitor.uuid(&uuid)?,
+            Event::Revision(headers) => visitor.revision(&headers)?,
+            Event::RevisionProp(name, value) => visitor.revision_prop(&name, value)?,
+            Event::CloseRevision => {
+                visitor.close_revision()?;
+                if cancel.is_cancelled() {
+                    return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"));
+                }
+            }
+            Event::Node(headers) => visitor.node(&headers)?,
+            Event::RemoveProps => visitor.remove_node_props()?,
+            Event::Prop(name, value) => visitor.node_prop(&name, value)?,
+            Event::DeleteProp(name) => visitor.delete_node_prop(&name)?,
+            Event::Text(len, is_delta, digests) => {
+                let mut pieces =
+                    Pieces { receiver: &mut receiver, piece: Vec::new(), used: 0, failed: None };
+                let mut block = TextBlock::new(&mut pieces, len, is_delta, digests);
+                visitor.text(&mut block)?;
+                block.finish()?;
+            }
+            // An empty text has an empty piece that nobody asks for.
+            Event::Piece(_) => {}
+            Event::CloseNode => visitor.close_node()?,
+            Event::Failed(error) => return Err(error),
+            Event::End => return Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes down what it is told.
+    #[derive(Default)]
+    struct Notes(Vec<String>);
+
+    impl DumpVisitor for Notes {
+        fn format_version(&mut self, version: i64) -> SvnResult<()> {
+            self.0.push(format!("version {version}"));
+            Ok(())
+        }
+        fn uuid(&mut self, uuid: &[u8]) -> SvnResult<()> {
+            self.0.push(format!("uuid {}", uuid.len()));
+            Ok(())
+        }
+        fn revision(&mut self, headers: &Headers) -> SvnResult<()> {
+            self.0.push(format!("revision {headers:?}"));
+            Ok(())
+        }
+        fn revision_prop(&mut self, name: &[u8], value: Vec<u8>) -> SvnResult<()> {
+            self.0.push(format!("revision prop {name:?} {value:?}"));
+            Ok(())
+        }
+        fn close_revision(&mut self) -> SvnResult<()> {
+            self.0.push("close revision".into());
+            Ok(())
+        }
+        fn node(&mut self, headers: &Headers) -> SvnResult<()> {
+            self.0.push(format!("node {headers:?}"));
+            Ok(())
+        }
+        fn remove_node_props(&mut self) -> SvnResult<()> {
+            self.0.push("remove".into());
+            Ok(())
+        }
+        fn node_prop(&mut self, name: &[u8], value: Vec<u8>) -> SvnResult<()> {
+            self.0.push(format!("prop {name:?} {value:?}"));
+            Ok(())
+        }
+        fn delete_node_prop(&mut self, name: &[u8]) -> SvnResult<()> {
+            self.0.push(format!("delete {name:?}"));
+            Ok(())
+        }
+        fn text(&mut self, text: &mut TextBlock<'_>) -> SvnResult<()> {
+            let mut whole = Vec::new();
+            if text.len() % 2 == 0 {
+                while let Some(bytes) = text.next_bytes()? {
+                    whole.extend_from_slice(bytes);
+                }
+            } // the others are left to be skipped
+            if let Some((md5, sha1)) = text.digests()
+                && !whole.is_empty()
+            {
+                assert_eq!((md5, sha1), (Md5::of(&whole), Sha1::of(&whole)));
+            }
+            self.0.push(format!("text {} {}", text.len(), Md5::of(&whole)));
+            Ok(())
+        }
+        fn close_node(&mut self) -> SvnResult<()> {
+            self.0.push("close node".into());
+            Ok(())
+        }
+    }
+
+    fn stream() -> Vec<u8> {
+        let mut out = b"SVN-fs-dump-format-version: 2\n\nUUID: x\n\n".to_vec();
+        for revision in 0..3 {
+            let props = "K 1\na\nV 1\nb\nPROPS-END\n";
+            out.extend_from_slice(
+                format!(
+                    "Revision-number: {revision}\nProp-content-length: {0}\nContent-length: {0}\n\n{props}\n",
+                    props.len()
+                )
+                .as_bytes(),
+            );
+            for (at, len) in [0, 10, 11, 5000, 700_000, 1_300_000, 3_000_001].iter().enumerate() {
+                out.extend_from_slice(
+                    format!(
+                        "Node-path: f{at}\nNode-kind: file\nNode-action: add\n\
+                         Text-content-length: {len}\nContent-length: {len}\n\n"
+                    )
+                    .as_bytes(),
+                );
+                out.extend((0..*len).map(|n: u32| n.to_le_bytes()[usize::from(revision == 1)]));
+                out.extend_from_slice(b"\n\n");
+            }
+        }
+        out
+    }
+
+    fn compare(stream: &[u8]) {
+        let cancel = CancelToken::new();
+        let (mut plain, mut ahead) = (Notes::default(), Notes::default());
+        let mut input = stream;
+        let one = dumpstream::parse(&mut input, &mut plain, false, &cancel);
+        let owned = io::Cursor::new(stream.to_vec());
+        let other = parse_ahead(Box::new(owned), &mut ahead, &cancel);
+        let sentence = |r: SvnResult<()>| r.map_err(|e| (e.code(), e.message().to_owned()));
+        assert_eq!(sentence(one), sentence(other));
+        // A text that breaks off is reported before it is complete.
+        assert_eq!(plain.0, ahead.0);
+    }
+
+    #[test]
+    fn the_same_things_in_the_same_order() {
+        let stream = stream();
+        compare(&stream);
+        for cut in [0, 5, 40, 60, 100, 5000, 100_000, 1_000_000, 3_000_000, stream.len() - 1] {
+            compare(&stream[..cut]);
+        }
+    }
+
+    /// A visitor that gives up does not wait for the rest of the stream.
+    #[test]
+    fn giving_up_early() {
+        struct Endless(Vec<u8>, usize);
+        impl Read for Endless {
+            fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+                let left = self.0.get(self.1..).unwrap_or_default();
+                let mut left = if left.is_empty() { &b"\n"[..] } else { left };
+                let got = left.read(buf)?;
+                self.1 += got;
+                Ok(got)
+            }
+        }
+        struct GivesUp;
+        impl DumpVisitor for GivesUp {
+            fn format_version(&mut self, _: i64) -> SvnResult<()> {
+                Err(SvnError::new(ErrorCode::CANCELLED, "enough"))
+            }
+            fn uuid(&mut self, _: &[u8]) -> SvnResult<()> {
+                Ok(())
+            }
+            fn revision(&mut self, _: &Headers) -> SvnResult<()> {
+                Ok(())
+            }
+            fn revision_prop(&mut self, _: &[u8], _: Vec<u8>) -> SvnResult<()> {
+                Ok(())
+            }
+            fn close_revision(&mut self) -> SvnResult<()> {
+                Ok(())
+            }
+            fn node(&mut self, _: &Headers) -> SvnResult<()> {
+                Ok(())
+            }
+            fn remove_node_props(&mut self) -> SvnResult<()> {
+                Ok(())
+            }
+            fn node_prop(&mut self, _: &[u8], _: Vec<u8>) -> SvnResult<()> {
+                Ok(())
+            }
+            fn delete_node_prop(&mut self, _: &[u8]) -> SvnResult<()> {
+                Ok(())
+            }
+            fn text(&mut self, _: &mut TextBlock<'_>) -> SvnResult<()> {
+                Ok(())
+            }
+            fn close_node(&mut self) -> SvnResult<()> {
+                Ok(())
+            }
+        }
+        let input = Box::new(io::BufReader::new(Endless(stream(), 0)));
+        let error = parse_ahead(input, &mut GivesUp, &CancelToken::new()).unwrap_err();
+        assert_eq!(error.message(), "enough");
+    }
+}
