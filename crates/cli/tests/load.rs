@@ -94,32 +94,127 @@ fn compare(both: &Both, version: &str, stream: &Path, options: &[&str], may_shar
     }
 }
 
+/// Each history once plain and once as deltas, each of these in some formats, so that between them
+/// every format sees both.
 #[test]
 fn every_format() {
     let both = Both::new();
     let dir = tempfile::tempdir().unwrap();
     let stream = dir.path().join("dump");
     let shape = Shape::new("1.10").shard(7);
-    for (number, repository) in
-        [Repository::scripted(&shape), Repository::random(&shape, 21, 80)].iter().enumerate()
-    {
+    let (scripted, random) = (Repository::scripted(&shape), Repository::random(&shape, 21, 80));
+    for (repository, options, versions) in [
+        (&scripted, &[][..], &["1.3", "1.5", "1.8", "1.10"][..]),
+        (&scripted, &["--deltas"], &["1.4", "1.6", "1.9", "1.10"]),
+        (&random, &[], &["1.6", "1.10"]),
+        (&random, &["--deltas"], &["1.8"]),
+    ] {
         let path = repository.arg();
-        for deltas in [false, true] {
-            let mut args = vec!["dump", "-q", path.as_str()];
-            if deltas {
-                args.push("--deltas");
-            }
-            std::fs::write(&stream, both.reference.run("svnadmin", args).stdout).unwrap();
-            let versions: &[&str] = if number == 0 {
-                &["1.3", "1.4", "1.5", "1.6", "1.8", "1.9", "1.10"]
-            } else {
-                &["1.3", "1.10"]
-            };
-            for version in versions {
-                // Representations are shared from 1.6 on through a database that is not there yet.
-                let may_share = matches!(*version, "1.3" | "1.4" | "1.5");
-                compare(&both, version, &stream, &["--force-uuid"], may_share);
-            }
+        let args = [&["dump", "-q", path.as_str()], options].concat();
+        std::fs::write(&stream, both.reference.run("svnadmin", args).stdout).unwrap();
+        for version in versions {
+            compare(&both, version, &stream, &["--force-uuid"], true);
+        }
+    }
+}
+
+/// The first format of streams: one length for properties and text together.
+#[test]
+fn streams_of_the_first_format() {
+    let both = Both::new();
+    let dir = tempfile::tempdir().unwrap();
+    let stream = dir.path().join("dump");
+    let mut text = "SVN-fs-dump-format-version: 1\n\n".to_owned();
+    let mut record = |headers: &str, content: Option<&str>| match content {
+        Some(content) => {
+            let len = content.len();
+            text.push_str(&format!("{headers}Content-length: {len}\n\n{content}\n\n"));
+        }
+        None => text.push_str(&format!("{headers}\n\n")),
+    };
+    let props = |pairs: &[(&str, &str)]| {
+        let lines = pairs
+            .iter()
+            .map(|(name, value)| format!("K {}\n{name}\nV {}\n{value}\n", name.len(), value.len()));
+        lines.collect::<String>() + "PROPS-END\n"
+    };
+    let log = props(&[("svn:log", "one"), ("svn:date", "2002-01-01T00:00:00.000000Z")]);
+    let file = |pairs: &[(&str, &str)], body: &str| props(pairs) + body;
+    record("Revision-number: 1\n", Some(&log));
+    record("Node-path: d\nNode-kind: dir\nNode-action: add\n", Some(&props(&[("p", "v")])));
+    let add = |path: &str| format!("Node-path: {path}\nNode-kind: file\nNode-action: add\n");
+    record(&add("d/f"), Some(&file(&[("p", "v"), ("q", "w")], "text\nof f\n")));
+    record(&add("d/empty"), Some(&file(&[], "")));
+    record("Revision-number: 2\n", Some(&log));
+    let change = "Node-path: d/f\nNode-kind: file\nNode-action: change\n";
+    record(change, Some(&file(&[("q", "x")], "other text\n")));
+    let change = "Node-path: d\nNode-kind: dir\nNode-action: change\n";
+    record(change, Some(&props(&[])));
+    record("Revision-number: 3\n", Some(&log));
+    record(
+        "Node-path: e\nNode-kind: dir\nNode-action: add\nNode-copyfrom-rev: 1\nNode-copyfrom-path: d\n",
+        None,
+    );
+    record("Node-path: d/f\nNode-action: delete\n", None);
+    record("Revision-number: 4\n", Some(&log));
+    record("Node-path: d\nNode-kind: file\nNode-action: replace\n", Some(&file(&[], "now a file")));
+    std::fs::write(&stream, &text).unwrap();
+    for version in ["1.3", "1.10"] {
+        compare(&both, version, &stream, &["--force-uuid"], false);
+    }
+    // And cut off anywhere.
+    for cut in (40..text.len()).step_by(text.len() / 12) {
+        std::fs::write(&stream, &text[..cut]).unwrap();
+        compare(&both, "1.10", &stream, &["--force-uuid"], false);
+    }
+}
+
+#[test]
+fn with_hooks() {
+    let both = Both::new();
+    let dir = tempfile::tempdir().unwrap();
+    let repository = Repository::scripted(&Shape::new("1.10"));
+    let path = repository.arg();
+    let stream = dir.path().join("dump");
+    let dump = both.reference.run("svnadmin", ["dump", "-q", "-r0:9", &path]);
+    std::fs::write(&stream, dump.stdout).unwrap();
+    for (pre, post) in [
+        ("exit 0", "exit 0"),
+        ("[ $seen -lt 4 ] || { echo no >&2; exit 1; }", "exit 0"),
+        ("exit 0", "[ $seen -lt 4 ] || { echo late >&2; exit 1; }"),
+    ] {
+        for options in [
+            &["--use-pre-commit-hook", "--use-post-commit-hook"][..],
+            &["--use-post-commit-hook"],
+            &[],
+        ] {
+            let sides = [&both.reference, &both.ours].map(|programs| {
+                let folder = dir.path().join("r");
+                let _ = std::fs::remove_dir_all(&folder);
+                both.reference.run("svnadmin", ["create", folder.to_str().unwrap()]).expect_success("create");
+                for (name, end) in [("pre-commit", pre), ("post-commit", post)] {
+                    let hook = folder.join("hooks").join(name);
+                    let log = folder.join("log");
+                    let look = "/usr/bin/svnlook";
+                    let what = if name == "pre-commit" { "-t $2" } else { "-r $2" };
+                    std::fs::write(&hook, format!(
+                        "#!/bin/sh\nseen=$(grep -c {name} {0} 2>/dev/null)\n\
+                         {{ echo {name} $#; {look} changed {what} $1; {look} log {what} $1; }} >> {0}\n: ${{seen:=0}}\n{end}\n",
+                        log.display()
+                    )).unwrap();
+                    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+                    std::fs::set_permissions(&hook, mode).unwrap();
+                }
+                let done = more(programs, folder.to_str().unwrap(), &stream, &[&["--force-uuid"], options].concat());
+                let log = std::fs::read_to_string(folder.join("log")).unwrap_or_default();
+                let txns = std::fs::read_dir(folder.join("db/transactions")).unwrap().count();
+                let youngest = both.reference.run("svnlook", ["youngest", folder.to_str().unwrap()]);
+                (done, log, txns, youngest.stdout_text())
+            });
+            let [reference, ours] = sides;
+            let what = format!("{pre:?} {post:?} {options:?}");
+            assert_same(&what, &reference.0, &ours.0);
+            assert_eq!((reference.1, reference.2, reference.3), (ours.1, ours.2, ours.3), "{what}");
         }
     }
 }

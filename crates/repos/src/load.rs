@@ -20,6 +20,7 @@ use sapwood_delta::StoredDelta;
 use sapwood_fsfs::txn::{Txn, WriteOptions, Writer};
 
 use crate::dumpstream::{DumpVisitor, Headers, TextBlock, header};
+use crate::hooks::Hooks;
 use crate::prop_rules;
 use crate::repository::Repository;
 pub use mergeinfo::Numbers;
@@ -55,6 +56,10 @@ pub struct LoadOptions {
     pub normalize_props: bool,
     /// Do not wait for the disk.
     pub no_flush: bool,
+    /// Ask `pre-commit` before each revision.
+    pub pre_commit_hook: bool,
+    /// Tell `post-commit` of each revision.
+    pub post_commit_hook: bool,
 }
 
 /// What happens, as it happens.
@@ -111,6 +116,7 @@ pub fn load(
     )?;
     let mut loader = Loader {
         writer,
+        hooks: Hooks::new(repository, None),
         options,
         notify,
         map: BTreeMap::new(),
@@ -124,6 +130,7 @@ pub fn load(
 
 struct Loader<'a, 'b> {
     writer: Arc<Writer>,
+    hooks: Hooks,
     options: LoadOptions,
     notify: &'a mut LoadNotify<'b>,
     /// Revisions of the stream, and what they are here.
@@ -355,7 +362,19 @@ impl DumpVisitor for Loader<'_, '_> {
         *txn.props_mut() = self.checked_props(props)?;
         // Without dates in the stream the new revision has none, unless dates are ignored.
         txn.keep_date(!self.options.ignore_dates);
+        if self.options.pre_commit_hook {
+            self.hooks.pre_commit(&mut txn, &[])?;
+        }
+        let name = self.options.post_commit_hook.then(|| txn.name());
         let here = txn.commit()?;
+        if let Some(name) = name {
+            self.hooks.post_commit(here, &name).map_err(|e| {
+                e.wrap(
+                    ErrorCode::REPOS_POST_COMMIT_HOOK_FAILED,
+                    "Commit succeeded, but post-commit hook failed",
+                )
+            })?;
+        }
         self.map_revision(number, here);
         (self.notify)(LoadEvent::Committed(here, number))
     }

@@ -17,14 +17,6 @@ const BUFFER: usize = 256 << 10;
 pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
     let options = &invocation.options;
-    for hook in ["use-pre-commit-hook", "use-post-commit-hook"] {
-        if options.has(hook) {
-            return Err(SvnError::new(
-                ErrorCode::UNSUPPORTED_FEATURE,
-                format!("'--{hook}' is not there yet in this version of Sapwood"),
-            ));
-        }
-    }
     let load_options = LoadOptions {
         range: range(options)?,
         uuid: if options.has("force-uuid") {
@@ -41,6 +33,8 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         ignore_dates: options.has("ignore-dates"),
         normalize_props: options.has("normalize-props"),
         no_flush: options.has("no-flush-to-disk"),
+        pre_commit_hook: options.has("use-pre-commit-hook"),
+        post_commit_hook: options.has("use-post-commit-hook"),
     };
     let repository = crate::repo::open(&invocation.repository, options)?;
     let input = input(options)?;

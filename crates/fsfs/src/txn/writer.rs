@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use rustix::io::Errno;
 use sapwood_core::config::{Case, Config};
 use sapwood_core::{ErrorCode, Revnum};
 use sapwood_fsfs_format::TxnId;
@@ -108,9 +109,15 @@ impl Writer {
     /// Waits for a lock file.
     pub(crate) fn lock(&self, name: &str) -> Result<Box<dyn HeldLock>> {
         let path = self.fs.fs.file(name);
-        self.storage
-            .lock(&path)
-            .map_err(|e| Error::io(e, "Can't get exclusive lock on file", &path))
+        self.storage.lock(&path).map_err(|e| {
+            // What the system calls that lock fail with; opening the file does with anything else.
+            let locking =
+                [Errno::NOLCK, Errno::DEADLK, Errno::OPNOTSUPP, Errno::INVAL, Errno::BADF]
+                    .iter()
+                    .any(|errno| e.raw_os_error() == Some(errno.raw_os_error()));
+            let verb = if locking { "Can't get exclusive lock on file" } else { "Can't open file" };
+            Error::io(e, verb, &path)
+        })
     }
 
     /// A name for a new transaction based on `base`. In formats 1 and 2 its folder is made with
