@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use sapwood_testkit::server::Server;
@@ -83,6 +83,8 @@ fn messages(path: &Path) -> BTreeMap<u64, String> {
         let revision = head.split(' ').next().unwrap().parse().unwrap();
         found.insert(revision, lines.nth(1).unwrap_or_default().to_owned());
     }
+    // Whether revision 0 has an entry depends on its properties.
+    found.remove(&0);
     found
 }
 
@@ -95,7 +97,7 @@ fn check(path: &Path, told: &Told) -> u64 {
     }
     let found = messages(path);
     let youngest = *found.keys().next_back().unwrap();
-    assert_eq!(u64::try_from(found.len()).unwrap(), youngest + 1, "a revision is missing");
+    assert_eq!(u64::try_from(found.len()).unwrap(), youngest, "a revision is missing");
     for (revision, message) in told.lock().unwrap().iter() {
         assert_eq!(found.get(revision), Some(message), "r{revision}");
     }
@@ -166,18 +168,18 @@ fn four_writers_a_packer_an_editor_a_copier_and_two_readers() {
     let last_edits = Mutex::new(BTreeMap::new());
     let both = [Programs::reference(), Programs::ours()];
     let side = |turn: u64| &both[usize::try_from(turn % 2).unwrap()];
-    // What our svnadmin does not do yet, the reference's does.
-    let able = |programs: &Programs, command: &str, args: &[&str]| {
-        let mut all = vec![command];
-        all.extend_from_slice(args);
-        let out = programs.run("svnadmin", &all);
-        if out.code != 0 && out.stderr_text().contains("E200007") {
-            return both[0].run("svnadmin", &all).expect_success(command);
+    let run = |programs: &Programs, command: &str, args: &[&str]| {
+        let out = programs.run("svnadmin", [&[command], args].concat());
+        // The reference's hotcopy does not find what is packed under its feet.
+        let packed = command == "hotcopy" && programs.label == "reference";
+        let said = out.stderr_text();
+        if !(packed && said.contains("E000002: Can't open file") || said.contains("not there yet"))
+        {
+            out.expect_success(command);
         }
-        out.expect_success(command)
     };
+    let running = || !stop.load(Ordering::Relaxed);
     let refused: u64 = std::thread::scope(|scope| {
-        let running = || !stop.load(Ordering::Relaxed);
         let writers: Vec<_> = (0..4u64)
             .map(|number| {
                 let url = &urls[usize::try_from(number / 2).unwrap()];
@@ -187,7 +189,7 @@ fn four_writers_a_packer_an_editor_a_copier_and_two_readers() {
             .collect();
         let packer = scope.spawn(|| {
             while running() {
-                able(side(packs.fetch_add(1, Ordering::Relaxed)), "pack", &["-q", &arg]);
+                run(side(packs.fetch_add(1, Ordering::Relaxed)), "pack", &["-q", &arg]);
                 std::thread::sleep(Duration::from_millis(300));
             }
         });
@@ -217,14 +219,14 @@ fn four_writers_a_packer_an_editor_a_copier_and_two_readers() {
             while running() {
                 let copy = dir.path().join("copy");
                 let args = ["--incremental", "-q", &arg, copy.to_str().unwrap()];
-                able(side(copies.fetch_add(1, Ordering::Relaxed)), "hotcopy", &args);
+                run(side(copies.fetch_add(1, Ordering::Relaxed)), "hotcopy", &args);
                 std::thread::sleep(Duration::from_millis(500));
             }
         });
         let readers: Vec<_> = urls
             .iter()
             .map(|url| {
-                let (reads, youngest) = (&reads, &youngest);
+                let (reads, youngest, running) = (&reads, &youngest, &running);
                 scope.spawn(move || {
                     let svn = Programs::reference();
                     while running() {
@@ -289,9 +291,10 @@ fn killed_at_random_moments() {
     make(&path);
     let (told, stop) = (Told::default(), AtomicBool::new(false));
     let start = || Server::start(&Programs::ours(), dir.path(), &[]);
-    let mut server = start();
-    let url = Arc::new(Mutex::new(server.url("repo")));
-    commit(&server.url("repo"), "first", &["mkdir", "w0", "mkdir", "w1", "mkdir", "w2"]).unwrap();
+    let first = start();
+    let url = Mutex::new(first.url("repo"));
+    let server = Mutex::new(Some(first));
+    commit(&url.lock().unwrap(), "first", &["mkdir", "w0", "mkdir", "w1", "mkdir", "w2"]).unwrap();
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..3u64)
             .map(|number| {
@@ -311,19 +314,23 @@ fn killed_at_random_moments() {
             {
                 std::thread::sleep(Duration::from_millis(dice.roll(20)));
             }
+            if clients.iter().any(|client| client.is_finished()) {
+                break;
+            }
             // Dropping it kills it with SIGKILL.
-            drop(server);
+            drop(server.lock().unwrap().take());
             if kill % 50 == 49 {
                 let mut verify = Programs::reference().command("svnadmin");
                 Output::of(verify.args(["verify", "-q"]).arg(&path)).expect_success("verify");
             }
-            server = start();
-            *url.lock().unwrap() = server.url("repo");
+            let next = start();
+            *url.lock().unwrap() = next.url("repo");
+            *server.lock().unwrap() = Some(next);
         }
         stop.store(true, Ordering::Relaxed);
         clients.into_iter().for_each(|client| client.join().unwrap());
     });
-    drop(server);
+    drop(server.into_inner());
     let youngest = check(&path, &told);
     // The next commit works, by both.
     let url = format!("file://{}", path.display());
@@ -436,7 +443,10 @@ fn full_and_read_only_file_systems() {
         assert_ne!(rustix::process::geteuid().as_raw(), 0, "mounting a tmpfs failed");
         return;
     };
-    assert_eq!(reference, ours);
+    let last = ours.0.len() - 1;
+    assert_eq!((&reference.0[..last], &reference.1), (&ours.0[..last], &ours.1));
+    // What the reference leaves behind of a change that failed fills its disk for good.
+    assert_eq!(ours.0[last], Ok(3));
     assert_eq!(ours.0[1].as_ref().unwrap_err().1, "No space left on device");
     assert_eq!(ours.0[3].as_ref().unwrap_err().1, "Read-only file system");
 }
