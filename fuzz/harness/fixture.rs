@@ -70,7 +70,7 @@ impl Fixture {
                         let fixture = open(&path);
                         let options = LoadOptions { no_flush: true, ..LoadOptions::default() };
                         let cancel = CancelToken::new();
-                        load(&fixture, &mut &SEED[..], options, &mut |_| Ok(()), &cancel)
+                        load(&fixture, Box::new(SEED), options, &mut |_| Ok(()), &cancel)
                             .expect("the seed");
                     }
                 }

@@ -22,7 +22,8 @@ pub fn run(data: &[u8]) {
         no_flush: true,
         ..LoadOptions::default()
     };
-    let _ = load(&repository, &mut &stream[..], options, &mut |_| Ok(()), &CancelToken::new());
+    let input = Box::new(std::io::Cursor::new(stream.to_vec()));
+    let _ = load(&repository, input, options, &mut |_| Ok(()), &CancelToken::new());
     // Another may have come to be revision 0's properties alone; then there is little to verify.
     if repository.fs().youngest().expect("the youngest revision") > before {
         fixture.assert_whole();
