@@ -27,6 +27,8 @@ pub(crate) struct TextReader {
     given: u64,
     md5: Option<sapwood_core::checksum::Md5Hasher>,
     done: bool,
+    /// Whether what is expanded goes to the cache.
+    keep: bool,
 }
 
 /// A part of a text; the window may hold more than belongs to the text.
@@ -49,7 +51,7 @@ impl TextReader {
         let rep = rep.filter(|rep| rep.expanded_size > 0);
         let done = rep.is_none();
         let md5 = None;
-        Self { rep, txn, chain: None, window: 0, given: 0, md5, done }
+        Self { rep, txn, chain: None, window: 0, given: 0, md5, done, keep: true }
     }
 
     /// Whether everything was handed out.
@@ -68,7 +70,13 @@ impl TextReader {
         }
         let chain = match &mut self.chain {
             Some(chain) => chain,
-            none => none.insert(Chain::open(fs, &rep, self.txn)?),
+            none => {
+                let chain = none.insert(Chain::open(fs, &rep, self.txn)?);
+                if !self.keep {
+                    chain.keep_nothing();
+                }
+                chain
+            }
         };
         let Some(text) = chain.window(fs, self.window)? else {
             // The text is shorter than the node-revision says. It may be right all the same.
@@ -309,6 +317,11 @@ impl ContentsDelta {
             && found.source == source
         {
             return Ok(Some(found));
+        }
+        if let DeltaKind::Full(text) = &mut self.kind {
+            // The encoded form is all that the next reader of this text will need, and the texts
+            // below it fill the cache with what a checkout never asks for again.
+            text.reader.keep = false;
         }
         let mut bytes = Vec::new();
         let mut encoder = Encoder::new(version, DEFAULT_LEVEL);

@@ -28,12 +28,23 @@ pub(crate) struct Chain {
     levels: Vec<Windows>,
     /// [`HOLD`], but in tests.
     hold: usize,
+    /// Whether expanded windows are kept in the cache.
+    keep: bool,
 }
 
 impl Chain {
     /// The chain of a node-revision's representation.
     pub(crate) fn open(fs: &Fs, rep: &Representation, txn: Option<TxnId>) -> Result<Self> {
-        Ok(Self { levels: vec![Windows::new(RepData::open(fs, rep, txn)?)], hold: HOLD })
+        Ok(Self {
+            levels: vec![Windows::new(RepData::open(fs, rep, txn)?)],
+            hold: HOLD,
+            keep: true,
+        })
+    }
+
+    /// Keeps no expanded windows in the cache from now on: what is made of them will be kept.
+    pub(crate) const fn keep_nothing(&mut self) {
+        self.keep = false;
     }
 
     /// The part number `number` of the expanded text, `None` behind the last. Parts are asked for
@@ -46,7 +57,7 @@ impl Chain {
             return Ok(Some(text));
         }
         if target.data.is_plain() {
-            return plain_window(fs, &mut target.data, number, key);
+            return plain_window(fs, &mut target.data, number, key.filter(|_| self.keep));
         }
         self.resolve(fs, number)
     }
@@ -138,7 +149,7 @@ impl Chain {
                 return Err(level.data.place.error(ErrorCode::FS_CORRUPT, e.message()));
             }
             let text = Text { bytes: out.into_boxed_slice(), verified: OnceLock::new() };
-            let keep = depth == 0 || text.bytes.len() <= KEEP_BASES;
+            let keep = self.keep && (depth == 0 || text.bytes.len() <= KEEP_BASES);
             source = Source::Text(match text_key(fs, &level.data, number).filter(|_| keep) {
                 Some(key) => fs.caches.put(key, text),
                 None => Arc::new(text),
