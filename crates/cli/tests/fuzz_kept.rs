@@ -37,6 +37,7 @@ targets! {
     load = "../../../fuzz/harness/load.rs";
     commit = "../../../fuzz/harness/commit.rs";
     fsfs_conf = "../../../fuzz/harness/fsfs_conf.rs";
+    ra_replies = "../../../fuzz/harness/ra_replies.rs";
     hooks_env = "../../../fuzz/harness/hooks_env.rs";
 }
 

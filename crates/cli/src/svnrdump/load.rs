@@ -39,6 +39,18 @@ struct Revision {
     props: PropList,
 }
 
+/// Where a node comes from: relpath and revision.
+type Origin = (String, Revnum);
+
+/// A directory that is open in the commit.
+#[derive(Clone)]
+struct OpenDir {
+    path: String,
+    handle: Handle,
+    /// `None` when it is new.
+    origin: Option<Origin>,
+}
+
 /// A node of the stream.
 struct Node {
     path: String,
@@ -46,8 +58,8 @@ struct Node {
     kind: Option<NodeKind>,
     /// `None` after a deletion.
     handle: Option<Handle>,
-    is_new: bool,
-    copy_from: Option<(String, Revnum)>,
+    /// `None` when it is new.
+    origin: Option<Origin>,
     base: Option<Md5>,
     changes: BTreeMap<String, Option<Vec<u8>>>,
 }
@@ -65,7 +77,7 @@ struct Loader<'s> {
     revision: Option<Revision>,
     editor: Option<Box<dyn CommitEditor + 's>>,
     /// Open directories, the root first.
-    dirs: Vec<(String, Handle)>,
+    dirs: Vec<OpenDir>,
     node: Option<Node>,
 }
 
@@ -95,33 +107,37 @@ impl<'s> Loader<'s> {
             let request =
                 CommitRequest { revprops: &revprops, lock_tokens: &[], keep_locks: false };
             let mut editor = session.commit(&request)?;
-            let root = editor.open_root(Some(self.base()?))?;
-            self.dirs = vec![(String::new(), root)];
+            let base = self.base()?;
+            let handle = editor.open_root(Some(base))?;
+            let origin = Some((String::new(), base));
+            self.dirs = vec![OpenDir { path: String::new(), handle, origin }];
             self.editor = Some(editor);
         }
         self.editor.as_deref_mut().ok_or_else(|| malformed("No commit is under way"))
     }
 
     /// Closes and opens directories until the one at `path` is the innermost.
-    fn go_to(&mut self, path: &str) -> SvnResult<Handle> {
+    fn go_to(&mut self, path: &str) -> SvnResult<OpenDir> {
         self.editor()?;
-        while let Some((open, handle)) = self.dirs.last().cloned() {
-            if paths::skip_ancestor(&open, path).is_some() {
+        while let Some(open) = self.dirs.last().cloned() {
+            if paths::skip_ancestor(&open.path, path).is_some() {
                 break;
             }
-            self.editor()?.close_directory(handle)?;
+            self.editor()?.close_directory(open.handle)?;
             self.dirs.pop();
         }
         let base = self.base()?;
         loop {
-            let Some((open, handle)) = self.dirs.last().cloned() else {
+            let Some(open) = self.dirs.last().cloned() else {
                 return Err(malformed("No directory is open"));
             };
-            let below = paths::skip_ancestor(&open, path).unwrap_or_default();
-            let Some(name) = paths::components(below).next() else { return Ok(handle) };
-            let next = paths::join(&open, name);
-            let child = self.editor()?.open_directory(&next, handle, Some(base))?;
-            self.dirs.push((next, child));
+            let below = paths::skip_ancestor(&open.path, path).unwrap_or_default();
+            let Some(name) = paths::components(below).next() else { return Ok(open) };
+            let next = paths::join(&open.path, name);
+            let handle = self.editor()?.open_directory(&next, open.handle, Some(base))?;
+            // What is below a copy comes from below the copy's source.
+            let origin = open.origin.map(|(path, revision)| (paths::join(&path, name), revision));
+            self.dirs.push(OpenDir { path: next, handle, origin });
         }
     }
 
@@ -211,6 +227,9 @@ impl DumpVisitor for Loader<'_> {
         let number = self.current()?.number;
         let offset = self.current()?.offset;
         let committed = if number == Revnum::ZERO {
+            if !self.quiet {
+                self.out.text("* Loaded revision 0.\n")?;
+            }
             if offset != -1 {
                 self.revision = None;
                 return Ok(());
@@ -218,8 +237,8 @@ impl DumpVisitor for Loader<'_> {
             Revnum::ZERO
         } else {
             self.editor()?;
-            while let Some((_, handle)) = self.dirs.pop() {
-                self.editor()?.close_directory(handle)?;
+            while let Some(open) = self.dirs.pop() {
+                self.editor()?.close_directory(open.handle)?;
             }
             let mut editor = self.editor.take().ok_or_else(|| malformed("No commit"))?;
             editor.close_edit()?;
@@ -255,8 +274,7 @@ impl DumpVisitor for Loader<'_> {
             path: path.clone(),
             kind,
             handle: None,
-            is_new: false,
-            copy_from: None,
+            origin: None,
             base: base_sum,
             changes: BTreeMap::new(),
         };
@@ -264,31 +282,35 @@ impl DumpVisitor for Loader<'_> {
         let base = Some(self.base()?);
         match action.as_slice() {
             b"change" => {
-                node.handle = Some(if is_dir {
-                    self.go_to(&path)?
+                if is_dir {
+                    let open = self.go_to(&path)?;
+                    (node.handle, node.origin) = (Some(open.handle), open.origin);
                 } else {
                     let parent = self.go_to(paths::dirname(&path))?;
-                    self.editor()?.open_file(&path, parent, base)?
-                });
+                    node.handle = Some(self.editor()?.open_file(&path, parent.handle, base)?);
+                    let name = paths::basename(&path);
+                    node.origin =
+                        parent.origin.map(|(path, revision)| (paths::join(&path, name), revision));
+                }
             }
             b"delete" => {
                 let parent = self.go_to(paths::dirname(&path))?;
-                self.editor()?.delete_entry(&path, base, parent)?;
+                self.editor()?.delete_entry(&path, base, parent.handle)?;
             }
             b"add" | b"replace" => {
                 let parent = self.go_to(paths::dirname(&path))?;
                 if action == b"replace" {
-                    self.editor()?.delete_entry(&path, base, parent)?;
+                    self.editor()?.delete_entry(&path, base, parent.handle)?;
                 }
-                node.is_new = true;
-                node.copy_from = self.source(headers)?;
+                let parent = parent.handle;
+                node.origin = self.source(headers)?;
                 let url = self.session.url();
-                let from = node.copy_from.as_ref().map(|(from, rev)| (uri::join(&url, from), *rev));
+                let from = node.origin.as_ref().map(|(from, rev)| (uri::join(&url, from), *rev));
                 let from = from.as_ref().map(|(url, rev)| (url.as_str(), *rev));
                 let editor = self.editor()?;
                 node.handle = Some(if is_dir {
                     let handle = editor.add_directory(&path, parent, from)?;
-                    self.dirs.push((path, handle));
+                    self.dirs.push(OpenDir { path, handle, origin: node.origin.clone() });
                     handle
                 } else {
                     editor.add_file(&path, parent, from)?
@@ -306,13 +328,9 @@ impl DumpVisitor for Loader<'_> {
     }
 
     fn remove_node_props(&mut self) -> SvnResult<()> {
-        let base = self.base()?;
         let Some(node) = &mut self.node else { return Ok(()) };
-        let (path, revision) = match &node.copy_from {
-            Some((path, revision)) => (path.as_str(), *revision),
-            None if node.is_new => return Ok(()),
-            None => (node.path.as_str(), base),
-        };
+        let Some((path, revision)) = &node.origin else { return Ok(()) };
+        let revision = *revision;
         let props = if node.kind == Some(NodeKind::Dir) {
             self.other.get_dir(path, Some(revision), None::<DirentFields>, true)?.props
         } else {

@@ -1,0 +1,198 @@
+//! A hostile server: whatever it says to whichever request, the client ends with an answer or an
+//! error. The first byte chooses the requests, the rest is what the server says.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use sapwood_core::config::{Case, Config};
+use sapwood_core::{CancelToken, Depth, Md5, PropList, Revnum, SvnResult};
+use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_fsfs::{Caches, OpenOptions};
+use sapwood_ra::auth::{AuthOptions, Authenticator};
+use sapwood_ra::svn::SvnSession;
+use sapwood_ra::svn::transport::Transport;
+use sapwood_ra::{
+    CommitRequest, DirentFields, FileRev, FileRevReceiver, FileRevsRequest, Inherit, ListRequest,
+    LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, ReplayedEdit, ReportKind,
+    ReportRequest, RevpropSelection, Session, Settings,
+};
+
+/// Takes everything, keeps nothing.
+struct Nothing;
+
+impl Editor for Nothing {
+    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+    fn add_directory(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+    fn open_directory(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+    fn change_dir_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
+        Ok(())
+    }
+    fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+    fn absent_directory(&mut self, _: &str, _: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+    fn add_file(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+    fn open_file(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+    fn apply_textdelta(&mut self, _: Handle, _: Option<Md5>, delta: &mut dyn TextDelta) -> SvnResult<()> {
+        while delta.next_window()?.is_some() {}
+        Ok(())
+    }
+    fn change_file_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
+        Ok(())
+    }
+    fn close_file(&mut self, _: Handle, _: Option<Md5>) -> SvnResult<()> {
+        Ok(())
+    }
+    fn absent_file(&mut self, _: &str, _: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+    fn close_edit(&mut self) -> SvnResult<()> {
+        Ok(())
+    }
+    fn abort_edit(&mut self) -> SvnResult<()> {
+        Ok(())
+    }
+}
+
+impl FileRevReceiver for Nothing {
+    fn file_rev(&mut self, _: &FileRev<'_>, delta: Option<&mut dyn TextDelta>) -> SvnResult<()> {
+        if let Some(delta) = delta {
+            while delta.next_window()?.is_some() {}
+        }
+        Ok(())
+    }
+}
+
+impl ReplayReceiver for Nothing {
+    fn revision(&mut self, _: Revnum, _: &PropList, edit: &mut dyn ReplayedEdit) -> SvnResult<()> {
+        edit.drive(&mut Self)
+    }
+}
+
+fn settings() -> Settings {
+    let config = Arc::new(Config::new(Case::INSENSITIVE));
+    let given = AuthOptions {
+        username: Some("jo".to_owned()),
+        password: Some("secret".to_owned()),
+        non_interactive: true,
+        ..AuthOptions::default()
+    };
+    Settings {
+        auth: Arc::new(Authenticator::new(given, Arc::clone(&config), None)),
+        servers: Arc::clone(&config),
+        config,
+        variable: |_| None,
+        system_user: None,
+        caches: Caches::new(1 << 16),
+        open_options: OpenOptions::default(),
+        client_name: None,
+        cancel: CancelToken::new(),
+    }
+}
+
+/// One request; its number is a byte of the input.
+fn ask(session: &SvnSession, request: u8) -> SvnResult<()> {
+    let (zero, three) = (Revnum(0), Revnum(3));
+    match request % 16 {
+        0 => session.latest_revnum().map(drop),
+        1 => {
+            let request = LogRequest {
+                paths: &["a"],
+                start: None,
+                end: Some(zero),
+                limit: 2,
+                changed_paths: true,
+                strict_node_history: false,
+                include_merged_revisions: true,
+                revprops: RevpropSelection::All,
+            };
+            session.log(&request, &mut |_| Ok(()))
+        }
+        2 => session.get_dir("a", None, Some(DirentFields::ALL), true).map(drop),
+        3 => session.get_file("a", None, Some(&mut std::io::sink()), true).map(drop),
+        4 => session.stat("a", None).map(drop),
+        5 => {
+            let kind = ReportKind::Update { send_copyfrom: false, ignore_ancestry: false };
+            let request =
+                ReportRequest { revision: None, target: "", depth: Depth::Infinity, kind };
+            let mut nothing = Nothing;
+            let mut report = session.report(&request, &mut nothing)?;
+            report.set_path("", three, Depth::Infinity, true, None)?;
+            report.finish()
+        }
+        6 => {
+            let request = FileRevsRequest {
+                path: "a",
+                start: None,
+                end: None,
+                include_merged_revisions: false,
+            };
+            session.file_revs(&request, &mut Nothing)
+        }
+        7 => {
+            let request = ReplayRequest { low_water_mark: zero, send_deltas: true };
+            session.replay_range(zero, three, &request, &mut Nothing)
+        }
+        8 => {
+            let request = ListRequest {
+                path: "",
+                revision: None,
+                patterns: None,
+                depth: Depth::Infinity,
+                fields: DirentFields::ALL,
+            };
+            session.list(&request, &mut |_, _| Ok(()))
+        }
+        9 => {
+            let request = MergeinfoRequest {
+                paths: &["a"],
+                revision: None,
+                inherit: Inherit::Explicit,
+                include_descendants: true,
+            };
+            session.mergeinfo(&request).map(drop)
+        }
+        10 => session.get_locks("", Depth::Infinity).map(drop),
+        11 => session.lock(&[("a".to_owned(), None)], None, false, &mut |_, _| Ok(())),
+        12 => {
+            let revprops = PropList::new();
+            let request =
+                CommitRequest { revprops: &revprops, lock_tokens: &[], keep_locks: false };
+            let mut editor = session.commit(&request)?;
+            let root = editor.open_root(None)?;
+            editor.close_directory(root)?;
+            editor.close_edit()
+        }
+        13 => session.locations("a", three, &[zero]).map(drop),
+        14 => session.location_segments("a", None, None, None, &mut |_| Ok(())),
+        _ => session.inherited_props("a", None).map(drop),
+    }
+}
+
+/// Opens a session with a server that says `data`, and asks it things.
+pub fn run(data: &[u8]) {
+    let Some((first, said)) = data.split_first() else { return };
+    let transport = Transport::Recorded(Cursor::new(said.to_vec()));
+    let url = if first & 0x80 == 0 { "svn://h/r" } else { "svn+ssh://h/r" };
+    let Ok(session) = SvnSession::over(transport, url, &settings()) else { return };
+    // The same request again, and others after it: an error must not leave it stuck.
+    for step in 0..4 {
+        let _ = ask(&session, first.wrapping_add(step));
+    }
+    let _ = (session.bytes_transferred(), session.reparent("svn://h/r/x"), session.url());
+}
