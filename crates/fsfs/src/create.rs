@@ -29,7 +29,7 @@ pub const DEFAULT_L2P_PAGE_SIZE: u64 = 8192;
 pub const DEFAULT_P2L_PAGE_SIZE: u64 = 1024 * 1024;
 
 /// The `fsfs.conf` of a new filesystem: every option, commented out.
-const CONFIG: &str = include_str!("create/fsfs.conf");
+pub(crate) const CONFIG: &str = include_str!("create/fsfs.conf");
 
 /// What revision 0 begins with in every format: an empty directory.
 const EMPTY_DIR: &[u8] = b"PLAIN\nEND\nENDREP\n";

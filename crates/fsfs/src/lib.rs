@@ -4,6 +4,7 @@
 //! transaction), [`Node`] one file or directory of a tree. All are cheap to clone, `Send + Sync`,
 //! and share the process-wide [`Caches`].
 
+mod build_repcache;
 mod cache;
 pub mod changes;
 pub mod contents;
@@ -12,14 +13,17 @@ pub mod dump_index;
 pub mod error;
 pub mod filesystem;
 pub mod history;
+pub mod hotcopy;
 mod index;
 mod items;
 pub mod locks;
+pub mod maintenance;
 pub mod node;
 mod open;
 pub mod ordered;
 pub mod pack;
 pub mod prefetch;
+mod recover;
 mod rep;
 mod rep_cache;
 mod revfile;
@@ -31,6 +35,7 @@ pub mod storage;
 pub mod storage_write;
 pub mod txn;
 pub mod txns;
+pub mod upgrade;
 pub mod uuid;
 pub mod verify;
 mod watched;

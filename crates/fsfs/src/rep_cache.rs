@@ -141,6 +141,35 @@ impl RepCache {
         }
     }
 
+    /// Copies the database at `from` to `to`, as it is at one moment, and leaves out rows of
+    /// revisions after `youngest`. Other programs may use both.
+    pub(crate) fn hotcopy(from: PathBuf, to: PathBuf, youngest: Revnum) -> Result<()> {
+        const PAGES: i32 = 1024;
+        const PAUSE: Duration = Duration::from_millis(25);
+        let from = Self::open_read_only(from)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut to = Self::connect(to, flags)?;
+        rusqlite::backup::Backup::new(&from.connection, &mut to.connection)
+            .and_then(|backup| {
+                use rusqlite::backup::StepResult::Done;
+                while backup.step(PAGES)? != Done {
+                    // Either there is more, or another program holds the database: both pass.
+                    if backup.progress().remaining == 0 {
+                        std::thread::sleep(PAUSE);
+                    }
+                }
+                Ok(())
+            })
+            .map_err(|e| error(&e))?;
+        to.connection.execute_batch(PRAGMAS).map_err(|e| error(&e))?;
+        if to.version().map_err(|e| error(&e))? == 0 {
+            return Ok(());
+        }
+        to.remove_younger(youngest)
+    }
+
     fn version(&self) -> rusqlite::Result<i64> {
         self.connection.query_row("PRAGMA user_version", [], |row| row.get(0))
     }
@@ -204,6 +233,11 @@ impl RepCache {
             transaction.commit()
         };
         add().map_err(|e| error(&e))
+    }
+
+    /// Keeps other programs from changing the database, until this is dropped.
+    pub(crate) fn hold(&self) -> Result<()> {
+        self.connection.execute_batch("BEGIN IMMEDIATE").map_err(|e| error(&e))
     }
 
     /// Removes the rows of all revisions after `youngest`.

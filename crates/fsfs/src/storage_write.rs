@@ -116,6 +116,36 @@ pub trait WriteStorage: Storage {
     /// Whatever the system reports.
     fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn HeldLock>>>;
 
+    /// Makes a file of the contents and permissions of `from`, over the one that is there. Not
+    /// atomic: only for files that nobody looks at yet.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn copy(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let source = self.open(from)?;
+        let mut file = self.create_over(to)?;
+        let mut buffer = vec![0; COPY_PIECE];
+        let mut offset = 0u64;
+        loop {
+            let n = source.read_at(&mut buffer, offset)?;
+            if n == 0 {
+                break;
+            }
+            file.append(buffer.get(..n).unwrap_or_default())?;
+            offset = offset.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
+        }
+        self.copy_permissions(from, to)
+    }
+
+    /// Makes everything durable that was written so far to the file system that the folder `path`
+    /// is on.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn sync_all(&self, path: &Path) -> io::Result<()> {
+        self.sync_dir(path)
+    }
+
     /// Writes a new file whole.
     ///
     /// # Errors
@@ -155,6 +185,8 @@ pub trait WriteStorage: Storage {
     }
 }
 
+/// Bytes that are copied at once where the system does not do it itself.
+const COPY_PIECE: usize = 256 << 10;
 /// Names tried for a file beside another before giving up.
 const BESIDE_TRIES: u32 = 100_000;
 /// The next number of a file beside another.

@@ -18,6 +18,7 @@ pub mod dumpstream;
 pub mod error;
 pub mod file_revs;
 pub mod hooks;
+pub mod hotcopy;
 pub mod iprops;
 pub mod list;
 pub mod load;
@@ -31,6 +32,7 @@ pub mod replay;
 pub mod reporter;
 pub mod repository;
 pub mod revprop_change;
+pub mod upgrade;
 pub mod verify;
 
 pub use access::{RevisionAccess, revision_access, revision_prop, revision_props};

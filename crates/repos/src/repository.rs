@@ -106,7 +106,7 @@ impl Repository {
 }
 
 /// The number in `format` files since Subversion 1.4.
-const FORMAT: u32 = 5;
+pub(crate) const FORMAT: u32 = 5;
 /// The number in `format` files before.
 const FORMAT_LEGACY: u32 = 3;
 /// More than a `format` file ever holds.

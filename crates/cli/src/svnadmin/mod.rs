@@ -1,8 +1,13 @@
 //! `svnadmin`: looks after repositories. One file a subcommand; the tables are here.
 
+mod build_repcache;
 mod create;
+mod dblogs;
 mod delrevprop;
+mod deltify;
 mod dump;
+mod freeze;
+mod hotcopy;
 mod info;
 mod load;
 mod load_revprops;
@@ -11,6 +16,7 @@ pub(crate) mod lslocks;
 mod lstxns;
 mod pack;
 mod progress;
+mod recover;
 mod rev_size;
 mod revprop;
 mod rmlocks;
@@ -19,6 +25,7 @@ mod setlog;
 mod setrevprop;
 mod setuuid;
 mod unlock;
+mod upgrade;
 mod verify;
 
 use std::ffi::OsString;
@@ -115,12 +122,15 @@ static SVNADMIN: Program = Program {
     options: OPTIONS,
     take: take_revision,
     subcommands: &[
-        missing(
-            "build-repcache",
-            "usage: svnadmin build-repcache REPOS_PATH [-r LOWER[:UPPER]]\n\n\
+        Subcommand {
+            name: "build-repcache",
+            aliases: &[],
+            help: "usage: svnadmin build-repcache REPOS_PATH [-r LOWER[:UPPER]]\n\n\
              Enter the texts of a range of revisions into the index of shared texts.\n",
-            &["revision", "quiet", "memory-cache-size"],
-        ),
+            options: &["revision", "quiet", "memory-cache-size"],
+            overrides: &[],
+            run: Run::Repository(build_repcache::run),
+        },
         missing(
             "crashtest",
             "usage: svnadmin crashtest REPOS_PATH\n\n\
@@ -155,12 +165,15 @@ static SVNADMIN: Program = Program {
             overrides: ONE_REVISION,
             run: Run::Repository(delrevprop::run),
         },
-        missing(
-            "deltify",
-            "usage: svnadmin deltify [-r LOWER[:UPPER]] REPOS_PATH\n\n\
+        Subcommand {
+            name: "deltify",
+            aliases: &[],
+            help: "usage: svnadmin deltify [-r LOWER[:UPPER]] REPOS_PATH\n\n\
              Does nothing for FSFS repositories, whose revisions are never rewritten.\n",
-            &["revision", "quiet", "memory-cache-size"],
-        ),
+            options: &["revision", "quiet", "memory-cache-size"],
+            overrides: &[],
+            run: Run::Repository(deltify::run),
+        },
         Subcommand {
             name: "dump",
             aliases: &[],
@@ -197,14 +210,17 @@ static SVNADMIN: Program = Program {
             overrides: TO_FILE,
             run: Run::Repository(dump::run_revprops),
         },
-        missing(
-            "freeze",
-            "usage: 1. svnadmin freeze REPOS_PATH -- PROGRAM [ARG...]\n               \
+        Subcommand {
+            name: "freeze",
+            aliases: &[],
+            help: "usage: 1. svnadmin freeze REPOS_PATH -- PROGRAM [ARG...]\n               \
              2. svnadmin freeze -F FILE -- PROGRAM [ARG...]\n\n\
              Run a program while nothing can be committed to the repository, or to those\n\
              that FILE lists one a line.\n",
-            &["file"],
-        ),
+            options: &["file"],
+            overrides: &[],
+            run: Run::Arguments(freeze::run),
+        },
         Subcommand {
             name: "help",
             aliases: &["?", "h"],
@@ -214,13 +230,16 @@ static SVNADMIN: Program = Program {
             overrides: &[],
             run: Run::Help,
         },
-        missing(
-            "hotcopy",
-            "usage: svnadmin hotcopy REPOS_PATH NEW_REPOS_PATH\n\n\
+        Subcommand {
+            name: "hotcopy",
+            aliases: &[],
+            help: "usage: svnadmin hotcopy REPOS_PATH NEW_REPOS_PATH\n\n\
              Copy a repository that may be in use.  With --incremental, only what the copy\n\
              does not have yet.\n",
-            &["clean-logs", "incremental", "quiet"],
-        ),
+            options: &["clean-logs", "incremental", "quiet"],
+            overrides: &[],
+            run: Run::Repository(hotcopy::run),
+        },
         Subcommand {
             name: "info",
             aliases: &[],
@@ -230,17 +249,23 @@ static SVNADMIN: Program = Program {
             overrides: &[],
             run: Run::Repository(info::run),
         },
-        missing(
-            "list-dblogs",
-            "usage: svnadmin list-dblogs REPOS_PATH\n\n[Berkeley DB] List all log files.\n",
-            &[],
-        ),
-        missing(
-            "list-unused-dblogs",
-            "usage: svnadmin list-unused-dblogs REPOS_PATH\n\n\
+        Subcommand {
+            name: "list-dblogs",
+            aliases: &[],
+            help: "usage: svnadmin list-dblogs REPOS_PATH\n\n[Berkeley DB] List all log files.\n",
+            options: &[],
+            overrides: &[],
+            run: Run::Repository(dblogs::run),
+        },
+        Subcommand {
+            name: "list-unused-dblogs",
+            aliases: &[],
+            help: "usage: svnadmin list-unused-dblogs REPOS_PATH\n\n\
              [Berkeley DB] List log files that are not needed any more.\n",
-            &[],
-        ),
+            options: &[],
+            overrides: &[],
+            run: Run::Repository(dblogs::run),
+        },
         Subcommand {
             name: "load",
             aliases: &[],
@@ -321,12 +346,15 @@ static SVNADMIN: Program = Program {
             overrides: &[],
             run: Run::Repository(pack::run),
         },
-        missing(
-            "recover",
-            "usage: svnadmin recover REPOS_PATH\n\n\
+        Subcommand {
+            name: "recover",
+            aliases: &[],
+            help: "usage: svnadmin recover REPOS_PATH\n\n\
              Mend what a crash may have left behind.\n",
-            &["wait"],
-        ),
+            options: &["wait"],
+            overrides: &[],
+            run: Run::Repository(recover::run),
+        },
         Subcommand {
             name: "rev-size",
             aliases: &[],
@@ -395,12 +423,15 @@ static SVNADMIN: Program = Program {
             overrides: &[],
             run: Run::Repository(unlock::run),
         },
-        missing(
-            "upgrade",
-            "usage: svnadmin upgrade REPOS_PATH\n\n\
+        Subcommand {
+            name: "upgrade",
+            aliases: &[],
+            help: "usage: svnadmin upgrade REPOS_PATH\n\n\
              Bring the repository to the newest format, changing as little as that takes.\n",
-            &[],
-        ),
+            options: &[],
+            overrides: &[],
+            run: Run::Repository(upgrade::run),
+        },
         Subcommand {
             name: "verify",
             aliases: &[],

@@ -1,0 +1,47 @@
+//! `svnadmin build-repcache`.
+
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_fsfs::maintenance::MaintenanceOptions;
+
+use crate::command::Invocation;
+
+/// `svnadmin build-repcache`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    invocation.take_args(0, 0)?;
+    let options = &invocation.options;
+    let repository = crate::repo::open(&invocation.repository, options)?;
+    let fs = repository.fs();
+    let youngest = fs.youngest()?;
+    let start = options.revision.start.resolve(fs, youngest)?;
+    let end = options.revision.end.resolve(fs, youngest)?;
+    if start.zip(end).is_some_and(|(start, end)| start > end) {
+        return Err(SvnError::new(
+            ErrorCode::CL_ARG_PARSING_ERROR,
+            "First revision cannot be higher than second",
+        ));
+    }
+    let last = end.or(start).unwrap_or(youngest);
+    // Nothing of revision 0 is worth sharing.
+    let first = start.unwrap_or(Revnum(1));
+    let quiet = options.has("quiet");
+    let out = &mut invocation.out;
+    let built = fs.build_rep_cache(
+        first,
+        last,
+        &MaintenanceOptions::default(),
+        &crate::signals::cancel_token(),
+        &mut |revision| {
+            if quiet {
+                return Ok(());
+            }
+            Ok(out.text(&format!("* Processed revision {revision}.\n"))?)
+        },
+    );
+    match built.map_err(SvnError::from) {
+        Err(e) if e.code() == ErrorCode::FS_REP_SHARING_NOT_ALLOWED => out.text(
+            "svnadmin: Warning - this repository has rep-sharing disabled. Building rep-cache has \
+             no effect.\n",
+        ),
+        built => built,
+    }
+}

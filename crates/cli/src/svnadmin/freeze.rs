@@ -1,0 +1,72 @@
+//! `svnadmin freeze`: runs a program while nothing can be committed.
+
+use std::collections::HashSet;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Command;
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_fsfs::maintenance::MaintenanceOptions;
+
+use crate::command::Invocation;
+use crate::repo;
+
+/// `svnadmin freeze`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    let mut args = invocation.take_args(0, usize::MAX)?.into_iter();
+    let options = &invocation.options;
+    let paths = match options.value("file")? {
+        None => {
+            let path = args.next().ok_or_else(|| {
+                let what = "Repository argument required";
+                SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, what)
+            })?;
+            vec![repo::local_path(&path)?]
+        }
+        Some(file) => {
+            let text = std::fs::read(&file)
+                .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{file}'")))?;
+            let text = String::from_utf8(text)
+                .map_err(|_| SvnError::new(ErrorCode::EINVAL, "File is not UTF-8"))?;
+            let lines = text.split(['\r', '\n']).filter(|line| !line.is_empty());
+            lines.map(repo::local_path).collect::<SvnResult<_>>()?
+        }
+    };
+    let Some(program) = args.next() else {
+        return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "No program provided"));
+    };
+    let mut frozen = Vec::new();
+    let mut seen = HashSet::new();
+    for path in paths {
+        let repository = repo::open(&path, options)?;
+        // A repository that is named twice would wait for itself.
+        let real = std::fs::canonicalize(repo::local_style(&path));
+        if seen.insert(real.unwrap_or_else(|_| path.clone().into())) {
+            frozen.push(repository.fs().freeze(&MaintenanceOptions::default())?);
+        }
+    }
+    invocation.out.flush()?;
+    let status = match Command::new(&program).args(args).status() {
+        Ok(status) => status,
+        Err(e) => {
+            // As the reference has it, whose child says so, without a newline.
+            let text = e.to_string();
+            let text = text.split(" (os error").next().unwrap_or_default();
+            crate::report::stderr(&format!("exec of '{program}' failed: {text}"));
+            std::process::exit(255);
+        }
+    };
+    drop(frozen);
+    match status.code() {
+        Some(0) => Ok(()),
+        // The program's own code is what the caller asked for.
+        Some(code) => std::process::exit(code),
+        None => Err(SvnError::new(
+            ErrorCode::EXTERNAL_PROGRAM,
+            // APR's number for an end by a signal, with or without a core file.
+            format!(
+                "Process '{program}' failed (exitwhy {})",
+                if status.core_dumped() { 6 } else { 2 }
+            ),
+        )),
+    }
+}

@@ -1,0 +1,35 @@
+//! `svnadmin hotcopy`.
+
+use std::path::Path;
+
+use sapwood_core::SvnResult;
+use sapwood_fsfs::hotcopy::HotcopyOptions;
+use sapwood_repos::hotcopy::hotcopy;
+
+use crate::command::Invocation;
+use crate::repo;
+
+/// `svnadmin hotcopy`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    let args = invocation.take_args(1, 1)?;
+    let to = repo::local_path(args.first().map_or("", String::as_str))?;
+    let options = &invocation.options;
+    let source = repo::open(&invocation.repository, options)?;
+    let hotcopy_options =
+        HotcopyOptions { incremental: options.has("incremental"), ..HotcopyOptions::default() };
+    let quiet = options.has("quiet");
+    let out = &mut invocation.out;
+    let to = Path::new(repo::local_style(&to));
+    hotcopy(&source, to, &hotcopy_options, &crate::signals::cancel_token(), &mut |first, last| {
+        if quiet {
+            return Ok(());
+        }
+        let text = if first == last {
+            format!("* Copied revision {first}.\n")
+        } else {
+            format!("* Copied revisions from {first} to {last}.\n")
+        };
+        Ok(out.text(&text)?)
+    })?;
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! `svnadmin upgrade`.
+
+use sapwood_core::SvnResult;
+use sapwood_fsfs::maintenance::MaintenanceOptions;
+use sapwood_fsfs::upgrade::UpgradeNotice;
+use sapwood_repos::upgrade::upgrade;
+
+use crate::command::Invocation;
+
+/// `svnadmin upgrade`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    invocation.take_args(0, 0)?;
+    let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
+    let out = &mut invocation.out;
+    out.text(
+        "Repository lock acquired.\n\
+         Please wait; upgrading the repository may take some time...\n",
+    )?;
+    out.flush()?;
+    let options = MaintenanceOptions::default();
+    upgrade(&repository, &options, &crate::signals::cancel_token(), &mut |notice| {
+        out.text(&match notice {
+            UpgradeNotice::PackedRevprops(shard) => {
+                format!("Packed revision properties in shard {shard}\n")
+            }
+            UpgradeNotice::Bumped(format) => format!("Bumped repository format to {format}\n"),
+            UpgradeNotice::RemovedRevprops(shard) => {
+                format!("Removed non-packed revision properties in shard {shard}\n")
+            }
+        })?;
+        Ok(())
+    })?;
+    out.text("\nUpgrade completed.\n")
+}

@@ -1,0 +1,132 @@
+//! Entering the texts of revisions into `rep-cache.db`, as their commits would have done.
+
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, Sha1, hashdump};
+use sapwood_fsfs_format::layout::since;
+use sapwood_fsfs_format::{RepLocation, Representation};
+
+use crate::dump_index::check;
+use crate::error::{Error, Result};
+use crate::filesystem::Filesystem;
+use crate::maintenance::MaintenanceOptions;
+use crate::node::Node;
+use crate::rep_cache::{RepCache, Row};
+use crate::txn::WriteConfig;
+
+/// Directories nest no deeper than this.
+const MAX_DEPTH: usize = 1000;
+
+impl Filesystem {
+    /// Enters the texts of revisions `first` to `last`. `progress` is told of each revision before
+    /// its turn.
+    ///
+    /// # Errors
+    /// E160070 in formats without sharing; E160069 when sharing is switched off; corruption.
+    pub fn build_rep_cache(
+        &self,
+        first: Revnum,
+        last: Revnum,
+        options: &MaintenanceOptions,
+        cancel: &CancelToken,
+        progress: &mut dyn FnMut(Revnum) -> Result<()>,
+    ) -> Result<()> {
+        let shared = &self.fs.shared;
+        let format = shared.layout.format.number;
+        if format < since::PACKING {
+            return Err(Error::new(
+                ErrorCode::FS_REP_SHARING_NOT_SUPPORTED,
+                format!(
+                    "FSFS format ({format}) too old for rep-sharing; please upgrade the filesystem."
+                ),
+            ));
+        }
+        let config = WriteConfig::new(&shared.read_config(&*options.storage)?, format)?;
+        if !config.rep_sharing {
+            return Err(Error::new(
+                ErrorCode::FS_REP_SHARING_NOT_ALLOWED,
+                "Filesystem does not allow rep-sharing.",
+            ));
+        }
+        if first > last {
+            return Ok(());
+        }
+        let mut cache = RepCache::open(shared, &*options.storage)?;
+        for revision in (first.0..=last.0).map(Revnum) {
+            progress(revision)?;
+            let mut rows = Vec::new();
+            let root = self.revision_root(revision)?.node("/")?;
+            self.rows_below(&root, revision, 0, cancel, &mut rows)?;
+            cache.add(&rows)?;
+        }
+        Ok(())
+    }
+
+    /// The texts and properties that a revision made at a node and below, children first.
+    fn rows_below(
+        &self,
+        node: &Node,
+        revision: Revnum,
+        depth: usize,
+        cancel: &CancelToken,
+        rows: &mut Vec<Row>,
+    ) -> Result<()> {
+        check(cancel)?;
+        let noderev = &node.rev;
+        if noderev.id.revision() != Some(revision) {
+            return Ok(());
+        }
+        if depth > MAX_DEPTH {
+            let path = &noderev.created_path;
+            return Err(Error::Corrupt(format!("Directory '{path}' is too deep")));
+        }
+        if noderev.kind == NodeKind::Dir {
+            let entries = node.entries()?;
+            for entry in entries.iter() {
+                if entry.id.revision() == Some(revision)
+                    && let Some(child) = node.child(entry.name)?
+                {
+                    self.rows_below(&child, revision, depth.saturating_add(1), cancel, rows)?;
+                }
+            }
+        }
+        let text = noderev.text.filter(|_| noderev.kind == NodeKind::File);
+        for (mut rep, is_text) in
+            [(text, true), (noderev.props, false)].into_iter().filter_map(|(r, t)| Some((r?, t)))
+        {
+            let RepLocation::Rev { revision: made, item } = rep.location else { continue };
+            if made != revision {
+                continue;
+            }
+            self.fs.fix_expanded_size(&mut rep)?;
+            let sha1 = match rep.sha1 {
+                Some(sha1) => sha1,
+                None => self.sha1_of(node, is_text)?,
+            };
+            let Representation { size, expanded_size, .. } = rep;
+            rows.push(Row { sha1, revision, item, size, expanded_size });
+        }
+        Ok(())
+    }
+
+    /// The SHA-1 of a text or of serialised properties, where it is not recorded.
+    fn sha1_of(&self, node: &Node, is_text: bool) -> Result<Sha1> {
+        use std::io::Read as _;
+        if !is_text {
+            let mut text = Vec::new();
+            let props = node.props()?;
+            hashdump::write(&mut text, &props, Some(hashdump::END));
+            return Ok(Sha1::of(&text));
+        }
+        let mut contents = node.contents()?;
+        let mut hash = sapwood_core::checksum::Sha1Hasher::new();
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            let n = contents.read(&mut buffer).map_err(|e| {
+                Error::io(e, "Can't read text of", std::path::Path::new(node.created_path()))
+            })?;
+            if n == 0 {
+                return Ok(hash.finish());
+            }
+            hash.update(buffer.get(..n).unwrap_or_default());
+        }
+    }
+}

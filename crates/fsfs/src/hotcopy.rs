@@ -1,0 +1,399 @@
+//! Copying a filesystem that may be in use.
+//!
+//! The source is not locked: revisions never change, and what does is replaced whole. `current` is
+//! read first, and what comes after it is left out. When a shard is packed under our feet, its
+//! pack is copied instead; packed revision properties are copied again until the manifest and the
+//! files that it names belong together.
+//!
+//! A new copy is no filesystem before its `format` file is written, which is the last step. An
+//! incremental one holds all locks of the destination, whose readers go on: what they may look at
+//! is only replaced whole, and the order of steps is
+//!
+//! 1. packs that the destination does not have, and everything newer than its `current` (whatever
+//!    of it an interrupted run left behind is not trusted);
+//! 2. everything is made durable, then `min-unpacked-rev` and then `current` are replaced;
+//! 3. files of revisions that are now packed are removed.
+
+mod files;
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
+use sapwood_fsfs_format::current::Current;
+use sapwood_fsfs_format::layout::{names, since};
+
+use crate::cache::Caches;
+use crate::dump_index::check;
+use crate::error::{Error, Result};
+use crate::filesystem::{Filesystem, OpenOptions, Shared};
+use crate::rep_cache::RepCache;
+use crate::revprop_pack::remove_dir_all;
+use crate::storage::LocalStorage;
+use crate::storage_write::{HeldLock, WriteStorage, lock_or_create};
+
+/// How to copy.
+#[derive(Clone, Debug)]
+pub struct HotcopyOptions {
+    /// Where files are read and written.
+    pub storage: Arc<dyn WriteStorage>,
+    /// Whether the copy is made durable before it counts.
+    pub flush_to_disk: bool,
+    /// Copy only what a copy made before does not have.
+    pub incremental: bool,
+    /// Whether files are copied by two threads.
+    pub threads: bool,
+}
+
+impl Default for HotcopyOptions {
+    fn default() -> Self {
+        Self {
+            storage: Arc::new(LocalStorage),
+            flush_to_disk: true,
+            incremental: false,
+            threads: true,
+        }
+    }
+}
+
+/// Revisions that a pack file holds, or one, were copied: the first and the last.
+pub type Notify<'a> = &'a mut dyn FnMut(Revnum, Revnum) -> Result<()>;
+
+impl Filesystem {
+    /// Copies this filesystem to the folder `to` (a `db` folder, which must exist).
+    ///
+    /// # Errors
+    /// E200007 and kin for a destination that is no earlier copy of this; system errors.
+    pub fn hotcopy(
+        &self,
+        to: &Path,
+        options: &HotcopyOptions,
+        cancel: &CancelToken,
+        notify: Notify<'_>,
+    ) -> Result<()> {
+        let storage = &*options.storage;
+        let source = &*self.fs.shared;
+        let incremental = options.incremental
+            && match storage.stamp(&to.join(names::FORMAT)) {
+                Ok(_) => true,
+                Err(e) if e.kind() == ErrorKind::NotFound => false,
+                Err(e) => return Err(Error::io(e, "Can't check path", &to.join(names::FORMAT))),
+            };
+        let mut target = None;
+        let mut locks: Vec<Box<dyn HeldLock>> = Vec::new();
+        if incremental {
+            let opened = Self::open(to, &Caches::new(1 << 20), &OpenOptions::default())?;
+            check_destination(source, &opened.fs.shared)?;
+            // In the reference's order.
+            let format = source.layout.format.number;
+            for (name, first) in [
+                (names::TXN_CURRENT_LOCK, since::LAYOUT),
+                (names::PACK_LOCK, since::LOGICAL),
+                (names::WRITE_LOCK, 1),
+            ] {
+                if format >= first {
+                    let path = to.join(name);
+                    let lock = lock_or_create(storage, &path);
+                    locks.push(
+                        lock.map_err(|e| Error::io(e, "Can't get exclusive lock on file", &path))?,
+                    );
+                }
+            }
+            target = Some(opened);
+        }
+        let mut copy = Hotcopy {
+            source,
+            to,
+            options,
+            cancel,
+            youngest: Revnum::ZERO,
+            next_ids: None,
+            known: None,
+            known_unpacked: Revnum::ZERO,
+        };
+        if target.is_none() {
+            copy.make_folders()?;
+        }
+        copy.config()?;
+        copy.read_current()?;
+        if let Some(target) = &target {
+            let known = target.fs.shared.refresh_youngest()?;
+            if copy.youngest < known {
+                return Err(Error::new(
+                    ErrorCode::UNSUPPORTED_FEATURE,
+                    format!(
+                        "The hotcopy destination already contains more revisions ({known}) than \
+                         the hotcopy source contains ({}); are source and destination swapped?",
+                        copy.youngest
+                    ),
+                ));
+            }
+            copy.known = Some(known);
+            copy.known_unpacked = target.fs.shared.refresh_min_unpacked()?;
+            let unpacked = source.refresh_min_unpacked()?;
+            if unpacked < copy.known_unpacked {
+                return Err(Error::new(
+                    ErrorCode::UNSUPPORTED_FEATURE,
+                    format!(
+                        "The hotcopy destination already contains more packed revisions ({}) than \
+                         the hotcopy source contains ({})",
+                        copy.known_unpacked.0.wrapping_sub(1),
+                        unpacked.0.wrapping_sub(1).cast_signed(),
+                    ),
+                ));
+            }
+        }
+        copy.run(notify)
+    }
+}
+
+/// An incremental copy goes only to what was made as a copy of the same filesystem.
+fn check_destination(source: &Shared, target: &Shared) -> Result<()> {
+    let unsupported = |text: String| Err(Error::new(ErrorCode::UNSUPPORTED_FEATURE, text));
+    let (from, to) = (source.layout.format, target.layout.format);
+    if from.number != to.number {
+        return unsupported(format!(
+            "The FSFS format ({}) of the hotcopy source does not match the FSFS format ({}) of \
+             the hotcopy destination; please upgrade both repositories to the same format",
+            from.number, to.number
+        ));
+    }
+    if source.uuid != target.uuid {
+        return Err(Error::new(
+            ErrorCode::RA_UUID_MISMATCH,
+            "The UUID of the hotcopy source does not match the UUID of the hotcopy destination",
+        ));
+    }
+    if from.shard_size != to.shard_size {
+        return unsupported(
+            "The sharding layout configuration of the hotcopy source does not match the sharding \
+             layout configuration of the hotcopy destination"
+                .into(),
+        );
+    }
+    Ok(())
+}
+
+/// One run.
+struct Hotcopy<'a> {
+    source: &'a Shared,
+    to: &'a Path,
+    options: &'a HotcopyOptions,
+    cancel: &'a CancelToken,
+    /// The youngest revision to copy.
+    youngest: Revnum,
+    /// The counters of old formats.
+    next_ids: Option<(u64, u64)>,
+    /// The youngest revision that the destination has; `None` when it is new.
+    known: Option<Revnum>,
+    /// The first revision that is not packed in the destination.
+    known_unpacked: Revnum,
+}
+
+impl Hotcopy<'_> {
+    fn storage(&self) -> &dyn WriteStorage {
+        &*self.options.storage
+    }
+
+    fn format(&self) -> u32 {
+        self.source.layout.format.number
+    }
+
+    fn target(&self, name: &str) -> PathBuf {
+        self.to.join(name)
+    }
+
+    /// The folders and lock files of a new copy, and its UUID.
+    fn make_folders(&self) -> Result<()> {
+        for top in [names::REVS, names::REVPROPS, names::TRANSACTIONS] {
+            self.make_dir(&self.target(top))?;
+        }
+        if self.format() >= since::LAYOUT {
+            self.make_dir(&self.target(names::TXN_PROTOREVS))?;
+        }
+        for (name, first) in [(names::WRITE_LOCK, 1), (names::TXN_CURRENT_LOCK, since::LAYOUT)] {
+            if self.format() >= first {
+                let path = self.target(name);
+                let made = self.storage().create_over(&path);
+                made.map_err(|e| Error::io(e, "Can't create file", &path))?;
+            }
+        }
+        let mut uuid = format!("{}\n", self.source.uuid);
+        let path = self.target(names::UUID);
+        if self.format() >= since::LOGICAL {
+            let instance = crate::uuid::generate();
+            uuid += &instance.map_err(|e| Error::io(e, "Can't write to file", &path))?;
+            uuid.push('\n');
+        }
+        self.replace(&path, uuid.as_bytes(), &self.source.file(names::CURRENT))
+    }
+
+    /// `fsfs.conf`, first of all: what is missing there is told before the work.
+    fn config(&self) -> Result<()> {
+        if self.format() < since::PACKING {
+            return Ok(());
+        }
+        let from = self.source.file(names::CONFIG);
+        self.copy_over(&from, &self.target(names::CONFIG)).map_err(|error| match &error {
+            Error::Io { error: io, .. } if io.kind() == ErrorKind::NotFound => {
+                let parent = |path: &Path| {
+                    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+                    path.parent().unwrap_or(&path).display().to_string()
+                };
+                let (to, source) = (parent(self.to), parent(&self.source.path));
+                Error::Svn(SvnError::from(error).context(format!(
+                    "Failed to create hotcopy at '{to}'. The file '{}' is missing from the source \
+                     repository. Please create this file, for instance by running 'svnadmin \
+                     upgrade {source}'",
+                    from.display()
+                )))
+            }
+            _ => error,
+        })
+    }
+
+    fn read_current(&mut self) -> Result<()> {
+        let path = self.source.file(names::CURRENT);
+        let bytes = self.storage().read(&path, 256);
+        let bytes = bytes.map_err(|e| Error::io(e, "Can't open file", &path))?;
+        let current =
+            Current::parse(&bytes, self.format()).map_err(|error| Error::File { path, error })?;
+        self.youngest = current.youngest;
+        self.next_ids = current.next_ids;
+        Ok(())
+    }
+
+    fn run(&self, notify: Notify<'_>) -> Result<()> {
+        let packed = self.revisions(notify)?;
+        self.node_origins_and_rep_cache()?;
+        if self.format() >= since::LAYOUT {
+            let from = self.source.file(names::TXN_CURRENT);
+            self.copy_over(&from, &self.target(names::TXN_CURRENT))?;
+        }
+        if self.options.flush_to_disk {
+            let synced = self.storage().sync_all(self.to);
+            synced.map_err(|e| Error::io(e, "Can't flush directory", self.to))?;
+        }
+        if self.format() >= since::PACKING {
+            let like = self.source.file(names::MIN_UNPACKED_REV);
+            let text = format!("{packed}\n");
+            self.replace(&self.target(names::MIN_UNPACKED_REV), text.as_bytes(), &like)?;
+        }
+        let mut text = Vec::new();
+        Current { youngest: self.youngest, next_ids: self.next_ids }.write(&mut text);
+        let like = self.source.file(names::CURRENT);
+        self.replace(&self.target(names::CURRENT), &text, &like)?;
+        self.locks()?;
+        self.remove_packed(packed)?;
+        let mut format = Vec::new();
+        self.source.layout.format.write(&mut format);
+        self.replace(&self.target(names::FORMAT), &format, &self.source.file(names::FORMAT))?;
+        let fs_type = self.target(names::FS_TYPE);
+        self.replace(&fs_type, b"fsfs\n", &self.source.file(names::FS_TYPE))
+    }
+
+    /// Copies all revisions with their properties: the first that is not packed in the copy.
+    fn revisions(&self, notify: Notify<'_>) -> Result<Revnum> {
+        let size = self.source.layout.format.shard_size.unwrap_or(0);
+        let mut next = Revnum::ZERO;
+        let mut packed = Revnum::ZERO;
+        loop {
+            check(self.cancel)?;
+            // Another program may pack while we copy.
+            if next < self.source.refresh_min_unpacked()? && size > 0 {
+                let last = Revnum(next.0.saturating_add(size).saturating_sub(1));
+                if self.packed_shard(next, size)? {
+                    notify(next, last)?;
+                }
+                next = last.next();
+                packed = next;
+                continue;
+            }
+            if next > self.youngest {
+                return Ok(packed);
+            }
+            let end = match size {
+                0 => self.youngest.next(),
+                size => self.youngest.next().min(Revnum(
+                    next.0.checked_div(size).unwrap_or(0).saturating_add(1).saturating_mul(size),
+                )),
+            };
+            match self.unpacked(next.0..end.0) {
+                Ok(copied) => {
+                    for revision in copied {
+                        notify(revision, revision)?;
+                    }
+                    next = end;
+                }
+                Err(Error::Io { what, error }) if error.kind() == ErrorKind::NotFound => {
+                    // The pack of this shard is taken next, and what is here of it removed.
+                    if next >= self.source.refresh_min_unpacked()? {
+                        return Err(Error::Io { what, error });
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn node_origins_and_rep_cache(&self) -> Result<()> {
+        let origins = self.source.file(names::NODE_ORIGINS);
+        if self.storage().stamp(&origins).is_ok() {
+            self.copy_dir(&origins, &self.target(names::NODE_ORIGINS), false)?;
+        }
+        let reps = self.source.file(names::REP_CACHE);
+        if self.format() < since::PACKING || self.storage().stamp(&reps).is_err() {
+            return Ok(());
+        }
+        let to = self.target(names::REP_CACHE);
+        RepCache::hotcopy(reps, to.clone(), self.youngest)?;
+        // The source's may be read-only, which the copy must not be.
+        let like = self.target(names::TXN_CURRENT);
+        let like =
+            if self.storage().stamp(&like).is_ok() { like } else { self.target(names::UUID) };
+        let done = self.storage().copy_permissions(&like, &to);
+        done.map_err(|e| Error::io(e, "Can't set permissions on", &to))
+    }
+
+    /// Locks on paths are those of the source. Who lists locks of the destination meanwhile may
+    /// find none.
+    fn locks(&self) -> Result<()> {
+        let to = self.target(names::LOCKS);
+        self.remove_tree(&to)?;
+        let from = self.source.file(names::LOCKS);
+        match self.storage().list(&from) {
+            Ok(_) => self.copy_tree(&from, &to),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            Err(e) => Err(Error::io(e, "Can't open directory", &from)),
+        }
+    }
+
+    /// Removes what the packs of the destination replace.
+    fn remove_packed(&self, packed: Revnum) -> Result<()> {
+        let Some(size) = self.source.layout.format.shard_size else { return Ok(()) };
+        let layout = &self.source.layout;
+        for shard in 0..packed.0.checked_div(size).unwrap_or(0) {
+            let first = Revnum(shard.saturating_mul(size));
+            let file = self.target(&layout.rev_file(first));
+            if let Some(dir) = file.parent() {
+                remove_dir_all(self.storage(), dir)?;
+            }
+            if self.format() < since::REVPROP_PACKING {
+                continue;
+            }
+            if shard > 0 {
+                remove_dir_all(self.storage(), &self.target(&layout.revprops_dir(first)))?;
+                continue;
+            }
+            let dir = self.target(&layout.revprops_dir(first));
+            let kept = std::ffi::OsStr::new("0");
+            for name in self.storage().list(&dir).unwrap_or_default() {
+                if name != kept {
+                    self.remove(&dir.join(name))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,290 @@
+//! Copying files and folders of revisions.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::path::Path;
+
+use sapwood_core::{ErrorCode, Revnum};
+use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::revprops::RevpropManifest;
+
+use super::Hotcopy;
+use crate::dump_index::check;
+use crate::error::{Error, Result};
+use crate::revprop_pack::remove_dir_all;
+use crate::storage_write::create_beside;
+
+/// How often a folder of packed revision properties is copied because it changed meanwhile.
+const RETRIES: u32 = 10;
+/// The longest manifest that is read.
+const MANIFEST_LEN: usize = 1 << 28;
+/// Folders nest no deeper than this in a `db` folder.
+const MAX_DEPTH: u32 = 8;
+
+impl Hotcopy<'_> {
+    pub(super) fn make_dir(&self, path: &Path) -> Result<()> {
+        match self.storage().create_dir(path, false) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(()),
+            made => made.map_err(|e| Error::io(e, "Can't create directory", path)),
+        }
+    }
+
+    /// Replaces a small file of the copy; `like` gives the permissions.
+    pub(super) fn replace(&self, path: &Path, contents: &[u8], like: &Path) -> Result<()> {
+        let flush = self.options.flush_to_disk;
+        let done = self.storage().replace(path, contents, Some(like), flush);
+        done.map_err(|e| Error::io(e, "Can't write to file", path))
+    }
+
+    /// Removes a file, if it is there.
+    pub(super) fn remove(&self, path: &Path) -> Result<()> {
+        match self.storage().remove_file(path) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            done => done.map_err(|e| Error::io(e, "Can't remove file", path)),
+        }
+    }
+
+    /// Copies a file that nobody looks at yet.
+    fn copy_new(&self, from: &Path, to: &Path) -> Result<()> {
+        let done = self.storage().copy(from, to);
+        done.map_err(|e| Error::Io {
+            what: format!("Can't copy '{}' to '{}'", from.display(), to.display()),
+            error: e,
+        })
+    }
+
+    /// Copies a file so that readers of the copy see the old or the new one, whole.
+    pub(super) fn copy_over(&self, from: &Path, to: &Path) -> Result<()> {
+        let (beside, file) = create_beside(self.storage(), to)
+            .map_err(|e| Error::io(e, "Can't create file beside", to))?;
+        drop(file);
+        let copied = self.copy_new(from, &beside).and_then(|()| {
+            let moved = self.storage().rename(&beside, to, false);
+            moved.map_err(|e| Error::io(e, "Can't move", &beside))
+        });
+        copied.inspect_err(|_| {
+            // The first error counts.
+            let _ = self.storage().remove_file(&beside);
+        })
+    }
+
+    /// Copies a file unless the copy has it: the same length, and not older. Whether it did.
+    fn copy_changed(&self, from: &Path, to: &Path) -> Result<bool> {
+        match self.storage().stamp(to) {
+            Ok(there) => {
+                let stamp = self.storage().stamp(from);
+                let stamp = stamp.map_err(|e| Error::io(e, "Can't stat", from))?;
+                if stamp.len == there.len && stamp.modified <= there.modified {
+                    return Ok(false);
+                }
+                self.copy_over(from, to)?;
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => self.copy_new(from, to)?,
+            Err(e) => return Err(Error::io(e, "Can't stat", to)),
+        }
+        Ok(true)
+    }
+
+    /// Copies revisions that are not packed: those that were not there, or changed.
+    pub(super) fn unpacked(&self, revisions: Range<u64>) -> Result<Vec<Revnum>> {
+        let layout = &self.source.layout;
+        if let Some(size) = layout.format.shard_size
+            && revisions.start.checked_rem(size) == Some(0)
+        {
+            let first = Revnum(revisions.start);
+            for (file, top) in [
+                (layout.rev_file(first), names::REVS),
+                (layout.revprops_file(first), names::REVPROPS),
+            ] {
+                let file = self.target(&file);
+                let Some(dir) = file.parent() else { continue };
+                self.make_dir(dir)?;
+                let done = self.storage().copy_permissions(&self.target(top), dir);
+                done.map_err(|e| Error::io(e, "Can't set permissions on", dir))?;
+            }
+        }
+        let count = revisions.end.saturating_sub(revisions.start);
+        if !self.options.threads || count < 16 {
+            return self.unpacked_part(revisions);
+        }
+        let middle = revisions.start.midpoint(revisions.end);
+        std::thread::scope(|scope| {
+            let helper = std::thread::Builder::new().name("hotcopy".into());
+            let helper = helper
+                .spawn_scoped(scope, || self.unpacked_part(middle..revisions.end))
+                .map_err(|e| Error::io(e, "Can't start a thread for", self.to))?;
+            let first = self.unpacked_part(revisions.start..middle);
+            let second = helper.join().unwrap_or_else(|_| {
+                Err(Error::new(ErrorCode::FS_GENERAL, "A thread that copied files ended"))
+            });
+            let mut copied = first?;
+            copied.extend(second?);
+            Ok(copied)
+        })
+    }
+
+    fn unpacked_part(&self, revisions: Range<u64>) -> Result<Vec<Revnum>> {
+        let layout = &self.source.layout;
+        let mut copied = Vec::new();
+        for revision in revisions.map(Revnum) {
+            check(self.cancel)?;
+            // What an interrupted run left of new revisions may not be whole.
+            let is_new = self.known.is_none_or(|known| revision > known);
+            let mut any = false;
+            for name in [layout.rev_file(revision), layout.revprops_file(revision)] {
+                let (from, to) = (self.source.file(&name), self.target(&name));
+                if is_new {
+                    self.copy_new(&from, &to)?;
+                    any = true;
+                } else {
+                    any |= self.copy_changed(&from, &to)?;
+                }
+            }
+            if any {
+                copied.push(revision);
+            }
+        }
+        Ok(copied)
+    }
+
+    /// Copies the packed shard that begins with `first`: whether there was anything to copy.
+    pub(super) fn packed_shard(&self, first: Revnum, size: u64) -> Result<bool> {
+        let layout = &self.source.layout;
+        let shard = first.0.checked_div(size).unwrap_or(0);
+        let is_new = self.known.is_none() || first >= self.known_unpacked;
+        let pack = layout.pack_dir(shard);
+        let to = self.target(&pack);
+        if is_new {
+            remove_dir_all(self.storage(), &to)?;
+        }
+        let mut any = self.copy_dir(&self.source.file(&pack), &to, false)?;
+        if self.format() < since::REVPROP_PACKING {
+            let end = first.0.saturating_add(size);
+            self.make_dir(&self.target(&layout.revprops_dir(first)))?;
+            for revision in (first.0..end).map(Revnum) {
+                let name = layout.revprops_file(revision);
+                any |= self.copy_changed(&self.source.file(&name), &self.target(&name))?;
+            }
+            return Ok(any);
+        }
+        if shard == 0 {
+            self.make_dir(&self.target(&layout.revprops_dir(Revnum::ZERO)))?;
+            let name = layout.revprops_file(Revnum::ZERO);
+            any |= self.copy_changed(&self.source.file(&name), &self.target(&name))?;
+        }
+        let dir = layout.revprops_pack_dir(shard);
+        let to = self.target(&dir);
+        if is_new {
+            remove_dir_all(self.storage(), &to)?;
+        }
+        for _ in 0..RETRIES {
+            match self.copy_dir(&self.source.file(&dir), &to, true) {
+                Ok(copied) => any |= copied,
+                // A pack was replaced while we looked.
+                Err(Error::Io { error, .. }) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            }
+            if self.is_complete(&to, first, size)? {
+                return Ok(any);
+            }
+        }
+        Err(Error::new(
+            ErrorCode::FS_PACKED_REVPROP_READ_FAILURE,
+            format!("Failed to read revprop pack file for r{first}"),
+        ))
+    }
+
+    /// Whether all files that a manifest of packed revision properties names are there; those that
+    /// it does not name are removed then.
+    fn is_complete(&self, dir: &Path, first: Revnum, size: u64) -> Result<bool> {
+        let path = dir.join(names::MANIFEST);
+        let bytes = self.storage().read(&path, MANIFEST_LEN);
+        let bytes = bytes.map_err(|e| Error::io(e, "Can't open file", &path))?;
+        let manifest = RevpropManifest::parse(&bytes, first, size)
+            .map_err(|error| Error::File { path, error })?;
+        let listed = self.storage().list(dir);
+        let listed = listed.map_err(|e| Error::io(e, "Can't open directory", dir))?;
+        let named: Vec<OsString> = manifest.packs().map(|(name, _)| name.into()).collect();
+        if !named.iter().all(|name| listed.contains(name)) {
+            return Ok(false);
+        }
+        for name in listed {
+            if !named.contains(&name) && name != names::MANIFEST {
+                self.remove(&dir.join(name))?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Copies the files of a folder that are not there yet, or changed; the manifest, if there is
+    /// one, last. Whether there were any.
+    pub(super) fn copy_dir(&self, from: &Path, to: &Path, manifest_last: bool) -> Result<bool> {
+        let listed = self.storage().list(from);
+        let mut listed = listed.map_err(|e| Error::io(e, "Can't open directory", from))?;
+        if manifest_last {
+            listed.sort_by_key(|name| name == names::MANIFEST);
+        }
+        self.make_dir(to)?;
+        let done = self.storage().copy_permissions(from, to);
+        done.map_err(|e| Error::io(e, "Can't set permissions on", to))?;
+        let mut any = false;
+        for name in listed {
+            check(self.cancel)?;
+            // Files that another program is just writing.
+            if name.to_string_lossy().ends_with(".tmp") {
+                continue;
+            }
+            any |= self.copy_changed(&from.join(&name), &to.join(&name))?;
+        }
+        Ok(any)
+    }
+
+    /// Copies a folder with all that is in it.
+    pub(super) fn copy_tree(&self, from: &Path, to: &Path) -> Result<()> {
+        self.copy_level(from, to, 0)
+    }
+
+    fn copy_level(&self, from: &Path, to: &Path, depth: u32) -> Result<()> {
+        self.make_dir(to)?;
+        let done = self.storage().copy_permissions(from, to);
+        done.map_err(|e| Error::io(e, "Can't set permissions on", to))?;
+        let listed = self.storage().list(from);
+        for name in listed.map_err(|e| Error::io(e, "Can't open directory", from))? {
+            let (from, to) = (from.join(&name), to.join(&name));
+            if depth < MAX_DEPTH && self.storage().list(&from).is_ok() {
+                self.copy_level(&from, &to, depth.saturating_add(1))?;
+                continue;
+            }
+            match self.copy_new(&from, &to) {
+                // A lock that was released meanwhile.
+                Err(Error::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {}
+                done => done?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a folder with all that is in it.
+    pub(super) fn remove_tree(&self, path: &Path) -> Result<()> {
+        self.remove_level(path, 0)
+    }
+
+    fn remove_level(&self, path: &Path, depth: u32) -> Result<()> {
+        let names = match self.storage().list(path) {
+            Ok(names) => names,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(e) => return Err(Error::io(e, "Can't open directory", path)),
+        };
+        for name in names {
+            let path = path.join(name);
+            if depth < MAX_DEPTH && self.storage().list(&path).is_ok() {
+                self.remove_level(&path, depth.saturating_add(1))?;
+            } else {
+                self.remove(&path)?;
+            }
+        }
+        let done = self.storage().remove_dir(path);
+        done.map_err(|e| Error::io(e, "Can't remove directory", path))
+    }
+}

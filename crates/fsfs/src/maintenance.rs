@@ -1,0 +1,123 @@
+//! What maintenance has in common: all locks of a filesystem, small files replaced, `fsfs.conf`.
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+use sapwood_core::config::{Case, Config};
+use sapwood_fsfs_format::layout::{names, since};
+
+use crate::error::{Error, Result};
+use crate::filesystem::{Filesystem, Shared};
+use crate::rep_cache::RepCache;
+use crate::storage::LocalStorage;
+use crate::storage_write::{HeldLock, WriteStorage, lock_or_create};
+
+/// The longest `fsfs.conf` that is read, in bytes.
+const CONFIG_LEN: usize = 1 << 20;
+
+/// Where maintenance writes, and how.
+#[derive(Clone, Debug)]
+pub struct MaintenanceOptions {
+    /// Where files are read and written.
+    pub storage: Arc<dyn WriteStorage>,
+    /// Whether what is written is made durable before it counts.
+    pub flush_to_disk: bool,
+}
+
+impl Default for MaintenanceOptions {
+    fn default() -> Self {
+        Self { storage: Arc::new(LocalStorage), flush_to_disk: true }
+    }
+}
+
+impl MaintenanceOptions {
+    /// Replaces a small file; `like` gives the permissions.
+    pub(crate) fn replace(&self, path: &Path, contents: &[u8], like: &Path) -> Result<()> {
+        self.storage
+            .replace(path, contents, Some(like), self.flush_to_disk)
+            .map_err(|e| Error::io(e, "Can't write to file", path))
+    }
+}
+
+/// A filesystem that nobody can change until this is dropped.
+#[derive(Debug)]
+pub struct Frozen {
+    _reps: Option<RepCache>,
+    _locks: Vec<Box<dyn HeldLock>>,
+}
+
+impl Filesystem {
+    /// Waits until nobody changes the filesystem, and keeps it so. Readers go on.
+    ///
+    /// # Errors
+    /// System errors, and what SQLite reports.
+    pub fn freeze(&self, options: &MaintenanceOptions) -> Result<Frozen> {
+        let shared = &self.fs.shared;
+        let mut locks = Vec::new();
+        for (name, first) in [(names::PACK_LOCK, since::LOGICAL), (names::WRITE_LOCK, 1)] {
+            if shared.layout.format.number >= first {
+                locks.push(shared.lock_file(&*options.storage, name)?);
+            }
+        }
+        let path = shared.file(names::REP_CACHE);
+        let reps = match options.storage.stamp(&path) {
+            Ok(_) if shared.layout.format.number >= since::PACKING => {
+                let reps = RepCache::open(shared, &*options.storage)?;
+                reps.hold()?;
+                Some(reps)
+            }
+            _ => None,
+        };
+        Ok(Frozen { _reps: reps, _locks: locks })
+    }
+}
+
+impl Shared {
+    /// Waits for one of the filesystem's locks.
+    pub(crate) fn lock_file(
+        &self,
+        storage: &dyn WriteStorage,
+        name: &str,
+    ) -> Result<Box<dyn HeldLock>> {
+        let path = self.file(name);
+        lock_or_create(storage, &path)
+            .map_err(|e| Error::io(e, "Can't get exclusive lock on file", &path))
+    }
+
+    /// Waits for all locks of the filesystem, in the reference's order.
+    pub(crate) fn lock_all(&self, storage: &dyn WriteStorage) -> Result<Vec<Box<dyn HeldLock>>> {
+        [
+            (names::TXN_CURRENT_LOCK, since::LAYOUT),
+            (names::PACK_LOCK, since::LOGICAL),
+            (names::WRITE_LOCK, 1),
+        ]
+        .into_iter()
+        .filter(|(_, first)| self.layout.format.number >= *first)
+        .map(|(name, _)| self.lock_file(storage, name))
+        .collect()
+    }
+
+    /// What `fsfs.conf` says; nothing when there is none.
+    pub(crate) fn read_config(&self, storage: &dyn WriteStorage) -> Result<Config> {
+        let path = self.file(names::CONFIG);
+        match storage.read(&path, CONFIG_LEN) {
+            Ok(bytes) => Ok(Config::parse_file(&path.to_string_lossy(), &bytes, Case::default())?),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(Config::new(Case::default())),
+            Err(e) => Err(Error::io(e, "Can't open file", &path)),
+        }
+    }
+
+    /// Keeps the UUID, and gives this copy of the repository a new identity: what is cached of
+    /// the old one counts no more. `format` is the one to write for.
+    pub(crate) fn renew_instance(&self, options: &MaintenanceOptions, format: u32) -> Result<()> {
+        let path = self.file(names::UUID);
+        let mut text = format!("{}\n", self.uuid);
+        if format >= since::LOGICAL {
+            let instance = crate::uuid::generate();
+            text += &instance.map_err(|e| Error::io(e, "Can't write to file", &path))?;
+            text.push('\n');
+        }
+        options.replace(&path, text.as_bytes(), &self.file(names::CURRENT))
+    }
+}

@@ -1,0 +1,144 @@
+//! Making `current` anew, from the revisions that are there.
+//!
+//! All that a crash of the machine can damage is the small files that say how far the filesystem
+//! is. A revision counts when its file and its properties are there. Revisions themselves are never
+//! touched.
+
+use sapwood_core::{CancelToken, NodeKind, Revnum};
+use sapwood_fsfs_format::current::Current;
+use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::{NodeRev, limits};
+
+use crate::dump_index::check;
+use crate::error::{Error, Result};
+use crate::filesystem::{Filesystem, Shared};
+use crate::maintenance::MaintenanceOptions;
+use crate::rep_cache::RepCache;
+use crate::root::MAX_DEPTH;
+
+impl Filesystem {
+    /// Finds the youngest revision, and says so in `current`.
+    ///
+    /// # Errors
+    /// E160004 when `current` names a revision that is not there, or properties are missing; system
+    /// errors.
+    pub fn recover(&self, options: &MaintenanceOptions, cancel: &CancelToken) -> Result<()> {
+        let shared = &self.fs.shared;
+        let storage = &*options.storage;
+        let _locks = shared.lock_all(storage)?;
+        // A plain copy of the repository may be in use elsewhere.
+        let format = shared.layout.format.number;
+        shared.renew_instance_for_recovery(options)?;
+        shared.refresh_min_unpacked()?;
+        let found = shared.largest_revision(options);
+        let expected = shared.current_or_zero(options);
+        if expected > found {
+            return Err(Error::Corrupt(format!(
+                "Expected current rev to be <= {found} but found {expected}"
+            )));
+        }
+        let next_ids =
+            if format < since::LAYOUT { Some(self.next_ids(found, cancel)?) } else { None };
+        let props = shared.file(&shared.layout.revprops_file(found));
+        let packed = shared.layout.is_revprop_packed(found, shared.min_unpacked());
+        if storage.list(&props).is_ok() {
+            return Err(Error::Corrupt(format!(
+                "Revision {found} has a non-file where its revprops file should be"
+            )));
+        }
+        let shard = shared.layout.shard(found).unwrap_or(0);
+        let missing = if packed {
+            storage.stamp(&shared.file(&shared.layout.revprops_pack_dir(shard))).is_err()
+        } else {
+            storage.stamp(&props).is_err()
+        };
+        if missing {
+            return Err(Error::Corrupt(format!(
+                "Revision {found} has a revs file but no revprops file"
+            )));
+        }
+        // Rows of revisions that are gone would be taken for those of later ones.
+        let reps = shared.file(names::REP_CACHE);
+        if format >= since::PACKING && storage.stamp(&reps).is_ok() {
+            RepCache::open(shared, storage)?.remove_younger(found)?;
+        }
+        let mut text = Vec::new();
+        Current { youngest: found, next_ids }.write(&mut text);
+        let path = shared.file(names::CURRENT);
+        let like = if storage.stamp(&path).is_ok() { &path } else { &shared.file(names::UUID) };
+        options.replace(&path, &text, like)
+    }
+
+    /// The next node id and copy id of old formats, which count them for all revisions.
+    fn next_ids(&self, youngest: Revnum, cancel: &CancelToken) -> Result<(u64, u64)> {
+        let fs = &self.fs;
+        let (mut node_id, mut copy_id) = (0u64, 0u64);
+        for revision in (0..=youngest.0).map(Revnum) {
+            let mut todo = vec![(fs.trailer(revision)?.root, 0usize)];
+            while let Some((item, depth)) = todo.pop() {
+                check(cancel)?;
+                let node = fs.with_file(revision, |file| {
+                    let at = fs.item_offset(file, revision, item)?;
+                    let parse = |bytes: &[u8], _| NodeRev::parse(bytes);
+                    Ok(fs.parse_at(file, revision, at, limits::NODEREV_LEN, parse)?.0)
+                })?;
+                if node.kind != NodeKind::Dir || depth > MAX_DEPTH {
+                    return Err(Error::Corrupt("Recovery encountered a non-directory node".into()));
+                }
+                // A directory's unchanged entries were seen in an earlier revision.
+                if node.text.and_then(|rep| rep.revision()) != Some(revision) {
+                    continue;
+                }
+                for entry in fs.directory(&node)?.iter() {
+                    if entry.id.revision() != Some(revision) {
+                        continue;
+                    }
+                    node_id = node_id.max(entry.id.node.number());
+                    copy_id = copy_id.max(entry.id.copy.number());
+                    if let (NodeKind::Dir, Some(item)) = (entry.kind, entry.id.item()) {
+                        todo.push((item, depth.saturating_add(1)));
+                    }
+                }
+            }
+        }
+        Ok((node_id.saturating_add(1), copy_id.saturating_add(1)))
+    }
+}
+
+impl Shared {
+    /// As [`Shared::renew_instance`], when `current`, whose permissions are taken, may be missing.
+    fn renew_instance_for_recovery(&self, options: &MaintenanceOptions) -> Result<()> {
+        let current = self.file(names::CURRENT);
+        if options.storage.stamp(&current).is_err() {
+            let format = self.layout.format.number;
+            let text: &[u8] = if format < since::LAYOUT { b"0 1 1\n" } else { b"0\n" };
+            options.replace(&current, text, &self.file(names::UUID))?;
+        }
+        self.renew_instance(options, self.layout.format.number)
+    }
+
+    /// What `current` says; 0 when it says nothing.
+    fn current_or_zero(&self, options: &MaintenanceOptions) -> Revnum {
+        let bytes = options.storage.read(&self.file(names::CURRENT), 256).unwrap_or_default();
+        Current::parse(&bytes, self.layout.format.number).map_or(Revnum::ZERO, |c| c.youngest)
+    }
+
+    /// The largest revision whose file is there, by the reference's search.
+    fn largest_revision(&self, options: &MaintenanceOptions) -> Revnum {
+        let exists = |revision: u64| {
+            let revision = Revnum(revision);
+            revision < self.min_unpacked()
+                || options.storage.stamp(&self.file(&self.layout.rev_file(revision))).is_ok()
+        };
+        let mut right = 1u64;
+        while right < u64::MAX >> 1 && exists(right) {
+            right <<= 1;
+        }
+        let mut left = right >> 1;
+        while left.saturating_add(1) < right {
+            let probe = left.midpoint(right);
+            if exists(probe) { left = probe } else { right = probe }
+        }
+        Revnum(left)
+    }
+}

@@ -1,0 +1,162 @@
+//! Copying a repository that may be in use: its folders, and its filesystem.
+//!
+//! Everything in the repository's folder is copied, whoever put it there; but `locks` is made anew,
+//! `db` is the filesystem's affair, and `format`, without which it is no repository, comes last.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
+use sapwood_fsfs::hotcopy::HotcopyOptions;
+use sapwood_fsfs::storage_write::create_beside;
+
+use crate::error::Result;
+use crate::repository::Repository;
+
+/// Folders nest no deeper than this.
+const MAX_DEPTH: u32 = 128;
+
+/// Copies `source` to the folder `to`. `notify` is told which revisions were copied.
+///
+/// # Errors
+/// E200004 when both are one; E200011 when there is something at `to`, unless the copy is
+/// incremental; those of [`sapwood_fsfs::Filesystem::hotcopy`].
+pub fn hotcopy(
+    source: &Repository,
+    to: &Path,
+    options: &HotcopyOptions,
+    cancel: &CancelToken,
+    notify: &mut dyn FnMut(Revnum, Revnum) -> sapwood_fsfs::Result<()>,
+) -> Result<()> {
+    let absolute = |path: &Path| {
+        std::path::absolute(path).map_err(|e| cannot(&e, "Can't determine absolute path of", path))
+    };
+    let (from, to) = (absolute(source.path())?, absolute(to)?);
+    if from == to {
+        return Err(SvnError::new(
+            ErrorCode::INCORRECT_PARAMS,
+            "Hotcopy source and destination are equal",
+        )
+        .into());
+    }
+    let copy = Copy { options, cancel, to: &to };
+    copy.folder(&from, &to, 0)?;
+    copy.locks()?;
+    let db = to.join("db");
+    match options.storage.create_dir(&db, true) {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists && options.incremental => {}
+        made => made.map_err(|e| cannot(&e, "Can't create directory", &db))?,
+    }
+    source.fs().hotcopy(&db, options, cancel, notify)?;
+    let format = to.join("format");
+    options
+        .storage
+        .replace(
+            &format,
+            format!("{}\n", source.format()).as_bytes(),
+            Some(&from.join("format")),
+            options.flush_to_disk,
+        )
+        .map_err(|e| cannot(&e, "Can't write to file", &format).into())
+}
+
+struct Copy<'a> {
+    options: &'a HotcopyOptions,
+    cancel: &'a CancelToken,
+    to: &'a Path,
+}
+
+impl Copy<'_> {
+    /// Makes a folder; one that is there must be empty, unless the copy is incremental.
+    fn new_folder(&self, path: &Path) -> std::result::Result<(), SvnError> {
+        match self.options.storage.create_dir(path, false) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                let listed = self.options.storage.list(path);
+                let listed = listed.map_err(|e| cannot(&e, "Can't open directory", path))?;
+                if listed.is_empty() || self.options.incremental {
+                    return Ok(());
+                }
+                Err(SvnError::new(
+                    ErrorCode::DIR_NOT_EMPTY,
+                    format!("'{}' exists and is non-empty", path.display()),
+                ))
+            }
+            made => made.map_err(|e| cannot(&e, "Can't create directory", path)),
+        }
+    }
+
+    fn folder(&self, from: &Path, to: &Path, depth: u32) -> Result<()> {
+        if depth > MAX_DEPTH {
+            let what = format!("Directory '{}' is too deep", from.display());
+            return Err(SvnError::new(ErrorCode::FS_GENERAL, what).into());
+        }
+        self.new_folder(to)?;
+        let listed = fs::read_dir(from).map_err(|e| cannot(&e, "Can't open directory", from))?;
+        for entry in listed {
+            if self.cancel.is_cancelled() {
+                return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal").into());
+            }
+            let entry = entry.map_err(|e| cannot(&e, "Can't read directory", from))?;
+            let name = entry.file_name();
+            let own = ["db", "locks", "format"];
+            let (from, to) = (entry.path(), to.join(&name));
+            // A copy inside of the repository is not copied into itself.
+            if (depth == 0 && own.iter().any(|own| name == *own)) || from == *self.to {
+                continue;
+            }
+            let kind = entry.file_type().map_err(|e| cannot(&e, "Can't check path", &from))?;
+            if kind.is_dir() {
+                self.folder(&from, &to, depth.saturating_add(1))?;
+            } else if kind.is_symlink() {
+                copy_link(&from, &to)?;
+            } else if kind.is_file() {
+                self.file(&from, &to)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies a file, so that who reads the copy meanwhile sees the old or the new one.
+    fn file(&self, from: &Path, to: &Path) -> Result<()> {
+        let storage = &*self.options.storage;
+        let fail = |e: std::io::Error| {
+            let what = format!("Can't copy '{}' to '{}'", from.display(), to.display());
+            SvnError::io(&e, what)
+        };
+        let (beside, file) = create_beside(storage, to).map_err(fail)?;
+        drop(file);
+        let copied = storage.copy(from, &beside).and_then(|()| storage.rename(&beside, to, false));
+        copied.inspect_err(|_| drop(storage.remove_file(&beside))).map_err(|e| fail(e).into())
+    }
+
+    /// The folder of lock files that old programs look for.
+    fn locks(&self) -> Result<()> {
+        let dir = self.to.join("locks");
+        self.new_folder(&dir).map_err(|e| e.context("Creating lock dir"))?;
+        for name in ["db.lock", "db-logs.lock"] {
+            let path: PathBuf = dir.join(name);
+            if self.options.storage.stamp(&path).is_err() {
+                let unused = include_str!("create/templates/db.lock");
+                let made = self.options.storage.create_with(&path, unused.as_bytes());
+                made.map_err(|e| cannot(&e, "Can't create file", &path))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn copy_link(from: &Path, to: &Path) -> Result<()> {
+    let target = fs::read_link(from).map_err(|e| cannot(&e, "Can't read link", from))?;
+    match std::os::unix::fs::symlink(&target, to) {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+            fs::remove_file(to).and_then(|()| std::os::unix::fs::symlink(&target, to))
+        }
+        made => made,
+    }
+    .map_err(|e| cannot(&e, "Can't create symbolic link", to).into())
+}
+
+fn cannot(error: &std::io::Error, what: &str, path: &Path) -> SvnError {
+    SvnError::io(error, format_args!("{what} '{}'", path.display()))
+}

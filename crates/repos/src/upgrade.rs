@@ -1,0 +1,31 @@
+//! Bringing a repository to the newest format: its filesystem, and its own `format` file.
+
+use sapwood_core::{CancelToken, SvnError};
+use sapwood_fsfs::maintenance::MaintenanceOptions;
+use sapwood_fsfs::upgrade::UpgradeNotice;
+
+use crate::error::Result;
+use crate::repository::{FORMAT, Repository};
+
+/// Upgrades a repository. `notify` is told what happens to the filesystem.
+///
+/// # Errors
+/// Those of [`sapwood_fsfs::Filesystem::upgrade`]; system errors.
+pub fn upgrade(
+    repository: &Repository,
+    options: &MaintenanceOptions,
+    cancel: &CancelToken,
+    notify: &mut dyn FnMut(UpgradeNotice) -> sapwood_fsfs::Result<()>,
+) -> Result<()> {
+    let path = repository.path().join("format");
+    let write = |number: u32| {
+        let text = format!("{number}\n");
+        let done =
+            options.storage.replace(&path, text.as_bytes(), Some(&path), options.flush_to_disk);
+        done.map_err(|e| SvnError::io(&e, format_args!("Can't write to file '{}'", path.display())))
+    };
+    // Whether it can be written is found out before anything changes.
+    write(repository.format())?;
+    repository.fs().upgrade(options, cancel, notify)?;
+    Ok(write(FORMAT)?)
+}
