@@ -186,6 +186,6 @@ pub fn run(data: &[u8]) {
     let after = fixture.open().fs().youngest().expect("the youngest revision");
     assert_eq!(after.0 - before.0, u64::from(closed));
     if closed {
-        fixture.assert_whole();
+        fixture.assert_whole(false);
     }
 }

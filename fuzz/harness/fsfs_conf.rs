@@ -31,6 +31,6 @@ pub fn run(data: &[u8]) {
     let options = LoadOptions { no_flush: true, ..LoadOptions::default() };
     if load(&repository, Box::new(&REVISION[..]), options, &mut |_| Ok(()), &CancelToken::new()).is_ok()
     {
-        fixture.assert_whole();
+        fixture.assert_whole(false);
     }
 }

@@ -26,6 +26,6 @@ pub fn run(data: &[u8]) {
     let _ = load(&repository, input, options, &mut |_| Ok(()), &CancelToken::new());
     // Another may have come to be revision 0's properties alone; then there is little to verify.
     if repository.fs().youngest().expect("the youngest revision") > before {
-        fixture.assert_whole();
+        fixture.assert_whole(flags & 8 != 0);
     }
 }
