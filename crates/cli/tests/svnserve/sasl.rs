@@ -29,8 +29,9 @@ impl Server {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        let server = Self { child, port };
+        let mut server = Self { child, port };
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(server.child.try_wait().unwrap().is_none(), "svnserve does not start");
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
         server
