@@ -29,7 +29,7 @@ pub fn run(data: &[u8]) {
         return;
     };
     let options = LoadOptions { no_flush: true, ..LoadOptions::default() };
-    if load(&repository, Box::new(&REVISION[..]), options, &mut |_| Ok(()), &CancelToken::new()).is_ok()
+    if load(&repository, Box::new(REVISION), options, &mut |_| Ok(()), &CancelToken::new()).is_ok()
     {
         fixture.assert_whole(false);
     }

@@ -74,7 +74,7 @@ impl Batch {
     /// All rows that wait, in the order of the database.
     pub(super) fn take(&mut self) -> Vec<Row> {
         let mut rows: Vec<Row> = self.waiting.drain().map(|(_, row)| row).collect();
-        rows.sort_unstable_by(|a, b| a.sha1.0.cmp(&b.sha1.0));
+        rows.sort_unstable_by_key(|row| row.sha1.0);
         rows
     }
 }

@@ -369,7 +369,7 @@ mod tests {
         }
         fn text(&mut self, text: &mut TextBlock<'_>) -> SvnResult<()> {
             let mut whole = Vec::new();
-            if text.len() % 2 == 0 {
+            if text.len().is_multiple_of(2) {
                 while let Some(bytes) = text.next_bytes()? {
                     whole.extend_from_slice(bytes);
                 }
