@@ -104,8 +104,7 @@ fn the_reference_sees_ours() {
         assert_eq!(look("changed", &[]), "");
         change(&mut txn, &fs);
         txn.publish().unwrap();
-        // Its properties were on disk before the last ones came.
-        assert_eq!(look("log", &[]), "\n");
+        assert_eq!(look("log", &[]), "a message\n");
         let changed =
             "_U  d/\nD   d/g\nA   new/\nA   new/copy/\nU   new/copy/f\nA   new/x\nR   top/\n";
         let seen = look("changed", &[]).replace("    (from d:r1)\n", "");
@@ -274,6 +273,33 @@ fn stopped_at_every_operation() {
     }
     assert!(refused > 40, "{refused}");
     place.verify();
+}
+
+#[test]
+fn large_ones_are_found() {
+    let place = Place::new(8);
+    let writer = place.writer();
+    let mut txn = writer.begin(Revnum(1)).unwrap();
+    txn.make_file("/large").unwrap();
+    let text: Vec<u8> =
+        (0u32..2_000_000).flat_map(|n| n.wrapping_mul(0x9e37_79b9).to_le_bytes()).collect();
+    txn.set_text("/large", &mut text.as_slice(), None).unwrap();
+    assert_eq!(place.fs().transactions().unwrap(), [txn.name()]);
+    txn.props_mut().set("svn:log", "large");
+    txn.publish().unwrap();
+    let revision = txn.commit().unwrap();
+    assert!(place.left().is_empty(), "{:?}", place.left());
+    assert_eq!(place.fs().revprops(revision).unwrap().get("svn:log"), Some(&b"large"[..]));
+    place.verify();
+    // Of one whose process was killed, all is removed.
+    let mut txn = writer.begin(revision).unwrap();
+    txn.make_file("/again").unwrap();
+    txn.set_text("/again", &mut text.iter().rev().copied().collect::<Vec<_>>().as_slice(), None)
+        .unwrap();
+    let name = txn.name();
+    std::mem::forget(txn);
+    place.reference("svnadmin", &["rmtxns", "-q"], &[&name]);
+    assert!(place.left().is_empty(), "{:?}", place.left());
 }
 
 /// The folder of a transaction is as the reference would have it: the same files.

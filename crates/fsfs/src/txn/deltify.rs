@@ -177,6 +177,7 @@ impl Txn {
         let mut delta = ComputedDelta::new(source, &mut target);
         while let Some(window) = delta.next_window()? {
             self.proto.append_with(|out| encoder.encode(&window, out))?;
+            self.show_large()?;
         }
         self.proto.append_with(|out| encoder.finish(out))?;
         drop(delta);

@@ -1,8 +1,9 @@
 //! A transaction on disk, in the reference's form: `transactions/N-x.txn` and its prototype.
 //!
 //! One that lives in memory is written out only when another program must see it: a hook that
-//! looks at it with `svnlook -t`. From then on its properties are what the file says, because
-//! hooks may change them; of its tree, memory goes first as long as nobody else changed it. None
+//! looks at it with `svnlook -t`; or when it has grown large, so that an administrator finds what a
+//! killed process leaves. From then on its properties are what the file says unless they are
+//! changed here, because hooks may change them; of its tree, memory goes first as long as nobody else changed it. None
 //! of this is synced: a transaction that a crash damages is one to be removed.
 
 use std::io::ErrorKind;
@@ -48,6 +49,7 @@ impl Txn {
                 self.write_lock_file()?;
                 self.write_txn_props()?;
             }
+            Folder::Unread | Folder::Whole(_) if self.props_changed => self.write_txn_props()?,
             // Its properties are on disk, and may have been changed there.
             Folder::Unread | Folder::Whole(_) => self.read_txn_props()?,
         }
@@ -78,6 +80,15 @@ impl Txn {
         self.changes.write_to_txn(self.format(), &mut text);
         self.write_file(names::TXN_CHANGES, &text)?;
         self.folder = Folder::Whole(self.changes_stamp()?);
+        Ok(())
+    }
+
+    /// Puts a transaction whose prototype has grown out of memory on disk, once: when this process
+    /// is killed, it is found by `lstxns`, and what it takes is removed by `rmtxns`.
+    pub(super) fn show_large(&mut self) -> Result<()> {
+        if self.proto.is_on_disk() && matches!(self.folder, Folder::None | Folder::Empty) {
+            self.publish()?;
+        }
         Ok(())
     }
 
@@ -134,7 +145,9 @@ impl Txn {
         }
         let mut text = Vec::new();
         hashdump::write(&mut text, &self.props, Some(hashdump::END));
-        self.write_file(names::TXN_PROPS, &text)
+        self.write_file(names::TXN_PROPS, &text)?;
+        self.props_changed = false;
+        Ok(())
     }
 
     /// A node-revision's own file, and those of its entries and properties.

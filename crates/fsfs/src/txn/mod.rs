@@ -60,6 +60,8 @@ pub struct Txn {
     /// Keeps others from writing to its prototype.
     lock: Option<Box<dyn HeldLock>>,
     props: PropList,
+    /// Whether they were changed here since they were written to disk.
+    props_changed: bool,
     /// Keep the `svn:date` in `props` instead of setting it on commit.
     keep_date: bool,
     /// Who commits, and the lock tokens that they show.
@@ -118,6 +120,7 @@ impl Writer {
             leave: false,
             lock: None,
             props: PropList::new(),
+            props_changed: false,
             keep_date: false,
             access: None,
             nodes: vec![TxnNode::new(root)],
@@ -164,6 +167,7 @@ impl Txn {
 
     /// The same, to change them.
     pub const fn props_mut(&mut self) -> &mut PropList {
+        self.props_changed = true;
         &mut self.props
     }
 

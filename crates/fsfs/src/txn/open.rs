@@ -62,6 +62,7 @@ impl Writer {
             leave: true,
             lock: Some(lock),
             props,
+            props_changed: false,
             keep_date: false,
             access: None,
             nodes: Vec::new(),

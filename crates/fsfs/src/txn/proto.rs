@@ -118,6 +118,11 @@ impl ProtoRev {
         self.logical.then_some((&self.offsets, &*self.entries, self.next_item))
     }
 
+    /// Whether it has grown out of memory.
+    pub(super) const fn is_on_disk(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// Bytes written so far.
     pub(super) fn len(&self) -> u64 {
         self.in_file.saturating_add(u64::try_from(self.tail.len()).unwrap_or(u64::MAX))
