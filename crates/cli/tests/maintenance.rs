@@ -188,3 +188,51 @@ fn smaller_ones() {
     same(&both, dir.path(), &["build-repcache", "repo"]);
     dump(&both, &paths[1]);
 }
+
+fn load_index(programs: &Programs, repository: &Path, index: &[u8]) -> Output {
+    let file = repository.with_extension("index");
+    std::fs::write(&file, index).unwrap();
+    let mut command = programs.command("svnfsfs");
+    command.arg("load-index").arg(repository).stdin(std::fs::File::open(&file).unwrap());
+    Output::of(&mut command)
+}
+
+#[test]
+fn indexes_are_loaded_again() {
+    let both = Both::new();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("repo");
+    let repo = path.to_str().unwrap();
+    both.reference.run("svnadmin", ["create", repo]).expect_success("create");
+    let format = path.join("db/format");
+    let text = std::fs::read_to_string(&format).unwrap();
+    std::fs::write(&format, text.replace("sharded 1000", "sharded 3")).unwrap();
+    let url = format!("file://{repo}");
+    for n in 0..4 {
+        let name = format!("d{n}");
+        let args = ["-m", "x", "-U", &url, "mkdir", &name, "cp", "HEAD", "", &format!("{name}/b")];
+        both.reference.run("svnmucc", args).expect_success("svnmucc");
+    }
+    both.ours.run("svnadmin", ["pack", "-q", repo]).expect_success("pack");
+    for (revision, file) in [("1", "db/revs/0.pack/pack"), ("4", "db/revs/1/4")] {
+        let file = path.join(file);
+        let before = std::fs::read(&file).unwrap();
+        let index = both.ours.run("svnfsfs", ["dump-index", repo, "-r", revision]);
+        let index = index.expect_success("dump-index");
+        // With the old footer, and without one that could be read.
+        for cut in [0, 3] {
+            std::fs::remove_file(&file).unwrap();
+            std::fs::write(&file, &before[..before.len() - cut]).unwrap();
+            load_index(&both.ours, &path, &index.stdout).expect_success("load-index");
+            assert!(std::fs::read(&file).unwrap() == before, "r{revision}, {cut} bytes cut off");
+        }
+    }
+    both.reference.run("svnadmin", ["verify", "-q", repo]).expect_success("verify");
+    for bad in
+        ["0 5 frep 4 3\n", "0 5 frep 4\n", "0 5 frog 4 3\n", "0 x frep 4 3\n", "4 1 frep 4 3\n"]
+    {
+        let [reference, ours] = [&both.reference, &both.ours]
+            .map(|programs| load_index(programs, &path, bad.as_bytes()));
+        assert_same(bad, &reference, &ours);
+    }
+}

@@ -6,7 +6,8 @@ use crate::command::Invocation;
 use crate::revision::RevisionSpec;
 
 /// The words for the numbers of item types.
-const TYPES: [&str; 8] = ["none ", "frep ", "drep ", "fprop", "dprop", "node ", "chgs ", "rep  "];
+pub(super) const TYPES: [&str; 8] =
+    ["none ", "frep ", "drep ", "fprop", "dprop", "node ", "chgs ", "rep  "];
 
 /// `svnfsfs dump-index`.
 pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {

@@ -1,6 +1,7 @@
 //! `svnfsfs`: looks into the storage of a repository.
 
 mod dump_index;
+mod load_index;
 mod stats;
 
 use std::ffi::OsString;
@@ -79,7 +80,7 @@ static SVNFSFS: Program = Program {
                  Read what dump-index prints and make it the index.\n",
             options: &["memory-cache-size"],
             overrides: &[],
-            run: Run::Missing,
+            run: Run::Repository(load_index::run),
         },
         Subcommand {
             name: "stats",
