@@ -10,7 +10,7 @@ use std::io::Write;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
-use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnResult};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::{Editor, TextDelta};
 use sapwood_fsfs::Lock;
 use sapwood_repos::locations::Segment;
@@ -489,4 +489,15 @@ pub trait Session {
     ) -> SvnResult<()>;
     /// Begins a commit.
     fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>>;
+}
+
+/// E200007 when merged revisions or mergeinfo are wanted of a repository that knows none.
+pub(crate) fn require_mergeinfo(session: &dyn Session, wanted: bool) -> SvnResult<()> {
+    if !wanted || session.has_capability(Capability::Mergeinfo)? {
+        return Ok(());
+    }
+    Err(SvnError::new(
+        ErrorCode::UNSUPPORTED_FEATURE,
+        format!("Retrieval of mergeinfo unsupported by '{}'", session.url()),
+    ))
 }

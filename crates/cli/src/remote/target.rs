@@ -37,11 +37,8 @@ pub(crate) fn canonical_url(text: &str) -> SvnResult<String> {
 fn split_peg(text: &str) -> (&str, Option<&str>) {
     let last = text.rfind('/').map_or(0, |at| at.saturating_add(1));
     match text.rfind('@').filter(|at| *at >= last) {
-        // `svn://user@host` has no last component.
-        Some(at) if !text.get(..at).is_some_and(|head| head.ends_with("//")) => {
-            (text.get(..at).unwrap_or(text), text.get(at.saturating_add(1)..))
-        }
-        _ => (text, None),
+        Some(at) => (text.get(..at).unwrap_or(text), text.get(at.saturating_add(1)..)),
+        None => (text, None),
     }
 }
 
@@ -153,7 +150,7 @@ mod tests {
         for (text, url, peg) in [
             ("svn://h/r/a b@5", "svn://h/r/a%20b", number(5)),
             ("svn://u@h/r@HEAD", "svn://u@h/r", RevisionSpec::Head),
-            ("svn://u@h", "svn://u@h", RevisionSpec::Unspecified),
+            ("svn://u@h@", "svn://u@h", RevisionSpec::Unspecified),
             ("svn://h/r/x@y@", "svn://h/r/x@y", RevisionSpec::Unspecified),
             ("svn://h/r@%7B1970-01-01T00:00:01Z%7D", "svn://h/r", RevisionSpec::Date(1_000_000)),
             ("a/b/@3", "a/b", number(3)),

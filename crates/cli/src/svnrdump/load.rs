@@ -100,9 +100,6 @@ impl<'s> Loader<'s> {
             // Those can only be set afterwards.
             revprops.remove(names::AUTHOR);
             revprops.remove(names::DATE);
-            if revprops.get(names::LOG).is_none() {
-                revprops.set(names::LOG, "");
-            }
             let session = self.session;
             let request =
                 CommitRequest { revprops: &revprops, lock_tokens: &[], keep_locks: false };

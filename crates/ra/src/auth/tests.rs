@@ -1,3 +1,5 @@
+//! Where credentials come from, in which order, and what is kept of them.
+
 use sapwood_core::config::Case;
 
 use super::*;

@@ -29,7 +29,7 @@ use crate::session::{
     Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
     FileRev, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogChange, LogEntry,
     LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
-    RevpropChange, Session, Told,
+    RevpropChange, Session, Told, require_mergeinfo,
 };
 use crate::settings::Settings;
 
@@ -219,6 +219,7 @@ impl Session for FileSession {
     }
 
     fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(String, Mergeinfo)>> {
+        require_mergeinfo(self, true)?;
         let wanted: Vec<String> = request.paths.iter().map(|path| self.at(path)).collect();
         let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
         let base = self.fs_path.borrow().clone();
@@ -244,6 +245,7 @@ impl Session for FileSession {
         request: &LogRequest<'_>,
         receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
     ) -> SvnResult<()> {
+        require_mergeinfo(self, request.include_merged_revisions)?;
         let wanted: Vec<String> = request.paths.iter().map(|path| self.at(path)).collect();
         let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
         let request = sapwood_repos::LogRequest {
@@ -309,6 +311,7 @@ impl Session for FileSession {
         request: &FileRevsRequest<'_>,
         receiver: &mut dyn FileRevReceiver,
     ) -> SvnResult<()> {
+        require_mergeinfo(self, request.include_merged_revisions)?;
         let path = self.at(request.path);
         let request = sapwood_repos::FileRevsRequest {
             path: &path,

@@ -22,6 +22,7 @@ use super::transport::Transport;
 use super::tunnel;
 use crate::auth::Authenticator;
 use crate::error::Error;
+use crate::session::require_mergeinfo;
 use crate::session::{
     Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
     FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogEntry, LogRequest,
@@ -420,6 +421,7 @@ impl Session for SvnSession {
     }
 
     fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(String, Mergeinfo)>> {
+        require_mergeinfo(self, true)?;
         self.fetch_mergeinfo(request)
     }
 
@@ -428,6 +430,7 @@ impl Session for SvnSession {
         request: &LogRequest<'_>,
         receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
     ) -> SvnResult<()> {
+        require_mergeinfo(self, request.include_merged_revisions)?;
         self.stream_log(request, receiver)
     }
 
@@ -460,6 +463,7 @@ impl Session for SvnSession {
         request: &FileRevsRequest<'_>,
         receiver: &mut dyn FileRevReceiver,
     ) -> SvnResult<()> {
+        require_mergeinfo(self, request.include_merged_revisions)?;
         self.stream_file_revs(request, receiver)
     }
 
