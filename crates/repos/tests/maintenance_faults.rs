@@ -2,7 +2,7 @@
 //! that was not synced: the repository is what it was or what it was to become, whole, and the same
 //! command run again brings it there.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -256,13 +256,12 @@ fn copy_tree(from: &Path, to: &Path) {
     assert!(copied.success());
 }
 
+/// What is stopped: a repository, and the storage to do it with.
+type Work<'a> = dyn Fn(&Path, Arc<dyn WriteStorage>) -> Result<(), String> + 'a;
+
 /// Runs `work` on copies of `original`, stopped after each number of operations; `check` looks at
 /// what is left. Then once more without stopping.
-fn everywhere(
-    original: &Path,
-    work: &dyn Fn(&Path, Arc<dyn WriteStorage>) -> Result<(), String>,
-    check: &dyn Fn(&Path),
-) -> u64 {
+fn everywhere(original: &Path, work: &Work<'_>, check: &dyn Fn(&Path)) -> u64 {
     let dir = tempfile::tempdir().unwrap();
     for operations in 0.. {
         let path = dir.path().join(operations.to_string());
@@ -274,7 +273,7 @@ fn everywhere(
         check(&path);
         work(&path, Arc::new(LocalStorage)).unwrap();
         check(&path);
-        std::fs::remove_dir_all(&path).unwrap_or_else(|e| panic!("{e}"));
+        std::fs::remove_dir_all(&path).unwrap();
         if !stopped {
             return operations;
         }
