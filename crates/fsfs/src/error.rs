@@ -161,6 +161,10 @@ impl From<Error> for SvnError {
                 error.code(),
                 format!("{error} (in '{}', r{revision}, at offset {offset})", path.display()),
             ),
+            // `current` and `min-unpacked-rev`: a sentence that people know as it is.
+            Error::File { error, .. } if error.code() == ErrorCode::REVNUM_PARSE_FAILURE => {
+                Self::new(error.code(), error.to_string())
+            }
             Error::File { path, error } => {
                 Self::new(error.code(), format!("{error} (in '{}')", path.display()))
             }

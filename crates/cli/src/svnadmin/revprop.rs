@@ -77,7 +77,8 @@ pub(super) fn file_contents(path: &str) -> SvnResult<Vec<u8>> {
             .map_err(|e| SvnError::io(&e, "Can't read stdin"))?;
         bytes
     } else {
-        std::fs::read(shown).map_err(|e| {
+        // The canonical form of "." is empty: no file, as in the reference.
+        std::fs::read(path).map_err(|e| {
             // A folder can be opened, but not read.
             let what = if e.kind() == std::io::ErrorKind::IsADirectory { "read" } else { "open" };
             SvnError::io(&e, format_args!("Can't {what} file '{shown}'"))
