@@ -11,7 +11,8 @@
 //!
 //! 1. packs that the destination does not have, and everything newer than its `current` (whatever
 //!    of it an interrupted run left behind is not trusted);
-//! 2. everything is made durable, then `min-unpacked-rev` and then `current` are replaced;
+//! 2. everything is made durable, then `min-unpacked-rev` and then `current` are replaced, and then
+//!    the rep-cache, so that none of its rows names a revision that is not there;
 //! 3. files of revisions that are now packed are removed.
 
 mod files;
@@ -266,7 +267,7 @@ impl Hotcopy<'_> {
 
     fn run(&self, notify: Notify<'_>) -> Result<()> {
         let packed = self.revisions(notify)?;
-        self.node_origins_and_rep_cache()?;
+        self.node_origins()?;
         if self.format() >= since::LAYOUT {
             let from = self.source.file(names::TXN_CURRENT);
             self.copy_over(&from, &self.target(names::TXN_CURRENT))?;
@@ -284,6 +285,9 @@ impl Hotcopy<'_> {
         Current { youngest: self.youngest, next_ids: self.next_ids }.write(&mut text);
         let like = self.source.file(names::CURRENT);
         self.replace(&self.target(names::CURRENT), &text, &like)?;
+        // Not before: a row of a revision that is not there yet would make the copy a broken one
+        // if we were stopped. Rows that are missing only cost some sharing.
+        self.rep_cache()?;
         self.locks()?;
         self.remove_packed(packed)?;
         let mut format = Vec::new();
@@ -337,11 +341,15 @@ impl Hotcopy<'_> {
         }
     }
 
-    fn node_origins_and_rep_cache(&self) -> Result<()> {
+    fn node_origins(&self) -> Result<()> {
         let origins = self.source.file(names::NODE_ORIGINS);
         if self.storage().stamp(&origins).is_ok() {
             self.copy_dir(&origins, &self.target(names::NODE_ORIGINS), false)?;
         }
+        Ok(())
+    }
+
+    fn rep_cache(&self) -> Result<()> {
         let reps = self.source.file(names::REP_CACHE);
         if self.format() < since::PACKING || self.storage().stamp(&reps).is_err() {
             return Ok(());

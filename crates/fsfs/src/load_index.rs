@@ -202,9 +202,9 @@ mod tests {
     fn entries_follow_each_other() {
         assert_eq!(covered(&[entry(0, 5), entry(5, 11)]).unwrap(), 16);
         let gap = covered(&[entry(0, 5), entry(17, 1)]).unwrap_err();
-        assert_eq!(gap.to_string(), "Missing index data for offset 5");
+        assert_eq!(gap.to_string(), "E200043: Missing index data for offset 5");
         let overlap = covered(&[entry(0, 17), entry(16, 1)]).unwrap_err();
-        assert_eq!(overlap.to_string(), "Overlapping index data for offset 11");
+        assert_eq!(overlap.to_string(), "E200043: Overlapping index data for offset 11");
         assert!(covered(&[entry(0, u64::MAX), entry(u64::MAX, 1)]).is_err());
     }
 }

@@ -88,7 +88,7 @@ mod tests {
             ("1 2 frog 3 4", "Unknown item type 'frog'"),
             ("1 2 frep -3 4", "Negative revision number found parsing '-3'"),
         ] {
-            assert_eq!(parse(line).unwrap_err().to_string().lines().next(), Some(sentence));
+            assert_eq!(parse(line).unwrap_err().message(), sentence);
         }
     }
 }
