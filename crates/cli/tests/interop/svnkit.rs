@@ -23,8 +23,12 @@ fn run(pair: &Pair, server: &Server, args: &[&str]) -> Output {
     java.args(["-Xshare:auto", "-XX:TieredStopAtLevel=1", "-classpath", CLASSES]);
     java.args(["org.tmatesoft.svn.cli.SVN", "--non-interactive", "--no-auth-cache"]);
     java.args(args.iter().map(|a| a.replace("%u", &url))).current_dir(&folder);
-    Output::of(&mut java)
-        .without_lines("Text Last Updated: ")
+    let mut out = Output::of(&mut java);
+    // SVNKit logs its errors with the time of day.
+    let lines = out.stderr_text();
+    let lines = lines.lines().filter(|line| !line.contains("DefaultSVNDebugLogger"));
+    out.stderr = lines.flat_map(|line| [line, "\n"]).collect::<String>().into_bytes();
+    out.without_lines("Text Last Updated: ")
         .replacing(server.url("").trim_end_matches('/'), "svn://SERVER")
         .replacing(folder.to_str().unwrap(), "/FOLDER")
 }
