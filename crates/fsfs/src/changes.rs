@@ -23,6 +23,19 @@ pub enum ChangeKind {
     Replace,
 }
 
+impl ChangeKind {
+    /// The letter that logs and the svn protocol have for it.
+    #[must_use]
+    pub const fn letter(self) -> u8 {
+        match self {
+            Self::Modify => b'M',
+            Self::Add => b'A',
+            Self::Delete => b'D',
+            Self::Replace => b'R',
+        }
+    }
+}
+
 /// One changed path, borrowed from a [`ChangedPaths`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangedPath<'a> {

@@ -11,11 +11,12 @@ use std::io::Write;
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
-use sapwood_delta::{Editor, TextDelta};
+use sapwood_delta::Editor;
 use sapwood_fsfs::Lock;
 use sapwood_repos::locations::Segment;
 use sapwood_repos::{Inherit, RevpropSelection};
 
+pub use sapwood_repos::{FileRev, FileRevReceiver};
 pub use sapwood_wire_svn::data::{ChangedPath as LogChange, DirentFields};
 
 /// What the other side may or may not be able to do.
@@ -151,31 +152,6 @@ pub struct FileRevsRequest<'a> {
     pub end: Option<Revnum>,
     /// Whether to tell merged revisions too.
     pub include_merged_revisions: bool,
-}
-
-/// One revision of a file.
-#[derive(Clone, Copy, Debug)]
-pub struct FileRev<'a> {
-    /// The fspath that the file has in this revision.
-    pub path: &'a str,
-    /// The revision.
-    pub revision: Revnum,
-    /// Its properties.
-    pub revprops: &'a PropList,
-    /// Whether it came by a merge.
-    pub merged_revision: bool,
-    /// How the file's properties differ from the revision told before.
-    pub prop_changes: &'a [(String, Option<Vec<u8>>)],
-}
-
-/// Takes the revisions of a file.
-pub trait FileRevReceiver {
-    /// The next revision, with the delta from the text told before; `None` when the text is the
-    /// same. What is not pulled of the delta is passed over.
-    ///
-    /// # Errors
-    /// Whatever the receiver meets; ends the request.
-    fn file_rev(&mut self, rev: &FileRev<'_>, delta: Option<&mut dyn TextDelta>) -> SvnResult<()>;
 }
 
 /// Whose mergeinfo is wanted.

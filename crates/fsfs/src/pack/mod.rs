@@ -25,7 +25,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use sapwood_core::config::{Case, Config};
 use sapwood_core::{CancelToken, ErrorCode, Revnum};
 use sapwood_fsfs_format::layout::{names, since};
 
@@ -34,11 +33,9 @@ use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Shared};
 use crate::revprop_pack::{RevpropPackConfig, remove_dir_all, sync_with_parent};
 use crate::storage::LocalStorage;
-use crate::storage_write::{HeldLock, WriteStorage, lock_or_create};
+use crate::storage_write::{HeldLock, WriteStorage};
 use crate::txn::WriteConfig;
 
-/// The longest `fsfs.conf` that is read, in bytes.
-const CONFIG_LEN: usize = 1 << 20;
 /// Items are aligned for readers that read by pages, whatever larger blocks `block-size` says:
 /// that is what the reference's tools and servers do unless told otherwise.
 const PAGE: u64 = 4096;
@@ -92,12 +89,7 @@ struct PackConfig {
 impl PackConfig {
     fn read(shared: &Shared, storage: &dyn WriteStorage) -> Result<Self> {
         let format = shared.layout.format.number;
-        let path = shared.file(names::CONFIG);
-        let config = match storage.read(&path, CONFIG_LEN) {
-            Ok(bytes) => Config::parse_file(&path.to_string_lossy(), &bytes, Case::default())?,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Config::new(Case::default()),
-            Err(e) => return Err(Error::io(e, "Can't open file", &path)),
-        };
+        let config = shared.read_config(storage)?;
         // Whether the value makes sense was found out when the filesystem was opened.
         let kib = config.get_i64("io", "block-size", 64)?;
         Ok(Self {
@@ -134,11 +126,7 @@ impl Filesystem {
             return Ok(());
         }
         let storage = &*options.storage;
-        let lock = |name: &str| -> Result<Box<dyn HeldLock>> {
-            let path = shared.file(name);
-            lock_or_create(storage, &path)
-                .map_err(|e| Error::io(e, "Can't get exclusive lock on file", &path))
-        };
+        let lock = |name| shared.lock_file(storage, name);
         let separate = format.number >= since::LOGICAL;
         let _lock = lock(if separate { names::PACK_LOCK } else { names::WRITE_LOCK })?;
         let work = Work {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rustix::io::Errno;
-use sapwood_core::config::{Case, Config};
 use sapwood_core::{ErrorCode, Revnum};
 use sapwood_fsfs_format::TxnId;
 use sapwood_fsfs_format::base36::{self, Base36};
@@ -63,8 +62,6 @@ pub struct Writer {
     pub(super) chains: Mutex<HashMap<(u64, u64), (u64, u32)>>,
 }
 
-/// The longest `fsfs.conf` that is read, in bytes.
-const CONFIG_LEN: usize = 1 << 20;
 /// Tries to find a free name for a transaction of format 1 or 2, as in the reference.
 const NAME_TRIES: u64 = 99_999;
 
@@ -75,12 +72,7 @@ impl Writer {
     /// E125008 and kin for options that make no sense; system errors.
     pub fn new(fs: &Filesystem, options: WriteOptions) -> Result<Arc<Self>> {
         let number = fs.fs.layout.format.number;
-        let path = fs.fs.file(names::CONFIG);
-        let config = match options.storage.read(&path, CONFIG_LEN) {
-            Ok(bytes) => Config::parse_file(&path.to_string_lossy(), &bytes, Case::default())?,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Config::new(Case::default()),
-            Err(e) => return Err(Error::io(e, "Can't open file", &path)),
-        };
+        let config = fs.fs.shared.read_config(&*options.storage)?;
         Ok(Arc::new(Self {
             fs: fs.clone(),
             config: WriteConfig::new(&config, number)?,

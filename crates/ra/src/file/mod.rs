@@ -18,8 +18,8 @@ use sapwood_core::uri::{self, Parts};
 use sapwood_core::{
     CancelToken, Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths,
 };
-use sapwood_delta::{Editor, TextDelta};
-use sapwood_fsfs::{ChangeKind, Filesystem, Lock};
+use sapwood_delta::Editor;
+use sapwood_fsfs::{Filesystem, Lock};
 use sapwood_repos::locations::Segment;
 use sapwood_repos::{
     Everything, Hooks, Repository, RevpropHooks, RevpropRequest, change_revision_prop,
@@ -27,9 +27,9 @@ use sapwood_repos::{
 
 use crate::session::{
     Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
-    FileRev, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogChange, LogEntry,
-    LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
-    RevpropChange, Session, Told, require_mergeinfo,
+    FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogChange, LogEntry, LogRequest,
+    MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest, RevpropChange, Session,
+    Told, require_mergeinfo,
 };
 use crate::settings::Settings;
 
@@ -319,8 +319,7 @@ impl Session for FileSession {
             end: request.end,
             include_merged_revisions: request.include_merged_revisions,
         };
-        let mut receiver = Revs(receiver);
-        sapwood_repos::file_revs(&self.repository, &request, ALL, &self.cancel, &mut receiver)?;
+        sapwood_repos::file_revs(&self.repository, &request, ALL, &self.cancel, receiver)?;
         Ok(())
     }
 
@@ -386,35 +385,10 @@ impl Session for FileSession {
 fn log_change(change: sapwood_repos::LogChange<'_>) -> LogChange<'_> {
     LogChange {
         path: change.path,
-        action: match change.kind {
-            ChangeKind::Modify => b'M',
-            ChangeKind::Add => b'A',
-            ChangeKind::Delete => b'D',
-            ChangeKind::Replace => b'R',
-        },
+        action: change.kind.letter(),
         copy_from: change.copy_from.map(|(rev, path)| (path, rev)),
         kind: change.node_kind,
         text_mod: change.text_mod,
         prop_mod: change.prop_mod,
-    }
-}
-
-/// Hands the revisions of a file on.
-struct Revs<'r>(&'r mut dyn FileRevReceiver);
-
-impl sapwood_repos::FileRevReceiver for Revs<'_> {
-    fn file_rev(
-        &mut self,
-        rev: &sapwood_repos::FileRev<'_>,
-        delta: Option<&mut dyn TextDelta>,
-    ) -> SvnResult<()> {
-        let rev = FileRev {
-            path: rev.path,
-            revision: rev.revision,
-            revprops: rev.revprops,
-            merged_revision: rev.merged_revision,
-            prop_changes: rev.prop_changes,
-        };
-        self.0.file_rev(&rev, delta)
     }
 }

@@ -4,7 +4,6 @@ use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_delta::TextDelta;
 use sapwood_delta::write_svndiff;
-use sapwood_fsfs::ChangeKind;
 use sapwood_repos::{
     FileRev, FileRevReceiver, FileRevsRequest, LogEntry, LogRequest, RevpropSelection,
 };
@@ -150,12 +149,7 @@ fn write_entry(out: &mut Vec<u8>, entry: &LogEntry<'_>, depth: &mut u64) {
             out,
             &ChangedPath {
                 path: change.path,
-                action: match change.kind {
-                    ChangeKind::Modify => b'M',
-                    ChangeKind::Add => b'A',
-                    ChangeKind::Delete => b'D',
-                    ChangeKind::Replace => b'R',
-                },
+                action: change.kind.letter(),
                 copy_from: change.copy_from.map(|(rev, path)| (path, rev)),
                 kind: change.node_kind,
                 text_mod: change.text_mod,
