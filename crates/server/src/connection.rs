@@ -6,21 +6,20 @@
 use std::time::{Duration, Instant};
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_wire_svn::buffer::Sizes;
 use sapwood_wire_svn::editor::EditSink;
 use sapwood_wire_svn::failure::{read_reply, write_failure, write_success};
-use sapwood_wire_svn::{Decoder, Limits as ItemLimits, Progress, Sink, Tuple};
+use sapwood_wire_svn::{Decoder, InputBuffer, Limits as ItemLimits, Progress, Sink, Tuple};
 
 use crate::settings::Limits;
 use crate::transport::Transport;
 
 /// The output buffer is sent when it holds this much.
 pub const OUTPUT_BYTES: usize = 64 << 10;
-/// How much is read at a time, at least.
-const INPUT_BYTES: usize = 16 << 10;
-/// How much memory a large string that was announced gets ahead of its arrival, at most.
-const TRUST_BYTES: usize = 128 << 10;
 /// After a request that needed more, buffers are given back down to this.
 const KEEP_BYTES: usize = 256 << 10;
+/// How the input grows.
+const INPUT: Sizes = Sizes { read: 16 << 10, trust: 128 << 10, keep: KEEP_BYTES };
 /// Parts (numbers, words, strings, lists) of one request.
 const MAX_TOKENS: usize = 1 << 20;
 
@@ -78,10 +77,7 @@ pub struct Connection {
     limits: Limits,
     item_limits: ItemLimits,
     remote_host: Option<String>,
-    input: Vec<u8>,
-    /// Where the unread part of `input` begins.
-    start: usize,
-    decoder: Decoder,
+    input: InputBuffer,
     output: Vec<u8>,
     /// Bytes sent since the request began.
     sent: u64,
@@ -104,9 +100,7 @@ impl Connection {
             limits,
             item_limits,
             remote_host,
-            input: Vec::new(),
-            start: 0,
-            decoder: Decoder::new(item_limits),
+            input: InputBuffer::new(item_limits, INPUT),
             output: Vec::with_capacity(OUTPUT_BYTES.saturating_add(4096)),
             sent: 0,
             may_have_answered: false,
@@ -153,13 +147,7 @@ impl Connection {
     /// E210002 when the client is gone; malformed or overlong items; limits of time.
     pub fn receive(&mut self, wait: Wait, request: &mut Request) -> SvnResult<()> {
         let len = self.fill(wait)?;
-        let end = self.start.saturating_add(len);
-        let item = self.input.get(self.start..end).unwrap_or_default();
-        request.bytes.clear();
-        request.bytes.shrink_to(KEEP_BYTES);
-        request.bytes.extend_from_slice(item);
-        std::mem::swap(&mut request.decoder, &mut self.decoder);
-        self.consume(len);
+        self.input.take(len, &mut request.bytes, &mut request.decoder);
         Ok(())
     }
 
@@ -173,10 +161,8 @@ impl Connection {
         look: impl FnOnce(Tuple<'_>) -> SvnResult<T>,
     ) -> SvnResult<T> {
         let len = self.fill(wait)?;
-        let end = self.start.saturating_add(len);
-        let item = self.input.get(self.start..end).unwrap_or_default();
-        let result = self.decoder.tuple(item).map_err(SvnError::from).and_then(look);
-        self.consume(len);
+        let result = self.input.tuple(len).map_err(SvnError::from).and_then(look);
+        self.input.consume(len);
         result
     }
 
@@ -186,13 +172,11 @@ impl Connection {
     /// As [`Connection::receive`]; `None` when it is something else.
     pub fn receive_string(&mut self, wait: Wait) -> SvnResult<Option<Vec<u8>>> {
         let len = self.fill(wait)?;
-        let end = self.start.saturating_add(len);
-        let item = self.input.get(self.start..end).unwrap_or_default();
-        let text = match self.decoder.item(item)? {
+        let text = match self.input.item(len)? {
             sapwood_wire_svn::Item::Text(bytes) => Some(bytes.to_vec()),
             _ => None,
         };
-        self.consume(len);
+        self.input.consume(len);
         Ok(text)
     }
 
@@ -205,24 +189,16 @@ impl Connection {
 
     fn try_fill(&mut self, wait: Wait) -> SvnResult<usize> {
         let begun = Instant::now();
-        self.decoder.reset();
+        self.input.begin();
         // White space before an item is nobody's request: it counts against no limit, and is
         // not kept.
-        loop {
-            let unread = self.input.get(self.start..).unwrap_or_default();
-            let blank = unread.iter().take_while(|b| matches!(b, b' ' | b'\n')).count();
-            let all_blank = blank == unread.len();
-            self.consume(blank);
-            if !all_blank {
-                break;
-            }
+        while self.input.skip_blank() {
             self.flush()?;
             let patience = self.patience(wait, true, begun)?;
             self.read_more(1, patience)?;
         }
         loop {
-            let unread = self.input.get(self.start..).unwrap_or_default();
-            let missing = match self.decoder.advance(unread)? {
+            let missing = match self.input.advance()? {
                 Progress::Complete(len) => return Ok(len),
                 Progress::NeedMore(missing) => missing,
             };
@@ -244,30 +220,11 @@ impl Connection {
     }
 
     fn read_more(&mut self, missing: usize, patience: Duration) -> SvnResult<()> {
-        if self.start > 0 {
-            self.input.drain(..self.start);
-            self.start = 0;
-        }
-        let old = self.input.len();
-        let room = missing.clamp(INPUT_BYTES, TRUST_BYTES);
-        self.input.resize(old.saturating_add(room), 0);
-        let space = self.input.get_mut(old..).unwrap_or_default();
-        let result = self.transport.read(space, patience);
-        let got = *result.as_ref().unwrap_or(&0);
-        self.input.truncate(old.saturating_add(got));
-        match result {
+        let Self { input, transport, .. } = self;
+        match input.read_more(missing, |room| transport.read(room, patience)) {
             Ok(0) => Err(closed()),
             Ok(_) => Ok(()),
             Err(e) => Err(read_error(&e)),
-        }
-    }
-
-    fn consume(&mut self, len: usize) {
-        self.start = self.start.saturating_add(len);
-        if self.start >= self.input.len() {
-            self.input.clear();
-            self.input.shrink_to(KEEP_BYTES);
-            self.start = 0;
         }
     }
 
@@ -367,7 +324,7 @@ impl EditSink for Connection {
         if !std::mem::take(&mut self.may_have_answered) {
             return Ok(false);
         }
-        Ok(self.start < self.input.len() || self.transport.readable_now())
+        Ok(!self.input.is_empty() || self.transport.readable_now())
     }
 
     fn read_reply(&mut self) -> SvnResult<()> {

@@ -1,12 +1,13 @@
 //! The two ends a connection can have: a TCP socket, or a pair of pipes (inetd, tunnel).
 
 use std::fs::File;
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sapwood_wire_svn::buffer::write_both;
 
 /// Where the bytes of a connection come from and go to.
 #[derive(Debug)]
@@ -94,19 +95,7 @@ impl Transport {
             }
             Self::Pipes { output, .. } => output,
         };
-        let mut done = 0usize;
-        while done < first.len() {
-            let pieces =
-                [IoSlice::new(first.get(done..).unwrap_or_default()), IoSlice::new(second)];
-            match out.write_vectored(&pieces) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(n) => done = done.saturating_add(n),
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-        let second_done = done.saturating_sub(first.len());
-        out.write_all(second.get(second_done..).unwrap_or_default())
+        write_both(out, first, second)
     }
 
     /// Whether something (or the end) can be read without waiting.

@@ -1,5 +1,6 @@
 //! The codec of the svn protocol (`svn://`), both directions; see `docs/formats/svn-protocol.md`.
 //!
+//! * [`buffer`]: what has arrived, until it is taken item by item.
 //! * [`decode`]: bytes in, items out. [`Decoder`] finds the end of one item in a buffer that grows
 //!   as the network delivers, and [`Tuple`] walks its parts without copying them.
 //! * [`encode`]: values in, bytes out, appended to a `Vec<u8>`; [`Sink`] is such a buffer with
@@ -12,6 +13,7 @@
 //! Nothing here does I/O. Invariant: no input makes this crate panic, recurse, or take memory that
 //! is not in proportion to the bytes that really arrived, within [`Limits`].
 
+pub mod buffer;
 pub mod data;
 pub mod decode;
 pub mod editor;
@@ -19,6 +21,7 @@ pub mod encode;
 pub mod error;
 pub mod failure;
 
+pub use buffer::InputBuffer;
 pub use decode::{Decoder, Item, Limits, List, Progress, Tuple};
 pub use encode::{Encode, Sink};
 pub use error::{Error, Result};

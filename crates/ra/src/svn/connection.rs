@@ -4,20 +4,21 @@
 //! is taken as bytes arrive, whatever lengths the server announces.
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_wire_svn::buffer::Sizes;
 use sapwood_wire_svn::editor::{CommandSource, DriveError, EditSink};
 use sapwood_wire_svn::failure::{read_reply, write_failure, write_success};
-use sapwood_wire_svn::{Decoder, Error as WireError, Item, Limits, List, Progress, Sink, Tuple};
+use sapwood_wire_svn::{
+    Error as WireError, InputBuffer, Item, Limits, List, Progress, Sink, Tuple,
+};
 
 use super::transport::Transport;
 
 /// The output buffer is sent when it holds this much.
 const OUTPUT_BYTES: usize = 64 << 10;
-/// How much is read at a time, at least.
-const INPUT_BYTES: usize = 64 << 10;
-/// How much memory a large string that was announced gets ahead of its arrival, at most.
-const TRUST_BYTES: usize = 1 << 20;
 /// After an item that needed more, buffers are given back down to this.
 const KEEP_BYTES: usize = 1 << 20;
+/// How the input grows.
+const INPUT: Sizes = Sizes { read: 64 << 10, trust: 1 << 20, keep: KEEP_BYTES };
 /// What one item of a server may take: directories come as one item, with all their entries.
 const LIMITS: Limits = Limits { bytes: 1 << 30, tokens: 1 << 24 };
 
@@ -25,10 +26,7 @@ const LIMITS: Limits = Limits { bytes: 1 << 30, tokens: 1 << 24 };
 #[derive(Debug)]
 pub struct Connection {
     transport: Transport,
-    input: Vec<u8>,
-    /// Where the unread part of `input` begins.
-    start: usize,
-    decoder: Decoder,
+    input: InputBuffer,
     output: Vec<u8>,
     /// Bytes that went over the network, both ways.
     transferred: u64,
@@ -44,9 +42,7 @@ impl Connection {
     pub fn new(transport: Transport) -> Self {
         Self {
             transport,
-            input: Vec::new(),
-            start: 0,
-            decoder: Decoder::new(LIMITS),
+            input: InputBuffer::new(LIMITS, INPUT),
             output: Vec::new(),
             transferred: 0,
             may_have_answered: false,
@@ -90,10 +86,8 @@ impl Connection {
         self.check()?;
         let filled = self.fill();
         let len = self.note(filled)?;
-        let end = self.start.saturating_add(len);
-        let item = self.input.get(self.start..end).unwrap_or_default();
-        let result = self.decoder.item(item).map_err(SvnError::from).and_then(look);
-        self.consume(len);
+        let result = self.input.item(len).map_err(SvnError::from).and_then(look);
+        self.input.consume(len);
         result
     }
 
@@ -142,14 +136,15 @@ impl Connection {
     /// E210002 when nothing else comes.
     pub fn skip_garbage(&mut self) -> SvnResult<()> {
         loop {
-            let unread = self.input.get(self.start..).unwrap_or_default();
+            let unread = self.input.unread();
             let found = unread.windows(2).position(|pair| matches!(pair, b"( " | b"(\n"));
             if let Some(at) = found {
-                self.consume(at);
+                self.input.consume(at);
                 return Ok(());
             }
             let kept = usize::from(unread.ends_with(b"("));
-            self.consume(unread.len().saturating_sub(kept));
+            let passed = unread.len().saturating_sub(kept);
+            self.input.consume(passed);
             let read = self.flush().and_then(|()| self.read_more(1));
             self.note(read)?;
         }
@@ -157,10 +152,9 @@ impl Connection {
 
     /// Waits until the input holds a whole item, and says how long that is.
     fn fill(&mut self) -> SvnResult<usize> {
-        self.decoder.reset();
+        self.input.begin();
         loop {
-            let unread = self.input.get(self.start..).unwrap_or_default();
-            let missing = match self.decoder.advance(unread)? {
+            let missing = match self.input.advance()? {
                 Progress::Complete(len) => return Ok(len),
                 Progress::NeedMore(missing) => missing,
             };
@@ -170,21 +164,13 @@ impl Connection {
     }
 
     fn read_more(&mut self, missing: usize) -> SvnResult<()> {
-        if self.start > 0 {
-            self.input.drain(..self.start);
-            self.start = 0;
-        }
-        let old = self.input.len();
-        let room = missing.clamp(INPUT_BYTES, TRUST_BYTES);
-        self.input.resize(old.saturating_add(room), 0);
-        let space = self.input.get_mut(old..).unwrap_or_default();
-        let result = self.transport.read(space);
-        let got = *result.as_ref().unwrap_or(&0);
-        self.input.truncate(old.saturating_add(got));
-        self.count(got);
-        match result {
+        let Self { input, transport, .. } = self;
+        match input.read_more(missing, |room| transport.read(room)) {
             Ok(0) => Err(closed()),
-            Ok(_) => Ok(()),
+            Ok(got) => {
+                self.count(got);
+                Ok(())
+            }
             Err(e) => Err(SvnError::io(&e, "Can't read from connection")),
         }
     }
@@ -192,15 +178,6 @@ impl Connection {
     fn count(&mut self, bytes: usize) {
         self.transferred =
             self.transferred.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
-    }
-
-    fn consume(&mut self, len: usize) {
-        self.start = self.start.saturating_add(len);
-        if self.start >= self.input.len() {
-            self.input.clear();
-            self.input.shrink_to(KEEP_BYTES);
-            self.start = 0;
-        }
     }
 
     /// Sends everything that is in the output buffer.
@@ -256,7 +233,7 @@ impl EditSink for Connection {
         if !std::mem::take(&mut self.may_have_answered) {
             return Ok(false);
         }
-        Ok(self.start < self.input.len() || self.transport.readable_now())
+        Ok(!self.input.is_empty() || self.transport.readable_now())
     }
 
     fn read_reply(&mut self) -> SvnResult<()> {
@@ -310,6 +287,6 @@ mod tests {
         let mut chunk = Vec::new();
         let error = conn.receive_chunk(&mut chunk, "no string").unwrap_err();
         assert_eq!(error.code(), ErrorCode::RA_SVN_CONNECTION_CLOSED);
-        assert!(conn.input.capacity() <= 2 * TRUST_BYTES + INPUT_BYTES);
+        assert!(conn.input.capacity() <= 2 * INPUT.trust + INPUT.read);
     }
 }

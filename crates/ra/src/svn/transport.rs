@@ -1,12 +1,13 @@
 //! Where the bytes of a connection go to and come from: a TCP socket, the pipes of a tunnel's
 //! command, or (in tests) bytes in memory.
 
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::process::{Child, ChildStdin, ChildStdout};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sapwood_core::{SvnError, SvnResult};
+use sapwood_wire_svn::buffer::write_both;
 
 use crate::error::Error;
 
@@ -80,19 +81,7 @@ impl Transport {
             Self::Tunnel { input, .. } => input,
             Self::Recorded(_) => return Ok(()),
         };
-        let mut done = 0usize;
-        while done < first.len() {
-            let pieces =
-                [IoSlice::new(first.get(done..).unwrap_or_default()), IoSlice::new(second)];
-            match out.write_vectored(&pieces) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(n) => done = done.saturating_add(n),
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
-        }
-        let second_done = done.saturating_sub(first.len());
-        out.write_all(second.get(second_done..).unwrap_or_default())
+        write_both(out, first, second)
     }
 
     /// Whether something (or the end) can be read without waiting.

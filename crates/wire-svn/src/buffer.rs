@@ -1,0 +1,248 @@
+//! Bytes that have arrived and wait to be taken item by item.
+//!
+//! Both ends of a connection read through an [`InputBuffer`]. It does no I/O of its own: it hands
+//! out room, and whoever owns the transport fills it. Invariant: memory is taken as bytes arrive,
+//! whatever lengths the other side announces, and given back after an item that needed much.
+
+use std::io::{self, IoSlice, Write};
+
+use crate::decode::{Decoder, Item, Limits, Progress, Tuple};
+use crate::error::Result;
+
+/// How an [`InputBuffer`] grows and shrinks, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// How much is read at a time, at least.
+    pub read: usize,
+    /// How much room a large string that was announced gets ahead of its arrival, at most.
+    pub trust: usize,
+    /// The room that is kept when the buffer has run empty.
+    pub keep: usize,
+}
+
+/// What has arrived and was not taken yet, and the decoder of the item that is on its way.
+#[derive(Debug)]
+pub struct InputBuffer {
+    sizes: Sizes,
+    /// All of it can be read into: what is behind `end` is left over from earlier.
+    bytes: Vec<u8>,
+    /// Where the unread part begins.
+    start: usize,
+    /// Where it ends.
+    end: usize,
+    decoder: Decoder,
+}
+
+impl InputBuffer {
+    /// An empty buffer for items within `limits`.
+    #[must_use]
+    pub fn new(limits: Limits, sizes: Sizes) -> Self {
+        Self { sizes, bytes: Vec::new(), start: 0, end: 0, decoder: Decoder::new(limits) }
+    }
+
+    /// What has arrived and was not taken.
+    #[must_use]
+    pub fn unread(&self) -> &[u8] {
+        self.bytes.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Whether nothing has arrived that was not taken.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.start >= self.end
+    }
+
+    /// The memory that is held, in bytes.
+    #[must_use]
+    pub const fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Forgets the item that was looked at, and waits for the first byte of the next.
+    pub fn begin(&mut self) {
+        self.decoder.reset();
+    }
+
+    /// How far the item that began at the first unread byte is.
+    ///
+    /// # Errors
+    /// As [`Decoder::advance`].
+    pub fn advance(&mut self) -> Result<Progress> {
+        let unread = self.bytes.get(self.start..self.end).unwrap_or_default();
+        self.decoder.advance(unread)
+    }
+
+    /// The item of `len` bytes that [`InputBuffer::advance`] found complete.
+    ///
+    /// # Errors
+    /// As [`Decoder::item`].
+    pub fn item(&self, len: usize) -> Result<Item<'_>> {
+        self.decoder.item(self.first(len))
+    }
+
+    /// As [`InputBuffer::item`], when it is a list.
+    ///
+    /// # Errors
+    /// When it is no list.
+    pub fn tuple(&self, len: usize) -> Result<Tuple<'_>> {
+        self.decoder.tuple(self.first(len))
+    }
+
+    /// Takes out the complete item of `len` bytes: its bytes into `bytes`, in place of what is
+    /// there, and what is known of it into `decoder`.
+    pub fn take(&mut self, len: usize, bytes: &mut Vec<u8>, decoder: &mut Decoder) {
+        bytes.clear();
+        bytes.shrink_to(self.sizes.keep);
+        bytes.extend_from_slice(self.first(len));
+        std::mem::swap(decoder, &mut self.decoder);
+        self.consume(len);
+    }
+
+    fn first(&self, len: usize) -> &[u8] {
+        self.bytes.get(self.start..self.start.saturating_add(len)).unwrap_or_default()
+    }
+
+    /// Passes over white space; true when nothing else was there.
+    pub fn skip_blank(&mut self) -> bool {
+        let unread = self.unread();
+        let blank = unread.iter().take_while(|b| matches!(b, b' ' | b'\n')).count();
+        let all_blank = blank == unread.len();
+        self.consume(blank);
+        all_blank
+    }
+
+    /// Passes over `len` unread bytes.
+    pub fn consume(&mut self, len: usize) {
+        self.start = self.start.saturating_add(len);
+        if self.start >= self.end {
+            self.start = 0;
+            self.end = 0;
+            self.bytes.truncate(self.sizes.keep);
+            self.bytes.shrink_to(self.sizes.keep);
+        }
+    }
+
+    /// Gets more: `read` puts what there is into the room that it is given and says how much that
+    /// was, which is returned. At least `missing` bytes are known to come.
+    ///
+    /// # Errors
+    /// What `read` returns.
+    pub fn read_more(
+        &mut self,
+        missing: usize,
+        read: impl FnOnce(&mut [u8]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        if self.start > 0 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            self.end = self.end.saturating_sub(self.start);
+            self.start = 0;
+        }
+        let room = missing.clamp(self.sizes.read, self.sizes.trust);
+        let needed = self.end.saturating_add(room);
+        if self.bytes.len() < needed {
+            self.bytes.resize(needed, 0);
+        }
+        let got = read(self.bytes.get_mut(self.end..needed).unwrap_or_default())?;
+        self.end = needed.min(self.end.saturating_add(got));
+        Ok(got)
+    }
+}
+
+/// Writes two pieces, one after the other, in as few calls as can be.
+///
+/// # Errors
+/// System errors.
+pub fn write_both(out: &mut dyn Write, first: &[u8], second: &[u8]) -> io::Result<()> {
+    let mut done = 0usize;
+    while done < first.len() {
+        let pieces = [IoSlice::new(first.get(done..).unwrap_or_default()), IoSlice::new(second)];
+        match out.write_vectored(&pieces) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => done = done.saturating_add(n),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    let second_done = done.saturating_sub(first.len());
+    out.write_all(second.get(second_done..).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    const SIZES: Sizes = Sizes { read: 8, trust: 32, keep: 16 };
+
+    /// Takes every item out of `all`, which arrives `step` bytes at a time.
+    fn items(all: &[u8], step: usize) -> Vec<Vec<u8>> {
+        let mut buffer = InputBuffer::new(Limits::default(), SIZES);
+        let mut decoder = Decoder::new(Limits::default());
+        let mut found = Vec::new();
+        let mut rest = all;
+        loop {
+            buffer.begin();
+            loop {
+                let missing = match buffer.advance().unwrap() {
+                    Progress::Complete(len) => {
+                        let mut bytes = Vec::new();
+                        buffer.take(len, &mut bytes, &mut decoder);
+                        found.push(bytes);
+                        break;
+                    }
+                    Progress::NeedMore(missing) => missing,
+                };
+                let got = buffer.read_more(missing, |room| {
+                    let most = room.len().min(step);
+                    rest.read(&mut room[..most])
+                });
+                if got.unwrap() == 0 {
+                    return found;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn items_arrive_in_any_pieces() {
+        let all = b"( success ( ) ) 5:hello ( 40:0123456789012345678901234567890123456789 x ) 7 ";
+        let whole: [&[u8]; 4] = [&all[..16], &all[16..24], &all[24..74], &all[74..]];
+        for step in 1..all.len() {
+            assert_eq!(items(all, step), whole, "step {step}");
+        }
+    }
+
+    #[test]
+    fn memory_is_given_back() {
+        let mut buffer = InputBuffer::new(Limits::default(), SIZES);
+        for _ in 0..10 {
+            assert_eq!(buffer.read_more(1_000_000, |room| Ok(room.len())).unwrap(), 32);
+        }
+        assert_eq!(buffer.unread().len(), 320);
+        buffer.consume(319);
+        assert_eq!(buffer.unread().len(), 1);
+        buffer.consume(1);
+        assert!(buffer.is_empty());
+        assert!(buffer.capacity() <= 16);
+    }
+
+    #[test]
+    fn two_pieces_through_a_writer_of_few_bytes() {
+        struct Few(Vec<u8>);
+        impl Write for Few {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                let n = bytes.len().min(3);
+                self.0.extend_from_slice(&bytes[..n]);
+                Ok(n)
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        for (first, second) in [("abcdefgh", "ijkl"), ("", "ijkl"), ("abc", ""), ("ab", "c")] {
+            let mut out = Few(Vec::new());
+            write_both(&mut out, first.as_bytes(), second.as_bytes()).unwrap();
+            assert_eq!(out.0, format!("{first}{second}").into_bytes());
+        }
+    }
+}
