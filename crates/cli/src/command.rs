@@ -145,10 +145,7 @@ impl Program {
         no_subcommand: "subcommand argument required",
         repository: |arg| match arg {
             Some(arg) => Ok(crate::repo::local_path(&arg)?),
-            None => Err(Usage::Error(SvnError::new(
-                ErrorCode::CL_ARG_PARSING_ERROR,
-                "Repository argument required",
-            ))),
+            None => Err(Usage::Error(usage_error("Repository argument required"))),
         },
         take: |_, _, _| Ok(()),
         check: |_| Ok(()),
@@ -217,6 +214,11 @@ impl Options {
     }
 }
 
+/// The error for command lines that make no sense.
+pub(crate) fn usage_error(text: impl Into<String>) -> SvnError {
+    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text)
+}
+
 /// An argument as text; E22 for what is not UTF-8, as the reference has it.
 pub(crate) fn to_text(arg: &OsString) -> SvnResult<String> {
     // In an ASCII terminal the reference takes no other arguments; we do, because a name that is
@@ -245,7 +247,7 @@ impl Invocation<'_> {
             return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, "Not enough arguments"));
         }
         if self.args.len() > max {
-            return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "Too many arguments"));
+            return Err(usage_error("Too many arguments"));
         }
         self.args.drain(..).map(|arg| to_text(&arg)).collect()
     }
@@ -290,10 +292,10 @@ impl Program {
         value: Option<OsString>,
     ) -> SvnResult<()> {
         (self.take)(options, spec, value.as_ref())?;
-        if spec.long == "memory-cache-size"
-            && let Some(value) = &value
-        {
-            parse_number(&to_text(value)?)?;
+        match (spec.long, &value) {
+            ("memory-cache-size", Some(value)) => parse_number(&to_text(value)?).map(drop)?,
+            ("config-option", Some(value)) => crate::remote::config::check(&to_text(value)?)?,
+            _ => {}
         }
         options.given.push((spec.long, value));
         Ok(())

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::SvnResult;
 use sapwood_fsfs::{Caches, OpenOptions};
 use sapwood_repos::Repository;
 
-use crate::command::{Options, parse_number};
+use crate::command::{Options, parse_number, usage_error};
 
 /// Bytes of cache when `-M` does not say.
 const DEFAULT_CACHE: usize = 64 << 20;
@@ -26,10 +26,7 @@ pub(crate) fn is_url(text: &str) -> bool {
 /// A repository argument as a canonical local path.
 pub(crate) fn local_path(arg: &str) -> SvnResult<String> {
     if is_url(arg) {
-        return Err(SvnError::new(
-            ErrorCode::CL_ARG_PARSING_ERROR,
-            format!("'{arg}' is a URL when it should be a local path"),
-        ));
+        return Err(usage_error(format!("'{arg}' is a URL when it should be a local path")));
     }
     Ok(canonical_path(arg))
 }

@@ -1,8 +1,9 @@
 //! `-r` arguments: `N`, `N:M`, `HEAD`, `{DATE}`, `rN`.
 
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_core::{Revnum, SvnError, SvnResult};
 use sapwood_fsfs::Filesystem;
 
+use crate::command::usage_error;
 use crate::user_date;
 
 /// One end of a range, as written.
@@ -32,17 +33,12 @@ impl RevisionRange {
     /// Takes the value of a `-r` option.
     pub(crate) fn take(&mut self, text: &str) -> SvnResult<()> {
         if self.start != RevisionSpec::Unspecified {
-            return Err(SvnError::new(
-                ErrorCode::CL_ARG_PARSING_ERROR,
+            return Err(usage_error(
                 "Multiple revision arguments encountered; try '-r N:M' instead of '-r N -r M'",
             ));
         }
-        *self = parse(text).ok_or_else(|| {
-            SvnError::new(
-                ErrorCode::CL_ARG_PARSING_ERROR,
-                format!("Syntax error in revision argument '{text}'"),
-            )
-        })?;
+        *self = parse(text)
+            .ok_or_else(|| usage_error(format!("Syntax error in revision argument '{text}'")))?;
         Ok(())
     }
 }
@@ -87,16 +83,15 @@ fn parse_one(text: &str) -> Option<(RevisionSpec, &str)> {
 impl RevisionSpec {
     /// The revision in a repository whose youngest is `youngest`; `None` when unspecified.
     pub(crate) fn resolve(self, fs: &Filesystem, youngest: Revnum) -> SvnResult<Option<Revnum>> {
-        let bad = |text: String| SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text);
         let revision = match self {
             Self::Unspecified => return Ok(None),
             Self::Number(revision) => revision,
             Self::Head => youngest,
             Self::Date(date) => fs.dated_revision(date).map_err(SvnError::from)?,
-            Self::WorkingCopy => return Err(bad("Invalid revision specifier".to_owned())),
+            Self::WorkingCopy => return Err(usage_error("Invalid revision specifier")),
         };
         if revision > youngest {
-            return Err(bad(format!(
+            return Err(usage_error(format!(
                 "Revisions must not be greater than the youngest revision ({youngest})"
             )));
         }

@@ -7,7 +7,9 @@ use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_fsfs::Root;
 use sapwood_repos::{Access, Authz, ConfigSource};
 
-use crate::command::{HELP, HELP_MARK, Invocation, OptionSpec, Program, Run, Subcommand, VERSION};
+use crate::command::{
+    HELP, HELP_MARK, Invocation, OptionSpec, Program, Run, Subcommand, VERSION, usage_error,
+};
 use crate::report;
 
 /// The program's `main`.
@@ -127,20 +129,16 @@ static SVNAUTHZ: Program = Program {
     ..Program::DEFAULT
 };
 
-fn wrong(text: impl Into<String>) -> SvnError {
-    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text)
-}
-
 /// A file argument in the form in which it is read.
 fn file_argument(arg: &str, in_transaction: bool) -> SvnResult<String> {
     if arg.starts_with("^/") {
-        return Err(wrong(format!(
+        return Err(usage_error(format!(
             "'{arg}' is a repository relative URL when it should be a local path or file:// URL"
         )));
     }
     let is_url = crate::repo::is_url(arg);
     if is_url && in_transaction {
-        return Err(wrong(format!(
+        return Err(usage_error(format!(
             "'{arg}' is a URL when it should be a repository-relative path"
         )));
     }
@@ -175,9 +173,9 @@ fn read(invocation: &mut Invocation<'_>) -> SvnResult<Authz> {
     let args = invocation.take_args(0, usize::MAX)?;
     let (repository, file) = match (args.as_slice(), in_transaction) {
         ([repository, file], true) => (crate::repo::canonical_path(repository), file),
-        (_, true) => return Err(wrong("Repository and authz file arguments required")),
+        (_, true) => return Err(usage_error("Repository and authz file arguments required")),
         ([file], false) => (String::new(), file),
-        (_, false) => return Err(wrong("Authz file argument required")),
+        (_, false) => return Err(usage_error("Authz file argument required")),
     };
     let file = file_argument(file, in_transaction)?;
     let groups = groups.map(|groups| file_argument(&groups, in_transaction)).transpose()?;
@@ -206,12 +204,12 @@ fn accessof(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let path = options.value("path")?.map(|p| path::canonical_fspath(&p).into_owned());
     let is = options.value("is")?;
     if recursive && path.is_none() {
-        return Err(wrong("--recursive not valid without --path"));
+        return Err(usage_error("--recursive not valid without --path"));
     }
     if let Some(is) = &is
         && !matches!(is.as_str(), "rw" | "r" | "no")
     {
-        return Err(wrong(format!("'{is}' is not a valid argument for --is")));
+        return Err(usage_error(format!("'{is}' is not a valid argument for --is")));
     }
     let rules = read(invocation)?.for_user(&repository, user.as_deref());
     let allows = |access| rules.allows(path.as_deref(), access, recursive);

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::{SvnError, SvnResult};
 use sapwood_server::oplog::OpLog;
 use sapwood_server::settings::DEFAULT_CACHE_BYTES;
 use sapwood_server::transport::Transport;
@@ -24,6 +24,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use self::options::{INHERITED, Mode, Options, Wrong, help_text};
+use crate::command::usage_error;
 use crate::{command, report};
 
 /// The caches of a process that serves one connection only.
@@ -93,10 +94,7 @@ fn start(mode: Mode, options: &Options, args: &[OsString]) -> SvnResult<()> {
         shared.files.server(path, true)?;
     }
     if options.tunnel_user.is_some() && mode != Mode::Tunnel {
-        return Err(SvnError::new(
-            ErrorCode::CL_ARG_PARSING_ERROR,
-            "Option --tunnel-user is only valid in tunnel mode",
-        ));
+        return Err(usage_error("Option --tunnel-user is only valid in tunnel mode"));
     }
     match mode {
         Mode::Inetd | Mode::Tunnel => sapwood_server::serve_connection(&shared, pipes()?),

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use sapwood_core::config::{Case, Config};
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::{SvnError, SvnResult};
 
+use crate::command::usage_error;
 use crate::report;
 
 /// The two files.
@@ -78,12 +79,9 @@ fn split(text: &str) -> Option<(&str, &str, &str, &str)> {
 
 /// Checks the form of a `--config-option`.
 pub(crate) fn check(text: &str) -> SvnResult<()> {
-    split(text).map(|_| ()).ok_or_else(|| {
-        SvnError::new(
-            ErrorCode::CL_ARG_PARSING_ERROR,
-            "Invalid syntax of argument of --config-option",
-        )
-    })
+    split(text)
+        .map(|_| ())
+        .ok_or_else(|| usage_error("Invalid syntax of argument of --config-option"))
 }
 
 fn apply(files: &mut Files, text: &str, program: &str) -> SvnResult<()> {

@@ -12,12 +12,12 @@ pub(crate) mod target;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::SvnResult;
 use sapwood_fsfs::{Caches, OpenOptions};
 use sapwood_ra::Settings;
 use sapwood_ra::auth::{AuthOptions, Authenticator};
 
-use crate::command::{OptionSpec, Options};
+use crate::command::{OptionSpec, Options, usage_error};
 use crate::signals;
 
 /// `--username`.
@@ -84,29 +84,34 @@ pub(crate) const GLOBAL_WITHOUT_FORCE: &[&str] = &[
 /// How a certificate may fail.
 const FAILURES: [&str; 5] = ["unknown-ca", "cn-mismatch", "expired", "not-yet-valid", "other"];
 
+/// Checks that it is clear whether questions may be asked.
+pub(crate) fn check_questions(options: &Options) -> SvnResult<()> {
+    if options.has("non-interactive") && options.has("force-interactive") {
+        return Err(usage_error(
+            "--non-interactive and --force-interactive are mutually exclusive",
+        ));
+    }
+    Ok(())
+}
+
 /// Checks what the options say together. To be called for every program's options.
 pub(crate) fn check(options: &Options) -> SvnResult<()> {
-    let wrong = |text: String| SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text);
     if let Some(list) = options.value("trust-server-cert-failures")?
         && let Some(word) =
             list.split(',').map(str::trim).find(|word| !word.is_empty() && !FAILURES.contains(word))
     {
-        return Err(wrong(format!(
+        return Err(usage_error(format!(
             "Unknown value '{word}' for --trust-server-cert-failures.\nSupported values: {}",
             FAILURES.join(", ")
         )));
     }
+    check_questions(options)?;
     let alone = options.has("non-interactive");
-    if alone && options.has("force-interactive") {
-        return Err(wrong(
-            "--non-interactive and --force-interactive are mutually exclusive".to_owned(),
-        ));
-    }
     if !alone && (options.has("trust-server-cert") || options.has("trust-server-cert-failures")) {
-        return Err(wrong("--trust-server-cert-failures requires --non-interactive".to_owned()));
+        return Err(usage_error("--trust-server-cert-failures requires --non-interactive"));
     }
     if !alone && options.has("password-from-stdin") {
-        return Err(wrong("--password-from-stdin requires --non-interactive".to_owned()));
+        return Err(usage_error("--password-from-stdin requires --non-interactive"));
     }
     Ok(())
 }

@@ -4,6 +4,8 @@ use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, SvnResult};
 
+use crate::command::usage_error;
+
 fn bad_name(text: String) -> SvnError {
     SvnError::new(ErrorCode::CLIENT_PROPERTY_NAME, text)
 }
@@ -18,10 +20,7 @@ fn is_valid_name(name: &str) -> bool {
 /// Takes a `--with-revprop`.
 pub(crate) fn take(props: &mut PropList, text: &str) -> SvnResult<()> {
     if text.is_empty() {
-        return Err(SvnError::new(
-            ErrorCode::CL_ARG_PARSING_ERROR,
-            "Revision property pair is empty",
-        ));
+        return Err(usage_error("Revision property pair is empty"));
     }
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     if !is_valid_name(name) {

@@ -4,12 +4,9 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_ra::{Session, Settings};
 
+use crate::command::usage_error;
 use crate::repo;
 use crate::revision::{RevisionRange, RevisionSpec};
-
-fn usage(text: String) -> SvnError {
-    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text)
-}
 
 /// A target as it was written: `URL[@REV]` or a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +54,9 @@ impl Target {
                 } else {
                     String::new()
                 };
-                return Err(usage(format!("Syntax error parsing peg revision '{word}'{hint}")));
+                return Err(usage_error(format!(
+                    "Syntax error parsing peg revision '{word}'{hint}"
+                )));
             }
             spec = range.start;
         }

@@ -3,7 +3,7 @@
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_fsfs::maintenance::MaintenanceOptions;
 
-use crate::command::Invocation;
+use crate::command::{Invocation, usage_error};
 
 /// `svnadmin build-repcache`.
 pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
@@ -15,10 +15,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let start = options.revision.start.resolve(fs, youngest)?;
     let end = options.revision.end.resolve(fs, youngest)?;
     if start.zip(end).is_some_and(|(start, end)| start > end) {
-        return Err(SvnError::new(
-            ErrorCode::CL_ARG_PARSING_ERROR,
-            "First revision cannot be higher than second",
-        ));
+        return Err(usage_error("First revision cannot be higher than second"));
     }
     let last = end.or(start).unwrap_or(youngest);
     // Nothing of revision 0 is worth sharing.

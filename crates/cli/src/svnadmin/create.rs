@@ -6,7 +6,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_fsfs::CreateOptions;
 use sapwood_repos::create::{RepositoryOptions, create};
 
-use crate::command::{COMPATIBLE_VERSION, Invocation, Options};
+use crate::command::{COMPATIBLE_VERSION, Invocation, Options, usage_error};
 use crate::report;
 
 /// The newest version that a repository can be made for: [`COMPATIBLE_VERSION`].
@@ -40,10 +40,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut fs = CreateOptions::default();
     if let Some(minor) = minor {
         fs.format = CreateOptions::format_for(minor).ok_or_else(|| {
-            SvnError::new(
-                ErrorCode::CL_ARG_PARSING_ERROR,
-                "Repositories compatible with 1.0.x must use --fs-type=bdb",
-            )
+            usage_error("Repositories compatible with 1.0.x must use --fs-type=bdb")
         })?;
     }
     let path = crate::repo::local_style(&invocation.repository);

@@ -1,9 +1,9 @@
 //! `svnadmin deltify`: for FSFS only the words. Revisions are stored as deltas when they are
 //! committed, and never written again.
 
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::SvnResult;
 
-use crate::command::Invocation;
+use crate::command::{Invocation, usage_error};
 
 /// `svnadmin deltify`.
 pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
@@ -15,10 +15,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let start = options.revision.start.resolve(fs, youngest)?.unwrap_or(youngest);
     let end = options.revision.end.resolve(fs, youngest)?.unwrap_or(start);
     if start > end {
-        return Err(SvnError::new(
-            ErrorCode::CL_ARG_PARSING_ERROR,
-            "First revision cannot be higher than second",
-        ));
+        return Err(usage_error("First revision cannot be higher than second"));
     }
     if !options.has("quiet") {
         for revision in start.0..=end.0 {

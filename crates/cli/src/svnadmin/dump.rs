@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, glob};
+use sapwood_core::{Revnum, SvnError, SvnResult, glob};
 use sapwood_repos::dump::{DumpOptions, Notice, dump};
 use sapwood_repos::{PathAuthorizer, Repository};
 
 use super::progress::Progress;
-use crate::command::{Invocation, Options};
+use crate::command::{Invocation, Options, usage_error};
 use crate::report;
 
 /// The paths that `--include` or `--exclude` let pass.
@@ -41,10 +41,9 @@ fn filter(options: &Options) -> SvnResult<Option<PathFilter>> {
         (true, true) => Ok(None),
         (false, true) => Ok(Some(PathFilter { prefixes: exclude, patterns, exclude: true })),
         (true, false) => Ok(Some(PathFilter { prefixes: include, patterns, exclude: false })),
-        (false, false) => Err(SvnError::new(
-            ErrorCode::CL_ARG_PARSING_ERROR,
-            "'--exclude' and '--include' options cannot be used simultaneously",
-        )),
+        (false, false) => {
+            Err(usage_error("'--exclude' and '--include' options cannot be used simultaneously"))
+        }
     }
 }
 
@@ -59,10 +58,7 @@ fn range(options: &Options, repository: &Repository) -> SvnResult<(Revnum, Revnu
         (Some(start), end) => (start, end.unwrap_or(start)),
     };
     if start > end {
-        return Err(SvnError::new(
-            ErrorCode::CL_ARG_PARSING_ERROR,
-            "First revision cannot be higher than second",
-        ));
+        return Err(usage_error("First revision cannot be higher than second"));
     }
     Ok((start, end))
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_fsfs::maintenance::MaintenanceOptions;
 
-use crate::command::Invocation;
+use crate::command::{Invocation, usage_error};
 use crate::repo;
 
 /// `svnadmin freeze`.
@@ -18,7 +18,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         None => {
             let path = args.next().ok_or_else(|| {
                 let what = "Repository argument required";
-                SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, what)
+                usage_error(what)
             })?;
             vec![repo::local_path(&path)?]
         }
@@ -32,7 +32,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         }
     };
     let Some(program) = args.next() else {
-        return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "No program provided"));
+        return Err(usage_error("No program provided"));
     };
     let mut frozen = Vec::new();
     let mut seen = HashSet::new();

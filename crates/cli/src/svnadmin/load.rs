@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult, path};
 use sapwood_repos::load::{LoadEvent, LoadOptions, UuidAction, load};
 
-use crate::command::{Invocation, Options};
+use crate::command::{Invocation, Options, usage_error};
 use crate::output::Output;
 use crate::revision::RevisionSpec;
 
@@ -61,15 +61,12 @@ pub(super) fn range(options: &Options) -> SvnResult<Option<(u64, u64)>> {
     let number = |spec: RevisionSpec| match spec {
         RevisionSpec::Number(revision) => Ok(Some(revision.0)),
         RevisionSpec::Unspecified => Ok(None),
-        _ => Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "Non-numeric revision specified")),
+        _ => Err(usage_error("Non-numeric revision specified")),
     };
     let (start, end) = (number(options.revision.start)?, number(options.revision.end)?);
     let Some((first, last)) = start.or(end).zip(end.or(start)) else { return Ok(None) };
     if first > last {
-        return Err(SvnError::new(
-            ErrorCode::CL_ARG_PARSING_ERROR,
-            "First revision cannot be higher than second",
-        ));
+        return Err(usage_error("First revision cannot be higher than second"));
     }
     Ok(Some((first, last)))
 }

@@ -1,9 +1,9 @@
 //! `svnadmin lslocks`.
 
-use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path};
+use sapwood_core::{Depth, SvnResult, path};
 use sapwood_fsfs::Lock;
 
-use crate::command::Invocation;
+use crate::command::{Invocation, usage_error};
 use crate::user_date;
 
 /// What is told of a lock: everywhere in the same words, but for the lines before.
@@ -46,7 +46,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         [] => "/",
         [one] => one.as_str(),
         _ => {
-            return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "Too many arguments given"));
+            return Err(usage_error("Too many arguments given"));
         }
     };
     let repository = crate::repo::open(&invocation.repository, &invocation.options)?;

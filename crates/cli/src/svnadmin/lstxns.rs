@@ -1,8 +1,8 @@
 //! `svnadmin lstxns`.
 
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::SvnResult;
 
-use crate::command::Invocation;
+use crate::command::{Invocation, usage_error};
 use crate::revision::RevisionSpec;
 
 /// `svnadmin lstxns`.
@@ -10,10 +10,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
     let range = invocation.options.revision;
     if range.end != RevisionSpec::Unspecified {
-        return Err(SvnError::new(
-            ErrorCode::CL_ARG_PARSING_ERROR,
-            "Revision range is not allowed",
-        ));
+        return Err(usage_error("Revision range is not allowed"));
     }
     let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
     let fs = repository.fs();

@@ -1,8 +1,8 @@
 //! `svnadmin rev-size`.
 
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::SvnResult;
 
-use crate::command::Invocation;
+use crate::command::{Invocation, usage_error};
 use crate::revision::{RevisionRange, RevisionSpec};
 
 /// `svnadmin rev-size`.
@@ -10,7 +10,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let RevisionRange { start: RevisionSpec::Number(revision), end: RevisionSpec::Unspecified } =
         invocation.options.revision
     else {
-        return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "Invalid revision specifier"));
+        return Err(usage_error("Invalid revision specifier"));
     };
     let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
     let size = repository.fs().revision_size(revision)?;

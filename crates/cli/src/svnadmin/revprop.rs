@@ -8,7 +8,7 @@ use sapwood_repos::{
     Everything, Hooks, RevpropHooks, RevpropRequest, change_revision_prop, change_txn_prop,
 };
 
-use crate::command::{Invocation, Options};
+use crate::command::{Invocation, Options, usage_error};
 use crate::locale;
 use crate::revision::{RevisionRange, RevisionSpec};
 
@@ -18,10 +18,6 @@ pub(super) enum Target {
     Transaction(String),
 }
 
-fn wrong(sentence: &str) -> SvnError {
-    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, sentence)
-}
-
 /// The one revision that `-r` names, by number.
 pub(super) fn revision(options: &Options) -> SvnResult<Revnum> {
     match options.revision {
@@ -29,9 +25,9 @@ pub(super) fn revision(options: &Options) -> SvnResult<Revnum> {
             Ok(revision)
         }
         RevisionRange { start: RevisionSpec::Number(_), .. } => {
-            Err(wrong("Only one revision allowed"))
+            Err(usage_error("Only one revision allowed"))
         }
-        _ => Err(wrong("Missing revision")),
+        _ => Err(usage_error("Missing revision")),
     }
 }
 
@@ -41,11 +37,11 @@ pub(super) fn target(options: &Options) -> SvnResult<Target> {
         return revision(options).map(Target::Revision);
     };
     if options.revision != RevisionRange::default() {
-        return Err(wrong("--revision (-r) and --transaction (-t) are mutually exclusive"));
+        return Err(usage_error("--revision (-r) and --transaction (-t) are mutually exclusive"));
     }
     let hooks = hooks(options);
     if hooks.pre || hooks.post {
-        return Err(wrong("Calling hooks is incompatible with --transaction (-t)"));
+        return Err(usage_error("Calling hooks is incompatible with --transaction (-t)"));
     }
     Ok(Target::Transaction(name))
 }
@@ -61,7 +57,7 @@ pub(super) fn hooks(options: &Options) -> RevpropHooks {
 /// The path of a file that an argument names.
 pub(super) fn file_path(arg: &str) -> SvnResult<String> {
     if crate::repo::is_url(arg) {
-        return Err(wrong(&format!("Path '{arg}' is not a local path")));
+        return Err(usage_error(format!("Path '{arg}' is not a local path")));
     }
     Ok(crate::repo::canonical_path(arg))
 }

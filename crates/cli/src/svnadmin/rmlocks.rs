@@ -1,10 +1,10 @@
 //! `svnadmin rmlocks`.
 
-use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
+use sapwood_core::{SvnResult, path};
 use sapwood_fsfs::UnlockTarget;
 use sapwood_repos::{Repository, UnlockRequest, unlock_paths};
 
-use crate::command::Invocation;
+use crate::command::{Invocation, usage_error};
 use crate::report;
 
 /// `svnadmin rmlocks`. What cannot be unlocked is told, and the rest is unlocked all the same.
@@ -13,7 +13,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let args = invocation.take_args(0, usize::MAX)?;
     if args.is_empty() {
         let message = "No paths to unlock provided";
-        return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, message));
+        return Err(usage_error(message));
     }
     for arg in &args {
         let target = path::canonical_fspath(arg);

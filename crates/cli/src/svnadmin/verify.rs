@@ -4,7 +4,7 @@ use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 
 use super::progress::Progress;
-use crate::command::Invocation;
+use crate::command::{Invocation, usage_error};
 use crate::report;
 use crate::revision::RevisionSpec;
 
@@ -21,10 +21,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let transaction = options.value("transaction")?;
     let unspecified = RevisionSpec::Unspecified;
     if transaction.is_some() && (range.start != unspecified || range.end != unspecified) {
-        return Err(SvnError::new(
-            ErrorCode::CL_ARG_PARSING_ERROR,
-            "--revision (-r) and --transaction (-t) are mutually exclusive",
-        ));
+        return Err(usage_error("--revision (-r) and --transaction (-t) are mutually exclusive"));
     }
     let repository = crate::repo::open_for_all(&path, options)?;
     let fs = repository.fs();

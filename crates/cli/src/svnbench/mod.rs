@@ -16,6 +16,7 @@ use sapwood_ra::Settings;
 
 use crate::command::{
     HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, Run, Subcommand, VERSION, to_text,
+    usage_error,
 };
 use crate::remote::target::Target;
 use crate::remote::{self, Credentials, Manner, grouped};
@@ -161,10 +162,6 @@ static SVNBENCH: Program = Program {
     ..Program::DEFAULT
 };
 
-fn wrong(text: impl Into<String>) -> SvnError {
-    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text)
-}
-
 /// Looks at an option as it is taken: what is wrong with its value is told before anything else.
 fn take_option(
     _: &mut Options,
@@ -177,7 +174,6 @@ fn take_option(
         "change" => parse_changes(&to_text(value)?).map(|_| ()),
         "limit" => parse_limit(&to_text(value)?).map(|_| ()),
         "depth" => parse_depth(&to_text(value)?).map(|_| ()),
-        "config-option" => remote::config::check(&to_text(value)?),
         _ => Ok(()),
     }
 }
@@ -185,7 +181,9 @@ fn take_option(
 fn check(options: &Options) -> SvnResult<()> {
     for other in ["with-all-revprops", "with-revprop"] {
         if options.has(other) && options.has("with-no-revprops") {
-            return Err(wrong(format!("--{other} and --with-no-revprops are mutually exclusive")));
+            return Err(usage_error(format!(
+                "--{other} and --with-no-revprops are mutually exclusive"
+            )));
         }
     }
     remote::check(options)
@@ -212,7 +210,7 @@ fn parse_limit(text: &str) -> SvnResult<u64> {
 
 fn parse_depth(text: &str) -> SvnResult<Depth> {
     match Depth::from_word(text.as_bytes()) {
-        Depth::Unknown | Depth::Exclude => Err(wrong(format!(
+        Depth::Unknown | Depth::Exclude => Err(usage_error(format!(
             "'{text}' is not a valid depth; try 'empty', 'files', 'immediates', or 'infinity'"
         ))),
         depth => Ok(depth),
@@ -226,7 +224,7 @@ fn parse_changes(text: &str) -> SvnResult<Vec<RevisionRange>> {
 }
 
 fn parse_change(text: &str) -> SvnResult<RevisionRange> {
-    let not_a_number = || wrong(format!("Non-numeric change argument ({text}) given to -c"));
+    let not_a_number = || usage_error(format!("Non-numeric change argument ({text}) given to -c"));
     let negative = text.starts_with('-');
     let rest = text.strip_prefix('-').unwrap_or(text).trim_start_matches('r');
     let (back, rest) = match rest.strip_prefix('-') {
@@ -236,13 +234,15 @@ fn parse_change(text: &str) -> SvnResult<RevisionRange> {
     let number = |digits: &str| digits.parse::<u64>().map_err(|_| not_a_number());
     let (first, last) = match rest.split_once('-') {
         Some(_) if back => {
-            return Err(wrong(format!("Negative number in range ({text}) not supported with -c")));
+            return Err(usage_error(format!(
+                "Negative number in range ({text}) not supported with -c"
+            )));
         }
         Some((first, last)) => (number(first)?, number(last.trim_start_matches('r'))?),
         None => (number(rest)?, number(rest)?),
     };
     if first == 0 {
-        return Err(wrong("There is no change 0"));
+        return Err(usage_error("There is no change 0"));
     }
     let before = |number: u64| number.saturating_sub(1);
     let (start, end) = if back {
@@ -278,7 +278,7 @@ fn ranges(options: &Options) -> SvnResult<(Vec<RevisionRange>, bool)> {
 fn one_range(options: &Options) -> SvnResult<RevisionRange> {
     let (all, _) = ranges(options)?;
     if all.len() > 1 {
-        return Err(wrong(
+        return Err(usage_error(
             "Multiple revision arguments encountered; can't specify -c twice, or both -c and -r",
         ));
     }

@@ -7,7 +7,7 @@ use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_ra::{ReportKind, ReportRequest, Settings};
 
 use super::{depth, one_revision, table, targets, timed};
-use crate::command::Invocation;
+use crate::command::{Invocation, usage_error};
 use crate::remote::target::{Target, locate};
 use crate::revision::RevisionSpec;
 
@@ -129,7 +129,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
     };
     if targets.len() > 2 {
-        return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, ""));
+        return Err(usage_error(""));
     }
     let revision = one_revision(&invocation.options)?;
     let depth = depth(&invocation.options, Depth::Infinity)?;

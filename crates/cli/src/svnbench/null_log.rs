@@ -4,8 +4,8 @@ use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
 
-use super::{arguments, parse_limit, ranges, table, timed, wrong};
-use crate::command::Invocation;
+use super::{arguments, parse_limit, ranges, table, timed};
+use crate::command::{Invocation, usage_error};
 use crate::remote::grouped;
 use crate::remote::target::{Target, locate, move_to, number_of};
 use crate::repo;
@@ -106,7 +106,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let first = arguments.remove(0);
     let target = Target::parse(&first)?;
     if let Some(bad) = arguments.iter().find(|a| repo::is_url(a) || a.starts_with('/')) {
-        return Err(wrong(format!(
+        return Err(usage_error(format!(
             "Only relative paths can be specified after a URL for 'svnbench log', but '{bad}' is \
              not a relative path"
         )));

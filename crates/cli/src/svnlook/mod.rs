@@ -14,7 +14,7 @@ use sapwood_repos::Repository;
 
 use crate::command::{
     HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, Run, Subcommand, Usage, VERSION,
-    to_text,
+    to_text, usage_error,
 };
 use crate::revision::{RevisionRange, RevisionSpec};
 
@@ -115,7 +115,7 @@ pub(super) fn arguments(invocation: &mut Invocation<'_>) -> SvnResult<Vec<String
 }
 
 fn too_many() -> SvnError {
-    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "Too many arguments given")
+    usage_error("Too many arguments given")
 }
 
 /// For subcommands without further arguments.
@@ -161,7 +161,7 @@ fn take(
     value: Option<&OsString>,
 ) -> SvnResult<()> {
     let Some(value) = value else { return Ok(()) };
-    let bad = |text| Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text));
+    let bad = |text| Err(usage_error(text));
     match spec.long {
         "revision" => {
             let number = parse_long(&to_text(value)?).and_then(|n| u64::try_from(n).ok());

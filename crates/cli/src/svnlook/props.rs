@@ -6,7 +6,7 @@ use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult, path};
 use sapwood_repos::{Everything, inherited_props};
 
 use super::{Context, Subject, arguments, existing, no_argument, one_argument};
-use crate::command::Invocation;
+use crate::command::{Invocation, usage_error};
 use crate::locale;
 use crate::user_date;
 use crate::xml;
@@ -163,7 +163,7 @@ pub(super) fn propget(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         ([name], true) => (name, None),
         ([name, path], false) => (name, Some(path::canonical_fspath(path).into_owned())),
         _ => {
-            return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "Too many arguments given"));
+            return Err(usage_error("Too many arguments given"));
         }
     };
     let context = Context::open(invocation)?;

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, uri};
 
-use crate::command::{OptionSpec, Options, to_text, version_text};
+use crate::command::{OptionSpec, Options, to_text, usage_error, version_text};
 use crate::getopt::{Item, Parser};
 use crate::output::Output;
 use crate::remote::target::canonical_url;
@@ -65,10 +65,6 @@ const OPTIONS: &[OptionSpec] = &[
 /// The error for arguments that make no sense.
 pub(super) fn wrong(text: impl Into<String>) -> SvnError {
     SvnError::new(ErrorCode::INCORRECT_PARAMS, text)
-}
-
-fn usage(text: impl Into<String>) -> SvnError {
-    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text)
 }
 
 /// The program's `main`.
@@ -145,7 +141,7 @@ fn take_value(given: &mut Given, long: &str, value: &str) -> SvnResult<()> {
             let number = value.trim_start_matches('r').parse::<u64>().ok();
             let number = number.filter(|n| i64::try_from(*n).is_ok());
             given.base = Some(Revnum(
-                number.ok_or_else(|| usage(format!("Invalid revision number '{value}'")))?,
+                number.ok_or_else(|| usage_error(format!("Invalid revision number '{value}'")))?,
             ));
         }
         "with-revprop" => revprops::take(&mut given.revprops, value)?,
@@ -234,7 +230,7 @@ fn log_message(given: &mut Given) -> SvnResult<Option<Vec<u8>>> {
     let from_prop = given.revprops.remove(names::LOG);
     let ways = [message.is_some(), given.filedata.is_some(), from_prop.is_some()];
     if ways.into_iter().filter(|way| *way).count() > 1 {
-        return Err(usage(
+        return Err(usage_error(
             "--message (-m), --file (-F), and --with-revprop=svn:log are mutually exclusive",
         ));
     }

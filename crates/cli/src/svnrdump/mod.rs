@@ -14,7 +14,7 @@ use sapwood_ra::{Session, Settings};
 
 use crate::command::{
     HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, Run, Subcommand, VERSION,
-    take_revision, to_text,
+    take_revision, usage_error,
 };
 use crate::remote::target::canonical_url;
 use crate::remote::{self, Credentials, Manner};
@@ -68,7 +68,7 @@ static SVNRDUMP: Program = Program {
         "force-interactive",
         "no-auth-cache",
     ],
-    take,
+    take: take_revision,
     check: remote::check,
     suggest_help: |_| false,
     subcommands: &[
@@ -107,22 +107,6 @@ static SVNRDUMP: Program = Program {
     ..Program::DEFAULT
 };
 
-fn wrong(text: impl Into<String>) -> SvnError {
-    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text)
-}
-
-fn take(
-    options: &mut Options,
-    spec: &'static OptionSpec,
-    value: Option<&OsString>,
-) -> SvnResult<()> {
-    take_revision(options, spec, value)?;
-    match (spec.long, value) {
-        ("config-option", Some(value)) => remote::config::check(&to_text(value)?),
-        _ => Ok(()),
-    }
-}
-
 /// Opens the session that the one argument names; also how to open more.
 fn open(invocation: &mut Invocation<'_>) -> SvnResult<(Box<dyn Session>, Settings)> {
     let args = invocation.take_args(0, usize::MAX)?;
@@ -133,7 +117,7 @@ fn open(invocation: &mut Invocation<'_>) -> SvnResult<(Box<dyn Session>, Setting
     }
     let text = args.first().map_or("", String::as_str);
     if !repo::is_url(text) {
-        return Err(wrong(format!("Target '{text}' is not a URL")));
+        return Err(usage_error(format!("Target '{text}' is not a URL")));
     }
     let url = canonical_url(text)?;
     let credentials = Credentials::given(&invocation.options)?;
@@ -145,10 +129,10 @@ fn open(invocation: &mut Invocation<'_>) -> SvnResult<(Box<dyn Session>, Setting
 /// The range that was asked for.
 fn range(options: &Options, latest: Revnum) -> SvnResult<(Revnum, Revnum)> {
     let unsupported =
-        || wrong("Unsupported revision specifier used; use only integer values or 'HEAD'");
+        || usage_error("Unsupported revision specifier used; use only integer values or 'HEAD'");
     let exists = |revision: Revnum| {
         if revision > latest {
-            return Err(wrong(format!("Revision '{revision}' does not exist")));
+            return Err(usage_error(format!("Revision '{revision}' does not exist")));
         }
         Ok(revision)
     };
@@ -168,7 +152,7 @@ fn range(options: &Options, latest: Revnum) -> SvnResult<(Revnum, Revnum)> {
     };
     let end = exists(end)?;
     if end < start {
-        return Err(wrong(
+        return Err(usage_error(
             "LOWER revision cannot be greater than UPPER revision; consider reversing your \
              revision range",
         ));

@@ -3,10 +3,8 @@
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::Session;
 
-use super::{
-    copy_props, invalid, locked, open_mirror, open_source, tell_normalized, url_argument, wrong,
-};
-use crate::command::Invocation;
+use super::{copy_props, invalid, locked, open_mirror, open_source, tell_normalized, url_argument};
+use crate::command::{Invocation, usage_error};
 use crate::repo;
 use crate::revision::{RevisionRange, RevisionSpec};
 
@@ -27,17 +25,17 @@ fn resolve(range: RevisionRange, last: Revnum) -> (Revnum, Revnum) {
 pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut args = invocation.take_args(0, usize::MAX)?;
     if args.len() > 2 {
-        return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, ""));
+        return Err(usage_error(""));
     }
     let mut range = invocation.options.revision;
     if let Some(text) = args.get(1).filter(|text| !repo::is_url(text)) {
         if range.start != RevisionSpec::Unspecified {
-            return Err(wrong(
+            return Err(usage_error(
                 "Cannot specify revisions via both command-line arguments and the --revision \
                  (-r) option",
             ));
         }
-        let bad = || wrong(format!("Invalid revision range '{text}' provided"));
+        let bad = || usage_error(format!("Invalid revision range '{text}' provided"));
         range.take(text).map_err(|_| bad())?;
         args.truncate(1);
     }

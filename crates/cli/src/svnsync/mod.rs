@@ -19,7 +19,7 @@ use sapwood_ra::{Capability, RevpropChange, Session, Settings};
 
 use crate::command::{
     HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, Run, Subcommand, VERSION,
-    take_revision, to_text,
+    take_revision, to_text, usage_error,
 };
 use crate::remote::oplock::{OperationalLock, Told};
 use crate::remote::target::canonical_url;
@@ -200,10 +200,6 @@ static SVNSYNC: Program = Program {
     ..Program::DEFAULT
 };
 
-fn wrong(text: impl Into<String>) -> SvnError {
-    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text)
-}
-
 /// The error for mirrors that are not as they should be.
 pub(super) fn invalid(text: impl Into<String>) -> SvnError {
     SvnError::new(ErrorCode::EINVAL, text)
@@ -216,15 +212,12 @@ fn take(
 ) -> SvnResult<()> {
     take_revision(options, spec, value)?;
     let Some(value) = value else { return Ok(()) };
-    if spec.long == "config-option" {
-        remote::config::check(&to_text(value)?)?;
-    }
     let range = options.revision;
     let allowed = |end| {
         matches!(end, RevisionSpec::Number(_) | RevisionSpec::Head | RevisionSpec::Unspecified)
     };
     if spec.long == "revision" && !(allowed(range.start) && allowed(range.end)) {
-        return Err(wrong(format!("Invalid revision range '{}' provided", to_text(value)?)));
+        return Err(usage_error(format!("Invalid revision range '{}' provided", to_text(value)?)));
     }
     Ok(())
 }
@@ -234,24 +227,22 @@ fn check(options: &Options) -> SvnResult<()> {
     if any(&["username", "password"])
         && any(&["source-username", "source-password", "sync-username", "sync-password"])
     {
-        return Err(wrong(
+        return Err(usage_error(
             "Cannot use --username or --password with any of --source-username, \
              --source-password, --sync-username, or --sync-password.\n",
         ));
     }
     if any(&["steal-lock"]) && any(&["disable-locking"]) {
-        return Err(wrong("--disable-locking and --steal-lock are mutually exclusive"));
+        return Err(usage_error("--disable-locking and --steal-lock are mutually exclusive"));
     }
-    if any(&["non-interactive"]) && any(&["force-interactive"]) {
-        return Err(wrong("--non-interactive and --force-interactive are mutually exclusive"));
-    }
+    remote::check_questions(options)?;
     if any(&[
         "trust-server-cert",
         "source-trust-server-cert-failures",
         "sync-trust-server-cert-failures",
     ]) && !remote::is_non_interactive(options, MANNER)
     {
-        return Err(wrong(
+        return Err(usage_error(
             "--source-trust-server-cert-failures and --sync-trust-server-cert-failures require \
              --non-interactive",
         ));
@@ -277,7 +268,7 @@ fn settings(options: &Options, side: &str) -> SvnResult<Settings> {
 /// A URL argument.
 pub(super) fn url_argument(text: &str) -> SvnResult<String> {
     if !repo::is_url(text) {
-        return Err(wrong(format!("Path '{text}' is not a URL")));
+        return Err(usage_error(format!("Path '{text}' is not a URL")));
     }
     canonical_url(text)
 }

@@ -17,13 +17,13 @@ use super::{
     COPYING, LAST_MERGED, PREFIX, copy_props, invalid, locked, open_mirror, open_source,
     remove_props, set, tell_copied, tell_normalized, url_argument, write_props,
 };
-use crate::command::Invocation;
+use crate::command::{Invocation, usage_error};
 
 /// `svnsync synchronize`.
 pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let args = invocation.take_args(0, usize::MAX)?;
     if args.len() > 2 {
-        return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, ""));
+        return Err(usage_error(""));
     }
     let Some(to) = args.first() else {
         return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
