@@ -24,21 +24,19 @@ fn write_request(out: &mut Vec<u8>, request: &ReportRequest<'_>) {
     let ReportRequest { revision, target, depth, kind } = *request;
     let recurse = recurses(depth);
     match kind {
-        ReportKind::Update { send_copyfrom, ignore_ancestry } => {
-            out.raw(b"( update ( ");
+        ReportKind::Update { send_copyfrom, ignore_ancestry }
+        | ReportKind::Switch { send_copyfrom, ignore_ancestry, .. } => {
+            let switched_to = match kind {
+                ReportKind::Switch { url, .. } => Some(url),
+                _ => None,
+            };
+            out.raw(if switched_to.is_some() { b"( switch ( " } else { b"( update ( " });
             out.bracketed_rev(revision);
             out.text(target);
             out.bool(recurse);
-            out.depth(depth);
-            out.bool(send_copyfrom);
-            out.bool(ignore_ancestry);
-        }
-        ReportKind::Switch { url, send_copyfrom, ignore_ancestry } => {
-            out.raw(b"( switch ( ");
-            out.bracketed_rev(revision);
-            out.text(target);
-            out.bool(recurse);
-            out.text(url);
+            if let Some(url) = switched_to {
+                out.text(url);
+            }
             out.depth(depth);
             out.bool(send_copyfrom);
             out.bool(ignore_ancestry);
