@@ -21,6 +21,7 @@ pub mod findings;
 pub mod history;
 pub mod library;
 pub mod pair;
+pub mod patience;
 pub mod programs;
 pub mod project;
 pub mod random;

@@ -1,0 +1,96 @@
+//! Disks that are full, or may not be written to: both programs say the same, and both go on.
+
+use std::path::{Path, PathBuf};
+
+use sapwood_testkit::{Programs, Server};
+
+use super::{Dice, commit, make};
+
+/// A small file system of its own, unmounted at the end. `None` where that is not allowed.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn new(path: &Path, options: &str) -> Option<Self> {
+        std::fs::create_dir_all(path).unwrap();
+        let mount = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+            .arg(path)
+            .stderr(std::process::Stdio::null())
+            .status();
+        mount.is_ok_and(|status| status.success()).then(|| Self(path.to_owned()))
+    }
+
+    fn remount(&self, options: &str) {
+        let status = std::process::Command::new("mount")
+            .args(["-o", &format!("remount,{options}")])
+            .arg(&self.0)
+            .status();
+        assert!(status.unwrap().success());
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+/// The code of the innermost error, and its cause in words: which file it was differs.
+fn cause(out: &str) -> (String, String) {
+    let line = out.lines().rfind(|line| line.contains(": E")).unwrap_or_default();
+    let code = line.split(": ").nth(1).unwrap_or_default().to_owned();
+    (code, line.rsplit(": ").next().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn full_and_read_only_file_systems() {
+    let dir = tempfile::tempdir().unwrap();
+    let sides = [Programs::reference(), Programs::ours()].map(|programs| {
+        let root = dir.path().join(programs.label);
+        let mounted = Mounted::new(&root, "size=600k")?;
+        let path = root.join("repo");
+        make(&path);
+        let server = Server::start(&programs, &root, &[]);
+        let url = server.url("repo");
+        let large = dir.path().join("large");
+        let mut dice = Dice(5);
+        let noise: Vec<u8> =
+            (0..800_000).map(|_| u8::try_from(33 + dice.roll(94)).unwrap()).collect();
+        std::fs::write(&large, &noise).unwrap();
+        let small = dir.path().join("small");
+        std::fs::write(&small, "small\n").unwrap();
+        let put = |file: &Path, name: &str| {
+            let done = commit(&url, "m", &["put", file.to_str().unwrap(), name]);
+            done.map_err(|text| cause(&text))
+        };
+        let set = |revision: &str| {
+            let arg = path.to_str().unwrap();
+            let out = programs
+                .run("svnadmin", ["setrevprop", arg, "-r", revision, "p", large.to_str().unwrap()]);
+            (out.code, cause(&out.stderr_text()))
+        };
+        let mut results = vec![put(&small, "a"), put(&large, "large"), put(&small, "b")];
+        let mut others = vec![set("1")];
+        mounted.remount("ro");
+        results.push(put(&small, "c"));
+        others.push(set("1"));
+        mounted.remount("rw");
+        results.push(put(&small, "d"));
+        let arg = path.to_str().unwrap();
+        for verifier in [Programs::reference(), Programs::ours()] {
+            verifier.run("svnadmin", ["verify", "-q", arg]).expect_success("verify");
+        }
+        Some((results, others))
+    });
+    let [Some(reference), Some(ours)] = sides else {
+        // Only root can mount.
+        assert_ne!(rustix::process::geteuid().as_raw(), 0, "mounting a tmpfs failed");
+        return;
+    };
+    let last = ours.0.len() - 1;
+    assert_eq!((&reference.0[..last], &reference.1), (&ours.0[..last], &ours.1));
+    // What the reference leaves behind of a change that failed fills its disk for good.
+    assert_eq!(ours.0[last], Ok(3));
+    assert_eq!(ours.0[1].as_ref().unwrap_err().1, "No space left on device");
+    assert_eq!(ours.0[3].as_ref().unwrap_err().1, "Read-only file system");
+}
