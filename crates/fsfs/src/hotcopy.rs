@@ -355,7 +355,12 @@ impl Hotcopy<'_> {
             return Ok(());
         }
         let to = self.target(names::REP_CACHE);
-        RepCache::hotcopy(reps, to.clone(), self.youngest)?;
+        let followed = self.known.is_some()
+            && RepCache::follow(&reps, to.clone(), self.youngest, self.format()).is_ok();
+        // Also over one that is broken.
+        if !followed {
+            RepCache::hotcopy(reps, to.clone(), self.youngest)?;
+        }
         // The source's may be read-only, which the copy must not be.
         let like = self.target(names::TXN_CURRENT);
         let like =
