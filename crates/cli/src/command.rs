@@ -92,8 +92,6 @@ pub(crate) enum Run {
     Repository(fn(&mut Invocation<'_>) -> SvnResult<()>),
     /// Works on whatever its arguments are.
     Arguments(fn(&mut Invocation<'_>) -> SvnResult<()>),
-    /// Is not there yet.
-    Missing,
 }
 
 /// A program with subcommands.
@@ -368,7 +366,7 @@ impl Program {
             }
         };
         let mut repository = String::new();
-        if let Some(Subcommand { run: Run::Repository(_) | Run::Missing, .. }) = subcommand {
+        if let Some(Subcommand { run: Run::Repository(_), .. }) = subcommand {
             let first = args.pop_front().map(|arg| to_text(&arg)).transpose()?;
             repository = match (self.repository)(first) {
                 Ok(path) => path,
@@ -386,14 +384,6 @@ impl Program {
         let result = match run {
             Run::Help => self.help(&mut invocation),
             Run::Repository(run) | Run::Arguments(run) => run(&mut invocation),
-            Run::Missing => Err(SvnError::new(
-                ErrorCode::UNSUPPORTED_FEATURE,
-                format!(
-                    "'{} {}' is not there yet in this version of Sapwood",
-                    self.name,
-                    subcommand.map_or("", |s| s.name)
-                ),
-            )),
         };
         let flushed = invocation.out.flush();
         match result.map_err(|e| self.suggest_help(e, subcommand)).and(flushed) {

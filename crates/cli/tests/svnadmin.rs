@@ -121,6 +121,17 @@ fn wrong_usage() {
     }
 }
 
+#[test]
+fn crashtest_aborts_with_the_repository_open() {
+    let both = Both::new();
+    let repository = Repository::random(&Shape::new("1.10"), 3, 12);
+    both.same("svnadmin", &["crashtest", "/nonexistent"]);
+    both.same("svnadmin", &["crashtest"]);
+    // The code says that a signal ended it.
+    both.same("svnadmin", &["crashtest", &repository.arg(), "ignored"]);
+    assert_eq!(both.ours.run("svnadmin", ["crashtest", &repository.arg()]).code, -1);
+}
+
 /// The lines of a general help that list subcommands.
 fn listed(help: &str) -> Vec<&str> {
     help.lines().filter(|line| line.starts_with("   ") && !line.starts_with("    ")).collect()

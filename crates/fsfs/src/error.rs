@@ -124,6 +124,16 @@ impl Error {
         Self::Io { what: format!("{verb} '{}'", path.display()), error }
     }
 
+    /// A small file that could not be replaced.
+    pub(crate) fn replacing(error: std::io::Error, path: &std::path::Path) -> Self {
+        Self::Io { what: crate::storage_write::replace_failure(&error, path), error }
+    }
+
+    /// A lock file that could not be locked.
+    pub(crate) fn locking(error: std::io::Error, path: &std::path::Path) -> Self {
+        Self::Io { what: crate::storage_write::lock_failure(&error, path), error }
+    }
+
     /// A plain error with a code and the reference's sentence.
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::Svn(SvnError::new(code, message))

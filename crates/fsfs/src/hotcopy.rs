@@ -96,9 +96,7 @@ impl Filesystem {
                 if format >= first {
                     let path = to.join(name);
                     let lock = lock_or_create(storage, &path);
-                    locks.push(
-                        lock.map_err(|e| Error::io(e, "Can't get exclusive lock on file", &path))?,
-                    );
+                    locks.push(lock.map_err(|e| Error::locking(e, &path))?);
                 }
             }
             target = Some(opened);

@@ -36,7 +36,7 @@ impl MaintenanceOptions {
     pub(crate) fn replace(&self, path: &Path, contents: &[u8], like: &Path) -> Result<()> {
         self.storage
             .replace(path, contents, Some(like), self.flush_to_disk)
-            .map_err(|e| Error::io(e, "Can't write to file", path))
+            .map_err(|e| Error::replacing(e, path))
     }
 }
 
@@ -81,8 +81,7 @@ impl Shared {
         name: &str,
     ) -> Result<Box<dyn HeldLock>> {
         let path = self.file(name);
-        lock_or_create(storage, &path)
-            .map_err(|e| Error::io(e, "Can't get exclusive lock on file", &path))
+        lock_or_create(storage, &path).map_err(|e| Error::locking(e, &path))
     }
 
     /// Waits for all locks of the filesystem, in the reference's order.

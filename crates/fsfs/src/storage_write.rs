@@ -217,6 +217,36 @@ pub fn create_beside<S: WriteStorage + ?Sized>(
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
+/// What the reference says, without the system's words, when [`WriteStorage::replace`] failed: it
+/// tells of the file beside when that cannot be made.
+#[must_use]
+pub fn replace_failure(error: &io::Error, path: &Path) -> String {
+    if is_opening_failure(error) {
+        let template = path.with_file_name("svn-XXXXXX");
+        format!("Can't create temporary file from template '{}'", template.display())
+    } else {
+        format!("Can't write to file '{}'", path.display())
+    }
+}
+
+/// The same for [`WriteStorage::lock`].
+#[must_use]
+pub fn lock_failure(error: &io::Error, path: &Path) -> String {
+    let verb = if is_opening_failure(error) {
+        "Can't open file"
+    } else {
+        "Can't get exclusive lock on file"
+    };
+    format!("{verb} '{}'", path.display())
+}
+
+/// Whether a file could not be opened or made. What is done with an open file does not fail so.
+fn is_opening_failure(error: &io::Error) -> bool {
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
+    let kinds = [NotFound, PermissionDenied, NotADirectory, IsADirectory];
+    kinds.contains(&error.kind()) || error.kind() == io::ErrorKind::ReadOnlyFilesystem
+}
+
 /// Waits for the exclusive lock that a file stands for; makes the file when it is not there.
 ///
 /// # Errors

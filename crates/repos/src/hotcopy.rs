@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
 use sapwood_fsfs::hotcopy::HotcopyOptions;
-use sapwood_fsfs::storage_write::create_beside;
+use sapwood_fsfs::storage_write::{create_beside, replace_failure};
 
 use crate::error::Result;
 use crate::repository::Repository;
@@ -58,7 +58,7 @@ pub fn hotcopy(
             Some(&from.join("format")),
             options.flush_to_disk,
         )
-        .map_err(|e| cannot(&e, "Can't write to file", &format).into())
+        .map_err(|e| SvnError::io(&e, replace_failure(&e, &format)).into())
 }
 
 struct Copy<'a> {
@@ -124,7 +124,8 @@ impl Copy<'_> {
             let what = format!("Can't copy '{}' to '{}'", from.display(), to.display());
             SvnError::io(&e, what)
         };
-        let (beside, file) = create_beside(storage, to).map_err(fail)?;
+        let (beside, file) =
+            create_beside(storage, to).map_err(|e| SvnError::io(&e, replace_failure(&e, to)))?;
         drop(file);
         let copied = storage.copy(from, &beside).and_then(|()| storage.rename(&beside, to, false));
         copied.inspect_err(|_| drop(storage.remove_file(&beside))).map_err(|e| fail(e).into())

@@ -2,6 +2,7 @@
 
 use sapwood_core::{CancelToken, SvnError};
 use sapwood_fsfs::maintenance::MaintenanceOptions;
+use sapwood_fsfs::storage_write::replace_failure;
 use sapwood_fsfs::upgrade::UpgradeNotice;
 
 use crate::error::Result;
@@ -22,7 +23,7 @@ pub fn upgrade(
         let text = format!("{number}\n");
         let done =
             options.storage.replace(&path, text.as_bytes(), Some(&path), options.flush_to_disk);
-        done.map_err(|e| SvnError::io(&e, format_args!("Can't write to file '{}'", path.display())))
+        done.map_err(|e| SvnError::io(&e, replace_failure(&e, &path)))
     };
     // Whether it can be written is found out before anything changes.
     write(repository.format())?;

@@ -1,6 +1,7 @@
 //! `svnadmin`: looks after repositories. One file a subcommand; the tables are here.
 
 mod build_repcache;
+mod crashtest;
 mod create;
 mod dblogs;
 mod delrevprop;
@@ -96,14 +97,6 @@ const OPTIONS: &[OptionSpec] = &[
     ),
 ];
 
-const fn missing(
-    name: &'static str,
-    help: &'static str,
-    options: &'static [&'static str],
-) -> Subcommand {
-    Subcommand { name, aliases: &[], help, options, overrides: &[], run: Run::Missing }
-}
-
 /// What setrevprop and delrevprop take.
 const REVPROP_CHANGE: &[&str] =
     &["revision", "transaction", "use-pre-revprop-change-hook", "use-post-revprop-change-hook"];
@@ -131,12 +124,15 @@ static SVNADMIN: Program = Program {
             overrides: &[],
             run: Run::Repository(build_repcache::run),
         },
-        missing(
-            "crashtest",
-            "usage: svnadmin crashtest REPOS_PATH\n\n\
+        Subcommand {
+            name: "crashtest",
+            aliases: &[],
+            help: "usage: svnadmin crashtest REPOS_PATH\n\n\
              Open the repository and abort, as a server does that crashes.\n",
-            &[],
-        ),
+            options: &[],
+            overrides: &[],
+            run: Run::Repository(crashtest::run),
+        },
         Subcommand {
             name: "create",
             aliases: &[],

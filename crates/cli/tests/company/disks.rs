@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sapwood_testkit::{Programs, Server};
+use sapwood_testkit::{Output, Programs, Server};
 
 use super::{Dice, commit, make};
 
@@ -42,6 +42,20 @@ fn cause(out: &str) -> (String, String) {
     (code, line.rsplit(": ").next().unwrap_or_default().to_owned())
 }
 
+/// What is tried on a read-only file system.
+const READ_ONLY: &[&str] = &[
+    "setuuid repo",
+    "recover repo",
+    "upgrade repo",
+    "freeze repo -- true",
+    "pack repo",
+    "delrevprop repo -r 0 p",
+    "lock repo /a u repo/format",
+    "create other",
+    "hotcopy repo other",
+    "verify -q repo",
+];
+
 #[test]
 fn full_and_read_only_file_systems() {
     let dir = tempfile::tempdir().unwrap();
@@ -74,13 +88,21 @@ fn full_and_read_only_file_systems() {
         mounted.remount("ro");
         results.push(put(&small, "c"));
         others.push(set("1"));
+        let said: Vec<(i32, String)> = READ_ONLY
+            .iter()
+            .map(|args| {
+                let mut command = programs.command("svnadmin");
+                let out = Output::of(command.current_dir(&root).args(args.split(' ')));
+                (out.code, out.stderr_text().replace(root.to_str().unwrap(), "ROOT"))
+            })
+            .collect();
         mounted.remount("rw");
         results.push(put(&small, "d"));
         let arg = path.to_str().unwrap();
         for verifier in [Programs::reference(), Programs::ours()] {
             verifier.run("svnadmin", ["verify", "-q", arg]).expect_success("verify");
         }
-        Some((results, others))
+        Some((results, others, said))
     });
     let [Some(reference), Some(ours)] = sides else {
         // Only root can mount.
@@ -89,6 +111,9 @@ fn full_and_read_only_file_systems() {
     };
     let last = ours.0.len() - 1;
     assert_eq!((&reference.0[..last], &reference.1), (&ours.0[..last], &ours.1));
+    for (command, (reference, ours)) in READ_ONLY.iter().zip(reference.2.iter().zip(&ours.2)) {
+        assert_eq!(reference, ours, "{command}");
+    }
     // What the reference leaves behind of a change that failed fills its disk for good.
     assert_eq!(ours.0[last], Ok(3));
     assert_eq!(ours.0[1].as_ref().unwrap_err().1, "No space left on device");

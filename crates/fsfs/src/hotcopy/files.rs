@@ -34,7 +34,7 @@ impl Hotcopy<'_> {
     pub(super) fn replace(&self, path: &Path, contents: &[u8], like: &Path) -> Result<()> {
         let flush = self.options.flush_to_disk;
         let done = self.storage().replace(path, contents, Some(like), flush);
-        done.map_err(|e| Error::io(e, "Can't write to file", path))
+        done.map_err(|e| Error::replacing(e, path))
     }
 
     /// Removes a file, if it is there.
@@ -56,8 +56,8 @@ impl Hotcopy<'_> {
 
     /// Copies a file so that readers of the copy see the old or the new one, whole.
     pub(super) fn copy_over(&self, from: &Path, to: &Path) -> Result<()> {
-        let (beside, file) = create_beside(self.storage(), to)
-            .map_err(|e| Error::io(e, "Can't create file beside", to))?;
+        let (beside, file) =
+            create_beside(self.storage(), to).map_err(|e| Error::replacing(e, to))?;
         drop(file);
         let copied = self.copy_new(from, &beside).and_then(|()| {
             let moved = self.storage().rename(&beside, to, false);

@@ -267,7 +267,7 @@ impl Work<'_> {
             let path = shared.file(names::MIN_UNPACKED_REV);
             storage
                 .replace(&path, text.as_bytes(), Some(&path), flush)
-                .map_err(|e| Error::io(e, "Can't write to file", &path))?;
+                .map_err(|e| Error::replacing(e, &path))?;
         }
         shared.refresh_min_unpacked()?;
         remove_dir_all(&**storage, &shared.shard_dir(shard))?;

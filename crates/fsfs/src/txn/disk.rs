@@ -264,7 +264,7 @@ impl Writer {
         let mut text = Vec::new();
         hashdump::write(&mut text, &props, Some(hashdump::END));
         let done = self.storage.replace(&path, &text, None, false);
-        done.map_err(|e| Error::io(e, "Can't write to file", &path))
+        done.map_err(|e| Error::replacing(e, &path))
     }
 
     /// Removes a transaction's folder and what belongs to it elsewhere.

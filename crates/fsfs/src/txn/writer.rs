@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rustix::io::Errno;
 use sapwood_core::{ErrorCode, Revnum};
 use sapwood_fsfs_format::TxnId;
 use sapwood_fsfs_format::base36::{self, Base36};
@@ -101,15 +100,7 @@ impl Writer {
     /// Waits for a lock file.
     pub(crate) fn lock(&self, name: &str) -> Result<Box<dyn HeldLock>> {
         let path = self.fs.fs.file(name);
-        self.storage.lock(&path).map_err(|e| {
-            // What the system calls that lock fail with; opening the file does with anything else.
-            let locking =
-                [Errno::NOLCK, Errno::DEADLK, Errno::OPNOTSUPP, Errno::INVAL, Errno::BADF]
-                    .iter()
-                    .any(|errno| e.raw_os_error() == Some(errno.raw_os_error()));
-            let verb = if locking { "Can't get exclusive lock on file" } else { "Can't open file" };
-            Error::io(e, verb, &path)
-        })
+        self.storage.lock(&path).map_err(|e| Error::locking(e, &path))
     }
 
     /// A name for a new transaction based on `base`. In formats 1 and 2 its folder is made with
@@ -179,7 +170,7 @@ impl Writer {
         }
         let like = self.fs.fs.file(names::CURRENT);
         let done = self.storage.replace(&path, contents.as_bytes(), Some(&like), self.flush);
-        done.map_err(|e| Error::io(e, "Can't write to file", &path))?;
+        done.map_err(|e| Error::replacing(e, &path))?;
         let renewed =
             Filesystem::open(self.fs.path(), &self.fs.fs.caches, &OpenOptions::default())?;
         let options = WriteOptions {
@@ -194,7 +185,7 @@ impl Writer {
     /// Replaces a small file of the filesystem, keeping its permissions.
     pub(super) fn replace(&self, path: &Path, contents: &[u8]) -> Result<()> {
         let done = self.storage.replace(path, contents, Some(path), self.flush);
-        done.map_err(|e| Error::io(e, "Can't write to file", path))
+        done.map_err(|e| Error::replacing(e, path))
     }
 }
 

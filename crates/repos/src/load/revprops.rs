@@ -67,6 +67,9 @@ impl Rules {
         revision: Revnum,
         wanted: &PropList,
     ) -> SvnResult<()> {
+        if *writer.fs().revprops(revision)? == *wanted {
+            return Ok(());
+        }
         let done = writer.change_revision_props(revision, &mut |present| {
             let mut props = present.clone();
             for (name, value) in present.diff_to(wanted) {
