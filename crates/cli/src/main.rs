@@ -4,12 +4,14 @@
 //! `sapwood install-links` made), else by the first argument (`sapwood svnadmin verify REPO`).
 //! Each program is one file of this crate and one row of [`programs::PROGRAMS`].
 
+mod bench;
 mod command;
 mod getopt;
 mod install_links;
 mod locale;
 mod output;
 mod programs;
+mod progress;
 mod remote;
 mod repo;
 mod report;

@@ -25,6 +25,12 @@ pub(crate) static PROGRAMS: &[Program] = &[
         run: crate::serve::run,
     },
     Program {
+        name: "bench",
+        linked: false,
+        about: "make repositories for measurements, and measure",
+        run: crate::bench::run,
+    },
+    Program {
         name: "install-links",
         linked: false,
         about: "link every program's name to this program in a folder",

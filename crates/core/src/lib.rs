@@ -22,6 +22,7 @@ pub mod path;
 pub mod props;
 pub mod rawname;
 pub mod revnum;
+pub mod rng;
 pub mod skel;
 pub mod uri;
 

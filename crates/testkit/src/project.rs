@@ -7,7 +7,6 @@
 
 use crate::history::History;
 use crate::rng::Rng;
-use crate::scripted::change_lines;
 use std::io::{self, Write};
 
 /// How the project grows.
@@ -169,7 +168,7 @@ impl Project {
                     }
                 }
                 _ if there => {
-                    t.edit_with(&path, |old| change_lines(old, &mut self.rng));
+                    t.edit_with(&path, |old| self.rng.change_lines(old));
                 }
                 _ => {}
             }

@@ -5,7 +5,6 @@
 
 use crate::history::{History, Txn};
 use crate::rng::Rng;
-use crate::scripted::change_lines;
 
 /// Names that get in the way of careless code.
 const NAMES: [&str; 16] = [
@@ -70,7 +69,7 @@ fn change(t: &mut Txn<'_>, rng: &mut Rng) {
     };
     match rng.below(100) {
         0..40 => {
-            t.edit_with(&file, |old| change_lines(old, rng));
+            t.edit_with(&file, |old| rng.change_lines(old));
         }
         40..52 => {
             let path = fresh(t, rng);

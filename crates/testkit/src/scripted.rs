@@ -55,7 +55,7 @@ fn beginnings(h: &mut History, rng: &mut Rng) {
     for n in 0..6 {
         let mut t =
             h.begin(if n % 2 == 0 { "jrandom" } else { "jconstant" }, "edit main.c\n\nMore.");
-        t.edit_with("trunk/src/main.c", |old| change_lines(old, rng));
+        t.edit_with("trunk/src/main.c", |old| rng.change_lines(old));
         t.commit();
     }
     let mut t = h.begin("jrandom", "nothing changes here");
@@ -82,7 +82,7 @@ fn copies_and_moves(h: &mut History, rng: &mut Rng) {
     );
     t.commit();
     let mut t = h.begin("jconstant", "edit on the branch");
-    t.edit_with("branches/b1/src/util.c", |old| change_lines(old, rng));
+    t.edit_with("branches/b1/src/util.c", |old| rng.change_lines(old));
     t.add("branches/b1/only-here", "b1\n");
     t.commit();
     let mut t = h.begin("jconstant", "a branch of a branch");
@@ -90,7 +90,7 @@ fn copies_and_moves(h: &mut History, rng: &mut Rng) {
     t.copy("branches/b1", base, "branches/b2");
     t.commit();
     let mut t = h.begin("jconstant", "edit on the branch of a branch");
-    t.edit_with("branches/b2/src/main.c", |old| change_lines(old, rng));
+    t.edit_with("branches/b2/src/main.c", |old| rng.change_lines(old));
     t.edit("branches/b2/src/deep/er/leaf", "leaf\nb2\n");
     t.commit();
     let mut t = h.begin("jrandom", "rename a file and a folder, copy a file");
@@ -98,7 +98,7 @@ fn copies_and_moves(h: &mut History, rng: &mut Rng) {
     t.copy("trunk/README", 2, "trunk/README.old");
     t.commit();
     let mut t = h.begin("jrandom", "edit what was renamed");
-    t.edit_with("trunk/src/utility.c", |old| change_lines(old, rng));
+    t.edit_with("trunk/src/utility.c", |old| rng.change_lines(old));
     t.edit("trunk/shallow/er/leaf", "leaf\nmoved\n");
     t.commit();
     let mut t = h.begin("jrandom", "replace: without history, with history, kind for kind");
@@ -169,10 +169,10 @@ fn odd_names_and_props(h: &mut History, rng: &mut Rng) {
 fn merges(h: &mut History, rng: &mut Rng) {
     let mut t = h.begin("jrandom", "edit on trunk, to be merged");
     let first = t.number();
-    t.edit_with("trunk/src/utility.c", |old| change_lines(old, rng));
+    t.edit_with("trunk/src/utility.c", |old| rng.change_lines(old));
     t.commit();
     let mut t = h.begin("jrandom", "another edit on trunk");
-    t.edit_with("trunk/src/utility.c", |old| change_lines(old, rng));
+    t.edit_with("trunk/src/utility.c", |old| rng.change_lines(old));
     t.add("trunk/src/feature.c", rng.lines(30));
     t.commit();
     let mut t = h.begin("jrandom", "merge trunk to b1");
@@ -186,7 +186,7 @@ fn merges(h: &mut History, rng: &mut Rng) {
     );
     t.commit();
     let mut t = h.begin("jconstant", "edit on b1, after the merge");
-    t.edit_with("branches/b1/src/feature.c", |old| change_lines(old, rng));
+    t.edit_with("branches/b1/src/feature.c", |old| rng.change_lines(old));
     let on_branch = t.commit();
     let mut t = h.begin("jconstant", "merge b1 back, a subtree with mergeinfo of its own");
     let text = t.root().get("branches/b1/src/feature.c").unwrap().text().unwrap().to_vec();
@@ -204,11 +204,11 @@ fn merges(h: &mut History, rng: &mut Rng) {
         "svn:mergeinfo",
         Some(format!("/branches/b1:14-{on_branch}\n/trunk:{first}").as_bytes()),
     );
-    t.edit_with("branches/b2/src/util.c", |old| change_lines(old, rng));
+    t.edit_with("branches/b2/src/util.c", |old| rng.change_lines(old));
     t.commit();
     let mut t = h.begin("jrandom", "empty mergeinfo on a file");
     t.propset("trunk/src/main.c", "svn:mergeinfo", Some(b""));
-    t.edit_with("trunk/src/main.c", |old| change_lines(old, rng));
+    t.edit_with("trunk/src/main.c", |old| rng.change_lines(old));
     t.commit();
 }
 
@@ -260,20 +260,4 @@ fn ends(h: &mut History) {
     let mut t = h.begin("jrandom", "the last revision");
     t.edit("trunk/README", "Read me.\nAgain.\nAnd again.\n");
     t.commit();
-}
-
-/// A few lines changed, taken out or put in.
-pub(crate) fn change_lines(old: &[u8], rng: &mut Rng) -> Vec<u8> {
-    let mut lines: Vec<Vec<u8>> =
-        old.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
-    for _ in 0..rng.below(3) + 1 {
-        let at = rng.below(lines.len() + 1);
-        match rng.below(4) {
-            0 if at < lines.len() => drop(lines.remove(at)),
-            1 if at < lines.len() => lines[at] = rng.line().into_bytes(),
-            _ => lines.insert(at, rng.line().into_bytes()),
-        }
-    }
-    let new = lines.concat();
-    if new == old { [new, rng.line().into_bytes()].concat() } else { new }
 }

@@ -8,8 +8,8 @@ use sapwood_core::{Revnum, SvnError, SvnResult, glob};
 use sapwood_repos::dump::{DumpOptions, Notice, dump};
 use sapwood_repos::{PathAuthorizer, Repository};
 
-use super::progress::Progress;
 use crate::command::{Invocation, Options, usage_error};
+use crate::progress::Progress;
 use crate::report;
 
 /// The paths that `--include` or `--exclude` let pass.

@@ -16,7 +16,6 @@ mod lock;
 pub(crate) mod lslocks;
 mod lstxns;
 mod pack;
-mod progress;
 mod recover;
 mod rev_size;
 mod revprop;

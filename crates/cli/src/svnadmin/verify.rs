@@ -3,8 +3,8 @@
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 
-use super::progress::Progress;
 use crate::command::{Invocation, usage_error};
+use crate::progress::Progress;
 use crate::report;
 use crate::revision::RevisionSpec;
 

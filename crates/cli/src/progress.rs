@@ -11,7 +11,7 @@ use crate::report;
 const EVERY: Duration = Duration::from_millis(500);
 
 /// A line at the bottom of the terminal, shown only when stderr is one.
-pub(super) struct Progress {
+pub(crate) struct Progress {
     first: Revnum,
     last: Revnum,
     started: Instant,
@@ -22,14 +22,14 @@ pub(super) struct Progress {
 
 impl Progress {
     /// Progress through a range of revisions.
-    pub(super) fn new(first: Revnum, last: Revnum) -> Self {
+    pub(crate) fn new(first: Revnum, last: Revnum) -> Self {
         let now = Instant::now();
         let on_terminal = std::io::stderr().is_terminal();
         Self { first, last, started: now, renewed: now, on_terminal, shown: false }
     }
 
     /// Takes the line away, before something else is printed.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         if self.shown {
             report::stderr("\r\x1b[K");
             self.shown = false;
@@ -37,7 +37,7 @@ impl Progress {
     }
 
     /// Shows the line, when it is time and there is something to tell.
-    pub(super) fn show(&mut self, done: Revnum) {
+    pub(crate) fn show(&mut self, done: Revnum) {
         if !self.on_terminal || done >= self.last {
             return;
         }

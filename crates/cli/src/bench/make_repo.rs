@@ -1,0 +1,106 @@
+//! `sapwood bench make-repo`.
+
+use std::path::Path;
+
+use sapwood_bench::repo::{MakeOptions, PROFILES, Profile, Progress, make};
+use sapwood_core::{Revnum, SvnResult};
+use sapwood_fsfs::CreateOptions;
+
+use super::{bad_value, parsed};
+use crate::command::{Invocation, Options};
+use crate::progress;
+use crate::report;
+
+pub(super) const HELP: &str = "\
+usage: sapwood bench make-repo [--profile NAME] PATH
+
+Writes a repository to the new folder PATH, with nothing but a profile and a
+seed to go by: the same profile, seed and scale make the same history, in
+whatever format.  Nothing waits for the disk.  The profiles:
+
+  ruby    46,000 small revisions, 4,200 files: after the repository of Ruby
+  bsd     264,000 revisions, 60,000 files: after the repository of FreeBSD
+  office  1,500 revisions of large files that do not compress
+  deep    14,000 revisions of one text of 1 to 3 MiB
+
+With '--scale 0.1' a profile is a tenth as long, and its tree a tenth as
+large.  Without PATH, the profiles are explained: what of their numbers is
+published and what is assumed.
+";
+
+/// The formats that transactions are written to.
+const FORMATS: [u32; 5] = [3, 4, 6, 7, 8];
+
+/// `sapwood bench make-repo`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    let options = make_options(&invocation.options)?;
+    let args = invocation.take_args(0, 1)?;
+    let Some(path) = args.first() else {
+        for profile in PROFILES {
+            invocation.out.text(&format!("{}: {}\n", profile.name, profile.about))?;
+        }
+        return Ok(());
+    };
+    let quiet = invocation.options.has("quiet");
+    let last = Revnum(u64::try_from(options.revisions()).unwrap_or(u64::MAX));
+    let mut line = progress::Progress::new(Revnum(1), last);
+    let path = Path::new(crate::repo::local_style(path));
+    make(
+        path,
+        &options,
+        &mut |progress| {
+            match progress {
+                _ if quiet => {}
+                Progress::Revision(at, of) => {
+                    let at = u64::try_from(at).unwrap_or(u64::MAX);
+                    if at % 1_000 == 0 && Revnum(at) != last {
+                        line.clear();
+                        report::stderr(&format!("{at} of {of} revisions\n"));
+                    }
+                    line.show(Revnum(at));
+                }
+                Progress::Packing => {
+                    line.clear();
+                    report::stderr("Packing\n");
+                }
+            }
+            Ok(())
+        },
+        &crate::signals::cancel_token(),
+    )?;
+    line.clear();
+    if !quiet {
+        let name = options.profile.name;
+        report::stderr(&format!("{}: {name}, {last} revisions\n", path.display()));
+    }
+    Ok(())
+}
+
+/// The options that say which repository it is.
+pub(super) fn make_options(options: &Options) -> SvnResult<MakeOptions> {
+    let profile = options.value("profile")?.unwrap_or_else(|| "ruby".to_owned());
+    let found = Profile::find(&profile)
+        .ok_or_else(|| bad_value("profile", &profile, "use ruby, bsd, office or deep"))?;
+    let mut make = MakeOptions::new(found);
+    make.seed = parsed(options, "seed", "use a whole number")?.unwrap_or(make.seed);
+    if let Some(scale) = parsed::<f64>(options, "scale", "use a number, as 0.1")? {
+        if !(0.0..=1_000.0).contains(&scale) {
+            return Err(bad_value("scale", &scale.to_string(), "use one between 0 and 1000"));
+        }
+        make.scale = scale;
+    }
+    make.pack = options.has("pack");
+    if let Some(version) = options.value("compatible-version")? {
+        let minor = version.split('.').nth(1).and_then(|minor| minor.parse().ok());
+        make.format = minor
+            .filter(|_| version.starts_with("1."))
+            .and_then(CreateOptions::format_for)
+            .ok_or_else(|| bad_value("compatible-version", &version, "use one from 1.5 to 1.14"))?;
+    }
+    make.format = parsed(options, "format", "use a number")?.unwrap_or(make.format);
+    if !FORMATS.contains(&make.format) {
+        let format = make.format.to_string();
+        return Err(bad_value("format", &format, "use 3, 4, 6, 7 or 8"));
+    }
+    Ok(make)
+}

@@ -1,0 +1,87 @@
+//! `sapwood bench`: makes repositories for measurements, and measures. One file a subcommand; the
+//! tables of options are here, the work is in the `bench` crate.
+
+mod make_repo;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
+use crate::command::{HELP, HELP_MARK, OptionSpec, Options, Program, Run, Subcommand};
+
+/// The program's `main`.
+pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
+    BENCH.main(args)
+}
+
+const OPTIONS: &[OptionSpec] = &[
+    HELP,
+    HELP_MARK,
+    OptionSpec::flag("quiet", Some('q'), "no progress, only errors"),
+    OptionSpec::value(
+        "profile",
+        None,
+        "the kind of history: 'ruby' (default), 'bsd', 'office', 'deep'",
+    ),
+    OptionSpec::value("seed", None, "another history of that kind for each number (default: 1)"),
+    OptionSpec::value("scale", None, "its size, 1 (default) being the profile's own"),
+    OptionSpec::value("format", None, "the filesystem's format: 3, 4, 6, 7 or 8 (default)"),
+    OptionSpec::value(
+        "compatible-version",
+        None,
+        "the format that Subversion ARG can work with, as '1.8'",
+    ),
+    OptionSpec::flag("pack", None, "pack the complete shards"),
+];
+
+static BENCH: Program = Program {
+    name: "sapwood bench",
+    help_header: "usage: sapwood bench <subcommand> [options] [args]\n\
+        Makes repositories for measurements, and measures.\n\
+        Type 'sapwood bench help <subcommand>' for help on a specific subcommand.\n\
+        \n\
+        Available subcommands:\n",
+    options: OPTIONS,
+    subcommands: SUBCOMMANDS,
+    hint_names_subcommand: true,
+    ..Program::DEFAULT
+};
+
+const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand {
+        name: "help",
+        aliases: &["?", "h"],
+        help: "usage: sapwood bench help [SUBCOMMAND...]\n\n\
+               Explains subcommands.\n",
+        options: &[],
+        overrides: &[],
+        run: Run::Help,
+    },
+    Subcommand {
+        name: "make-repo",
+        aliases: &[],
+        help: make_repo::HELP,
+        options: &["profile", "seed", "scale", "format", "compatible-version", "pack", "quiet"],
+        overrides: &[],
+        run: Run::Arguments(make_repo::run),
+    },
+];
+
+/// The error for an option whose value makes no sense.
+fn bad_value(long: &str, value: &str, wanted: &str) -> SvnError {
+    SvnError::new(
+        ErrorCode::CL_ARG_PARSING_ERROR,
+        format!("'{value}' is no value for --{long}: {wanted}"),
+    )
+}
+
+/// The value of an option that is read from text.
+fn parsed<T: std::str::FromStr>(
+    options: &Options,
+    long: &str,
+    wanted: &str,
+) -> SvnResult<Option<T>> {
+    let Some(text) = options.value(long)? else { return Ok(None) };
+    text.trim().parse().map(Some).map_err(|_| bad_value(long, &text, wanted))
+}
