@@ -122,6 +122,9 @@ pub(crate) struct Program {
     pub(crate) check: fn(&Options) -> SvnResult<()>,
     /// What more is said of an unknown subcommand.
     pub(crate) unknown_hint: fn(&str) -> Option<&'static str>,
+    /// Whether wrong usage is told in svnsync's manner: an option that the subcommand does not take
+    /// as an error, and an unknown subcommand without its name.
+    pub(crate) misuse_is_error: bool,
     /// Whether the help is pointed to below an error about arguments.
     pub(crate) suggest_help: fn(&SvnError) -> bool,
     /// The exit code for an error, when it is not [`Program::failure`].
@@ -148,6 +151,7 @@ impl Program {
         take: |_, _, _| Ok(()),
         check: |_| Ok(()),
         unknown_hint: |_| None,
+        misuse_is_error: false,
         suggest_help: |_| true,
         on_error: |_| None,
     };
@@ -349,7 +353,9 @@ impl Program {
                     match self.find(&first) {
                         Some(found) => Some(found),
                         None => {
-                            report::stderr(&format!("Unknown subcommand: '{first}'\n"));
+                            if !self.misuse_is_error {
+                                report::stderr(&format!("Unknown subcommand: '{first}'\n"));
+                            }
                             let end = self.point_to_help();
                             if let Some(hint) = (self.unknown_hint)(&first) {
                                 report::stderr(&format!("{hint}\n"));
@@ -425,10 +431,14 @@ impl Program {
             }
             let Some(subcommand) = subcommand else { return Err(self.point_to_help()) };
             let shown = self.option(long).map_or_else(|| "?".to_owned(), OptionSpec::display);
-            report::stderr(&format!(
+            let text = format!(
                 "Subcommand '{}' doesn't accept option '{shown}'\nType '{} help {}' for usage.\n",
                 subcommand.name, self.name, subcommand.name
-            ));
+            );
+            if self.misuse_is_error {
+                return Err(usage_error(text).into());
+            }
+            report::stderr(&text);
             return Err(End::Failure);
         }
         Ok(())
@@ -514,12 +524,15 @@ pub(crate) fn take_revision(
 
 /// A number argument.
 pub(crate) fn parse_number(text: &str) -> SvnResult<u64> {
-    text.trim_ascii_start().parse::<u64>().map_err(|_| {
-        SvnError::new(
-            ErrorCode::INCORRECT_PARAMS,
-            format!("Could not convert '{text}' into a number"),
-        )
-    })
+    let wrong = |text: String| SvnError::new(ErrorCode::INCORRECT_PARAMS, text);
+    let word = text.trim_ascii_start();
+    let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(wrong(format!("Could not convert '{text}' into a number")));
+    }
+    // The reference counts with signed numbers, whatever it says.
+    let number = word.parse::<i64>().ok().and_then(|n| u64::try_from(n).ok());
+    number.ok_or_else(|| wrong(format!("Number '{text}' is out of range '[0, {}]'", u64::MAX)))
 }
 
 /// A subcommand's name with its aliases.

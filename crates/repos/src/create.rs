@@ -100,7 +100,7 @@ fn new_dir(path: &Path) -> std::result::Result<(), SvnError> {
     match fs::create_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let mut names =
-                fs::read_dir(path).map_err(|e| cannot(&e, "Can't open directory", path))?;
+                fs::read_dir(path).map_err(|e| cannot(&e, "Can't check directory", path))?;
             if names.next().is_none() {
                 return Ok(());
             }

@@ -73,7 +73,7 @@ impl Copy<'_> {
         match self.options.storage.create_dir(path, false) {
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {
                 let listed = self.options.storage.list(path);
-                let listed = listed.map_err(|e| cannot(&e, "Can't open directory", path))?;
+                let listed = listed.map_err(|e| cannot(&e, "Can't check directory", path))?;
                 if listed.is_empty() || self.options.incremental {
                     return Ok(());
                 }

@@ -173,6 +173,10 @@ impl Loader<'_, '_> {
             Some(parent) => path::join(parent, path::to_relpath(&path::canonical_fspath(relpath))),
             None => relpath.to_owned(),
         };
+        if joined.split('/').any(|name| name == ".") {
+            let names: Vec<&str> = joined.split('/').filter(|name| *name != ".").collect();
+            return Ok(path::canonical_fspath(&format!("/{}", names.join("/"))).into_owned());
+        }
         Ok(path::canonical_fspath(&joined).into_owned())
     }
 
@@ -412,6 +416,12 @@ impl DumpVisitor for Loader<'_, '_> {
             txn.delete(&place)?;
         }
         if adds {
+            if shown.split('/').any(|name| name == "..") {
+                return Err(SvnError::new(
+                    ErrorCode::FS_PATH_SYNTAX,
+                    format!("Path '{shown}' contains '.' or '..' element"),
+                ));
+            }
             self.add(headers, &place, kind)?;
         }
         self.node = Some(OpenNode {

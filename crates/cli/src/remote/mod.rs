@@ -94,16 +94,22 @@ pub(crate) fn check_questions(options: &Options) -> SvnResult<()> {
     Ok(())
 }
 
-/// Checks what the options say together. To be called for every program's options.
-pub(crate) fn check(options: &Options) -> SvnResult<()> {
-    if let Some(list) = options.value("trust-server-cert-failures")?
-        && let Some(word) =
-            list.split(',').map(str::trim).find(|word| !word.is_empty() && !FAILURES.contains(word))
-    {
-        return Err(usage_error(format!(
+/// Checks a list of ways in which certificates may fail.
+pub(crate) fn check_failures(list: &str) -> SvnResult<()> {
+    let mut words = list.split([',', ' ', '\n', '\r', '\t', '\u{b}']).filter(|w| !w.is_empty());
+    match words.find(|word| !FAILURES.contains(word)) {
+        Some(word) => Err(usage_error(format!(
             "Unknown value '{word}' for --trust-server-cert-failures.\nSupported values: {}",
             FAILURES.join(", ")
-        )));
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Checks what the options say together. To be called for every program's options.
+pub(crate) fn check(options: &Options) -> SvnResult<()> {
+    if let Some(list) = options.value("trust-server-cert-failures")? {
+        check_failures(&list)?;
     }
     check_questions(options)?;
     let alone = options.has("non-interactive");

@@ -60,13 +60,13 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         Some(0) => Ok(()),
         // The program's own code is what the caller asked for.
         Some(code) => std::process::exit(code),
-        None => Err(SvnError::new(
-            ErrorCode::EXTERNAL_PROGRAM,
-            // APR's number for an end by a signal, with or without a core file.
-            format!(
-                "Process '{program}' failed (exitwhy {})",
-                if status.core_dumped() { 6 } else { 2 }
-            ),
-        )),
+        None => {
+            let signal = status.signal().unwrap_or_default();
+            let core = if status.core_dumped() { ", core dumped" } else { "" };
+            Err(SvnError::new(
+                ErrorCode::EXTERNAL_PROGRAM,
+                format!("Process '{program}' failed (signal {signal}{core})"),
+            ))
+        }
     }
 }

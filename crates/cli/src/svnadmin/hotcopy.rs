@@ -14,7 +14,11 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let args = invocation.take_args(1, 1)?;
     let to = repo::local_path(args.first().map_or("", String::as_str))?;
     let options = &invocation.options;
-    let source = repo::open(&invocation.repository, options)?;
+    // The reference names the source by its absolute path in every error.
+    let from = std::path::absolute(repo::local_style(&invocation.repository))
+        .ok()
+        .and_then(|path| path.into_os_string().into_string().ok());
+    let source = repo::open(from.as_ref().unwrap_or(&invocation.repository), options)?;
     let hotcopy_options =
         HotcopyOptions { incremental: options.has("incremental"), ..HotcopyOptions::default() };
     let quiet = options.has("quiet");

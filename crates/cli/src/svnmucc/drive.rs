@@ -12,15 +12,19 @@ use sapwood_ra::{CommitEditor, CommitInfo, CommitRequest};
 use super::plan::{Kind, Operation, Plan, ROOT, Source};
 use crate::remote::revprops;
 
-/// Counts the checksum of what is read.
-struct Summing<R> {
+/// Counts the checksum of what is read; errors name the file.
+struct Summing<'a, R> {
     inner: R,
     sum: Md5Hasher,
+    name: &'a str,
 }
 
-impl<R: Read> Read for Summing<R> {
+impl<R: Read> Read for Summing<'_, R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let got = self.inner.read(buf)?;
+        let got = self.inner.read(buf).map_err(|e| match e.kind() {
+            io::ErrorKind::Interrupted => e,
+            _ => io::Error::other(SvnError::io(&e, format_args!("Can't read {}", self.name))),
+        })?;
         self.sum.update(buf.get(..got).unwrap_or_default());
         Ok(got)
     }
@@ -35,14 +39,15 @@ fn commit_file(
         editor.change_file_prop(file, name, value.as_deref())?;
     }
     let Some(source) = &operation.source else { return editor.close_file(file, None) };
-    let inner: Box<dyn Read> = match source {
-        Source::Stdin => Box::new(io::stdin().lock()),
-        Source::File(name) => Box::new(
-            File::open(name)
-                .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{name}'")))?,
-        ),
+    let (inner, name): (Box<dyn Read>, _) = match source {
+        Source::Stdin => (Box::new(io::stdin().lock()), "stdin".to_owned()),
+        Source::File(name) => {
+            let file = File::open(name)
+                .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{name}'")))?;
+            (Box::new(file), format!("file '{name}'"))
+        }
     };
-    let mut reader = Summing { inner, sum: Md5Hasher::new() };
+    let mut reader = Summing { inner, sum: Md5Hasher::new(), name: &name };
     editor.apply_textdelta(file, None, &mut FullText::new(&mut reader))?;
     editor.close_file(file, Some(reader.sum.finish()))
 }

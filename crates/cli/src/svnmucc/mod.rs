@@ -130,7 +130,12 @@ fn take(args: Vec<OsString>) -> SvnResult<Option<Given>> {
 
 fn take_value(given: &mut Given, long: &str, value: &str) -> SvnResult<()> {
     match long {
-        "file" => given.filedata = Some(read_file(value)?),
+        "file" => {
+            // The reference takes a message for a C string.
+            let mut bytes = read_file(value)?;
+            bytes.truncate(bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len()));
+            given.filedata = Some(bytes);
+        }
         "root-url" => {
             if !repo::is_url(value) {
                 return Err(wrong(format!("'{value}' is not a URL\n")));
@@ -160,7 +165,11 @@ fn read_file(path: &str) -> SvnResult<Vec<u8>> {
         read.map_err(|e| SvnError::io(&e, "Can't read stdin"))?;
         return Ok(bytes);
     }
-    std::fs::read(path).map_err(|e| SvnError::io(&e, format_args!("Can't open file '{path}'")))
+    let file = std::fs::File::open(path);
+    let mut file = file.map_err(|e| SvnError::io(&e, format_args!("Can't open file '{path}'")))?;
+    let read = file.read_to_end(&mut bytes);
+    read.map_err(|e| SvnError::io(&e, format_args!("Can't read file '{path}'")))?;
+    Ok(bytes)
 }
 
 fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {

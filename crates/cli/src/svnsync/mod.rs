@@ -121,6 +121,7 @@ static SVNSYNC: Program = Program {
     global_options: &DEFAULT,
     take,
     check,
+    misuse_is_error: true,
     subcommands: &[
         Subcommand {
             name: "initialize",
@@ -212,6 +213,9 @@ fn take(
 ) -> SvnResult<()> {
     take_revision(options, spec, value)?;
     let Some(value) = value else { return Ok(()) };
+    if spec.long.ends_with("trust-server-cert-failures") {
+        remote::check_failures(&to_text(value)?)?;
+    }
     let range = options.revision;
     let allowed = |end| {
         matches!(end, RevisionSpec::Number(_) | RevisionSpec::Head | RevisionSpec::Unspecified)
@@ -314,8 +318,9 @@ pub(super) fn open_source(
             format!("Repository UUID '{is}' doesn't match expected UUID '{uuid}'"),
         ));
     }
-    let last = Revnum::parse(last)
-        .ok_or_else(|| invalid("Destination repository has not been initialized"))?;
+    // Like the reference: whatever does not begin with a number counts as 0.
+    let digits = last.iter().take_while(|b| b.is_ascii_digit()).count();
+    let last = last.get(..digits).and_then(Revnum::parse).unwrap_or(Revnum::ZERO);
     Ok((source, last))
 }
 

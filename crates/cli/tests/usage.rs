@@ -1,0 +1,138 @@
+//! Command lines that are wrong, or nearly: both sides say the same.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+mod common;
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use common::Both;
+use sapwood_testkit::compare::assert_same;
+use sapwood_testkit::{Output, Programs, Repository, Shape};
+
+/// One command a line, in a folder with a repository `r` of two revisions, a mirror to be `m`, and
+/// a file `f`. `FILE` stands for the folder's URL.
+const LINES: &str = "
+svnadmin create f
+svnadmin create --fs-type=nix x
+svnadmin create --compatible-version=0.9 x
+svnadmin dump r -M -1
+svnadmin dump r -M 99999999999999999999
+svnadmin dump r -M +1x
+svnadmin dump r --exclude /a --pattern -q --include /b
+svnadmin hotcopy nix n
+svnadmin hotcopy r f
+svnadmin hotcopy r r
+svnadmin hotcopy r m
+svnadmin freeze r -- sh -c kill\u{a0}-9\u{a0}$$
+svnadmin freeze r -- sh -c exit\u{a0}3
+svnadmin freeze r -- /nonexistent
+svnadmin freeze -F nix -- true
+svnadmin load r --parent-dir /../x -F f
+svnadmin lock r /trunk nobody f
+svnadmin setuuid r x
+svnadmin setlog r -r 1:2 f
+svnadmin setrevprop r -r 1 a\u{a0}b f
+svnadmin recover --wait --wait r x
+svnfsfs load-index
+svnfsfs dump-index r
+svnfsfs dump-index r -r 9
+svnsync nix
+svnsync init FILE/m
+svnsync init FILE/m r
+svnsync init FILE/m FILE/nix
+svnsync init -r 1 FILE/m FILE/r
+svnsync sync -r 1 FILE/m
+svnsync sync --allow-non-empty FILE/m
+svnsync sync --source-trust-server-cert-failures=x --non-interactive FILE/m
+svnsync sync --sync-trust-server-cert-failures=expired,other --non-interactive FILE/m
+svnsync init FILE/m FILE/r/trunk
+svnsync sync FILE/m x y
+svnsync copy-revprops FILE/m -r 9
+svnsync init --disable-locking --steal-lock FILE/m FILE/r
+svnrdump dump r
+svnrdump dump FILE/r -r 9
+svnrdump dump FILE/r -r 2:1
+svnrdump dump FILE/r -r BASE
+svnrdump dump FILE/r x
+svnrdump load FILE/r -F nix
+svnrdump nix
+svnmucc -m x nix
+svnmucc -m x mkdir
+svnmucc -m x mkdir a
+svnmucc -m x -U FILE/r rm nix
+svnmucc -m x -U FILE/r mkdir a mkdir a
+svnmucc -m x -U FILE/r cp 9 trunk a
+svnmucc -m x -U FILE/r cp x trunk a
+svnmucc -m x -U FILE/r put m a
+svnmucc -m x -U FILE/r put nix a
+svnmucc -m x -U FILE/r propsetf a m trunk
+svnmucc -F m -U FILE/r mkdir a
+svnmucc -F nix -U FILE/r mkdir a
+svnmucc -m x -r 9 -U FILE/r put f a
+svnmucc -m x --with-revprop a\u{a0}b=c -U FILE/r mkdir a
+svnmucc -m x mkdir FILE/r/a mkdir svn://x/y
+svnmucc --non-interactive -U FILE/r mkdir a
+svnbench nix
+svnbench null-log FILE/nix
+svnbench null-log FILE/r -r 9
+";
+
+fn execute(programs: &Programs, folder: &Path, line: &str) -> Output {
+    let url = format!("file://{}", folder.display());
+    let words: Vec<String> =
+        line.split(' ').map(|word| word.replace("FILE", &url).replace('\u{a0}', " ")).collect();
+    let mut command = programs.command(&words[0]);
+    Output::of(command.args(&words[1..]).current_dir(folder)).replacing(&url, "FILE")
+}
+
+#[test]
+fn the_same_is_said_of_wrong_command_lines() {
+    let both = Both::new();
+    let source = Repository::random(&Shape::new("1.10"), 4, 2);
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for name in ["r", "m"] {
+        let to = folder.join(name);
+        both.reference
+            .run("svnadmin", ["hotcopy", &source.arg(), to.to_str().unwrap()])
+            .expect_success("hotcopy");
+        let hook = to.join("hooks/pre-revprop-change");
+        std::fs::write(&hook, "#!/bin/sh\nexit 0\n").unwrap();
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    std::fs::write(folder.join("f"), "contents\n").unwrap();
+    for line in LINES.lines().filter(|line| !line.is_empty()) {
+        let [reference, ours] =
+            [&both.reference, &both.ours].map(|programs| execute(programs, folder, line));
+        assert_same(line, &reference, &ours);
+    }
+}
+
+#[test]
+fn paths_in_dump_streams_that_no_client_could_have_made() {
+    let both = Both::new();
+    let dir = tempfile::tempdir().unwrap();
+    let stream = dir.path().join("stream");
+    let none = "Prop-content-length: 10\nContent-length: 10\n\nPROPS-END\n\n";
+    for (n, path) in ["a/..", "a/../b", "./a", "a//b", "/a", ".", "", "a/", ".."].iter().enumerate()
+    {
+        let text = format!(
+            "SVN-fs-dump-format-version: 2\n\nRevision-number: 1\n{none}\
+             Node-path: {path}\nNode-kind: dir\nNode-action: add\n{none}\n"
+        );
+        std::fs::write(&stream, text).unwrap();
+        let [reference, ours] = [&both.reference, &both.ours].map(|programs| {
+            let to = dir.path().join(format!("{}{n}", programs.label));
+            let to = to.to_str().unwrap();
+            programs.run("svnadmin", ["create", to]).expect_success("create");
+            let uuid = "11111111-2222-4333-8444-555555555555";
+            programs.run("svnadmin", ["setuuid", to, uuid]).expect_success("setuuid");
+            let loaded = programs.run("svnadmin", ["load", to, "-F", stream.to_str().unwrap()]);
+            (loaded, programs.run("svnlook", ["tree", to]))
+        });
+        assert_same(path, &reference.0, &ours.0);
+        assert_same(path, &reference.1, &ours.1);
+    }
+}
