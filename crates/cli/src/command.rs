@@ -296,7 +296,9 @@ impl Program {
         (self.take)(options, spec, value.as_ref())?;
         match (spec.long, &value) {
             ("memory-cache-size", Some(value)) => parse_number(&to_text(value)?).map(drop)?,
-            ("config-option", Some(value)) => crate::remote::config::check(&to_text(value)?)?,
+            ("config-option", Some(value)) => {
+                crate::remote::config::check(&to_text(value)?, self.name)?;
+            }
             _ => {}
         }
         options.given.push((spec.long, value));

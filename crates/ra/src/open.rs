@@ -18,6 +18,7 @@ pub fn open(url: &str, settings: &Settings) -> SvnResult<Box<dyn Session>> {
     let illegal = || SvnError::from(Error::IllegalUrl(url.to_owned()));
     let canonical = uri::canonicalize(url).map_err(|_| illegal())?;
     let parts = Parts::of(&canonical).ok_or_else(illegal)?;
+    settings.auth.policy(parts.host)?;
     let opened = match (parts.scheme, parts.tunnel) {
         ("file", None) => FileSession::open(&canonical, settings).map(boxed),
         ("svn", _) => SvnSession::open(&canonical, settings).map(boxed),

@@ -65,6 +65,30 @@ impl Output {
         Self { stdout, ..self.clone() }
     }
 
+    /// With every date and time (`2026-11-22T02:54:42.150978Z`, `2026-11-22 02:54:42`) made the same.
+    #[must_use]
+    pub fn without_times(&self) -> Self {
+        let settle = |bytes: &[u8]| {
+            let mut out = Vec::with_capacity(bytes.len());
+            let mut rest = bytes;
+            while let [first, tail @ ..] = rest {
+                let digits = |range: std::ops::Range<usize>| {
+                    rest.get(range).is_some_and(|b| b.iter().all(u8::is_ascii_digit))
+                };
+                if digits(0..4) && rest.get(4) == Some(&b'-') && digits(5..7) && digits(17..19) {
+                    out.extend_from_slice(b"TIME");
+                    let end = rest[19..].iter().position(|b| !b".0123456789Z".contains(b));
+                    rest = &rest[end.map_or(rest.len(), |n| 19 + n)..];
+                } else {
+                    out.push(*first);
+                    rest = tail;
+                }
+            }
+            out
+        };
+        Self { code: self.code, stdout: settle(&self.stdout), stderr: settle(&self.stderr) }
+    }
+
     /// In an order of its own: the reference walks hash tables whose order changes from run to run
     /// in many places (deltas within a folder, property lists, attributes of XML elements), so the
     /// order of such output is no contract. Lines are sorted, XML attributes made lines of their own.

@@ -29,6 +29,7 @@ pub mod repository;
 pub mod rng;
 pub mod scripted;
 pub mod server;
+pub mod terminal;
 pub mod tree;
 
 pub use compare::{Output, Trees};

@@ -9,6 +9,8 @@ use sapwood_core::{SvnError, SvnResult};
 use crate::command::usage_error;
 use crate::report;
 
+use super::config_names;
+
 /// The two files.
 #[derive(Debug)]
 pub(crate) struct Files {
@@ -38,8 +40,8 @@ pub(crate) fn system_user() -> Option<String> {
 }
 
 /// Reads the files. What cannot be read because of its permissions counts as absent, with a
-/// warning.
-pub(crate) fn load(dir: Option<&Path>, given: &[String], program: &str) -> SvnResult<Files> {
+/// warning. `given` are values of `--config-option` that [`check`] has passed.
+pub(crate) fn load(dir: Option<&Path>, given: &[String]) -> SvnResult<Files> {
     let mut files =
         Files { config: Config::new(Case::INSENSITIVE), servers: Config::new(Case::INSENSITIVE) };
     for folder in [Some(Path::new(SYSTEM_DIR)), dir].into_iter().flatten() {
@@ -50,7 +52,7 @@ pub(crate) fn load(dir: Option<&Path>, given: &[String], program: &str) -> SvnRe
         }
     }
     for text in given {
-        apply(&mut files, text, program)?;
+        apply(&mut files, text);
     }
     Ok(files)
 }
@@ -69,30 +71,46 @@ fn read(path: &Path) -> SvnResult<Option<Config>> {
 }
 
 /// `FILE:SECTION:OPTION=[VALUE]`, taken apart.
-fn split(text: &str) -> Option<(&str, &str, &str, &str)> {
-    let (file, rest) = text.split_once(':')?;
-    let (section, rest) = rest.split_once(':')?;
-    let (option, value) = rest.split_once('=')?;
-    let all_there = !file.is_empty() && !section.is_empty() && !option.is_empty();
-    (all_there && !option.contains(':')).then_some((file, section, option, value))
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Named<'a> {
+    pub(super) file: &'a str,
+    pub(super) section: &'a str,
+    pub(super) option: &'a str,
+    value: &'a str,
 }
 
-/// Checks the form of a `--config-option`.
-pub(crate) fn check(text: &str) -> SvnResult<()> {
-    split(text)
-        .map(|_| ())
-        .ok_or_else(|| usage_error("Invalid syntax of argument of --config-option"))
+impl<'a> Named<'a> {
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let (file, rest) = text.split_once(':')?;
+        let (section, rest) = rest.split_once(':')?;
+        let (option, value) = rest.split_once('=')?;
+        let all_there = !file.is_empty() && !section.is_empty() && !option.is_empty();
+        all_there.then_some(Self { file, section, option, value })
+    }
 }
 
-fn apply(files: &mut Files, text: &str, program: &str) -> SvnResult<()> {
-    check(text)?;
-    let Some((file, section, option, value)) = split(text) else { return Ok(()) };
+/// Checks the form of a `--config-option`, and warns of names that nobody knows.
+pub(crate) fn check(text: &str, program: &str) -> SvnResult<()> {
+    let named = Named::parse(text);
+    if let Some(warning) = named.and_then(config_names::warning) {
+        report::warning(&warning, &format!("{program}: "));
+    }
+    match named {
+        Some(named) if !named.option.contains(':') => Ok(()),
+        _ => Err(usage_error("Invalid syntax of argument of --config-option")),
+    }
+}
+
+fn apply(files: &mut Files, text: &str) {
+    let Some(Named { file, section, option, value }) = Named::parse(text) else { return };
     match file {
         "config" => files.config.set(section, option, value.as_bytes()),
         "servers" => files.servers.set(section, option, value.as_bytes()),
-        _ => report::stderr(&format!("{program}: warning: Ignoring unknown value '{file}'\n")),
+        _ => {
+            let error = usage_error("Unrecognized file in argument of --config-option");
+            report::warning(&error, "svn: ");
+        }
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -101,12 +119,13 @@ mod tests {
 
     #[test]
     fn options_taken_apart() {
-        assert_eq!(split("servers:global:a=b=c"), Some(("servers", "global", "a", "b=c")));
-        assert_eq!(split("config:x:y="), Some(("config", "x", "y", "")));
+        let parts = |text| Named::parse(text).map(|n| (n.file, n.section, n.option, n.value));
+        assert_eq!(parts("servers:global:a=b=c"), Some(("servers", "global", "a", "b=c")));
+        assert_eq!(parts("config:x:y="), Some(("config", "x", "y", "")));
         for bad in
             ["", "config", "config:x", "config:x:y", ":x:y=z", "a::y=z", "a:b:=z", "a:b:c:d=e"]
         {
-            assert!(check(bad).is_err(), "{bad}");
+            assert!(check(bad, "svn").is_err(), "{bad}");
         }
     }
 
@@ -115,10 +134,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config"), "[tunnels]\na = one\nb = two\n").unwrap();
         let given = ["config:tunnels:b=three".to_owned()];
-        let files = load(Some(dir.path()), &given, "svnbench").unwrap();
+        let files = load(Some(dir.path()), &given).unwrap();
         assert_eq!(files.config.get("tunnels", "a").as_deref(), Some("one"));
         assert_eq!(files.config.get("tunnels", "b").as_deref(), Some("three"));
         std::fs::write(dir.path().join("servers"), "[broken\n").unwrap();
-        assert!(load(Some(dir.path()), &[], "svnbench").is_err());
+        assert!(load(Some(dir.path()), &[]).is_err());
     }
 }

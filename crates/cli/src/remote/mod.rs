@@ -2,8 +2,10 @@
 //! they are configured, the questions at a terminal, targets with peg revisions.
 
 pub(crate) mod config;
+mod config_names;
 pub(crate) mod delegate;
 pub(crate) mod editor;
+mod first_use;
 pub(crate) mod oplock;
 mod prompt;
 pub(crate) mod revprops;
@@ -143,8 +145,8 @@ impl Credentials {
 /// How a program sees its user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
-    /// What messages begin with, without the colon.
-    pub(crate) program: &'static str,
+    /// Whether the user's configuration folder is made when it is not there.
+    pub(crate) makes_folder: bool,
     /// Whether nothing is asked when standard input is no terminal.
     pub(crate) looks_for_terminal: bool,
 }
@@ -164,7 +166,10 @@ pub(crate) fn settings(
     manner: Manner,
 ) -> SvnResult<Settings> {
     let dir = options.os_value("config-dir").map(PathBuf::from).or_else(config::user_dir);
-    let files = config::load(dir.as_deref(), &options.values("config-option")?, manner.program)?;
+    if let Some(dir) = dir.as_deref().filter(|_| manner.makes_folder) {
+        first_use::ensure(dir);
+    }
+    let files = config::load(dir.as_deref(), &options.values("config-option")?)?;
     let non_interactive = is_non_interactive(options, manner);
     let system_user = config::system_user();
     let flag = |name| files.config.get_bool("auth", name, true);

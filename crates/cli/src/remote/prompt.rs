@@ -63,8 +63,22 @@ fn read_line(from: &mut dyn Read) -> SvnResult<String> {
     })
 }
 
+fn terminal() -> std::io::Result<File> {
+    File::options().read(true).write(true).open("/dev/tty")
+}
+
+/// What belongs to a question, and goes where the question goes.
+fn tell_at_terminal(text: &str) {
+    match terminal() {
+        Ok(mut terminal) => {
+            let _ = terminal.write_all(&crate::locale::encode(text));
+        }
+        Err(_) => tell(text),
+    }
+}
+
 fn ask(question: &str, hide: bool) -> SvnResult<String> {
-    let Ok(mut terminal) = File::options().read(true).write(true).open("/dev/tty") else {
+    let Ok(mut terminal) = terminal() else {
         let mut errors = std::io::stderr();
         let _ = errors.write_all(&crate::locale::encode(question));
         return read_line(&mut std::io::stdin().lock());
@@ -81,7 +95,7 @@ fn tell(text: &str) {
 impl Prompter for Terminal {
     fn simple(&self, realm: &str, username: Option<&str>, may_save: bool) -> SvnResult<Simple> {
         if !realm.is_empty() {
-            tell(&format!("Authentication realm: {realm}\n"));
+            tell_at_terminal(&format!("Authentication realm: {realm}\n"));
         }
         let username = match username {
             Some(name) => name.to_owned(),

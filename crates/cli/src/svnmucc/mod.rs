@@ -150,7 +150,7 @@ fn take_value(given: &mut Given, long: &str, value: &str) -> SvnResult<()> {
             ));
         }
         "with-revprop" => revprops::take(&mut given.revprops, value)?,
-        "config-option" => remote::config::check(value)?,
+        "config-option" => remote::config::check(value, "svnmucc")?,
         _ => {}
     }
     Ok(())
@@ -190,7 +190,7 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
         given.arguments.extend(lines.map(str::to_owned));
     }
     let credentials = Credentials::given(&given.options)?;
-    let manner = Manner { program: "svnmucc", looks_for_terminal: true };
+    let manner = Manner { makes_folder: false, looks_for_terminal: true };
     let settings = remote::settings(&given.options, credentials, manner)?;
     let message = log_message(&mut given)?;
     if given.arguments.iter().any(|a| matches!(a.as_str(), "?" | "h" | "help"))

@@ -121,7 +121,7 @@ fn open(invocation: &mut Invocation<'_>) -> SvnResult<(Box<dyn Session>, Setting
     }
     let url = canonical_url(text)?;
     let credentials = Credentials::given(&invocation.options)?;
-    let manner = Manner { program: "svnrdump", looks_for_terminal: true };
+    let manner = Manner { makes_folder: true, looks_for_terminal: true };
     let settings = remote::settings(&invocation.options, credentials, manner)?;
     Ok((sapwood_ra::open(&url, &settings)?, settings))
 }

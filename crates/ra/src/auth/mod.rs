@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sapwood_core::config::{Config, parse_bool};
-use sapwood_core::{ErrorCode, SvnError, SvnResult, glob};
+use sapwood_core::config::Config;
+use sapwood_core::{SvnResult, glob};
 
 pub use store::{CredentialKind, file_of, read, write};
 
@@ -110,28 +110,71 @@ impl Authenticator {
     }
 
     /// Credentials to try one after the other for `realm` on `host`.
-    #[must_use]
-    pub fn attempts<'a>(&'a self, realm: &'a str, host: &str) -> Attempts<'a> {
-        Attempts {
-            auth: self,
-            realm,
+    ///
+    /// # Errors
+    /// As [`Authenticator::policy`].
+    pub fn attempts<'a>(&'a self, realm: &'a str, host: &str) -> SvnResult<Attempts<'a>> {
+        let policy = self.policy(host)?;
+        Ok(Attempts { auth: self, realm, policy, stage: Stage::Memory, tried: None })
+    }
+
+    /// What the configuration says about keeping the credentials of a host.
+    ///
+    /// # Errors
+    /// E125009 for words that mean neither yes nor no.
+    pub fn policy(&self, host: &str) -> SvnResult<Policy> {
+        let mut policy = Policy {
             group: server_group(&self.servers, host),
-            stage: Stage::Memory,
-            tried: None,
+            keep: !self.options.no_auth_cache,
+            passwords: self.options.store_passwords,
+            plaintext: None,
+        };
+        let group = policy.group.clone();
+        for section in [Some("global"), group.as_deref()].into_iter().flatten() {
+            let servers = &self.servers;
+            policy.passwords = servers.get_bool(section, "store-passwords", policy.passwords)?;
+            policy.plaintext = servers.get_tristate(
+                section,
+                "store-plaintext-passwords",
+                "ask",
+                policy.plaintext,
+            )?;
+            policy.keep = servers.get_bool(section, "store-auth-creds", policy.keep)?;
         }
+        policy.keep &= !self.options.no_auth_cache;
+        Ok(policy)
     }
 
     /// The name that goes with what is done without a password.
     #[must_use]
     pub fn username(&self, realm: &str) -> Option<String> {
+        let dir = self.options.config_dir.as_deref();
         if let Some(name) = &self.options.username {
+            let mut kept = sapwood_core::PropList::new();
+            kept.set(store::USERNAME, name);
+            if let Some(dir) = dir {
+                // As with passwords: not to be kept is no error.
+                let _ = store::write(dir, CredentialKind::Username, realm, &mut kept);
+            }
             return Some(name.clone());
         }
-        let dir = self.options.config_dir.as_deref();
         let kept = dir.and_then(|dir| store::read(dir, CredentialKind::Username, realm));
         kept.and_then(|kept| kept.get_str(store::USERNAME).map(str::to_owned))
             .or_else(|| self.options.system_user.clone())
     }
+}
+
+/// What the configuration says about the credentials of one host.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// The group of servers that the host belongs to.
+    group: Option<String>,
+    /// Whether anything is kept.
+    keep: bool,
+    /// Whether passwords are.
+    passwords: bool,
+    /// Whether passwords are kept unencrypted; `None` when that is to be asked.
+    plaintext: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -148,7 +191,7 @@ enum Stage {
 pub struct Attempts<'a> {
     auth: &'a Authenticator,
     realm: &'a str,
-    group: Option<String>,
+    policy: Policy,
     stage: Stage,
     tried: Option<Simple>,
 }
@@ -189,7 +232,7 @@ impl Attempts<'_> {
     }
 
     fn setting(&self, option: &str) -> Option<String> {
-        server_setting(&self.auth.servers, self.group.as_deref(), option)
+        server_setting(&self.auth.servers, self.policy.group.as_deref(), option)
     }
 
     fn given_or_kept(&self) -> Option<Simple> {
@@ -227,7 +270,7 @@ impl Attempts<'_> {
 
     fn ask(&self, prompter: &dyn Prompter, first: bool) -> SvnResult<Simple> {
         let options = &self.auth.options;
-        let may_save = !options.no_auth_cache;
+        let may_save = self.policy.keep;
         let mut default = None;
         if first {
             let kept = || {
@@ -254,12 +297,12 @@ impl Attempts<'_> {
         self.auth.worked.lock().insert(self.realm.to_owned(), simple.clone());
         let options = &self.auth.options;
         let Some(dir) = &options.config_dir else { return Ok(()) };
-        if options.no_auth_cache || !simple.may_save || !self.flag("store-auth-creds", true) {
+        if !self.policy.keep || !simple.may_save {
             return Ok(());
         }
         let mut kept = sapwood_core::PropList::new();
         kept.set(store::USERNAME, &simple.username);
-        if options.store_passwords && self.flag("store-passwords", true) && self.plaintext(dir)? {
+        if self.policy.passwords && self.plaintext(dir)? {
             kept.set(store::PASSWORD, &simple.password);
             kept.set(store::PASSTYPE, PLAINTEXT);
         }
@@ -268,29 +311,18 @@ impl Attempts<'_> {
         Ok(())
     }
 
-    fn flag(&self, option: &str, default: bool) -> bool {
-        self.setting(option).and_then(|word| parse_bool(&word)).unwrap_or(default)
-    }
-
     /// Whether the password may be kept unencrypted.
     fn plaintext(&self, dir: &Path) -> SvnResult<bool> {
-        const OPTION: &str = "store-plaintext-passwords";
-        let Some(word) = self.setting(OPTION).filter(|w| !w.eq_ignore_ascii_case("ask")) else {
-            let Some(prompter) = &self.auth.prompter else { return Ok(false) };
-            if let Some(answer) = self.auth.answers.lock().get(self.realm) {
-                return Ok(*answer);
-            }
-            let file = dir.join("servers");
-            let answer = prompter.store_plaintext(self.realm, &file)?;
-            self.auth.answers.lock().insert(self.realm.to_owned(), answer);
+        if let Some(answer) = self.policy.plaintext {
             return Ok(answer);
-        };
-        parse_bool(&word).ok_or_else(|| {
-            SvnError::new(
-                ErrorCode::BAD_CONFIG_VALUE,
-                format!("Config error: invalid value '{word}' for option '{OPTION}'"),
-            )
-        })
+        }
+        let Some(prompter) = &self.auth.prompter else { return Ok(false) };
+        if let Some(answer) = self.auth.answers.lock().get(self.realm) {
+            return Ok(*answer);
+        }
+        let answer = prompter.store_plaintext(self.realm, &dir.join("servers"))?;
+        self.auth.answers.lock().insert(self.realm.to_owned(), answer);
+        Ok(answer)
     }
 }
 

@@ -48,7 +48,8 @@ pub fn read(config_dir: &Path, kind: CredentialKind, realm: &str) -> Option<Prop
     (kept.get_str(REALM) == Some(realm)).then_some(kept)
 }
 
-/// Keeps `credentials` for a realm, readable for their owner only.
+/// Keeps `credentials` for a realm, readable for their owner only, in a folder that must be there:
+/// a person who removes it wants nothing kept.
 ///
 /// # Errors
 /// What writing the file meets.
@@ -61,7 +62,6 @@ pub fn write(
     credentials.set(REALM, realm);
     let path = file_of(config_dir, kind, realm);
     let folder = path.parent().unwrap_or(config_dir);
-    std::fs::create_dir_all(folder)?;
     let mut bytes = Vec::new();
     hashdump::write(&mut bytes, credentials, Some(hashdump::END));
     let mut file = tempfile::NamedTempFile::new_in(folder)?;

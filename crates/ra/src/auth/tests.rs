@@ -11,6 +11,7 @@ fn servers(text: &str) -> Arc<Config> {
 }
 
 fn options(dir: &Path) -> AuthOptions {
+    std::fs::create_dir_all(dir.join("auth/svn.simple")).unwrap();
     AuthOptions {
         config_dir: Some(dir.to_owned()),
         store_passwords: true,
@@ -42,7 +43,7 @@ fn given_credentials_are_kept_and_found_again() {
         ..options(dir.path())
     };
     let auth = Authenticator::new(given, Arc::clone(&servers), None);
-    let mut attempts = auth.attempts(REALM, "localhost");
+    let mut attempts = auth.attempts(REALM, "localhost").unwrap();
     let simple = attempts.next_credentials().unwrap().unwrap();
     assert_eq!((simple.username.as_str(), simple.password.as_str()), ("jo", "secret"));
     attempts.save().unwrap();
@@ -56,16 +57,18 @@ fn given_credentials_are_kept_and_found_again() {
          <svn://localhost:3690> there\nK 8\nusername\nV 2\njo\nEND\n"
     );
     let auth = Authenticator::new(options(dir.path()), servers, None);
-    let simple = auth.attempts(REALM, "localhost").next_credentials().unwrap().unwrap();
+    let simple = auth.attempts(REALM, "localhost").unwrap().next_credentials().unwrap().unwrap();
     assert_eq!((simple.password.as_str(), simple.may_save), ("secret", false));
-    assert!(auth.attempts("<svn://other:1> x", "other").next_credentials().unwrap().is_none());
+    assert!(
+        auth.attempts("<svn://other:1> x", "other").unwrap().next_credentials().unwrap().is_none()
+    );
 }
 
 #[test]
 fn three_questions_at_most() {
     let dir = tempfile::tempdir().unwrap();
     let auth = Authenticator::new(options(dir.path()), servers(""), Some(Box::new(Answers(false))));
-    let mut attempts = auth.attempts(REALM, "localhost");
+    let mut attempts = auth.attempts(REALM, "localhost").unwrap();
     let names: Vec<String> = std::iter::from_fn(|| attempts.next_credentials().unwrap())
         .map(|simple| simple.username)
         .collect();
@@ -76,7 +79,7 @@ fn three_questions_at_most() {
     assert_eq!(kept.get_str(store::USERNAME), Some("asked"));
     assert_eq!(kept.get_str(store::PASSWORD), None);
     // It worked, so this process tries it first.
-    let again = auth.attempts(REALM, "localhost").next_credentials().unwrap().unwrap();
+    let again = auth.attempts(REALM, "localhost").unwrap().next_credentials().unwrap().unwrap();
     assert_eq!(again.username, "asked");
 }
 
@@ -98,7 +101,7 @@ fn nothing_is_kept_when_nothing_may_be() {
         let dir = tempfile::tempdir().unwrap();
         let given = AuthOptions { no_auth_cache: no_cache, ..options(dir.path()) };
         let auth = Authenticator::new(given, servers(text), Some(Box::new(Answers(true))));
-        let mut attempts = auth.attempts(REALM, "h");
+        let mut attempts = auth.attempts(REALM, "h").unwrap();
         attempts.next_credentials().unwrap().unwrap();
         attempts.save().unwrap();
         assert!(read(dir.path(), CredentialKind::Simple, REALM).is_none());

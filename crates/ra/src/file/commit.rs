@@ -40,7 +40,7 @@ impl FileSession {
             url: &self.decoded_root_url,
             base_path: self.fs_path.borrow().clone(),
             revprops: request.revprops.clone(),
-            user: self.user.as_deref(),
+            user: self.user(),
             lock_tokens,
             capabilities: &["mergeinfo"],
             authorizer: &Anything,
@@ -175,7 +175,7 @@ impl Editor for FileCommit<'_> {
                 &UnlockRequest {
                     repository: &self.session.repository,
                     hooks: Some(&hooks),
-                    user: self.session.user.as_deref(),
+                    user: self.session.user(),
                     break_lock: false,
                 },
                 unlock,

@@ -35,7 +35,7 @@ impl FileSession {
         let request = LockRequest {
             repository: &self.repository,
             hooks: Some(&hooks),
-            user: self.user.as_deref(),
+            user: self.user(),
             comment,
             steal,
         };
@@ -58,7 +58,7 @@ impl FileSession {
         let request = UnlockRequest {
             repository: &self.repository,
             hooks: Some(&hooks),
-            user: self.user.as_deref(),
+            user: self.user(),
             break_lock,
         };
         tell(unlock_paths(&request, targets.collect()), &names, told)

@@ -8,9 +8,10 @@ mod edits;
 mod locks;
 mod nodes;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
@@ -25,6 +26,7 @@ use sapwood_repos::{
     Everything, Hooks, Repository, RevpropHooks, RevpropRequest, change_revision_prop,
 };
 
+use crate::auth::Authenticator;
 use crate::session::{
     Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
     FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogChange, LogEntry, LogRequest,
@@ -43,7 +45,8 @@ pub struct FileSession {
     /// The fspath of the session's URL.
     fs_path: RefCell<String>,
     /// Whose name changes bear.
-    user: Option<String>,
+    user: OnceCell<Option<String>>,
+    auth: Arc<Authenticator>,
     cancel: CancelToken,
 }
 
@@ -88,7 +91,8 @@ impl FileSession {
             repository,
             decoded_root_url: uri::decode_utf8(root_url).ok_or_else(bad)?,
             root_url: root_url.to_owned(),
-            user: settings.auth.username(&uuid),
+            user: OnceCell::new(),
+            auth: Arc::clone(&settings.auth),
             uuid,
             fs_path: RefCell::new(fs_path),
             cancel: settings.cancel.clone(),
@@ -97,6 +101,11 @@ impl FileSession {
 
     fn fs(&self) -> &Filesystem {
         self.repository.fs()
+    }
+
+    /// Whose name changes bear.
+    fn user(&self) -> Option<&str> {
+        self.user.get_or_init(|| self.auth.username(&self.uuid)).as_deref()
     }
 
     fn hooks(&self) -> Hooks {
@@ -169,7 +178,7 @@ impl Session for FileSession {
 
     fn change_rev_prop(&self, change: &RevpropChange<'_>) -> SvnResult<()> {
         let RevpropChange { revision, name, expected, value } = *change;
-        let user = self.user.as_deref();
+        let user = self.user();
         let hooks = RevpropHooks::ALL;
         let request = RevpropRequest { revision, name, expected, value, user, hooks };
         change_revision_prop(&self.repository, &self.hooks(), &request, ALL)

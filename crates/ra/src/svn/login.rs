@@ -104,7 +104,7 @@ fn accepted(conn: &mut Connection) -> SvnResult<()> {
 
 /// CRAM-MD5 (RFC 2195) with one credential after the other.
 fn cram_md5(conn: &mut Connection, login: &Login<'_>, realm: &str) -> SvnResult<()> {
-    let mut attempts = login.auth.attempts(realm, login.host);
+    let mut attempts = login.auth.attempts(realm, login.host)?;
     let mut refused = None;
     while let Some(simple) = attempts.next_credentials()? {
         choose(conn, "CRAM-MD5", false);
@@ -114,7 +114,7 @@ fn cram_md5(conn: &mut Connection, login: &Login<'_>, realm: &str) -> SvnResult<
         }
     }
     Err(match refused {
-        None => not_authorized("Can't get password"),
+        None => not_authorized("Can't get username or password"),
         Some(why) => not_authorized(format!("Authentication error from server: {why}")),
     })
 }
