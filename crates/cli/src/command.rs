@@ -105,6 +105,8 @@ pub(crate) struct Program {
     pub(crate) global_options: &'static [&'static str],
     /// Whether the hint at the help after wrong usage names the subcommand.
     pub(crate) hint_names_subcommand: bool,
+    /// What `--version` says of its modules.
+    pub(crate) modules: &'static str,
     /// Options that `--version` takes.
     pub(crate) version_options: &'static [&'static str],
     /// The exit code for failures: 1, but for some programs 2.
@@ -140,6 +142,7 @@ impl Program {
         subcommands: &[],
         global_options: &[],
         hint_names_subcommand: false,
+        modules: FS_MODULES,
         version_options: &["quiet"],
         failure: 1,
         bare_is_help: true,
@@ -462,7 +465,7 @@ impl Program {
         }
         if invocation.options.has("version") {
             let quiet = invocation.options.has("quiet");
-            return invocation.out.text(&version_text(self.name, quiet));
+            return invocation.out.text(&version_text(self.name, quiet, self.modules));
         }
         let mut text = self.help_header.to_owned();
         for subcommand in self.subcommands {
@@ -470,8 +473,6 @@ impl Program {
             text.push_str(&title(subcommand));
             text.push('\n');
         }
-        text.push('\n');
-        text.push_str(MODULES);
         text.push('\n');
         invocation.out.text(&text)
     }
@@ -545,16 +546,22 @@ fn title(subcommand: &Subcommand) -> String {
     format!("{} ({})", subcommand.name, subcommand.aliases.join(", "))
 }
 
-/// The list of filesystem modules, as `--version` and general help end with.
-const MODULES: &str = "The following repository back-end (FS) modules are available:\n\n\
-    * fs_fs : Module for working with a plain file (FSFS) repository.\n";
+/// What `--version` of programs ends with that work on repositories.
+pub(crate) const FS_MODULES: &str = "The following repository back-end (FS) modules are available:\n\n\
+    * fs_fs : Module for working with a plain file (FSFS) repository.\n\n";
+/// What `--version` of programs ends with that work on URLs.
+pub(crate) const RA_MODULES: &str = "The following repository access (RA) modules are available:\n\n\
+    * ra_svn : Module for accessing a repository using the svn network protocol.\n  \
+      - handles 'svn' scheme\n\
+    * ra_local : Module for accessing a repository on local disk.\n  \
+      - handles 'file' scheme\n\n";
 
 /// What `--version` prints.
-pub(crate) fn version_text(program: &str, quiet: bool) -> String {
+pub(crate) fn version_text(program: &str, quiet: bool, modules: &str) -> String {
     if quiet {
         return format!("{COMPATIBLE_VERSION}\n");
     }
-    format!("{}{MODULES}\n", version_head(program))
+    format!("{}{modules}", version_head(program))
 }
 
 /// The part of the version text that is the same for all programs.

@@ -45,6 +45,14 @@ pub(crate) fn stderr(text: &str) {
     let _ = std::io::stderr().write_all(&locale::encode(text));
 }
 
+/// Says that a program could not be started: as the reference has it, whose child process says so,
+/// without a newline.
+pub(crate) fn exec_failed(program: &str, error: &std::io::Error) {
+    let words = error.to_string();
+    let words = words.split(" (os error").next().unwrap_or_default();
+    stderr(&format!("exec of '{program}' failed: {words}"));
+}
+
 /// Ends a program: tells of an error unless it is only that nobody reads our output any more.
 pub(crate) fn exit_error(error: &SvnError, prefix: &str) {
     if error.code() != ErrorCode::IO_PIPE_WRITE_ERROR {

@@ -58,6 +58,7 @@ const FILTER_OPTIONS: &[&str] = &[
 
 static SVNDUMPFILTER: Program = Program {
     name: "svndumpfilter",
+    modules: "",
     help_header: "general usage: svndumpfilter SUBCOMMAND [ARGS & OPTIONS ...]\n\
         Lets the wanted part of a dump stream pass.\n\
         Type 'svndumpfilter help <subcommand>' for help on a specific subcommand.\n\

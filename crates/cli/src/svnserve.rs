@@ -45,7 +45,7 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     if options.version {
-        print!("{}", command::version_text("svnserve", options.quiet));
+        print!("{}", command::version_text("svnserve", options.quiet, command::FS_MODULES));
         return ExitCode::SUCCESS;
     }
     if !options.arguments.is_empty() {

@@ -181,9 +181,18 @@ fn helps_have_the_same_structure() {
                 |text: &str| text.lines().next().unwrap().split(": ").next().unwrap().to_owned();
             assert_eq!(first(&reference), first(&ours));
         }
+        assert!(!reference.contains("* fs_fs") && !ours.contains("* fs_fs"), "{program}");
         let version = both.ours.run(program, ["--version"]).stdout_text();
         assert!(version.starts_with(&format!("{program}, version 1.14.")), "{version}");
         assert!(version.contains("* fs_fs : "), "{version}");
+    }
+    for program in ["svnsync", "svnrdump", "svnmucc", "svnbench"] {
+        for programs in [&both.reference, &both.ours] {
+            let version = programs.run(program, ["--version"]).stdout_text();
+            let modules = version.split_once("The following repository access (RA)").unwrap().1;
+            assert!(modules.contains("\n* ra_svn : ") && modules.contains("\n* ra_local : "));
+            assert!(!version.contains("* fs_fs"), "{program}");
+        }
     }
     assert_eq!(both.ours.run("svnadmin", ["--version", "-q"]).stdout_text(), "1.14.5\n");
 }

@@ -38,6 +38,12 @@ svnadmin recover --wait --wait r x
 svnfsfs load-index
 svnfsfs dump-index r
 svnfsfs dump-index r -r 9
+svnfsfs stats nix
+svnlook history r nix
+svnlook diff r -r 1 --diff-cmd=/nonexistent
+svnserve -d --foreground --listen-host nix.invalid
+svnserve -d --listen-port x
+svnserve -d -r nix
 svnsync nix
 svnsync init FILE/m
 svnsync init FILE/m r

@@ -91,7 +91,7 @@ fn check_type(storage: &dyn Storage, db: &Path) -> Result<()> {
     let path = db.join(names::FS_TYPE);
     let kind = match storage.read(&path, 128) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).lines().next().unwrap_or("").to_owned(),
-        Err(e) if e.kind() == ErrorKind::NotFound => "bdb".to_owned(),
+        Err(e) if e.kind() == ErrorKind::NotFound && storage.list(db).is_ok() => "bdb".to_owned(),
         Err(e) => return Err(Error::io(e, "Can't open file", &path)),
     };
     match kind.as_str() {

@@ -53,6 +53,9 @@ impl Stopper {
     }
 }
 
+/// The reference's number for a name that is not known: APR's for `EAI_NONAME`.
+const RESOLVER_ERROR: u32 = 670_002;
+
 fn resolve(host: Option<&str>, port: u16, prefer_ipv6: bool) -> SvnResult<SocketAddr> {
     let Some(host) = host else {
         let any = if prefer_ipv6 {
@@ -62,7 +65,16 @@ fn resolve(host: Option<&str>, port: u16, prefer_ipv6: bool) -> SvnResult<Socket
         };
         return Ok(SocketAddr::new(any, port));
     };
-    let failed = |e: &io::Error| SvnError::io(e, "Can't get address info");
+    // The resolver's errors have no number in Rust: its words stand behind std's own.
+    let failed = |e: &io::Error| {
+        let words = e.to_string();
+        match words.rsplit_once("address information: ") {
+            Some((_, words)) if e.raw_os_error().is_none() => {
+                SvnError::new(ErrorCode(RESOLVER_ERROR), format!("Can't get address info: {words}"))
+            }
+            _ => SvnError::io(e, "Can't get address info"),
+        }
+    };
     let found: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(|e| failed(&e))?.collect();
     let preferred = found.iter().find(|a| a.is_ipv6() == prefer_ipv6).or(found.first());
     preferred.copied().ok_or_else(|| failed(&io::ErrorKind::NotFound.into()))

@@ -48,10 +48,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let status = match Command::new(&program).args(args).status() {
         Ok(status) => status,
         Err(e) => {
-            // As the reference has it, whose child says so, without a newline.
-            let text = e.to_string();
-            let text = text.split(" (os error").next().unwrap_or_default();
-            crate::report::stderr(&format!("exec of '{program}' failed: {text}"));
+            crate::report::exec_failed(&program, &e);
             std::process::exit(255);
         }
     };

@@ -15,8 +15,8 @@ use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::Settings;
 
 use crate::command::{
-    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, Run, Subcommand, VERSION, to_text,
-    usage_error,
+    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, RA_MODULES, Run, Subcommand,
+    VERSION, to_text, usage_error,
 };
 use crate::remote::target::Target;
 use crate::remote::{self, Credentials, Manner, grouped};
@@ -80,6 +80,7 @@ const HELP_FIRST: &str = "usage: svnbench <subcommand> [options] [args]\n\
 
 static SVNBENCH: Program = Program {
     name: "svnbench",
+    modules: RA_MODULES,
     help_header: HELP_FIRST,
     options: OPTIONS,
     global_options: remote::GLOBAL_WITHOUT_FORCE,

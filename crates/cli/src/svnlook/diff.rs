@@ -356,10 +356,14 @@ impl Differ<'_> {
             child.args(&self.extensions);
         }
         child.args(["-L", old_label, "-L", new_label]).arg(old.path()).arg(new.path());
-        let status = child
-            .status()
-            .map_err(|e| SvnError::io(&e, format!("Can't start process '{command}'")))?;
-        match status.code() {
+        let code = match child.status() {
+            Ok(status) => status.code(),
+            Err(e) => {
+                crate::report::exec_failed(command, &e);
+                Some(255)
+            }
+        };
+        match code {
             Some(0 | 1) => Ok(()),
             code => Err(SvnError::new(
                 ErrorCode::EXTERNAL_PROGRAM,

@@ -1,7 +1,7 @@
 //! `svnlook cat`, `filesize`, `tree`, `history`, `lock`, `uuid` and `youngest`.
 
 use sapwood_core::{NodeKind, Revnum, SvnError, SvnResult, path};
-use sapwood_fsfs::Node;
+use sapwood_fsfs::{Error, Node};
 
 use super::{Context, Subject, existing_file, maybe_argument, no_argument, one_argument};
 use crate::command::Invocation;
@@ -82,7 +82,12 @@ pub(super) fn history(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     })?;
     let Subject::Revision(revision) = context.subject else { return Ok(()) };
     let fs = context.fs();
-    let mut history = fs.revision_root(revision)?.history(&path::canonical_fspath(&arg))?;
+    let history = fs.revision_root(revision)?.history(&path::canonical_fspath(&arg));
+    let mut history = history.map_err(|error| match error {
+        // The path as it was given, as the reference has it.
+        Error::NotFound { place, .. } => Error::NotFound { place, path: arg.clone() },
+        other => other,
+    })?;
     let mut count = 0_u64;
     while count < limit {
         let Some((path, revision)) = history.previous(true)? else { break };

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, uri};
 
-use crate::command::{OptionSpec, Options, to_text, usage_error, version_text};
+use crate::command::{OptionSpec, Options, RA_MODULES, to_text, usage_error, version_text};
 use crate::getopt::{Item, Parser};
 use crate::output::Output;
 use crate::remote::target::canonical_url;
@@ -179,7 +179,7 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if given.options.has("version") {
-        out.text(&version_text("svnmucc", false))?;
+        out.text(&version_text("svnmucc", false, RA_MODULES))?;
         return Ok(ExitCode::SUCCESS);
     }
     remote::check(&given.options)?;

@@ -13,8 +13,8 @@ use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Session, Settings};
 
 use crate::command::{
-    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, Run, Subcommand, VERSION,
-    take_revision, usage_error,
+    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, RA_MODULES, Run, Subcommand,
+    VERSION, take_revision, usage_error,
 };
 use crate::remote::target::canonical_url;
 use crate::remote::{self, Credentials, Manner};
@@ -49,6 +49,7 @@ const OPTIONS: &[OptionSpec] = &[
 
 static SVNRDUMP: Program = Program {
     name: "svnrdump",
+    modules: RA_MODULES,
     help_header: "general usage: svnrdump SUBCOMMAND URL [-r LOWER[:UPPER]]\n\
         Dumps and loads repositories over the network.\n\
         Type 'svnrdump help <subcommand>' for help on a specific subcommand.\n\

@@ -18,8 +18,8 @@ use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Capability, RevpropChange, Session, Settings};
 
 use crate::command::{
-    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, Run, Subcommand, VERSION,
-    take_revision, to_text, usage_error,
+    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, RA_MODULES, Run, Subcommand,
+    VERSION, take_revision, to_text, usage_error,
 };
 use crate::remote::oplock::{OperationalLock, Told};
 use crate::remote::target::canonical_url;
@@ -111,6 +111,7 @@ const DEFAULT: [&str; 13] = [
 
 static SVNSYNC: Program = Program {
     name: "svnsync",
+    modules: RA_MODULES,
     help_header: "general usage: svnsync SUBCOMMAND DEST_URL  [ARGS & OPTIONS ...]\n\
         Makes a repository the mirror of another, and keeps it so.\n\
         Type 'svnsync help <subcommand>' for help on a specific subcommand.\n\
