@@ -1,8 +1,8 @@
 //! One opened filesystem: format, `current`, revision properties, transactions.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use sapwood_core::{Md5, Revnum};
@@ -12,9 +12,11 @@ use crate::cache::Caches;
 use crate::changes::ChangedPaths;
 use crate::error::{Error, Result};
 use crate::prefetch::{Prefetch, Wanted};
+use crate::revprop_pack::RevpropPackConfig;
 use crate::revprops::RevpropShards;
 use crate::root::Root;
 use crate::storage::{Stamp, Storage};
+use crate::txn::{self, OpenRepCache, WriteConfig};
 use crate::watched::Watched;
 
 /// How to open a filesystem.
@@ -73,6 +75,14 @@ pub(crate) struct Shared {
     /// Numbers of transactions that this process took from `txn-current` and has not used: the
     /// next, and the end.
     pub(crate) txn_numbers: Mutex<(u64, u64)>,
+    /// What `fsfs.conf` says to writers, once one asked.
+    pub(crate) write_config: OnceLock<(WriteConfig, RevpropPackConfig)>,
+    /// The open `rep-cache.db` of writers.
+    pub(crate) rep_cache: Mutex<OpenRepCache>,
+    /// Those who want to commit.
+    pub(crate) commits: txn::Queue,
+    /// Revisions that a commit has prepared and only it knows of: numbers, and where they are.
+    pub(crate) unpublished: Mutex<Vec<(Revnum, PathBuf)>>,
 }
 
 impl std::ops::Deref for Fs {

@@ -2,8 +2,8 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use sapwood_core::ErrorCode;
@@ -81,6 +81,10 @@ fn read(
         current_file: Mutex::default(),
         revprop_shards: Mutex::default(),
         txn_numbers: Mutex::default(),
+        write_config: OnceLock::new(),
+        rep_cache: Mutex::default(),
+        commits: crate::txn::Queue::default(),
+        unpublished: Mutex::default(),
     };
     shared.refresh_min_unpacked()?;
     Ok(shared)

@@ -76,6 +76,12 @@ impl Fs {
 
     /// The path of a file.
     pub(crate) fn rev_file_path(&self, key: FileKey) -> PathBuf {
+        if !key.packed {
+            let unpublished = self.unpublished.lock();
+            if let Some((_, path)) = unpublished.iter().find(|(r, _)| r.0 == key.number) {
+                return path.clone();
+            }
+        }
         self.file(&if key.packed {
             self.layout.pack_file(key.number)
         } else {

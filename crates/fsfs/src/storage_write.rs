@@ -6,7 +6,7 @@
 use std::fmt;
 use std::fs;
 use std::io::{self, Seek as _, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -35,6 +35,12 @@ pub trait NewFile: Send + fmt::Debug {
     /// # Errors
     /// Whatever the system reports.
     fn sync(&mut self) -> io::Result<()>;
+
+    /// Gives the file the permissions `mode`.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn set_mode(&mut self, mode: u32) -> io::Result<()>;
 }
 
 /// A lock that is held until it is dropped.
@@ -84,6 +90,12 @@ pub trait WriteStorage: Storage {
     /// # Errors
     /// Whatever the system reports; `AlreadyExists` when it is there.
     fn create_dir(&self, path: &Path, inherit_group: bool) -> io::Result<()>;
+
+    /// The permissions of a file.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn mode(&self, path: &Path) -> io::Result<u32>;
 
     /// Gives `to` the permissions of `from`.
     ///
@@ -282,6 +294,10 @@ impl NewFile for fs::File {
         // Length and contents: the times of change may be lost.
         self.sync_data()
     }
+
+    fn set_mode(&mut self, mode: u32) -> io::Result<()> {
+        self.set_permissions(fs::Permissions::from_mode(mode))
+    }
 }
 
 impl WriteStorage for LocalStorage {
@@ -333,6 +349,10 @@ impl WriteStorage for LocalStorage {
         Ok(())
     }
 
+    fn mode(&self, path: &Path) -> io::Result<u32> {
+        Ok(fs::metadata(path)?.permissions().mode())
+    }
+
     fn copy_permissions(&self, from: &Path, to: &Path) -> io::Result<()> {
         fs::set_permissions(to, fs::metadata(from)?.permissions())
     }
@@ -373,18 +393,21 @@ fn on_nfs(file: &fs::File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|fs| fs.f_type == rustix::fs::NFS_SUPER_MAGIC)
 }
 
+/// Which file it is, however it was reached: device and inode.
+type FileId = (u64, u64);
+
 /// Lock files that some thread of this process holds, or is taking.
 ///
 /// Which system call a Subversion program locks with depends on how its APR was built: Debian's
 /// is `flock`, others' is `fcntl`, and neither kind sees the other. So both are taken, always in
 /// this order. POSIX record locks (`fcntl`) belong to the process, and closing any handle of the
 /// file drops them: so within the process there is never more than one handle of a lock file.
-static HELD: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static HELD: Mutex<Vec<FileId>> = Mutex::new(Vec::new());
 static RELEASED: Condvar = Condvar::new();
 
 #[derive(Debug)]
 struct LocalLock {
-    path: PathBuf,
+    id: FileId,
     /// Closing it drops the lock.
     file: Option<fs::File>,
 }
@@ -392,18 +415,27 @@ struct LocalLock {
 impl HeldLock for LocalLock {}
 
 impl LocalLock {
-    fn take(path: &Path) -> io::Result<Self> {
-        // One file has one name here, however it was reached.
-        let path = fs::canonicalize(path)?;
+    /// Waits for the other threads of this process; with `wait` false gives up instead.
+    fn among_threads(path: &Path, wait: bool) -> io::Result<Option<Self>> {
+        let data = fs::metadata(path)?;
+        let id = (data.dev(), data.ino());
         let mut held = HELD.lock();
-        while held.contains(&path) {
+        while held.contains(&id) {
+            if !wait {
+                return Ok(None);
+            }
             // The time-out only guards against a lost wake-up.
             RELEASED.wait_for(&mut held, Duration::from_secs(1));
         }
-        held.push(path.clone());
-        drop(held);
-        let mut lock = Self { path, file: None };
-        let file = fs::File::options().read(true).write(true).open(&lock.path)?;
+        held.push(id);
+        Ok(Some(Self { id, file: None }))
+    }
+
+    fn take(path: &Path) -> io::Result<Self> {
+        let Some(mut lock) = Self::among_threads(path, true)? else {
+            return Err(io::ErrorKind::WouldBlock.into());
+        };
+        let file = fs::File::options().read(true).write(true).open(path)?;
         wait_for(|| rustix::fs::flock(&file, FlockOperation::LockExclusive))?;
         if !on_nfs(&file) {
             wait_for(|| rustix::fs::fcntl_lock(&file, FlockOperation::LockExclusive))?;
@@ -413,16 +445,8 @@ impl LocalLock {
     }
 
     fn try_take(path: &Path) -> io::Result<Option<Self>> {
-        let path = fs::canonicalize(path)?;
-        {
-            let mut held = HELD.lock();
-            if held.contains(&path) {
-                return Ok(None);
-            }
-            held.push(path.clone());
-        }
-        let mut lock = Self { path, file: None };
-        let file = fs::File::options().read(true).write(true).open(&lock.path)?;
+        let Some(mut lock) = Self::among_threads(path, false)? else { return Ok(None) };
+        let file = fs::File::options().read(true).write(true).open(path)?;
         let exclusive = FlockOperation::NonBlockingLockExclusive;
         let mut locked = wait_for(|| rustix::fs::flock(&file, exclusive));
         if locked.is_ok() && !on_nfs(&file) {
@@ -452,7 +476,7 @@ impl Drop for LocalLock {
         // First the lock against other processes, then the one between threads: the next thread
         // must not open its handle before this one is closed.
         self.file = None;
-        HELD.lock().retain(|path| *path != self.path);
+        HELD.lock().retain(|id| *id != self.id);
         RELEASED.notify_all();
     }
 }
@@ -502,7 +526,8 @@ mod tests {
         for thread in threads {
             thread.join().unwrap();
         }
-        assert!(!HELD.lock().contains(&fs::canonicalize(&path).unwrap()));
+        let data = fs::metadata(&path).unwrap();
+        assert!(!HELD.lock().contains(&(data.dev(), data.ino())));
     }
 
     #[test]

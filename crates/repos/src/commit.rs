@@ -287,12 +287,14 @@ impl<'a> CommitEditor<'a> {
         }
         let name = txn.name();
         let writer = Arc::clone(txn.writer());
-        let revision = txn.commit()?;
-        let after = writer.take_error_after_commit().map(SvnError::from);
-        let hook = hooks.post_commit(revision, &name).err();
-        let post_commit_error = post_commit_error(after.as_ref(), hook.as_ref());
+        let sapwood_fsfs::txn::Committed { revision, mut props } = txn.commit_for_props()?;
+        let after = writer.take_error_after_commit();
+        let hook = hooks.post_commit(revision, &name);
         // The hook may have changed them.
-        let props = self.request.repository.fs().revprops(revision)?;
+        if !matches!(hook, Ok(false)) {
+            props = PropList::clone(&*self.request.repository.fs().revprops(revision)?);
+        }
+        let post_commit_error = post_commit_error(after.as_ref(), hook.err().as_ref());
         let get = |name: &str| props.get(name).map(<[u8]>::to_vec);
         Ok(Committed {
             revision,

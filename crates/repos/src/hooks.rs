@@ -116,12 +116,14 @@ impl Hooks {
         Ok(txn.refresh()?)
     }
 
-    /// `post-commit`: told of a new revision.
+    /// `post-commit`: told of a new revision. Whether there is such a hook.
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
-    pub fn post_commit(&self, revision: Revnum, txn: &str) -> SvnResult<()> {
-        self.run("post-commit", &[&revision.to_string(), txn], None)
+    pub fn post_commit(&self, revision: Revnum, txn: &str) -> SvnResult<bool> {
+        let Some(hook) = self.find("post-commit")? else { return Ok(false) };
+        self.start("post-commit", &hook, &[&revision.to_string(), txn], None, Stdio::null())?;
+        Ok(true)
     }
 
     /// `pre-revprop-change`: asked before a property of a revision changes to `value`. Without

@@ -95,6 +95,10 @@ impl NewFile for Fragile {
         self.len = len;
         self.inner.truncate(len)
     }
+    fn set_mode(&mut self, mode: u32) -> io::Result<()> {
+        self.storage.step()?;
+        self.inner.set_mode(mode)
+    }
     fn sync(&mut self) -> io::Result<()> {
         self.storage.step()?;
         self.storage.0.lock().unwrap().synced.remove(&self.path);
@@ -161,6 +165,9 @@ impl WriteStorage for Crashing {
     fn create_dir(&self, path: &Path, inherit_group: bool) -> io::Result<()> {
         self.step()?;
         LocalStorage.create_dir(path, inherit_group)
+    }
+    fn mode(&self, path: &Path) -> io::Result<u32> {
+        LocalStorage.mode(path)
     }
     fn copy_permissions(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.step()?;

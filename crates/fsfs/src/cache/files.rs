@@ -73,6 +73,12 @@ impl FileTable {
         storage.open(path)
     }
 
+    /// Closes all files.
+    pub(crate) fn clear(&self) {
+        let closed = std::mem::take(&mut *self.files.lock());
+        drop(closed);
+    }
+
     /// Closes a file that is not needed any more.
     pub(crate) fn close(&self, key: FileKey) {
         let closed = self.files.lock().remove(&key);

@@ -3,7 +3,7 @@
 //! [`Caches`] is one budget of memory that every filesystem opened with it shares. A quarter goes
 //! to raw blocks of revision files, the rest to parsed items. Values are shared (`Arc`), never
 //! copied. Everything cached is immutable or carries its own proof of freshness (revision
-//! properties), so nothing is ever invalidated: it is only evicted.
+//! properties), so nothing is invalidated but after a commit that failed late: it is only evicted.
 
 pub(crate) mod files;
 pub(crate) mod item;
@@ -110,6 +110,13 @@ impl Caches {
         let value = Arc::new(value);
         self.items.put(key, T::wrap(Arc::clone(&value)), value.weight());
         value
+    }
+
+    /// Forgets everything: for a commit that failed after what it had prepared was read.
+    pub(crate) fn clear(&self) {
+        self.items.clear();
+        self.blocks.clear();
+        self.files.clear();
     }
 
     /// A number for a filesystem that no other one shares.

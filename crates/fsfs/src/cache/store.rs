@@ -126,6 +126,17 @@ impl Store {
         usage
     }
 
+    /// Forgets all values.
+    pub(crate) fn clear(&self) {
+        for shard in &self.shards {
+            let mut shard = shard.write();
+            let fresh = Shard { budget: shard.budget, random: shard.random, ..Shard::default() };
+            let gone = std::mem::replace(&mut *shard, fresh);
+            drop(shard);
+            drop(gone);
+        }
+    }
+
     fn shard(&self, hash: u64) -> Option<&RwLock<Shard>> {
         // The map uses the low and the highest bits; take others.
         let count = u64::try_from(self.shards.len()).ok()?;

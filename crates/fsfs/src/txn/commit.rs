@@ -1,22 +1,12 @@
-//! Making a revision of a transaction.
+//! Making the files of a revision of a transaction; [`super::group`] makes them durable and
+//! visible.
 //!
-//! The steps, all under the filesystem's write lock, are the reference's, so that a crash between
-//! any two of them leaves the old revision or the new one:
-//!
-//! 1. `current` is read: the transaction must be based on the youngest revision (else it is
-//!    merged with what came in between, and this begins anew);
-//! 2. the prototype gets the node-revisions, directories, properties, changed paths and indexes,
-//!    and is synced;
-//! 3. it is moved to its name among the revisions;
-//! 4. the revision's properties are written and synced, and the folder of 3 is synced; if
-//!    `fsfs.conf` says so, the tree is read back and checked;
-//! 5. `current` is replaced: written beside, synced, moved, the folder synced. Before this nobody
-//!    looks at the new files, after it everybody does;
-//! 6. without the lock, `rep-cache.db` is told what later revisions can share, and full shards
-//!    are packed, if `fsfs.conf` says so.
+//! The prototype gets the node-revisions, directories, properties, changed paths and indexes; the
+//! properties of the revision are written to their place. Nobody looks at either before `current`
+//! says that the revision is there.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -34,6 +24,7 @@ use sapwood_fsfs_format::{
 
 use super::deltify::{Hashes, Part};
 use super::disk::flags;
+use super::group::{self, Committed, Prepared};
 use super::{Folder, ROOT, Txn};
 use crate::cache::Caches;
 use crate::cache::item::{Cached, Key};
@@ -41,9 +32,8 @@ use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, OpenOptions};
 use crate::rep_cache::Row;
 use crate::root::Root;
+use crate::storage_write::NewFile;
 
-/// The longest `current` that is read.
-const CURRENT_LEN: usize = 256;
 /// Bytes of caches for a revision that is read back before it becomes visible.
 const READ_BACK_CACHE: usize = 16 << 20;
 /// Directories with longer texts than this are not put into the cache by who writes them.
@@ -80,65 +70,83 @@ impl Txn {
     /// # Errors
     /// E160024 when a later revision changed the same thing; E160034, E160037 and E160039 when
     /// something is locked; corruption and system errors. There is no new revision then.
-    pub fn commit(mut self) -> Result<Revnum> {
+    pub fn commit(self) -> Result<Revnum> {
+        self.commit_for_props().map(|committed| committed.revision)
+    }
+
+    /// The same, for who wants to know the new revision's properties as well.
+    ///
+    /// # Errors
+    /// Those of [`Self::commit`].
+    pub fn commit_for_props(mut self) -> Result<Committed> {
         let writer = Arc::clone(&self.writer);
         if matches!(self.folder, Folder::Whole(_)) && self.lock.is_none() {
             self.lock = Some(writer.lock_proto(&self.id)?);
         }
-        loop {
-            let youngest = writer.fs.fs.refresh_youngest()?;
-            if youngest != self.base {
-                self.merge_to(youngest)?;
-            }
-            let lock = writer.lock(names::WRITE_LOCK)?;
-            let current = self.read_current()?;
-            if current.youngest != self.base {
-                continue;
-            }
-            self.check_locks()?;
-            let mut plan = Plan {
-                revision: self.base.next(),
-                next_ids: current.next_ids.unwrap_or_default(),
-                written: Vec::new(),
-                reps: Vec::new(),
-            };
-            self.write_revision(&mut plan)?;
-            self.move_into_place(&plan)?;
-            self.write_revprops(&plan)?;
-            if writer.config.verify_before_commit {
-                self.read_back(plan.revision)?;
-            }
-            self.write_current(&plan)?;
-            // From here on there is a new revision, whatever happens.
-            drop(lock);
-            self.leave = false;
-            let _ = writer.fs.fs.refresh_youngest();
-            writer.remember_reps(&plan.reps);
-            self.fill_caches(plan.written);
-            if writer.config.pack_after_commit {
-                writer.pack();
-            }
-            return Ok(plan.revision);
+        // What can be done before the lock is: others do not wait for it.
+        let youngest = Revnum(writer.fs.fs.youngest.load(Ordering::Acquire));
+        if youngest > self.base {
+            self.merge_to(youngest)?;
         }
+        if writer.flush {
+            self.proto.sync_what_is_on_disk()?;
+        }
+        let committed = group::commit(self)?;
+        if writer.config.pack_after_commit {
+            writer.pack();
+        }
+        Ok(committed)
+    }
+
+    /// Makes the files of the revision after `current`; `mode` are the permissions of revisions.
+    pub(super) fn prepare(&mut self, current: Current, mode: u32) -> Result<Prepared> {
+        if self.base != current.youngest {
+            self.merge_to(current.youngest)?;
+        }
+        self.check_locks()?;
+        let mut plan = Plan {
+            revision: self.base.next(),
+            next_ids: current.next_ids.unwrap_or_default(),
+            written: Vec::new(),
+            reps: Vec::new(),
+        };
+        self.write_revision(&mut plan)?;
+        let fs = &self.writer.fs.fs;
+        let to = fs.file(&fs.layout.rev_file(plan.revision));
+        let revprops_path = fs.file(&fs.layout.revprops_file(plan.revision));
+        if let Some(size) = fs.layout.format.shard_size
+            && plan.revision.0.checked_rem(size) == Some(0)
+        {
+            self.make_shard(&to, names::REVS)?;
+            self.make_shard(&revprops_path, names::REVPROPS)?;
+        }
+        let (props, revprops) = self.write_revprops(&revprops_path, mode)?;
+        let next_ids = (self.format() < since::LAYOUT).then(|| {
+            let (node, copy) = plan.next_ids;
+            (node.saturating_add(self.next_node), copy.saturating_add(self.next_copy))
+        });
+        let (from, file) = self.proto.finish(mode)?;
+        self.fill_caches(plan.written);
+        Ok(Prepared {
+            revision: plan.revision,
+            props,
+            reps: plan.reps,
+            current: Current { youngest: plan.revision, next_ids },
+            file,
+            from,
+            to,
+            revprops,
+            revprops_path,
+        })
     }
 
     /// Checks the tree of a revision that is written but not there yet, as it is on disk.
-    fn read_back(&self, revision: Revnum) -> Result<()> {
+    pub(super) fn read_back(&self, revision: Revnum) -> Result<()> {
         let caches = Caches::new(READ_BACK_CACHE);
         let fs = Filesystem::open(self.writer.fs.path(), &caches, &OpenOptions::default())?;
         // For this one it is there.
         fs.fs.youngest.store(revision.0, Ordering::Release);
         Root::of_revision(&fs, revision)?.verify()
-    }
-
-    fn read_current(&self) -> Result<Current> {
-        let path = self.writer.fs.fs.file(names::CURRENT);
-        let bytes = self
-            .writer
-            .storage
-            .read(&path, CURRENT_LEN)
-            .map_err(|e| Error::io(e, "Can't open file", &path))?;
-        Current::parse(&bytes, self.format()).map_err(|error| Error::File { path, error })
     }
 
     /// Completes the prototype.
@@ -338,61 +346,28 @@ impl Txn {
         self.share_or_end(Representation { uniquifier, ..rep }, item_type)
     }
 
-    /// Moves the finished prototype to where revisions are.
-    fn move_into_place(&mut self, plan: &Plan) -> Result<()> {
-        let writer = Arc::clone(&self.writer);
-        let fs = &writer.fs.fs;
-        let from = self.proto.finish(writer.flush)?.to_owned();
-        let rename = || -> Result<()> {
-            if let Some(size) = fs.layout.format.shard_size
-                && plan.revision.0.checked_rem(size) == Some(0)
-            {
-                self.make_shard(&fs.layout.rev_file(plan.revision), names::REVS)?;
-                self.make_shard(&fs.layout.revprops_file(plan.revision), names::REVPROPS)?;
-            }
-            let like = self.permissions_of()?;
-            let storage = &writer.storage;
-            storage
-                .copy_permissions(&like, &from)
-                .map_err(|e| Error::io(e, "Can't set permissions on", &from))?;
-            let to = fs.file(&fs.layout.rev_file(plan.revision));
-            storage.rename(&from, &to, false).map_err(|e| Error::io(e, "Can't move", &from))
-        };
-        rename().inspect_err(|_| {
-            // The first error counts.
-            let _ = writer.storage.remove_file(&from);
-        })
-    }
-
     /// Makes the folder of a new shard, which `file` is to be in, with the permissions of the
     /// folder of all shards.
-    fn make_shard(&self, file: &str, all: &str) -> Result<()> {
-        let fs = &self.writer.fs.fs;
-        let file = fs.file(file);
+    fn make_shard(&self, file: &Path, all: &str) -> Result<()> {
+        let storage = &self.writer.storage;
         let Some(folder) = file.parent() else { return Ok(()) };
-        match self.writer.storage.create_dir(folder, false) {
+        match storage.create_dir(folder, false) {
             // An earlier commit may have failed after this.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
             made => made.map_err(|e| Error::io(e, "Can't create directory", folder))?,
         }
-        self.writer
-            .storage
-            .copy_permissions(&fs.file(all), folder)
-            .map_err(|e| Error::io(e, "Can't set permissions on", folder))
-    }
-
-    /// The file whose permissions a new revision gets: that of the revision before.
-    fn permissions_of(&self) -> Result<PathBuf> {
-        let fs = &self.writer.fs.fs;
-        let packed = self.base < fs.refresh_min_unpacked()?;
-        Ok(fs.file(&match fs.layout.shard(self.base) {
-            Some(shard) if packed => fs.layout.pack_file(shard),
-            _ => fs.layout.rev_file(self.base),
-        }))
+        let all = self.writer.fs.fs.file(all);
+        storage
+            .copy_permissions(&all, folder)
+            .map_err(|e| Error::io(e, "Can't set permissions on", folder))?;
+        if self.writer.flush {
+            storage.sync_dir(&all).map_err(|e| Error::io(e, "Can't flush file to disk", &all))?;
+        }
+        Ok(())
     }
 
     /// Writes the revision's properties.
-    fn write_revprops(&mut self, plan: &Plan) -> Result<()> {
+    fn write_revprops(&mut self, path: &Path, mode: u32) -> Result<(PropList, Box<dyn NewFile>)> {
         let mut props = std::mem::take(&mut self.props);
         let client_date = props.remove(flags::CLIENT_DATE);
         for flag in [flags::CHECK_OOD, flags::CHECK_LOCKS] {
@@ -403,43 +378,15 @@ impl Txn {
         }
         let mut text = Vec::new();
         hashdump::write(&mut text, &props, Some(hashdump::END));
-        let fs = &self.writer.fs.fs;
-        let path = fs.file(&fs.layout.revprops_file(plan.revision));
-        let like = self.permissions_of()?;
-        self.write_durably(&path, &text, &like)
-            .map_err(|e| Error::io(e, "Can't write to file", &path))?;
-        // The new name among the revisions too must be durable before `current` says so. Most
-        // file systems have made it so with the properties, if they were asked to only now.
-        let revision = fs.file(&fs.layout.rev_file(plan.revision));
-        match revision.parent().filter(|_| self.writer.flush) {
-            Some(folder) => self
-                .writer
-                .storage
-                .sync_dir(folder)
-                .map_err(|e| Error::io(e, "Can't flush file to disk", folder)),
-            None => Ok(()),
-        }
-    }
-
-    fn write_durably(&self, path: &Path, text: &[u8], like: &Path) -> io::Result<()> {
-        // The file may be there: from a commit that failed after this.
-        let mut file = self.writer.storage.create_over(path)?;
-        file.append(text)?;
-        if self.writer.flush {
-            file.sync()?;
-        }
-        self.writer.storage.copy_permissions(like, path)
-    }
-
-    /// Makes the new revision the youngest.
-    fn write_current(&self, plan: &Plan) -> Result<()> {
-        let next_ids = (self.format() < since::LAYOUT).then(|| {
-            let (node, copy) = plan.next_ids;
-            (node.saturating_add(self.next_node), copy.saturating_add(self.next_copy))
-        });
-        let mut text = Vec::new();
-        Current { youngest: plan.revision, next_ids }.write(&mut text);
-        self.writer.replace(&self.writer.fs.fs.file(names::CURRENT), &text)
+        let write = || -> io::Result<Box<dyn NewFile>> {
+            // The file may be there: from a commit that failed after this.
+            let mut file = self.writer.storage.create_over(path)?;
+            file.append(&text)?;
+            file.set_mode(mode)?;
+            Ok(file)
+        };
+        let file = write().map_err(|e| Error::io(e, "Can't write to file", path))?;
+        Ok((props, file))
     }
 
     /// Puts what was written into the caches: the next commit begins with it.

@@ -16,6 +16,7 @@ mod commit;
 mod config;
 mod deltify;
 mod disk;
+mod group;
 mod locks;
 mod merge;
 mod nodes;
@@ -38,6 +39,9 @@ use sapwood_fsfs_format::{
 
 pub use self::config::WriteConfig;
 pub use self::disk::flags;
+pub use self::group::Committed;
+pub(crate) use self::group::Queue;
+pub(crate) use self::sharing::OpenRepCache;
 pub use self::writer::{WriteOptions, Writer};
 
 use crate::error::Result;

@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::io::{self, Cursor, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood_core::Revnum;
@@ -283,15 +283,29 @@ impl ProtoRev {
         );
     }
 
-    /// Puts everything into the file and, if asked to, makes it durable. Its path.
-    pub(super) fn finish(&mut self, sync: bool) -> Result<&Path> {
-        self.spill()?;
-        if let Some(mut file) = self.file.take()
-            && sync
-        {
-            file.sync().map_err(|e| Error::io(e, "Can't flush file to disk", &self.path))?;
+    /// Makes durable what is in the file by now, if there is one.
+    pub(super) fn sync_what_is_on_disk(&mut self) -> Result<()> {
+        match &mut self.file {
+            Some(file) => {
+                file.sync().map_err(|e| Error::io(e, "Can't flush file to disk", &self.path))
+            }
+            None => Ok(()),
         }
-        Ok(&self.path)
+    }
+
+    /// Puts everything into the file, with the permissions `mode`: its path, and the file, which
+    /// is not durable yet and now belongs to the caller.
+    pub(super) fn finish(&mut self, mode: u32) -> Result<(PathBuf, Box<dyn NewFile>)> {
+        self.spill()?;
+        let fail = |e| Error::io(e, "Can't set permissions on", &self.path);
+        match &mut self.file {
+            Some(file) => file.set_mode(mode).map_err(fail)?,
+            None => return Err(Error::Corrupt("A revision has nothing in it".into())),
+        }
+        match self.file.take() {
+            Some(file) => Ok((self.path.clone(), file)),
+            None => Err(Error::Corrupt("A revision has nothing in it".into())),
+        }
     }
 
     /// Removes the file, if there is one and it is this one's alone.
@@ -365,7 +379,7 @@ mod tests {
         assert_eq!((proto.offset_of(3), proto.offset_of(4)), (Some(0), Some(3)));
         assert_eq!(proto.read_at(1, 3).unwrap(), b"bcx");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
-        let path = proto.finish(true).unwrap().to_owned();
+        let (path, _) = proto.finish(0o600).unwrap();
         assert_eq!(std::fs::read(path).unwrap(), b"abcxy");
         assert_eq!(proto.entries[1].fnv1, Fnv1a32x4::of(b"xy"));
     }
@@ -388,7 +402,7 @@ mod tests {
         proto.begin();
         proto.append(b"tail").unwrap();
         assert_eq!(proto.end(ItemType::FileRep).unwrap(), 4);
-        let path = proto.finish(false).unwrap().to_owned();
+        let (path, _) = proto.finish(0o600).unwrap();
         assert_eq!(std::fs::read(path).unwrap(), b"headtail");
     }
 

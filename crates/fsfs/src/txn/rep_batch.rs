@@ -25,6 +25,8 @@ const READ_PER_LOOKUP: u64 = 64;
 pub(super) struct Batch {
     waiting: HashMap<Sha1, Row>,
     filter: Option<Filter>,
+    /// Which file the filter was made of.
+    inode: Option<u64>,
     lookups: u64,
 }
 
@@ -55,9 +57,11 @@ impl Batch {
         self.filter = Some(filter);
     }
 
-    /// Forgets what was known of the database, when it is another one.
-    pub(super) fn forget_filter(&mut self) {
-        self.filter = None;
+    /// Says which file the database is now: when it is another one, what was known is forgotten.
+    pub(super) fn is_for(&mut self, inode: Option<u64>) {
+        if std::mem::replace(&mut self.inode, inode) != inode {
+            self.filter = None;
+        }
     }
 
     /// Adds rows; whether it is time to write them.

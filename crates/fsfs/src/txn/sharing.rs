@@ -10,25 +10,21 @@ use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::{RepHeader, RepLocation, Representation};
 
 use super::Writer;
-use super::rep_batch::{Batch, Filter};
+use super::rep_batch::Filter;
 use crate::contents::TextReader;
 use crate::error::{Error, Result};
 use crate::pack::PackOptions;
 use crate::rep_cache::{RepCache, Row};
 
-/// The database of a writer.
+/// The open database, which all writers to one filesystem share.
 #[derive(Debug, Default)]
-pub(super) struct Opened {
+pub(crate) struct OpenRepCache {
     cache: Option<RepCache>,
     /// Which file it is: administrators remove it to start anew.
     inode: u64,
-    /// What failed after a revision was there.
-    error: Option<Error>,
-    /// Used by bulk writers only.
-    batch: Batch,
 }
 
-impl Opened {
+impl OpenRepCache {
     /// The open database. When there is none: makes it if `create`.
     fn get(&mut self, writer: &Writer, create: bool) -> Result<Option<&mut RepCache>> {
         let path = writer.fs.fs.file(names::REP_CACHE);
@@ -39,7 +35,6 @@ impl Opened {
         }
         if before != Some(self.inode) {
             self.cache = None;
-            self.batch.forget_filter();
         }
         if self.cache.is_none() {
             self.cache = Some(RepCache::open(&writer.fs.fs, &*writer.storage)?);
@@ -75,34 +70,37 @@ impl Writer {
     }
 
     fn find_row(&self, sha1: Sha1) -> Result<Option<Row>> {
-        let mut opened = self.rep_cache.lock();
         if !self.batch_reps {
-            return match opened.get(self, false)? {
-                Some(cache) => cache.find(sha1),
-                None => Ok(None),
-            };
+            return self.ask_for_row(sha1);
         }
-        if let Some(row) = opened.batch.waiting(&sha1) {
+        let mut batch = self.batch.lock();
+        if let Some(row) = batch.waiting(&sha1) {
             return Ok(Some(*row));
         }
-        if !opened.batch.may_have(&sha1) {
+        if !batch.may_have(&sha1) {
             return Ok(None);
         }
-        let len = self.storage.stamp(&self.fs.fs.file(names::REP_CACHE)).map_or(0, |s| s.len);
-        if opened.batch.wants_filter(len) {
+        let stamp = self.storage.stamp(&self.fs.fs.file(names::REP_CACHE)).ok();
+        batch.is_for(stamp.map(|s| s.inode));
+        if batch.wants_filter(stamp.map_or(0, |s| s.len)) {
             let mut filter = Filter::new();
-            if let Some(cache) = opened.get(self, false)? {
+            if let Some(cache) = self.fs.fs.rep_cache.lock().get(self, false)? {
                 cache.rows(Revnum::ZERO, Revnum(u64::MAX), &mut |row| {
                     filter.add(&row.sha1);
                     Ok(())
                 })?;
             }
-            opened.batch.set_filter(filter);
-            if !opened.batch.may_have(&sha1) {
+            batch.set_filter(filter);
+            if !batch.may_have(&sha1) {
                 return Ok(None);
             }
         }
-        match opened.get(self, false)? {
+        drop(batch);
+        self.ask_for_row(sha1)
+    }
+
+    fn ask_for_row(&self, sha1: Sha1) -> Result<Option<Row>> {
+        match self.fs.fs.rep_cache.lock().get(self, false)? {
             Some(cache) => cache.find(sha1),
             None => Ok(None),
         }
@@ -136,47 +134,45 @@ impl Writer {
         }
     }
 
-    /// Lets later revisions share the representations that a revision brought, which is
-    /// committed. That some are not found later does no harm, so this does not fail the commit:
-    /// see [`Self::take_error_after_commit`].
-    pub(super) fn remember_reps(&self, rows: &[Row]) {
-        if rows.is_empty() {
-            return;
-        }
-        if self.batch_reps && !self.rep_cache.lock().batch.add(rows) {
-            return;
-        }
-        if self.batch_reps {
+    /// Keeps the rows of a revision that a bulk writer committed, and writes them when there are
+    /// many.
+    pub(super) fn keep_reps(&self, rows: &[Row]) {
+        if !rows.is_empty() && self.batch.lock().add(rows) {
             self.flush_reps();
-        } else {
-            self.write_rows(rows);
         }
     }
 
     /// Writes the rows that a bulk writer has kept back: what it committed can be shared by other
     /// programs after this. Dropping the writer does it, too.
     pub fn flush_reps(&self) {
-        let rows = self.rep_cache.lock().batch.take();
-        if !rows.is_empty() {
-            self.write_rows(&rows);
+        let rows = self.batch.lock().take();
+        if let Some(Err(error)) = (!rows.is_empty()).then(|| self.write_rows(&rows)) {
+            self.fail_after_commit(error.into());
         }
     }
 
-    fn write_rows(&self, rows: &[Row]) {
-        let mut opened = self.rep_cache.lock();
+    /// Lets later revisions share the representations that committed revisions brought. That some
+    /// are not found later does no harm, so this does not fail the commit.
+    pub(super) fn write_rows(&self, rows: &[Row]) -> Result<()> {
+        let mut opened = self.fs.fs.rep_cache.lock();
         let added = match opened.get(self, true) {
             Ok(Some(cache)) => cache.add(rows),
             Ok(None) => Ok(()),
             Err(e) => Err(e),
         };
-        if let Err(e) = added {
+        if added.is_err() {
             // It may be the connection that is broken.
             opened.cache = None;
-            opened.error = Some(e);
         }
+        added
     }
 
-    /// Packs full shards after a commit. Like [`Self::remember_reps`], this does not fail it.
+    /// Notes what went wrong after a revision was there.
+    pub(super) fn fail_after_commit(&self, error: SvnError) {
+        self.error_after_commit.lock().get_or_insert(error);
+    }
+
+    /// Packs full shards after a commit. Like [`Self::write_rows`], this does not fail it.
     pub(super) fn pack(&self) {
         let options = PackOptions {
             storage: Arc::clone(&self.storage),
@@ -184,15 +180,15 @@ impl Writer {
             ..PackOptions::default()
         };
         if let Err(e) = self.fs.pack(&options, &CancelToken::default(), &mut |_| Ok(())) {
-            self.rep_cache.lock().error.get_or_insert(e);
+            self.fail_after_commit(e.into());
         }
     }
 
     /// What failed after a commit, once: writing `rep-cache.db`, or packing. The revision is there
     /// all the same. The reference reports this as an error of what follows the commit.
     #[must_use]
-    pub fn take_error_after_commit(&self) -> Option<Error> {
-        self.rep_cache.lock().error.take()
+    pub fn take_error_after_commit(&self) -> Option<SvnError> {
+        self.error_after_commit.lock().take()
     }
 
     /// Forgets the texts of revisions after `youngest`, which are gone: when the youngest revision
@@ -201,7 +197,7 @@ impl Writer {
     /// # Errors
     /// E200030 and kin, for what SQLite reports.
     pub fn forget_younger_reps(&self, youngest: Revnum) -> Result<()> {
-        match self.rep_cache.lock().get(self, false)? {
+        match self.fs.fs.rep_cache.lock().get(self, false)? {
             Some(cache) => cache.remove_younger(youngest),
             None => Ok(()),
         }

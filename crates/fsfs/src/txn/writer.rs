@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sapwood_core::{ErrorCode, Revnum};
+use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_fsfs_format::TxnId;
 use sapwood_fsfs_format::base36::{self, Base36};
 use sapwood_fsfs_format::layout::{names, since};
 
 use super::config::WriteConfig;
-use super::sharing::Opened;
+use super::rep_batch::Batch;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, OpenOptions};
 use crate::revprop_pack::RevpropPackConfig;
@@ -55,7 +55,9 @@ pub struct Writer {
     pub(crate) flush: bool,
     numbers_at_once: u64,
     pub(super) batch_reps: bool,
-    pub(super) rep_cache: Mutex<Opened>,
+    /// Used by bulk writers only.
+    pub(super) batch: Mutex<Batch>,
+    pub(super) error_after_commit: Mutex<Option<SvnError>>,
     /// How many representations some are deltas to, one after the other, and in how many shards
     /// all of them are: by revision and item of the first.
     pub(super) chains: Mutex<HashMap<(u64, u64), (u64, u32)>>,
@@ -65,22 +67,31 @@ pub struct Writer {
 const NAME_TRIES: u64 = 99_999;
 
 impl Writer {
-    /// Prepares to write to `fs`; reads `fsfs.conf`.
+    /// Prepares to write to `fs`; reads `fsfs.conf`, once for each opening of the filesystem.
     ///
     /// # Errors
     /// E125008 and kin for options that make no sense; system errors.
     pub fn new(fs: &Filesystem, options: WriteOptions) -> Result<Arc<Self>> {
         let number = fs.fs.layout.format.number;
-        let config = fs.fs.shared.read_config(&*options.storage)?;
+        let (config, revprop_packing) = match fs.fs.write_config.get() {
+            Some(known) => *known,
+            None => {
+                let config = fs.fs.shared.read_config(&*options.storage)?;
+                let both =
+                    (WriteConfig::new(&config, number)?, RevpropPackConfig::new(&config, number)?);
+                *fs.fs.write_config.get_or_init(|| both)
+            }
+        };
         Ok(Arc::new(Self {
             fs: fs.clone(),
-            config: WriteConfig::new(&config, number)?,
-            revprop_packing: RevpropPackConfig::new(&config, number)?,
+            config,
+            revprop_packing,
             storage: options.storage,
             flush: options.flush_to_disk,
             numbers_at_once: options.numbers_at_once.max(1),
             batch_reps: options.batch_reps,
-            rep_cache: Mutex::default(),
+            batch: Mutex::default(),
+            error_after_commit: Mutex::default(),
             chains: Mutex::default(),
         }))
     }

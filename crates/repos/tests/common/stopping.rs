@@ -5,8 +5,8 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use sapwood_fsfs::storage::{Stamp, StoredFile};
 use sapwood_fsfs::storage_write::{HeldLock, NewFile};
@@ -20,11 +20,24 @@ pub struct Stopping {
     /// Whether unsynced contents are lost when it stops.
     lose: bool,
     stopped: AtomicBool,
+    /// Names that files were moved to.
+    moves: Mutex<Vec<PathBuf>>,
 }
 
 impl Stopping {
     pub fn after(operations: u64, lose: bool) -> Arc<Self> {
-        Arc::new(Self { left: AtomicU64::new(operations), lose, stopped: AtomicBool::new(false) })
+        Arc::new(Self {
+            left: AtomicU64::new(operations),
+            lose,
+            stopped: AtomicBool::new(false),
+            moves: Mutex::default(),
+        })
+    }
+
+    /// How often a file was moved over one called `name`.
+    #[allow(dead_code, reason = "not every test asks")]
+    pub fn moves_of(&self, name: &str) -> usize {
+        self.moves.lock().unwrap().iter().filter(|to| to.ends_with(name)).count()
     }
 
     /// Whether some operation failed.
@@ -68,6 +81,10 @@ impl NewFile for Fragile {
         self.len = len;
         self.synced = self.synced.min(len);
         self.inner.truncate(len)
+    }
+    fn set_mode(&mut self, mode: u32) -> io::Result<()> {
+        self.storage.step()?;
+        self.inner.set_mode(mode)
     }
     fn sync(&mut self) -> io::Result<()> {
         self.storage.step()?;
@@ -127,6 +144,7 @@ impl WriteStorage for Faulty {
     fn rename(&self, from: &Path, to: &Path, sync: bool) -> io::Result<()> {
         self.0.step()?;
         LocalStorage.rename(from, to, false)?;
+        self.0.moves.lock().unwrap().push(to.to_owned());
         // The name is there; making it durable is an operation of its own.
         if sync { self.0.step() } else { Ok(()) }
     }
@@ -141,6 +159,9 @@ impl WriteStorage for Faulty {
     fn create_dir(&self, path: &Path, inherit_group: bool) -> io::Result<()> {
         self.0.step()?;
         LocalStorage.create_dir(path, inherit_group)
+    }
+    fn mode(&self, path: &Path) -> io::Result<u32> {
+        LocalStorage.mode(path)
     }
     fn copy_permissions(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.0.step()?;

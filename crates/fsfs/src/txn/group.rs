@@ -1,0 +1,400 @@
+//! Group commit: transactions that wait for the write lock in this process become revisions one
+//! after the other, but share what takes long: one hold of the lock, one sync of each folder, one
+//! new `current`.
+//!
+//! Whoever comes first leads. The leader takes the lock, then everybody who came meanwhile, and
+//!
+//! 1. reads `current`;
+//! 2. makes of each transaction, in the order they came, the files of the next revision
+//!    ([`Txn::prepare`]): its prototype is complete, its properties are in their place. Who is in
+//!    conflict with those before drops out here, and the number goes to the next one. What is to
+//!    be the new `current` is written beside the old one;
+//! 3. syncs all these files;
+//! 4. moves the prototypes to their names among the revisions, and syncs that folder. If
+//!    `fsfs.conf` says so, the tree is read back and checked;
+//! 5. moves the new `current` over the old one, and syncs its folder. Before this nobody looks at
+//!    the new files, after it everybody does, and everybody is told;
+//! 6. drops the lock, lets the next one lead, and tells `rep-cache.db` what later revisions can
+//!    share.
+//!
+//! A crash before 5 leaves the old revision, and files that the next commit replaces; from then on
+//! all revisions of the group are there. A file among the revisions is whole, whatever happens:
+//! `recover` may take the last one for the youngest. When something from 3 on fails, it
+//! fails for the whole group. Later members of a group are merged with what earlier ones have
+//! prepared, which is in the caches then, so these are emptied after such a failure.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use parking_lot::{Condvar, Mutex};
+use sapwood_core::{PropList, Revnum, SvnError};
+use sapwood_fsfs_format::current::Current;
+use sapwood_fsfs_format::layout::names;
+
+use super::{Txn, Writer};
+use crate::error::{Error, Result};
+use crate::rep_cache::Row;
+use crate::storage_write::{NewFile, create_beside};
+
+/// Transactions that one leader takes at most, so that the first need not wait for a crowd.
+const AT_ONCE: usize = 64;
+/// Threads that sync the files of a group. A disk takes several orders at once.
+const SYNCERS: usize = 4;
+/// Files that are not worth a thread.
+const FEW: usize = 4;
+/// The longest `current` that is read.
+const CURRENT_LEN: usize = 256;
+
+/// A revision that was made.
+#[derive(Debug)]
+pub struct Committed {
+    /// Its number.
+    pub revision: Revnum,
+    /// Its properties.
+    pub props: PropList,
+}
+
+/// Those who want to commit to one filesystem.
+#[derive(Debug, Default)]
+pub(crate) struct Queue(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// Whether somebody leads, or is about to.
+    led: bool,
+    waiting: VecDeque<Member>,
+}
+
+/// Somebody who wants to commit.
+#[derive(Debug)]
+struct Member {
+    txn: Txn,
+    seat: Arc<Seat>,
+}
+
+/// Where one waits.
+#[derive(Debug, Default)]
+struct Seat {
+    turn: Mutex<Turn>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+enum Turn {
+    #[default]
+    Wait,
+    /// This one is the first of those who wait, and leads.
+    Lead,
+    Done(Result<Committed>),
+}
+
+impl Seat {
+    fn set(&self, turn: Turn) {
+        *self.turn.lock() = turn;
+        self.changed.notify_one();
+    }
+
+    fn wait(&self) -> Turn {
+        let mut turn = self.turn.lock();
+        while matches!(*turn, Turn::Wait) {
+            self.changed.wait(&mut turn);
+        }
+        std::mem::take(&mut *turn)
+    }
+}
+
+/// The files of a revision that is not there yet.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) revision: Revnum,
+    pub(super) props: PropList,
+    /// What later revisions can share.
+    pub(super) reps: Vec<Row>,
+    /// What `current` says of it.
+    pub(super) current: Current,
+    /// The complete prototype, its place now and its place among the revisions.
+    pub(super) file: Box<dyn NewFile>,
+    pub(super) from: PathBuf,
+    pub(super) to: PathBuf,
+    pub(super) revprops: Box<dyn NewFile>,
+    pub(super) revprops_path: PathBuf,
+}
+
+/// Leads; lets another one lead when it is dropped.
+struct Leader<'a> {
+    queue: &'a Queue,
+}
+
+impl Drop for Leader<'_> {
+    fn drop(&mut self) {
+        let mut state = self.queue.0.lock();
+        match state.waiting.front() {
+            Some(next) => next.seat.set(Turn::Lead),
+            None => state.led = false,
+        }
+    }
+}
+
+/// Those whom the leader took. Who is not told anything else hears that it failed.
+#[derive(Default)]
+struct Group(Vec<(Txn, Arc<Seat>, Option<Prepared>)>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for (_, seat, _) in self.0.drain(..) {
+            seat.set(Turn::Done(Err(Error::Corrupt("The commit was given up".into()))));
+        }
+    }
+}
+
+/// Makes a revision of a transaction, together with others that want the same.
+pub(super) fn commit(txn: Txn) -> Result<Committed> {
+    let writer = Arc::clone(&txn.writer);
+    let queue = &writer.fs.fs.commits;
+    let seat = Arc::new(Seat::default());
+    let leads = {
+        let mut state = queue.0.lock();
+        state.waiting.push_back(Member { txn, seat: Arc::clone(&seat) });
+        !std::mem::replace(&mut state.led, true)
+    };
+    if !leads && let Turn::Done(done) = seat.wait() {
+        return done;
+    }
+    lead(&writer, queue);
+    match seat.wait() {
+        Turn::Done(done) => done,
+        Turn::Wait | Turn::Lead => Err(Error::Corrupt("The commit was given up".into())),
+    }
+}
+
+/// Commits what waits, of which the first is one's own.
+fn lead(writer: &Arc<Writer>, queue: &Queue) {
+    let leader = Leader { queue };
+    let locked = writer.lock(names::WRITE_LOCK);
+    let count = match &locked {
+        Err(_) => 1,
+        // Reading back fails for one revision, not for those before.
+        Ok(_) if writer.config.verify_before_commit => 1,
+        Ok(_) => AT_ONCE,
+    };
+    let mut group = Group::default();
+    {
+        let mut state = queue.0.lock();
+        let count = count.min(state.waiting.len());
+        group.0.extend(state.waiting.drain(..count).map(|member| (member.txn, member.seat, None)));
+    }
+    let (lock, done) = match locked {
+        Ok(lock) => (Some(lock), commit_group(writer, &mut group)),
+        Err(error) => (None, Err(error)),
+    };
+    drop(lock);
+    drop(leader);
+    let failed = done.err().map(SvnError::from);
+    if failed.is_none() {
+        remember(&group);
+    }
+    for (mut txn, seat, prepared) in group.0.drain(..) {
+        let done = match (&failed, prepared) {
+            (Some(error), _) => Err(Error::Svn(error.clone())),
+            (None, Some(prepared)) => {
+                txn.leave = false;
+                Ok(Committed { revision: prepared.revision, props: prepared.props })
+            }
+            // It was told already.
+            (None, None) => continue,
+        };
+        drop(txn);
+        seat.set(Turn::Done(done));
+    }
+}
+
+/// Tells `rep-cache.db` of a group's texts.
+fn remember(group: &Group) {
+    let mut rows = Vec::new();
+    for (txn, _, prepared) in &group.0 {
+        if let Some(Prepared { reps, .. }) = prepared {
+            if txn.writer.batch_reps {
+                txn.writer.keep_reps(reps);
+            } else {
+                rows.extend_from_slice(reps);
+            }
+        }
+    }
+    let Some((first, _, _)) = group.0.first().filter(|_| !rows.is_empty()) else { return };
+    if let Err(error) = first.writer.write_rows(&rows) {
+        let error = SvnError::from(error);
+        for (txn, _, _) in &group.0 {
+            txn.writer.fail_after_commit(error.clone());
+        }
+    }
+}
+
+/// What goes on under the lock.
+fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
+    let fs = &writer.fs.fs;
+    let mut current = read_current(writer)?;
+    let mode = mode_of_revisions(writer, current.youngest)?;
+    let mut failed = Vec::new();
+    for (at, (txn, _, prepared)) in group.0.iter_mut().enumerate() {
+        match txn.prepare(current, mode) {
+            Ok(files) => {
+                current = files.current;
+                fs.unpublished.lock().push((files.revision, files.from.clone()));
+                *prepared = Some(files);
+            }
+            Err(error) => failed.push((at, error)),
+        }
+    }
+    // Who failed alone is told when those are through whom it must not keep waiting: the lock is
+    // all that matters.
+    let mut ready = Vec::new();
+    let mut told = Vec::new();
+    for (at, member) in group.0.drain(..).enumerate() {
+        match failed.first() {
+            Some((first, _)) if *first == at => told.push((member, failed.remove(0).1)),
+            _ => ready.push(member),
+        }
+    }
+    group.0 = ready;
+    for ((txn, seat, _), error) in told {
+        drop(txn);
+        seat.set(Turn::Done(Err(error)));
+    }
+    if group.0.is_empty() {
+        return Ok(());
+    }
+    let done = make_durable(writer, group, current);
+    fs.unpublished.lock().clear();
+    match done {
+        Ok(()) => {
+            let watched = fs.current_file.lock();
+            fs.youngest.fetch_max(current.youngest.0, Ordering::AcqRel);
+            drop(watched);
+            Ok(())
+        }
+        Err(error) => {
+            // What was read of revisions that are not to be.
+            fs.caches.clear();
+            for (txn, _, prepared) in &mut group.0 {
+                txn.writer.chains.lock().clear();
+                if let Some(prepared) = prepared {
+                    // The first error counts. It may have been moved.
+                    let _ = writer.storage.remove_file(&prepared.from);
+                }
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Makes the prepared revisions durable, and then visible.
+fn make_durable(writer: &Arc<Writer>, group: &mut Group, current: Current) -> Result<()> {
+    let storage = &writer.storage;
+    let path = writer.fs.fs.file(names::CURRENT);
+    let fail = |e| Error::io(e, "Can't write to file", &path);
+    let (beside, file) = create_beside(&**storage, &path).map_err(fail)?;
+    let done = move_all(writer, group, current, (&path, &beside, file));
+    done.inspect_err(|_| {
+        // The first error counts.
+        let _ = storage.remove_file(&beside);
+    })
+}
+
+fn move_all(
+    writer: &Arc<Writer>,
+    group: &mut Group,
+    current: Current,
+    (path, beside, mut file): (&Path, &Path, Box<dyn NewFile>),
+) -> Result<()> {
+    let storage = &writer.storage;
+    let fail = |e| Error::io(e, "Can't write to file", path);
+    let mut text = Vec::new();
+    current.write(&mut text);
+    file.append(&text).map_err(fail)?;
+    file.set_mode(storage.mode(path).map_err(fail)?).map_err(fail)?;
+
+    let mut files: Vec<(&mut dyn NewFile, &Path)> = vec![(&mut *file, beside)];
+    let mut flush = false;
+    for (txn, _, prepared) in &mut group.0 {
+        if let (true, Some(prepared)) = (txn.writer.flush, prepared) {
+            flush = true;
+            files.push((&mut *prepared.file, &prepared.from));
+            files.push((&mut *prepared.revprops, &prepared.revprops_path));
+        }
+    }
+    if flush {
+        sync_files(files)?;
+    }
+
+    let mut folders: Vec<&Path> = Vec::new();
+    for (txn, _, prepared) in &group.0 {
+        let Some(prepared) = prepared else { continue };
+        txn.writer
+            .storage
+            .rename(&prepared.from, &prepared.to, false)
+            .map_err(|e| Error::io(e, "Can't move", &prepared.from))?;
+        if let Some(folder) = prepared.to.parent()
+            && txn.writer.flush
+            && !folders.contains(&folder)
+        {
+            folders.push(folder);
+        }
+    }
+    writer.fs.fs.unpublished.lock().clear();
+    for folder in folders {
+        storage.sync_dir(folder).map_err(|e| Error::io(e, "Can't flush file to disk", folder))?;
+    }
+    if writer.config.verify_before_commit {
+        for (txn, _, prepared) in &group.0 {
+            if let Some(prepared) = prepared {
+                txn.read_back(prepared.revision)?;
+            }
+        }
+    }
+    storage.rename(beside, path, flush).map_err(fail)
+}
+
+/// Syncs files, several at once.
+fn sync_files(mut files: Vec<(&mut dyn NewFile, &Path)>) -> Result<()> {
+    let sync = |(file, path): &mut (&mut dyn NewFile, &Path)| {
+        file.sync().map_err(|e| Error::io(e, "Can't flush file to disk", path))
+    };
+    let share = files.len().div_ceil(SYNCERS).max(FEW);
+    std::thread::scope(|scope| {
+        let mut parts = files.chunks_mut(share);
+        let own = parts.next();
+        let others: Vec<_> =
+            parts.map(|part| scope.spawn(move || part.iter_mut().try_for_each(sync))).collect();
+        let mut done = own.map_or(Ok(()), |part| part.iter_mut().try_for_each(sync));
+        for other in others {
+            let other = other.join().unwrap_or_else(|_| {
+                Err(Error::Corrupt("A thread that synced a file ended early".into()))
+            });
+            done = done.and(other);
+        }
+        done
+    })
+}
+
+fn read_current(writer: &Writer) -> Result<Current> {
+    let path = writer.fs.fs.file(names::CURRENT);
+    let bytes = writer
+        .storage
+        .read(&path, CURRENT_LEN)
+        .map_err(|e| Error::io(e, "Can't open file", &path))?;
+    Current::parse(&bytes, writer.fs.fs.layout.format.number)
+        .map_err(|error| Error::File { path, error })
+}
+
+/// The permissions that new revisions get: those of the revision before.
+fn mode_of_revisions(writer: &Writer, base: Revnum) -> Result<u32> {
+    let fs = &writer.fs.fs;
+    let packed = base < fs.refresh_min_unpacked()?;
+    let path = fs.file(&match fs.layout.shard(base) {
+        Some(shard) if packed => fs.layout.pack_file(shard),
+        _ => fs.layout.rev_file(base),
+    });
+    writer.storage.mode(&path).map_err(|e| Error::io(e, "Can't set permissions on", &path))
+}

@@ -1,0 +1,180 @@
+//! Commits of several threads at once, which become revisions together: each is there, in whatever
+//! order; whoever is in conflict with one before is refused alone; and when the storage stops at any
+//! operation, whoever was told of a revision finds it.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::stopping::{Faulty, Stopping};
+use sapwood_core::{ErrorCode, Revnum, SvnError};
+use sapwood_fsfs::txn::{Txn, WriteOptions, Writer};
+use sapwood_fsfs::{Caches, CreateOptions, Filesystem, LocalStorage, OpenOptions, WriteStorage};
+use sapwood_repos::create::{RepositoryOptions, create};
+
+const THREADS: usize = 6;
+
+fn open(path: &Path) -> Filesystem {
+    Filesystem::open(&path.join("db"), &Caches::new(4 << 20), &OpenOptions::default()).unwrap()
+}
+
+/// A transaction that makes one file below `/` and, if told so, another one that all make.
+fn begin(
+    fs: &Filesystem,
+    storage: &Arc<dyn WriteStorage>,
+    file: &str,
+    also: bool,
+) -> sapwood_fsfs::Result<Txn> {
+    let options = WriteOptions { storage: Arc::clone(storage), ..WriteOptions::default() };
+    let mut txn = Writer::new(fs, options)?.begin(fs.youngest()?)?;
+    for path in std::iter::once(file).chain(also.then_some("/same")) {
+        txn.make_file(path)?;
+        txn.set_text(path, &mut format!("{file} ").repeat(50).as_bytes(), None)?;
+    }
+    Ok(txn)
+}
+
+/// Commits all transactions at once: how each ended. While the write lock is held outside, they
+/// gather behind the first.
+fn commit_together(path: &Path, txns: Vec<Txn>) -> Vec<sapwood_fsfs::Result<Revnum>> {
+    let lock = LocalStorage.lock(&path.join("db/write-lock")).unwrap();
+    let threads: Vec<_> =
+        txns.into_iter().map(|txn| std::thread::spawn(move || txn.commit())).collect();
+    std::thread::sleep(Duration::from_millis(20));
+    drop(lock);
+    threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+}
+
+fn files(fs: &Filesystem, revision: Revnum) -> Vec<String> {
+    let root = fs.revision_root(revision).unwrap().node("/").unwrap();
+    let entries = root.entries().unwrap();
+    for entry in entries.iter() {
+        let node = root.child(entry.name).unwrap().unwrap();
+        std::io::copy(&mut node.contents().unwrap(), &mut std::io::sink()).unwrap();
+    }
+    entries.iter().map(|entry| format!("/{}", entry.name)).collect()
+}
+
+fn verify(path: &Path) {
+    let verified = Command::new("svnadmin").args(["verify", "-q"]).arg(path).output().unwrap();
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+}
+
+#[test]
+fn all_are_there_and_share_the_move_of_current() {
+    let dir = tempfile::tempdir().unwrap();
+    for format in [None, Some(3)] {
+        let path = dir.path().join(format!("repo{format:?}"));
+        let options =
+            RepositoryOptions { compatible_minor: format, ..RepositoryOptions::default() };
+        create(&path, &options).unwrap();
+        let fs = open(&path);
+        let mut done = Vec::new();
+        let mut shared = false;
+        for round in 0..50 {
+            // Each operation is counted: whoever shares needs fewer of them.
+            let stopping = Stopping::after(u64::MAX, false);
+            let storage: Arc<dyn WriteStorage> = Arc::new(Faulty(Arc::clone(&stopping)));
+            let names: Vec<String> = (0..THREADS).map(|n| format!("/f{round}-{n}")).collect();
+            let begin = |name: &String| begin(&fs, &storage, name, false).unwrap();
+            let txns: Vec<Txn> = names.iter().map(begin).collect();
+            let moves = stopping.moves_of("current");
+            let revisions: Vec<Revnum> =
+                commit_together(&path, txns).into_iter().map(Result::unwrap).collect();
+            shared |= stopping.moves_of("current") - moves < THREADS;
+            done.extend(names.into_iter().zip(revisions));
+            if shared && round > 2 {
+                break;
+            }
+        }
+        assert!(shared, "nobody ever shared anything");
+        for (name, revision) in &done {
+            assert!(files(&fs, *revision).contains(name));
+            let before = Revnum(revision.0 - 1);
+            assert!(!files(&fs, before).contains(name));
+        }
+        let youngest = open(&path).youngest().unwrap();
+        assert_eq!(usize::try_from(youngest.0).unwrap(), done.len());
+        verify(&path);
+    }
+}
+
+#[test]
+fn who_is_in_conflict_is_refused_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("repo");
+    create(&path, &RepositoryOptions::default()).unwrap();
+    let fs = open(&path);
+    let storage: Arc<dyn WriteStorage> = Arc::new(LocalStorage);
+    let names: Vec<String> = (0..THREADS).map(|n| format!("/f{n}")).collect();
+    let txns = (0..THREADS).map(|n| begin(&fs, &storage, &names[n], n % 2 == 0).unwrap()).collect();
+    let done = commit_together(&path, txns);
+    let mut present: Vec<&str> = vec!["/same"];
+    let mut refused = 0;
+    for (name, done) in names.iter().zip(done) {
+        match done {
+            Ok(_) => present.push(name),
+            Err(error) => {
+                assert_eq!(SvnError::from(error).code(), ErrorCode::FS_CONFLICT);
+                refused += 1;
+            }
+        }
+    }
+    // One of those that made the same file came first.
+    assert_eq!(refused, THREADS / 2 - 1);
+    let mut found = files(&fs, fs.youngest().unwrap());
+    found.sort_unstable();
+    present.sort_unstable();
+    assert_eq!(found, present);
+    verify(&path);
+}
+
+#[test]
+fn stopped_at_every_operation() {
+    for lose in [false, true] {
+        let fs = CreateOptions { shard_size: 4, ..CreateOptions::default() };
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("repo");
+        create(&path, &RepositoryOptions { fs, compatible_minor: None }).unwrap();
+        let mut refused = 0;
+        for operations in 0.. {
+            let fs = open(&path);
+            let stopping = Stopping::after(operations, lose);
+            let storage: Arc<dyn WriteStorage> = Arc::new(Faulty(Arc::clone(&stopping)));
+            let names: Vec<String> = (0..3).map(|n| format!("/f{operations}-{n}")).collect();
+            let txns: sapwood_fsfs::Result<Vec<Txn>> =
+                names.iter().map(|name| begin(&fs, &storage, name, false)).collect();
+            let Ok(txns) = txns else { continue };
+            let before = fs.youngest().unwrap();
+            let done = commit_together(&path, txns);
+            // As another process sees it, and as this one does.
+            for fs in [open(&path), fs] {
+                let youngest = fs.youngest().unwrap();
+                for revision in before.0..=youngest.0 {
+                    files(&fs, Revnum(revision));
+                    fs.revprops(Revnum(revision)).unwrap();
+                }
+                for (name, done) in names.iter().zip(&done) {
+                    let Ok(revision) = done else { continue };
+                    assert!(*revision <= youngest && *revision > before);
+                    assert!(files(&fs, *revision).contains(name), "after {operations}");
+                }
+            }
+            refused += done.iter().filter(|done| done.is_err()).count();
+            if !stopping.has_stopped() {
+                break;
+            }
+        }
+        assert!(refused >= 20, "{refused}");
+        // What failed must not be remembered.
+        let fs = open(&path);
+        let storage: Arc<dyn WriteStorage> = Arc::new(LocalStorage);
+        begin(&fs, &storage, "/last", false).unwrap().commit().unwrap();
+        verify(&path);
+    }
+}
