@@ -96,6 +96,26 @@ impl Fs {
         self.rev_node(revision, item)
     }
 
+    /// Says that the changed paths of a revision will be asked for soon.
+    pub(crate) fn will_need_changes(&self, revision: Revnum) {
+        let key = Key { fs: self.id, kind: ChangedPaths::KIND, a: revision.0, b: 0, part: 0 };
+        if self.caches.get::<ChangedPaths>(key).is_some() {
+            return;
+        }
+        let file = self.rev_file(revision);
+        let at = if !file.key.packed {
+            // Nearly always the whole file.
+            Ok(0)
+        } else if self.layout.is_logical() {
+            self.item_offset(&file, revision, ITEM_CHANGES)
+        } else {
+            self.revision_range(&file, revision).map(|(_, end)| end.saturating_sub(1))
+        };
+        if let Ok(at) = at {
+            self.will_need_block(&file, self.block_of(at));
+        }
+    }
+
     /// The paths that a revision changed.
     pub(crate) fn changed_paths(&self, revision: Revnum) -> Result<Arc<ChangedPaths>> {
         let key = Key { fs: self.id, kind: ChangedPaths::KIND, a: revision.0, b: 0, part: 0 };

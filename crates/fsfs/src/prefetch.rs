@@ -21,14 +21,19 @@ use crate::revprops::RevpropsSnapshot;
 
 /// How many threads of a process read ahead.
 const MAX_READERS: usize = 2;
-/// How many revisions are read ahead of the request at most.
-const WINDOW: u64 = 256;
+/// So many revisions are read ahead together: the system is told of all of them before the first
+/// is read, and brings them at once.
+const BATCH: u64 = 16;
+/// How many batches are read ahead of the request at most.
+const WINDOW: u64 = 16;
 /// What is read ahead takes about this part of the caches at most: one in so many bytes.
 const SHARE: u64 = 16;
 /// How many revisions that had to be read make a request cold.
 const COLD: u32 = 4;
 /// How many revisions in a row without a read make it hot again.
 const QUIET: u32 = 1024;
+/// How many batches without a read make the readers end.
+const QUIET_BATCHES: u32 = 64;
 /// A request that has fewer revisions to go is not worth a thread.
 const WORTHWHILE: u64 = 32;
 /// Stack of a reader, in bytes.
@@ -63,6 +68,13 @@ struct Range {
 impl Range {
     fn count(&self) -> u64 {
         self.from.0.abs_diff(self.to.0).saturating_add(1)
+    }
+
+    /// The revisions of a batch.
+    fn batch(&self, number: u64) -> impl Iterator<Item = Revnum> + use<> {
+        let (range, first) = (*self, number.saturating_mul(BATCH));
+        let end = first.saturating_add(BATCH).min(range.count());
+        (first..end).map(move |n| range.nth(n))
     }
 
     fn nth(&self, n: u64) -> Revnum {
@@ -106,8 +118,12 @@ impl Prefetch {
     /// Says that the request now comes to its `n`-th revision, counted from 0.
     pub fn at(&mut self, n: u64) {
         if let Some(team) = &self.team {
-            if team.shared.at(n) {
-                self.help(n);
+            let batch = n.div_euclid(BATCH);
+            if batch.saturating_mul(BATCH) != n {
+                return;
+            }
+            if team.shared.at(batch) {
+                self.help(batch);
                 return;
             }
             self.team = None;
@@ -125,15 +141,15 @@ impl Prefetch {
         self.quiet = 0;
         self.cold = self.cold.saturating_add(1);
         if self.cold >= COLD && self.range.count().saturating_sub(n) >= WORTHWHILE {
-            self.team = Team::start(&self.fs, self.range, n);
+            self.team = Team::start(&self.fs, self.range, n.div_euclid(BATCH));
             self.cold = 0;
         }
     }
 }
 
 impl Prefetch {
-    /// While a reader is about the request's own revision, the request reads ahead too, instead of
-    /// reading the same again.
+    /// While a reader is about the request's own batch, the request reads ahead too, instead of
+    /// reading the same again. A batch that nobody took is read here.
     fn help(&mut self, n: u64) {
         let Some(team) = &self.team else { return };
         while team.shared.is_taken(n) {
@@ -143,7 +159,7 @@ impl Prefetch {
             };
             let revprops = self.revprops.get_or_insert_with(|| self.fs.revprops_snapshot());
             // What is wrong shows again when the request comes to it.
-            let _ = load(&self.fs, revprops, self.range.nth(next.n), self.range.wanted);
+            let _ = load(&self.fs, revprops, &self.range, next.n);
         }
     }
 }
@@ -163,7 +179,7 @@ impl Team {
             state: Mutex::new(State { at, next: at.saturating_add(1), ..State::default() }),
             moved: Condvar::new(),
             read: Condvar::new(),
-            count: range.count(),
+            count: range.count().div_ceil(BATCH),
             most_bytes: budget.checked_div(SHARE).unwrap_or(0),
         });
         let mut readers = Vec::new();
@@ -323,7 +339,7 @@ impl Progress {
         state.revisions = state.revisions.saturating_add(1);
         state.bytes = state.bytes.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
         state.quiet = if was_read { 0 } else { state.quiet.saturating_add(1) };
-        if state.quiet >= QUIET {
+        if state.quiet >= QUIET_BATCHES {
             state.over = true;
             drop(state);
             self.moved.notify_all();
@@ -353,28 +369,34 @@ fn read_ahead(fs: &Filesystem, range: Range, shared: &Progress) -> Result<()> {
     let mut revprops = fs.revprops_snapshot();
     while let Some(taken) = shared.take() {
         let before = READS.get();
-        let bytes = load(fs, &mut revprops, range.nth(taken.n), range.wanted)?;
+        let bytes = load(fs, &mut revprops, &range, taken.n)?;
         drop(taken);
         shared.done(bytes, READS.get() != before);
     }
     Ok(())
 }
 
-/// Brings what is wanted of a revision into the caches; gives its bytes there.
-fn load(
-    fs: &Filesystem,
-    revprops: &mut RevpropsSnapshot,
-    revision: Revnum,
-    wanted: Wanted,
-) -> Result<usize> {
-    let mut bytes = 0usize;
-    if wanted.changes && revision > Revnum::ZERO {
-        bytes = fs.changed_paths(revision)?.byte_len();
+/// Brings what is wanted of a batch into the caches; gives its bytes there.
+fn load(fs: &Filesystem, revprops: &mut RevpropsSnapshot, range: &Range, n: u64) -> Result<usize> {
+    let wanted = range.wanted;
+    for revision in range.batch(n) {
+        if wanted.changes && revision > Revnum::ZERO {
+            fs.fs.will_need_changes(revision);
+        }
+        if wanted.revprops {
+            revprops.will_need(revision);
+        }
     }
-    if wanted.revprops
-        && let Some(props) = revprops.get_settled(revision)?
-    {
-        bytes = bytes.saturating_add(props.byte_len());
+    let mut bytes = 0usize;
+    for revision in range.batch(n) {
+        if wanted.changes && revision > Revnum::ZERO {
+            bytes = bytes.saturating_add(fs.changed_paths(revision)?.byte_len());
+        }
+        if wanted.revprops
+            && let Some(props) = revprops.get_settled(revision)?
+        {
+            bytes = bytes.saturating_add(props.byte_len());
+        }
     }
     Ok(bytes)
 }

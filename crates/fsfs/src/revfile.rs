@@ -138,16 +138,51 @@ impl Fs {
             .map_err(|e| self.open_error(file, e))
     }
 
-    /// The block `number` of a file: shorter than a whole block, or empty, at the end of the file.
-    pub(crate) fn block(&self, file: &RevFile, number: u64) -> Result<Arc<Block>> {
-        let key = Key {
+    fn block_key(&self, file: &RevFile, number: u64) -> Key {
+        Key {
             fs: self.id,
             kind: Kind::Block,
             a: file.key.number,
             b: u64::from(file.key.packed),
             part: number,
-        };
-        if let Some(crate::cache::item::Item::Block(block)) = self.caches.blocks.get(&key) {
+        }
+    }
+
+    fn cached_block(&self, key: &Key) -> Option<Arc<Block>> {
+        match self.caches.blocks.get(key) {
+            Some(crate::cache::item::Item::Block(block)) => Some(block),
+            _ => None,
+        }
+    }
+
+    /// Says that a block will be read soon, so that the system brings it while the caller goes on.
+    /// Whatever is wrong shows when it is read.
+    pub(crate) fn will_need_block(&self, file: &RevFile, number: u64) {
+        if self.cached_block(&self.block_key(file, number)).is_none()
+            && let Ok(open) = self.open_file(file)
+        {
+            let size = u64::try_from(self.block_size).unwrap_or(u64::MAX);
+            open.will_need(number.saturating_mul(size), size);
+        }
+    }
+
+    /// The block of a file that holds an offset.
+    pub(crate) fn block_of(&self, offset: u64) -> u64 {
+        self.locate(offset).0
+    }
+
+    /// The block `number` of a file: shorter than a whole block, or empty, at the end of the file.
+    /// A block that another thread is reading is waited for.
+    pub(crate) fn block(&self, file: &RevFile, number: u64) -> Result<Arc<Block>> {
+        let key = self.block_key(file, number);
+        if let Some(block) = self.cached_block(&key) {
+            return Ok(block);
+        }
+        let turn = self.caches.loading.enter(key);
+        // Another thread may have read it meanwhile.
+        if turn.waited()
+            && let Some(block) = self.cached_block(&key)
+        {
             return Ok(block);
         }
         let open = self.open_file(file)?;

@@ -22,10 +22,12 @@ use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
 use crate::cache::item::{Cached, Key, Kind};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
-use crate::storage::Stamp;
+use crate::storage::{Stamp, StoredFile};
 
 /// The longest file of unpacked revision properties that is read.
 const FILE_LEN: usize = 1 << 28;
+/// How much of a file is asked for ahead.
+const FILE_HINT: u64 = 16 << 10;
 /// How often a reader starts over because files were replaced under its feet.
 const RETRIES: u32 = 10;
 
@@ -80,14 +82,26 @@ pub struct RevpropsSnapshot {
     /// The shard used last, and its generation.
     last: Option<(Shard, u64)>,
     seen: HashMap<Shard, u64>,
+    /// Files that the system was told of, open. They were opened after the generation of their
+    /// shard was found out, as if they had been read then.
+    ahead: HashMap<Revnum, Arc<dyn StoredFile>>,
 }
+
+/// How many files are held open to be read soon.
+const AHEAD: usize = 64;
 
 #[allow(clippy::missing_errors_doc)]
 impl Filesystem {
     /// A reader of revision properties for one request.
     #[must_use]
     pub fn revprops_snapshot(&self) -> RevpropsSnapshot {
-        RevpropsSnapshot { fs: self.clone(), started: false, last: None, seen: HashMap::new() }
+        RevpropsSnapshot {
+            fs: self.clone(),
+            started: false,
+            last: None,
+            seen: HashMap::new(),
+            ahead: HashMap::new(),
+        }
     }
 
     /// The properties of a revision, as they are now (a change by another program is seen).
@@ -109,7 +123,10 @@ impl RevpropsSnapshot {
         for _ in 0..RETRIES {
             let shard = fs.revprop_shard(revision);
             let found = match self.generation(&fs, shard) {
-                Ok(generation) => fs.revprops_of(shard, generation, revision),
+                Ok(generation) => {
+                    let open = self.ahead.remove(&revision);
+                    fs.revprops_of(shard, generation, revision, open)
+                }
                 Err(e) => Err(e),
             };
             match found {
@@ -144,6 +161,25 @@ impl RevpropsSnapshot {
         self.generation(&fs, shard)?;
         let settled = fs.revprop_shards.lock().known.get(&shard).is_some_and(|s| s.settled);
         if settled { self.get(revision).map(Some) } else { Ok(None) }
+    }
+
+    /// Says that the properties of `revision` will be asked for soon. A hint, which never fails.
+    pub fn will_need(&mut self, revision: Revnum) {
+        let fs = Arc::clone(&self.fs.fs);
+        let shard = fs.revprop_shard(revision);
+        if shard.packed || self.ahead.len() >= AHEAD {
+            return;
+        }
+        let Ok(generation) = self.generation(&fs, shard) else { return };
+        let key = Key { fs: fs.id, kind: Kind::Revprops, a: revision.0, b: 0, part: generation };
+        if fs.caches.get::<PropList>(key).is_some() {
+            return;
+        }
+        let path = fs.file(&fs.layout.revprops_file(revision));
+        if let Ok(file) = fs.storage.open(&path) {
+            file.will_need(0, FILE_HINT);
+            self.ahead.insert(revision, file);
+        }
     }
 
     fn generation(&mut self, fs: &Fs, shard: Shard) -> Result<u64> {
@@ -205,6 +241,7 @@ impl Fs {
         shard: Shard,
         generation: u64,
         revision: Revnum,
+        open: Option<Arc<dyn StoredFile>>,
     ) -> Result<Arc<PropList>> {
         let key = Key { fs: self.id, kind: Kind::Revprops, a: revision.0, b: 0, part: generation };
         if let Some(props) = self.caches.get::<PropList>(key) {
@@ -215,8 +252,11 @@ impl Fs {
             self.packed_revprops(shard, generation, revision)?
         } else {
             let path = self.file(&self.layout.revprops_file(revision));
-            let bytes = self.storage.read(&path, FILE_LEN).map_err(|e| gone_or(e, path.clone()))?;
-            parse(&bytes, revision)?
+            let bytes = match open {
+                Some(open) => open.whole(FILE_LEN),
+                None => self.storage.read(&path, FILE_LEN),
+            };
+            parse(&bytes.map_err(|e| gone_or(e, path.clone()))?, revision)?
         };
         props.shrink_to_fit();
         Ok(self.caches.put(key, props))

@@ -24,8 +24,10 @@ pub struct Stamp {
     pub changed: i128,
 }
 
-/// Files shorter than this take one read. No page of memory is smaller.
-const SMALL: usize = 4096;
+/// Files shorter than this take one read: packs of revision properties and manifests, most often.
+const SMALL: usize = 16 << 10;
+/// What every size of a page of memory is a multiple of, in bytes.
+const PAGE: usize = 4096;
 
 /// How long after a change a time stamp may still stay the same for another change: file systems
 /// stamp with the granularity of a kernel tick at best and of two seconds at worst.
@@ -69,6 +71,49 @@ pub trait StoredFile: Send + Sync + fmt::Debug {
     /// Whether a read that gives less than was asked for has met the end of the file.
     fn short_read_is_end(&self) -> bool {
         false
+    }
+
+    /// Says that these bytes will be read soon: the system may begin to bring them, and the caller
+    /// does not wait. A hint, which may do nothing.
+    fn will_need(&self, offset: u64, len: u64) {
+        let _ = (offset, len);
+    }
+
+    /// Reads all of a small file; one that is longer than `limit` is an error of the kind
+    /// `FileTooLarge`.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn whole(&self, limit: usize) -> io::Result<Vec<u8>> {
+        let too_large = || io::Error::from(io::ErrorKind::FileTooLarge);
+        let mut data = Vec::with_capacity(SMALL);
+        loop {
+            if data.len() == data.capacity() {
+                let len = usize::try_from(self.len()?).map_err(|_| too_large())?;
+                // One byte more than there should be, so that the read that meets the end is
+                // short.
+                let more = len.saturating_sub(data.len()).saturating_add(1);
+                if len > limit {
+                    return Err(too_large());
+                }
+                data.reserve_exact(more);
+            }
+            let at = u64::try_from(data.len()).map_err(|_| too_large())?;
+            match self.append_at(&mut data, at) {
+                Ok(0) => break,
+                Ok(_) if data.len() > limit => return Err(too_large()),
+                Ok(_) => {
+                    // A read that fails half-way gives the whole pages before.
+                    let ragged = data.len().checked_rem(PAGE) != Some(0);
+                    if ragged && data.len() < data.capacity() && self.short_read_is_end() {
+                        break;
+                    }
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(data)
     }
 
     /// The file's length now, in bytes.
@@ -127,6 +172,11 @@ impl StoredFile for fs::File {
         Ok(rustix::io::pread(self, rustix::buffer::spare_capacity(buf), offset)?)
     }
 
+    fn will_need(&self, offset: u64, len: u64) {
+        let len = std::num::NonZeroU64::new(len);
+        let _ = rustix::fs::fadvise(self, offset, len, rustix::fs::Advice::WillNeed);
+    }
+
     // True of regular files, which revision files are.
     fn short_read_is_end(&self) -> bool {
         true
@@ -137,49 +187,13 @@ impl StoredFile for fs::File {
     }
 }
 
-fn read_some(mut file: &fs::File, buf: &mut [u8]) -> io::Result<usize> {
-    use std::io::Read as _;
-    loop {
-        match file.read(buf) {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            other => return other,
-        }
-    }
-}
-
 impl Storage for LocalStorage {
     fn open(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
         Ok(Arc::new(fs::File::open(path)?))
     }
 
     fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
-        let too_large = || io::Error::from(io::ErrorKind::FileTooLarge);
-        let file = fs::File::open(path)?;
-        let mut first = [0u8; SMALL];
-        let mut have = read_some(&file, &mut first)?;
-        let mut data = first.get(..have).unwrap_or_default().to_vec();
-        // Most files end here: a read within one page is short only at the end.
-        if have == SMALL {
-            let len = usize::try_from(file.metadata()?.len()).map_err(|_| too_large())?;
-            loop {
-                // One byte more than there should be, so that the read that meets the end is short.
-                let room = len.max(have).saturating_add(1);
-                if room > limit.saturating_add(1) {
-                    return Err(too_large());
-                }
-                data.resize(room, 0);
-                let n = read_some(&file, data.get_mut(have..).unwrap_or_default())?;
-                have = have.saturating_add(n);
-                if n == 0 || (have >= len && have < room) {
-                    break;
-                }
-            }
-            data.truncate(have);
-        }
-        if data.len() > limit {
-            return Err(too_large());
-        }
-        Ok(data)
+        fs::File::open(path)?.whole(limit)
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
@@ -209,7 +223,7 @@ mod tests {
     fn whole_files_of_every_length() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
-        for len in [0, 1, SMALL - 1, SMALL, SMALL + 1, 3 * SMALL, 100_000] {
+        for len in [0, 1, PAGE, PAGE + 1, SMALL - 1, SMALL, SMALL + 1, 3 * SMALL, 100_000] {
             let data: Vec<u8> = (0..=255).cycle().take(len).collect();
             fs::write(&path, &data).unwrap();
             assert_eq!(LocalStorage.read(&path, len).unwrap(), data);

@@ -7,6 +7,7 @@
 
 pub(crate) mod files;
 pub(crate) mod item;
+pub(crate) mod loading;
 pub(crate) mod store;
 
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ use parking_lot::Mutex;
 
 use crate::cache::files::FileTable;
 use crate::cache::item::{Cached, Key};
+use crate::cache::loading::Loading;
 use crate::cache::store::Store;
 use crate::filesystem::Shared;
 
@@ -32,6 +34,8 @@ pub struct Caches {
     pub(crate) items: Store,
     pub(crate) files: FileTable,
     pub(crate) block_reads: AtomicU64,
+    /// Blocks that are being read.
+    pub(crate) loading: Loading,
     /// Threads that read ahead now.
     pub(crate) readers: AtomicUsize,
     capacity: usize,
@@ -73,6 +77,7 @@ impl Caches {
             items: Store::new(bytes.saturating_sub(for_blocks)),
             files: FileTable::new(MAX_FILES),
             block_reads: AtomicU64::new(0),
+            loading: Loading::default(),
             readers: AtomicUsize::new(0),
             capacity: bytes,
             filesystems: Mutex::new(HashMap::new()),
