@@ -1,19 +1,14 @@
-//! File contents and deltas between them, as streams.
+//! File contents as streams.
 
 use std::sync::Arc;
 
-use sapwood_core::{Md5, Revnum, SvnError, SvnResult};
-use sapwood_delta::stream::ComputedDelta;
-use sapwood_delta::svndiff::DEFAULT_LEVEL;
-use sapwood_delta::{EncodedDelta, Encoder, TextDelta, Version, Window};
+use sapwood_core::Md5;
 use sapwood_fsfs_format::{NodeRev, RepLocation, Representation, TxnId};
 
-use crate::cache::item::{Cached, Encoded, Key, Text};
+use crate::cache::item::{Cached, Key, Text};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
 use crate::rep::chain::Chain;
-use crate::rep::header::RepData;
-use crate::rep::svndiff::Windows;
 
 /// An expanded text, part by part, its checksum checked at the end.
 #[derive(Debug)]
@@ -144,8 +139,17 @@ pub struct Contents {
 
 impl Contents {
     pub(crate) fn new(fs: &Filesystem, node: &NodeRev) -> Self {
-        let reader = TextReader::new(node.text, node.id.txn());
-        Self { fs: fs.clone(), reader, piece: None, taken: 0 }
+        Self::of_rep(fs, node.text, node.id.txn())
+    }
+
+    /// The text of a representation; `txn` is the transaction of its node-revision.
+    pub(crate) fn of_rep(fs: &Filesystem, rep: Option<Representation>, txn: Option<TxnId>) -> Self {
+        Self { fs: fs.clone(), reader: TextReader::new(rep, txn), piece: None, taken: 0 }
+    }
+
+    /// Leaves nothing of what is expanded in the cache.
+    pub(crate) const fn keep_nothing(&mut self) {
+        self.reader.keep = false;
     }
 
     /// Fills some of `buf`; 0 at the end.
@@ -201,248 +205,6 @@ impl Contents {
 impl std::io::Read for Contents {
     fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
         self.read_some(buf).map_err(|e| std::io::Error::other(sapwood_core::SvnError::from(e)))
-    }
-}
-
-/// The delta from one node's text (or nothing) to another's; passes stored bytes through where
-/// they fit.
-#[derive(Debug)]
-pub struct ContentsDelta {
-    fs: Filesystem,
-    /// The texts' representations, when both are committed: what an encoded delta is cached by.
-    texts: Option<Texts>,
-    kind: DeltaKind,
-    /// Whether a window was pulled.
-    started: bool,
-}
-
-#[derive(Debug)]
-enum DeltaKind {
-    /// The target is stored as just this delta.
-    Stored(Stored),
-    /// The delta has to be computed.
-    Computed(Box<ComputedDelta<Contents, Contents>>),
-    /// The text itself.
-    Full(Box<Contents>),
-    /// The delta was encoded before; whether it was handed out.
-    Encoded(Arc<Encoded>, bool),
-    /// Encoding failed: who pulls windows gets to know why.
-    Failed(SvnError),
-}
-
-/// The representations that a delta is between, by revision and item. No source is the empty
-/// text.
-#[derive(Clone, Copy, Debug)]
-struct Texts {
-    source: Option<(Revnum, u64)>,
-    target: (Revnum, u64),
-}
-
-/// Deltas to texts up to this size are encoded as a whole and kept.
-const KEEP_ENCODED: u64 = 512 << 10;
-
-/// A stored svndiff that is handed on.
-#[derive(Debug)]
-struct Stored {
-    windows: Windows,
-    fs: Filesystem,
-    /// Number of the next window.
-    next: u64,
-    /// Bytes handed out so far.
-    pos: u64,
-    buffer: Option<Handed>,
-}
-
-/// What was handed out last, kept alive.
-#[derive(Debug)]
-enum Handed {
-    Raw(Arc<crate::cache::item::RawRep>),
-    Bytes(crate::revfile::Bytes),
-}
-
-/// Stored svndiff is handed on in pieces of at most this size.
-const PASS_LEN: usize = 64 << 10;
-
-/// Where the text of a committed node-revision is; `None` for one of a transaction, `Some(None)`
-/// for an empty text.
-fn text_place(node: &NodeRev) -> Option<Option<(Revnum, u64)>> {
-    match node.text.map(|rep| rep.location) {
-        None => Some(None),
-        Some(RepLocation::Rev { revision, item }) => Some(Some((revision, item))),
-        Some(_) => None,
-    }
-}
-
-impl ContentsDelta {
-    /// The delta from the text of `source` to that of `target`.
-    pub(crate) fn new(fs: &Filesystem, source: Option<&NodeRev>, target: &NodeRev) -> Result<Self> {
-        if let Some(stored) = Self::stored(fs, source, target)? {
-            let kind = DeltaKind::Stored(stored);
-            return Ok(Self { fs: fs.clone(), texts: None, kind, started: false });
-        }
-        let small = |node: &NodeRev| node.text.is_none_or(|rep| rep.expanded_size <= KEEP_ENCODED);
-        let source_place = source.map_or(Some(None), text_place);
-        let texts = match (source_place, text_place(target)) {
-            (Some(source_place), Some(Some(target_place)))
-                if small(target) && source.is_none_or(small) =>
-            {
-                Some(Texts { source: source_place, target: target_place })
-            }
-            _ => None,
-        };
-        let target = Contents::new(fs, target);
-        let kind = match source.map(|node| Contents::new(fs, node)) {
-            Some(source) => DeltaKind::Computed(Box::new(ComputedDelta::new(source, target))),
-            None => DeltaKind::Full(Box::new(target)),
-        };
-        Ok(Self { fs: fs.clone(), texts, kind, started: false })
-    }
-
-    /// The delta as svndiff, cached or encoded now; `None` for large texts.
-    fn encode(&mut self, version: Version) -> SvnResult<Option<Arc<Encoded>>> {
-        let Some(Texts { source, target: (revision, item) }) = self.texts else {
-            return Ok(None);
-        };
-        let fs = Arc::clone(&self.fs.fs);
-        let key = Key {
-            fs: fs.id,
-            kind: Encoded::KIND,
-            a: revision.0,
-            b: item,
-            // Only a part of the name: the source's place is compared.
-            part: source.map_or(0, |(r, i)| r.0.rotate_left(32) ^ i).wrapping_mul(4)
-                | u64::from(version == Version::V1),
-        };
-        if let Some(found) = fs.caches.get::<Encoded>(key)
-            && found.source == source
-        {
-            return Ok(Some(found));
-        }
-        if let DeltaKind::Full(text) = &mut self.kind {
-            // The encoded form is all that the next reader of this text will need, and the texts
-            // below it fill the cache with what a checkout never asks for again.
-            text.reader.keep = false;
-        }
-        let mut bytes = Vec::new();
-        let mut encoder = Encoder::new(version, DEFAULT_LEVEL);
-        while let Some(window) = self.next_window()? {
-            encoder.encode(&window, &mut bytes);
-        }
-        encoder.finish(&mut bytes);
-        let bytes = bytes.into_boxed_slice();
-        Ok(Some(fs.caches.put(key, Encoded { source, bytes })))
-    }
-
-    fn stored(
-        fs: &Filesystem,
-        source: Option<&NodeRev>,
-        target: &NodeRev,
-    ) -> Result<Option<Stored>> {
-        let Some(rep) = target.text.filter(|rep| rep.size > 0) else { return Ok(None) };
-        let data = RepData::open(&fs.fs, &rep, target.id.txn())?;
-        let fits = match (data.base(), source) {
-            (None, None) => !data.is_plain(),
-            (Some((base_rev, base_item, _)), Some(source)) => {
-                let wanted = RepLocation::Rev { revision: base_rev, item: base_item };
-                source.text.is_some_and(|rep| rep.location == wanted)
-            }
-            _ => false,
-        };
-        Ok(fits.then(|| Stored {
-            windows: Windows::new(data),
-            fs: fs.clone(),
-            next: 0,
-            pos: 0,
-            buffer: None,
-        }))
-    }
-}
-
-impl TextDelta for ContentsDelta {
-    fn next_window(&mut self) -> SvnResult<Option<Window>> {
-        self.started = true;
-        match &mut self.kind {
-            DeltaKind::Stored(stored) => {
-                let window = stored.windows.window(&self.fs.fs, stored.next)?;
-                stored.next = stored.next.saturating_add(1);
-                Ok(window)
-            }
-            DeltaKind::Computed(computed) => computed.next_window(),
-            DeltaKind::Full(text) => {
-                Ok(text.next_piece()?.map(|piece| Window::full_text(piece.to_vec())))
-            }
-            DeltaKind::Encoded(..) => Ok(None),
-            DeltaKind::Failed(error) => Err(error.clone()),
-        }
-    }
-
-    fn encoded(&mut self, newest: Version) -> Option<&mut dyn EncodedDelta> {
-        if self.started {
-            return None;
-        }
-        if matches!(self.kind, DeltaKind::Computed(_) | DeltaKind::Full(_)) {
-            if newest == Version::V0 {
-                return None;
-            }
-            match self.encode(newest) {
-                Ok(Some(encoded)) => self.kind = DeltaKind::Encoded(encoded, false),
-                Ok(None) => return None,
-                Err(error) => {
-                    self.kind = DeltaKind::Failed(error);
-                    return None;
-                }
-            }
-            return Some(self);
-        }
-        let DeltaKind::Stored(stored) = &mut self.kind else { return None };
-        if stored.pos > 0 {
-            return None;
-        }
-        // Whether the stored bytes can be read shows again when windows are pulled.
-        let version = stored.windows.version(&self.fs.fs).ok()?;
-        (version <= newest).then_some(stored)
-    }
-}
-
-impl EncodedDelta for ContentsDelta {
-    fn next_bytes(&mut self) -> SvnResult<Option<&[u8]>> {
-        match &mut self.kind {
-            DeltaKind::Encoded(encoded, done) if !*done => {
-                *done = true;
-                Ok(Some(&encoded.bytes))
-            }
-            DeltaKind::Stored(stored) => stored.next_bytes(),
-            _ => Ok(None),
-        }
-    }
-}
-
-impl EncodedDelta for Stored {
-    fn next_bytes(&mut self) -> SvnResult<Option<&[u8]>> {
-        let data = &mut self.windows.data;
-        if self.pos >= data.size {
-            self.buffer = None;
-            return Ok(None);
-        }
-        let raw = if self.pos == 0 { data.raw(&self.fs.fs)? } else { None };
-        let handed = match raw {
-            Some(raw) => Handed::Raw(raw),
-            None => Handed::Bytes(data.read(&self.fs.fs, self.pos, PASS_LEN)?),
-        };
-        let handed = self.buffer.insert(handed);
-        let bytes: &[u8] = match handed {
-            Handed::Raw(raw) => &raw.0,
-            Handed::Bytes(bytes) => bytes,
-        };
-        if bytes.is_empty() {
-            let e = data.place.error(
-                sapwood_core::ErrorCode::FS_CORRUPT,
-                "Reading one svndiff window read beyond the end of the representation",
-            );
-            return Err(e.into());
-        }
-        self.pos = self.pos.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-        Ok(Some(bytes))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use sapwood_core::{Md5, Revnum};
@@ -68,6 +69,10 @@ pub(crate) struct Shared {
     /// The first revision that is not packed, as last seen; only ever grows.
     pub(crate) min_unpacked: AtomicU64,
     pub(crate) min_unpacked_file: Mutex<Watched<()>>,
+    /// When the filesystem was opened, and in which second since then, counted from 1, the above
+    /// was last looked at by the way.
+    pub(crate) opened: Instant,
+    pub(crate) min_unpacked_glance: AtomicU64,
     /// The youngest revision as last seen; only ever grows.
     pub(crate) youngest: AtomicU64,
     pub(crate) current_file: Mutex<Watched<()>>,
@@ -214,6 +219,18 @@ impl Shared {
             watched.accept(());
         }
         Ok(self.min_unpacked())
+    }
+
+    /// As [`Shared::refresh_min_unpacked`], but not more often than once a second. For revision
+    /// properties: who packs a shard takes its folder away under the same lock, and the reader
+    /// that misses the folder looks again; only after a crash between the two steps would the old
+    /// folder be there still.
+    pub(crate) fn glance_at_min_unpacked(&self) -> Result<()> {
+        let now = self.opened.elapsed().as_secs().saturating_add(1);
+        if self.min_unpacked_glance.swap(now, Ordering::Relaxed) != now {
+            self.refresh_min_unpacked()?;
+        }
+        Ok(())
     }
 
     /// E160006 when there is no such revision (yet).

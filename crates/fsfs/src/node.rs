@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, Sha1};
 pub use sapwood_fsfs_format::NodeRevId;
-use sapwood_fsfs_format::{Directory, NodeRev, RepLocation, Representation};
+use sapwood_fsfs_format::{DirEntryRef, Directory, NodeRev, RepLocation, Representation};
 
-use crate::contents::{Contents, ContentsDelta};
+use crate::contents::Contents;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
+use crate::text_delta::ContentsDelta;
 
 /// How two node-revisions relate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,11 @@ impl Node {
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
+    }
+    /// The same, shared.
+    #[must_use]
+    pub fn shared_path(&self) -> Arc<str> {
+        Arc::clone(&self.path)
     }
     /// File or directory.
     #[must_use]
@@ -101,6 +107,13 @@ impl Node {
         let path = sapwood_core::path::join(&self.path, name).into();
         Ok(Some(Self { fs: self.fs.clone(), path, rev }))
     }
+    /// The child that an entry of this directory stands for: [`Node::child`] without a look into
+    /// the directory.
+    pub fn child_of(&self, entry: &DirEntryRef<'_>) -> Result<Self> {
+        let rev = self.fs.fs.node(&entry.id)?;
+        let path = sapwood_core::path::join(&self.path, entry.name).into();
+        Ok(Self { fs: self.fs.clone(), path, rev })
+    }
     /// The length of a file's contents in bytes.
     pub fn length(&self) -> Result<u64> {
         if self.rev.kind != NodeKind::File {
@@ -144,7 +157,7 @@ impl Node {
         {
             return not_file("Attempted to get textual contents of a *non*-file node");
         }
-        ContentsDelta::new(&self.fs, source.map(|node| &*node.rev), &self.rev)
+        Ok(ContentsDelta::new(&self.fs, source.map(|node| &*node.rev), &self.rev))
     }
     /// Whether both are known to have the same contents, by representation (false may still
     /// mean equal texts), as the reference's strict and quick comparisons need it.

@@ -77,6 +77,8 @@ fn read(
         identity,
         min_unpacked: AtomicU64::new(0),
         min_unpacked_file: Mutex::default(),
+        opened: std::time::Instant::now(),
+        min_unpacked_glance: AtomicU64::new(0),
         youngest: AtomicU64::new(0),
         current_file: Mutex::default(),
         revprop_shards: Mutex::default(),

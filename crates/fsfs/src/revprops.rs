@@ -47,6 +47,17 @@ struct ShardState {
     generation: u64,
 }
 
+/// The generation of a folder that was settled when it was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Settled(u64);
+
+impl Settled {
+    /// A number that no other state of any folder of the filesystem has.
+    pub(crate) const fn generation(self) -> u64 {
+        self.0
+    }
+}
+
 /// What is known of all folders of revision properties of a filesystem.
 #[derive(Debug, Default)]
 pub(crate) struct RevpropShards {
@@ -117,7 +128,7 @@ impl RevpropsSnapshot {
         let fs = Arc::clone(&self.fs.fs);
         fs.ensure_exists(revision)?;
         if !self.started {
-            fs.refresh_min_unpacked()?;
+            fs.glance_at_min_unpacked()?;
             self.started = true;
         }
         for _ in 0..RETRIES {
@@ -154,7 +165,7 @@ impl RevpropsSnapshot {
     pub(crate) fn get_settled(&mut self, revision: Revnum) -> Result<Option<Arc<PropList>>> {
         let fs = Arc::clone(&self.fs.fs);
         if !self.started {
-            fs.refresh_min_unpacked()?;
+            fs.glance_at_min_unpacked()?;
             self.started = true;
         }
         let shard = fs.revprop_shard(revision);
@@ -180,6 +191,32 @@ impl RevpropsSnapshot {
             file.will_need(0, FILE_HINT);
             self.ahead.insert(revision, file);
         }
+    }
+
+    /// The filesystem.
+    #[must_use]
+    pub const fn fs(&self) -> &Filesystem {
+        &self.fs
+    }
+
+    /// The state of the properties around `revision`, unless it cannot be trusted yet that a
+    /// change would be noticed.
+    pub(crate) fn settled(&mut self, revision: Revnum) -> Result<Option<Settled>> {
+        let fs = Arc::clone(&self.fs.fs);
+        if !self.started {
+            fs.glance_at_min_unpacked()?;
+            self.started = true;
+        }
+        let shard = fs.revprop_shard(revision);
+        let generation = match self.generation(&fs, shard) {
+            Ok(generation) => generation,
+            // Packed, or a pack replaced, since we looked.
+            Err(Error::FileGone { .. }) => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        let shards = fs.revprop_shards.lock();
+        let is_settled = |state: &&ShardState| state.settled && state.generation == generation;
+        Ok(shards.known.get(&shard).filter(is_settled).map(|_| Settled(generation)))
     }
 
     fn generation(&mut self, fs: &Fs, shard: Shard) -> Result<u64> {

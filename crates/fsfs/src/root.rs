@@ -47,6 +47,9 @@ pub(crate) enum Place {
     Txn(TxnId, Arc<str>, Revnum),
 }
 
+/// Larger directories, in bytes of memory, are looked up again each time, for a root may be kept
+/// for as long as a client is connected.
+const KEEP_ENTRIES: usize = 16 << 10;
 /// Directories deeper than this are taken for a cycle.
 pub(crate) const MAX_DEPTH: usize = 4096;
 
@@ -295,9 +298,18 @@ impl Trail {
             if here.node.kind != NodeKind::Dir {
                 return Ok(Err(Miss::NotDirectory(here.end)));
             }
+            let large;
             let entries = match &mut here.entries {
                 Some(entries) => entries,
-                none => none.insert(fs.directory(&here.node)?),
+                none => {
+                    let entries = fs.directory(&here.node)?;
+                    if entries.byte_len() <= KEEP_ENTRIES {
+                        none.insert(entries)
+                    } else {
+                        large = entries;
+                        &large
+                    }
+                }
             };
             let Some(entry) = entries.find(name) else { return Ok(Err(Miss::NotFound)) };
             let node = fs.node(&entry.id)?;

@@ -200,10 +200,10 @@ impl Drive<'_> {
             return Ok(None);
         }
         let source = match &level.source {
-            Some(dir) if source.is_some() => dir.child(entry.name)?,
+            Some(dir) => source.map(|entry| dir.child_of(&entry)).transpose()?,
             _ => None,
         };
-        let target = level.target.child(entry.name)?;
+        let target = Some(level.target.child_of(&entry)?);
         let place = Place {
             parent: level.handle,
             path: &path::join(&level.path, entry.name),

@@ -55,6 +55,14 @@ pub fn committed_info(revprops: &mut RevpropsSnapshot, node: &Node) -> Result<Co
         )
         .into());
     };
+    committed_in(revprops, revision)
+}
+
+/// The same for a node that is known to have been changed last in `revision`.
+///
+/// # Errors
+/// Corruption and system errors.
+pub fn committed_in(revprops: &mut RevpropsSnapshot, revision: Revnum) -> Result<CommittedInfo> {
     Ok(CommittedInfo { revision, revprops: revprops.get(revision)? })
 }
 

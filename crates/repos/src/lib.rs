@@ -40,7 +40,7 @@ pub use authorizer::{Everything, PathAuthorizer, SubtreeAccess};
 pub use authz::{Access, Authz, ConfigSource, UserAuthz};
 pub use commit::{CommitAuthorizer, CommitEditor, CommitRequest, Committed};
 pub use dir_delta::{DirDelta, dir_delta};
-pub use dirent::{CommittedInfo, Dirent, committed_info, stat};
+pub use dirent::{CommittedInfo, Dirent, committed_in, committed_info, stat};
 pub use error::{Error, Result};
 pub use file_revs::{FileRev, FileRevReceiver, FileRevsRequest, file_revs};
 pub use hooks::Hooks;
@@ -48,7 +48,9 @@ pub use iprops::inherited_props;
 pub use list::{ListRequest, list};
 pub use locations::{Segment, deleted_rev, location_segments, locations};
 pub use locks::{LockRequest, LockResults, UnlockRequest, lock_paths, unlock_paths};
-pub use log::{LogChange, LogEntry, LogRequest, RevpropSelection, log};
+pub use log::{
+    LogChange, LogEncoder, LogEntry, LogReceiver, LogRequest, RevpropSelection, log, log_to,
+};
 pub use mergeinfo::{Inherit, mergeinfo_catalog};
 pub use replay::{ReplayRequest, replay};
 pub use reporter::{ReportRequest, Reporter};

@@ -79,6 +79,7 @@ pub fn list(
     }
     // Directories being listed: their entries and the next place in them. Grows with the depth of
     // the tree only.
+    let mut path = String::new();
     let mut stack = vec![Level { entries: top.entries()?, dir: top, at: 0 }];
     while let Some(level) = stack.last_mut() {
         let Some(entry) = level.entries.get(level.at) else {
@@ -106,11 +107,17 @@ pub fn list(
         }
         if request.path_info_only && !descend {
             // The directory says the kind: the node itself need not be read.
-            let path = path::join(level.dir.path(), entry.name);
+            let base = level.dir.path();
+            path.clear();
+            path.push_str(base);
+            if !base.ends_with('/') {
+                path.push('/');
+            }
+            path.push_str(entry.name);
             (walk.receiver)(&ListEntry { path: &path, kind: entry.kind, dirent: None })?;
             continue;
         }
-        let Some(node) = level.dir.child(entry.name)? else { continue };
+        let node = level.dir.child_of(&entry)?;
         if is_match {
             walk.tell(&node)?;
         }

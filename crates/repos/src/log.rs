@@ -11,6 +11,7 @@
 mod changes;
 mod merged;
 mod search;
+mod spans;
 
 use std::sync::Arc;
 
@@ -153,6 +154,41 @@ impl<'a> LogEntry<'a> {
     }
 }
 
+/// Takes the revisions of a log. Every `FnMut(&LogEntry)` is a receiver.
+#[allow(clippy::missing_errors_doc)] // All: what the receiver meets; ends the log.
+pub trait LogReceiver {
+    /// The next entry.
+    fn entry(&mut self, entry: &LogEntry<'_>) -> SvnResult<()>;
+
+    /// How entries are encoded, for a receiver that would rather have many of them at once, ready
+    /// made: then [`LogReceiver::encoded`] may be called in place of [`LogReceiver::entry`] for
+    /// entries that are neither in a list of merged revisions nor begin one.
+    fn encoder(&self) -> Option<LogEncoder> {
+        None
+    }
+
+    /// The next entries, encoded.
+    fn encoded(&mut self, entries: &[u8]) -> SvnResult<()> {
+        let _ = entries;
+        Ok(())
+    }
+}
+
+impl<F: FnMut(&LogEntry<'_>) -> SvnResult<()>> LogReceiver for F {
+    fn entry(&mut self, entry: &LogEntry<'_>) -> SvnResult<()> {
+        self(entry)
+    }
+}
+
+/// How a receiver encodes entries.
+#[derive(Clone, Copy, Debug)]
+pub struct LogEncoder {
+    /// A number for the encoding: encoders with the same number do the same.
+    pub form: u8,
+    /// Appends an entry. What it appends depends on nothing but the entry.
+    pub encode: fn(&LogEntry<'_>, &mut Vec<u8>),
+}
+
 /// Tells `receiver` the revisions that changed the requested paths.
 ///
 /// Entries without a revision end the list of merged revisions that the last entry with
@@ -166,7 +202,21 @@ pub fn log(
     request: &LogRequest<'_>,
     authorizer: &dyn PathAuthorizer,
     cancel: &CancelToken,
-    receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+    mut receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+) -> Result<()> {
+    log_to(repository, request, authorizer, cancel, &mut receiver)
+}
+
+/// [`log`] for any kind of receiver.
+///
+/// # Errors
+/// As [`log`].
+pub fn log_to(
+    repository: &Repository,
+    request: &LogRequest<'_>,
+    authorizer: &dyn PathAuthorizer,
+    cancel: &CancelToken,
+    receiver: &mut dyn LogReceiver,
 ) -> Result<()> {
     let fs = repository.fs();
     let revprops = fs.revprops_snapshot();
@@ -214,7 +264,7 @@ struct Run<'a> {
     request: &'a LogRequest<'a>,
     authorizer: &'a dyn PathAuthorizer,
     cancel: &'a CancelToken,
-    receiver: &'a mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+    receiver: &'a mut dyn LogReceiver,
     revprops: RevpropsSnapshot,
     no_changes: ChangedPaths,
     /// Reused for every revision.
@@ -257,9 +307,17 @@ impl Run<'_> {
         };
         let last = nth(count.saturating_sub(1));
         let mut ahead = self.fs.prefetch_revisions(nth(0), last, wanted);
-        for n in 0..count {
+        let mut n = 0;
+        while n < count {
+            let revision = nth(n);
             ahead.at(n);
-            self.send(nth(n), Origin::default())?;
+            match self.span(revision, last)? {
+                Some(span) => n = n.saturating_add(self.send_span(&span, revision, &mut ahead, n)?),
+                None => {
+                    self.send(revision, Origin::default())?;
+                    n = n.saturating_add(1);
+                }
+            }
         }
         Ok(())
     }
@@ -285,14 +343,21 @@ impl Run<'_> {
 
     /// Tells a revision of the requested paths themselves.
     fn send(&mut self, revision: Revnum, origin: Origin) -> Result<()> {
-        self.marks.clear();
-        let (list, access) = if self.wants_changes() && revision > Revnum::ZERO {
-            let (list, access) = self.look(revision)?;
-            (Some(list), access)
-        } else {
-            (None, RevisionAccess::Full)
-        };
+        let (list, access) = self.look_if_wanted(revision)?;
         self.tell(revision, list.as_ref(), access, origin)
+    }
+
+    /// As [`Run::look`], where there are changes and anybody wants to know them.
+    fn look_if_wanted(
+        &mut self,
+        revision: Revnum,
+    ) -> Result<(Option<Arc<ChangedPaths>>, RevisionAccess)> {
+        self.marks.clear();
+        if self.wants_changes() && revision > Revnum::ZERO {
+            let (list, access) = self.look(revision)?;
+            return Ok((Some(list), access));
+        }
+        Ok((None, RevisionAccess::Full))
     }
 
     fn tell(
@@ -301,6 +366,23 @@ impl Run<'_> {
         list: Option<&Arc<ChangedPaths>>,
         access: RevisionAccess,
         origin: Origin,
+    ) -> Result<()> {
+        self.with_entry(revision, list, access, origin, |receiver, entry| receiver.entry(entry))?;
+        self.carried.clear();
+        if origin.has_children {
+            self.open_lists = self.open_lists.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    /// Puts together what is told of a revision.
+    fn with_entry(
+        &mut self,
+        revision: Revnum,
+        list: Option<&Arc<ChangedPaths>>,
+        access: RevisionAccess,
+        origin: Origin,
+        tell: impl FnOnce(&mut dyn LogReceiver, &LogEntry<'_>) -> SvnResult<()>,
     ) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
@@ -326,12 +408,7 @@ impl Run<'_> {
             selection: self.request.revprops,
             restricted: access == RevisionAccess::Partial,
         };
-        (self.receiver)(&entry)?;
-        self.carried.clear();
-        if origin.has_children {
-            self.open_lists = self.open_lists.saturating_add(1);
-        }
-        Ok(())
+        Ok(tell(self.receiver, &entry)?)
     }
 
     /// Tells the end of a list of merged revisions, if the receiver has one open.
@@ -349,7 +426,7 @@ impl Run<'_> {
             selection: self.request.revprops,
             restricted: false,
         };
-        (self.receiver)(&entry)?;
+        self.receiver.entry(&entry)?;
         self.carried.clear();
         Ok(())
     }

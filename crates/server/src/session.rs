@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use sapwood_core::config::Config;
-use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::Version;
+use sapwood_fsfs::Root;
 use sapwood_repos::Repository;
 use sapwood_wire_svn::editor::WireOptions;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item};
@@ -47,7 +48,13 @@ pub struct Session<'s> {
     pub options: WireOptions,
     /// Whether the client knows of mergeinfo.
     pub client_mergeinfo: bool,
+    /// The trees that were asked for last, the latest first: clients ask for many paths of one
+    /// revision, one after the other, and a tree remembers the way to the last.
+    roots: Vec<Root>,
 }
+
+/// How many trees a connection remembers: a comparison needs two.
+const ROOTS: usize = 2;
 
 /// Why a command did not succeed.
 #[derive(Debug)]
@@ -192,6 +199,7 @@ impl<'s> Session<'s> {
             uuid: found.uuid,
             options,
             client_mergeinfo: has("mergeinfo"),
+            roots: Vec::with_capacity(ROOTS),
         };
         if let Err(error) = request_auth(&mut session, Blanket::Read, false) {
             if error.code() == ErrorCode::RA_NOT_AUTHORIZED {
@@ -258,6 +266,21 @@ impl<'s> Session<'s> {
                 Err(Fail::Fatal(error)) => return Err(error),
             }
         }
+    }
+
+    /// The tree of a revision.
+    ///
+    /// # Errors
+    /// E160006 when there is no such revision; corruption and system errors.
+    pub fn root(&mut self, revision: Revnum) -> SvnResult<Root> {
+        let known = self.roots.iter().position(|root| root.revision() == Some(revision));
+        let root = match known {
+            Some(at) => self.roots.remove(at),
+            None => self.repository.fs().revision_root(revision)?,
+        };
+        self.roots.truncate(ROOTS.saturating_sub(1));
+        self.roots.insert(0, root.clone());
+        Ok(root)
     }
 
     /// Who the login agent says that the user is.

@@ -154,7 +154,7 @@ impl InputBuffer {
 /// System errors.
 pub fn write_both(out: &mut dyn Write, first: &[u8], second: &[u8]) -> io::Result<()> {
     let mut done = 0usize;
-    while done < first.len() {
+    while done < first.len() && !second.is_empty() {
         let pieces = [IoSlice::new(first.get(done..).unwrap_or_default()), IoSlice::new(second)];
         match out.write_vectored(&pieces) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
@@ -163,6 +163,7 @@ pub fn write_both(out: &mut dyn Write, first: &[u8], second: &[u8]) -> io::Resul
             Err(e) => return Err(e),
         }
     }
+    out.write_all(first.get(done..).unwrap_or_default())?;
     let second_done = done.saturating_sub(first.len());
     out.write_all(second.get(second_done..).unwrap_or_default())
 }

@@ -9,11 +9,12 @@ use sapwood_fsfs_format::{Directory, L2pPage, NodeRev, Trailer};
 
 use crate::changes::ChangedPaths;
 use crate::index::FileIndex;
+use crate::log_blocks::EncodedEntries;
 use crate::rep::header::RepStart;
 use crate::verify::summary::DirSummary;
 
 /// The name of a cached item. The kind of item is part of the name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     /// The filesystem's number in the caches.
     pub(crate) fs: u32,
@@ -112,11 +113,11 @@ pub(crate) struct Text {
     pub(crate) verified: OnceLock<Md5>,
 }
 
-/// The stored bytes of a small representation.
+/// A piece of the stored bytes of a long representation.
 #[derive(Debug)]
 pub(crate) struct RawRep(pub(crate) Box<[u8]>);
 
-/// A delta that is not stored, encoded as svndiff.
+/// A delta between two texts as svndiff, whether it is stored or was made.
 #[derive(Debug)]
 pub(crate) struct Encoded {
     /// Revision and item of the text that it applies to; `None` for the empty text.
@@ -145,15 +146,17 @@ items! {
     Text(Text) = 9, |v| v.bytes.len();
     /// Where a representation's data begin, and what it is a delta against: revision, item.
     RepStart(RepStart) = 10, |_| size_of::<RepStart>();
-    /// Stored bytes of a small representation: revision, item.
+    /// Stored bytes of a long representation: revision, item, where the piece begins.
     RawRep(RawRep) = 11, |v| v.0.len();
-    /// Deltas that had to be computed: revision and item of the target, a mixture of source and
-    /// svndiff version.
+    /// Deltas between texts: revision and item of the target, a mixture of source and svndiff
+    /// version.
     Encoded(Encoded) = 15, |v| v.bytes.len();
     /// Where root and changed paths are with physical addressing: revision.
     Trailer(Trailer) = 14, |_| size_of::<Trailer>();
     /// What a directory's entries add up to, by its text representation: revision, item.
     DirSummary(DirSummary) = 16, |_| size_of::<DirSummary>();
+    /// Encoded log entries: first revision, form, generation of the shard.
+    LogEntries(EncodedEntries) = 17, EncodedEntries::weight;
     /// Manifest of packed revision properties: shard.
     RevpropManifest(RevpropManifest) = 12, RevpropManifest::byte_len;
     /// A file of packed revision properties: first revision, generation of the shard.

@@ -7,8 +7,9 @@
 //! repeated passes over more than fits still find what stayed, while a new working set settles in
 //! at its second pass.
 
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::borrow::Borrow;
+use std::collections::{HashSet, VecDeque};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use parking_lot::RwLock;
@@ -36,32 +37,47 @@ impl Hasher for PassThrough {
     }
 }
 
-/// A key with its hash.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Hashed {
-    hash: u64,
-    key: Key,
-}
-
-impl std::hash::Hash for Hashed {
+impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(self.hash);
+        state.write_u64(self.hash64());
     }
 }
 
-type Map<K, V> = HashMap<K, V, BuildHasherDefault<PassThrough>>;
+type Set<T> = HashSet<T, BuildHasherDefault<PassThrough>>;
 
-/// What a look-up needs, beside the key so that it costs few cache lines.
+/// What a look-up needs, in one cache line: look-ups wait for memory most of their time.
+#[repr(align(64))]
 struct Entry {
+    key: Key,
     item: Item,
     slot: u32,
     uses: AtomicU8,
 }
 
+impl Borrow<Key> for Entry {
+    fn borrow(&self) -> &Key {
+        &self.key
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Entry {}
+
+impl Hash for Entry {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key.hash(state);
+    }
+}
+
 /// What eviction needs.
 #[derive(Clone, Copy)]
 struct Slot {
-    key: Hashed,
+    key: Key,
     weight: usize,
     in_clock: bool,
 }
@@ -80,13 +96,13 @@ struct Shard {
     budget: usize,
     bytes: usize,
     young_bytes: usize,
-    map: Map<Hashed, Entry>,
+    entries: Set<Entry>,
     slots: Vec<Option<Slot>>,
     free: Vec<u32>,
     young: VecDeque<u32>,
     clock: VecDeque<u32>,
     ghosts: VecDeque<u64>,
-    ghost_set: HashSet<u64, BuildHasherDefault<PassThrough>>,
+    ghost_set: Set<u64>,
     random: u32,
     hits: AtomicU64,
     misses: AtomicU64,
@@ -119,7 +135,7 @@ impl Store {
         for shard in &self.shards {
             let shard = shard.read();
             usage.bytes = usage.bytes.saturating_add(shard.bytes);
-            usage.entries = usage.entries.saturating_add(shard.map.len());
+            usage.entries = usage.entries.saturating_add(shard.entries.len());
             usage.hits = usage.hits.saturating_add(shard.hits.load(Ordering::Relaxed));
             usage.misses = usage.misses.saturating_add(shard.misses.load(Ordering::Relaxed));
         }
@@ -146,15 +162,13 @@ impl Store {
 
     /// The value of `key`.
     pub(crate) fn get(&self, key: &Key) -> Option<Item> {
-        let key = Hashed { hash: key.hash64(), key: *key };
-        self.shard(key.hash).and_then(|shard| shard.read().get(&key))
+        self.shard(key.hash64()).and_then(|shard| shard.read().get(key))
     }
 
     /// Keeps a value, in place of an earlier one under the same key. Values that are too large
     /// are not kept.
     pub(crate) fn put(&self, key: Key, item: Item, weight: usize) {
-        let key = Hashed { hash: key.hash64(), key };
-        let Some(shard) = self.shard(key.hash) else { return };
+        let Some(shard) = self.shard(key.hash64()) else { return };
         let mut shard = shard.write();
         let weight = weight.saturating_add(OVERHEAD);
         if weight <= shard.budget.checked_div(2).unwrap_or(0) {
@@ -167,8 +181,8 @@ impl Store {
 }
 
 impl Shard {
-    fn get(&self, key: &Hashed) -> Option<Item> {
-        let Some(entry) = self.map.get(key) else {
+    fn get(&self, key: &Key) -> Option<Item> {
+        let Some(entry) = self.entries.get(key) else {
             self.misses.fetch_add(1, Ordering::Relaxed);
             return None;
         };
@@ -189,11 +203,11 @@ impl Shard {
     }
 
     /// Keeps a value. What had to go is handed back, to be dropped without the lock.
-    fn put(&mut self, key: Hashed, item: Item, weight: usize) -> Vec<Item> {
+    fn put(&mut self, key: Key, item: Item, weight: usize) -> Vec<Item> {
         let mut gone = Vec::new();
-        if let Some(entry) = self.map.get_mut(&key) {
-            gone.push(std::mem::replace(&mut entry.item, item));
-            let at = entry.slot;
+        if let Some(Entry { key, item: before, slot: at, uses }) = self.entries.take(&key) {
+            gone.push(before);
+            self.entries.insert(Entry { key, item, slot: at, uses });
             if let Some(slot) = self.slot_mut(at).and_then(Option::as_mut) {
                 let (old, in_clock) = (slot.weight, slot.in_clock);
                 slot.weight = weight;
@@ -206,7 +220,7 @@ impl Shard {
             return gone;
         }
         // What was here not long ago goes straight to the clock.
-        let in_clock = self.ghost_set.remove(&key.hash);
+        let in_clock = self.ghost_set.remove(&key.hash64());
         let at = match self.free.pop() {
             Some(at) => at,
             None => {
@@ -218,7 +232,7 @@ impl Shard {
         if let Some(place) = self.slot_mut(at) {
             *place = Some(Slot { key, weight, in_clock });
         }
-        self.map.insert(key, Entry { item, slot: at, uses: AtomicU8::new(0) });
+        self.entries.insert(Entry { key, item, slot: at, uses: AtomicU8::new(0) });
         self.bytes = self.bytes.saturating_add(weight);
         if in_clock {
             self.clock.push_back(at);
@@ -268,7 +282,7 @@ impl Shard {
         if let Some(slot) = self.slot_mut(at).and_then(Option::as_mut) {
             slot.in_clock = true;
             let key = slot.key;
-            if let Some(entry) = self.map.get(&key) {
+            if let Some(entry) = self.entries.get(&key) {
                 entry.uses.store(0, Ordering::Relaxed);
             }
         }
@@ -276,7 +290,7 @@ impl Shard {
     }
 
     fn uses(&self, at: u32) -> Option<&AtomicU8> {
-        Some(&self.map.get(&self.slot(at)?.key)?.uses)
+        Some(&self.entries.get(&self.slot(at)?.key)?.uses)
     }
 
     fn evict_young(&mut self, gone: &mut Vec<Item>) -> Option<()> {
@@ -286,10 +300,10 @@ impl Shard {
             self.move_to_clock(at);
             return Some(());
         }
-        let hash = self.slot(at)?.key.hash;
+        let hash = self.slot(at)?.key.hash64();
         self.ghosts.push_back(hash);
         self.ghost_set.insert(hash);
-        while self.ghosts.len() > self.map.len() {
+        while self.ghosts.len() > self.entries.len() {
             if let Some(old) = self.ghosts.pop_front() {
                 self.ghost_set.remove(&old);
             }
@@ -315,7 +329,7 @@ impl Shard {
         if let Some(slot) = self.slot_mut(at).and_then(Option::take) {
             self.bytes = self.bytes.saturating_sub(slot.weight);
             self.free.push(at);
-            gone.extend(self.map.remove(&slot.key).map(|entry| entry.item));
+            gone.extend(self.entries.take(&slot.key).map(|entry| entry.item));
         }
     }
 }

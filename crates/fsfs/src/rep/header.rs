@@ -11,8 +11,8 @@ use crate::filesystem::Fs;
 use crate::revfile::{Bytes, RevFile};
 use crate::storage::StoredFile;
 
-/// The stored bytes of representations up to this size are cached one by one.
-const RAW_LIMIT: u64 = 32 << 10;
+/// The stored bytes of representations up to one so many-th of the caches are kept in pieces.
+const LONGEST_SHARE: u64 = 32;
 
 /// What a representation begins with.
 #[derive(Clone, Copy, Debug)]
@@ -204,24 +204,36 @@ impl RepData {
         Ok(found)
     }
 
-    /// All stored bytes of a small representation, cached as one item; `None` when it is too
-    /// large for that.
-    pub(crate) fn raw(&mut self, fs: &Fs) -> Result<Option<Arc<RawRep>>> {
-        let Some((revision, item)) = self.place.ids().filter(|_| self.size <= RAW_LIMIT) else {
-            return Ok(None);
-        };
-        let key = Key { fs: fs.id, kind: RawRep::KIND, a: revision.0, b: item, part: 0 };
-        if let Some(raw) = fs.caches.get::<RawRep>(key) {
-            return Ok(Some(raw));
-        }
-        let len = usize::try_from(self.size).unwrap_or(usize::MAX);
-        let bytes = self.read(fs, 0, len)?;
-        if bytes.len() < len {
+    /// Some of the bytes at `pos`, at most `len` of them. They end too early when the file does.
+    pub(crate) fn read_some(&mut self, fs: &Fs, pos: u64, len: usize) -> Result<Bytes> {
+        let bytes = self.read(fs, pos, len)?;
+        if bytes.is_empty() {
             return Err(self.place.error(
                 ErrorCode::FS_CORRUPT,
                 "Reading one svndiff window read beyond the end of the representation",
             ));
         }
-        Ok(Some(fs.caches.put(key, RawRep(bytes.to_vec().into_boxed_slice()))))
+        Ok(bytes)
+    }
+
+    /// As [`RepData::read_some`], by way of the item cache unless the representation would fill
+    /// much of it. `pos` is the sum of the lengths of the pieces before, read with the same `len`.
+    pub(crate) fn piece(&mut self, fs: &Fs, pos: u64, len: usize) -> Result<Arc<RawRep>> {
+        let share = fs.caches.capacity().checked_div(LONGEST_SHARE).unwrap_or(0);
+        let key = self.place.ids().filter(|_| self.size <= share).map(|(revision, item)| Key {
+            fs: fs.id,
+            kind: RawRep::KIND,
+            a: revision.0,
+            b: item,
+            part: pos,
+        });
+        if let Some(piece) = key.and_then(|key| fs.caches.get::<RawRep>(key)) {
+            return Ok(piece);
+        }
+        let piece = RawRep(self.read_some(fs, pos, len)?.to_vec().into_boxed_slice());
+        Ok(match key {
+            Some(key) => fs.caches.put(key, piece),
+            None => Arc::new(piece),
+        })
     }
 }

@@ -102,9 +102,8 @@ impl FileSession {
                 time: None,
                 last_author: None,
             };
-            if !fields.kind_only()
-                && let Some(child) = node.child(entry.name)?
-            {
+            if !fields.kind_only() {
+                let child = node.child_of(&entry)?;
                 if fields.size && entry.kind == NodeKind::File {
                     dirent.size = Some(child.length()?);
                 }

@@ -425,14 +425,11 @@ impl Drive<'_> {
             }
             level.phase = Phase::Targets(at);
             let source_node = match (&level.source, source_entry) {
-                (Some(dir), Some(entry)) => dir.child(entry.name)?,
+                (Some(dir), Some(entry)) => Some(dir.child_of(&entry)?),
                 _ => None,
             };
-            let target = level.target.child(entry.name)?;
-            let target_path = match &target {
-                Some(node) => node.path().to_owned(),
-                None => path::join(level.target.path(), entry.name),
-            };
+            let target = level.target.child_of(&entry)?;
+            let target_path = target.shared_path();
             let entry = Entry {
                 source: Source {
                     revision: level.source_revision,
@@ -440,7 +437,7 @@ impl Drive<'_> {
                     node: source_node,
                 },
                 target_path: &target_path,
-                target,
+                target: Some(target),
                 parent: level.handle,
                 path: &edit_path,
                 depths,
@@ -463,12 +460,12 @@ impl Drive<'_> {
             depths,
             readable,
         } = entry;
-        let mut target_path = target_path.to_owned();
         let mut readable = readable;
         let link = info.as_ref().and_then(|info| info.link.as_deref());
-        if let Some(link) = link.filter(|_| !self.is_switch) {
-            link.clone_into(&mut target_path);
-            target = self.target_root.find(&target_path)?;
+        let linked = link.filter(|_| !self.is_switch).map(str::to_owned);
+        let target_path = linked.as_deref().unwrap_or(target_path);
+        if linked.is_some() {
+            target = self.target_root.find(target_path)?;
             readable = false;
         }
         match &info {
@@ -510,14 +507,14 @@ impl Drive<'_> {
             if (relation == Relation::Unchanged || !changed)
                 && !self.any_below(edit_path)
                 && (depths.requested <= depths.wc || is_file)
-                && self.nothing_to_tell(info.as_ref(), &target_path)?
+                && self.nothing_to_tell(info.as_ref(), target_path)?
             {
                 return Ok(None);
             }
             related = relation != Relation::Unrelated || self.ignore_ancestry;
         }
         if source.node.is_some() && !related {
-            self.delete(&target_path, source.revision, edit_path, parent)?;
+            self.delete(target_path, source.revision, edit_path, parent)?;
             source.path = None;
             source.node = None;
         }
@@ -525,7 +522,7 @@ impl Drive<'_> {
             self.skip(edit_path)?;
             return Ok(None);
         };
-        if !readable && !self.authorizer.readable(&target_path)? {
+        if !readable && !self.authorizer.readable(target_path)? {
             match target.kind() {
                 NodeKind::Dir => self.editor.absent_directory(edit_path, parent)?,
                 NodeKind::File => self.editor.absent_file(edit_path, parent)?,

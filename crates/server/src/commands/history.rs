@@ -5,7 +5,8 @@ use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_delta::TextDelta;
 use sapwood_delta::write_svndiff;
 use sapwood_repos::{
-    FileRev, FileRevReceiver, FileRevsRequest, LogEntry, LogRequest, RevpropSelection,
+    FileRev, FileRevReceiver, FileRevsRequest, LogEncoder, LogEntry, LogReceiver, LogRequest,
+    RevpropSelection,
 };
 use sapwood_wire_svn::data::{
     ChangedPath, LogHead, write_changed_path, write_log_head, write_prop_changes, write_props,
@@ -96,21 +97,36 @@ pub(super) fn log(session: &mut Session<'_>, params: Tuple<'_>) -> CommandResult
         },
     };
     let Session { conn, access, repository, shared, .. } = session;
-    let mut depth = 0u64;
-    let result = sapwood_repos::log(
-        repository,
-        &request,
-        access,
-        &shared.cancel,
-        &mut |entry: &LogEntry<'_>| {
-            write_entry(conn.out(), entry, &mut depth);
-            conn.relieve()
-        },
-    );
+    let mut sender = LogSender { conn, depth: 0 };
+    let result = sapwood_repos::log_to(repository, &request, access, &shared.cancel, &mut sender);
     session.conn.out().word("done");
     result?;
     session.conn.success();
     Ok(())
+}
+
+/// Sends log entries as they come.
+struct LogSender<'c> {
+    conn: &'c mut Connection,
+    /// How many lists of merged revisions are open.
+    depth: u64,
+}
+
+impl LogReceiver for LogSender<'_> {
+    fn entry(&mut self, entry: &LogEntry<'_>) -> SvnResult<()> {
+        write_entry(self.conn.out(), entry, &mut self.depth);
+        self.conn.relieve()
+    }
+
+    fn encoder(&self) -> Option<LogEncoder> {
+        // Nothing that is told of single revisions depends on the client.
+        Some(LogEncoder { form: 1, encode: |entry, out| write_entry(out, entry, &mut 0) })
+    }
+
+    fn encoded(&mut self, entries: &[u8]) -> SvnResult<()> {
+        self.conn.out().raw(entries);
+        self.conn.relieve()
+    }
 }
 
 fn log_line(session: &Session<'_>, params: &LogParams<'_>, paths: &[&str]) {

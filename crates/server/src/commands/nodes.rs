@@ -4,9 +4,9 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::path::{self, join, skip_ancestor};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
-use sapwood_fsfs::{Node, RevpropsSnapshot, Root};
+use sapwood_fsfs::{DirEntry, Node, RevpropsSnapshot, Root};
 use sapwood_repos::list::ListRequest;
-use sapwood_repos::{Inherit, PathAuthorizer as _, committed_info, inherited_props};
+use sapwood_repos::{Inherit, PathAuthorizer as _, committed_in, committed_info, inherited_props};
 use sapwood_wire_svn::data::{
     Dirent, DirentFields, write_dir_entry, write_dirent, write_list_entry, write_props,
 };
@@ -106,7 +106,7 @@ impl NodeRequest {
             note(want_contents, " text"),
             note(want_props, " props"),
         ));
-        let root = session.repository.fs().revision_root(rev)?;
+        let root = session.root(rev)?;
         let node = root.node(&path)?;
         let inherited = match want_inherited {
             true => Some(inherited_props(&root, &path, None, &session.access)?),
@@ -218,7 +218,7 @@ pub(super) fn get_dir(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comma
             let mut revprops = found.root.fs().revprops_snapshot();
             for entry in entries.iter() {
                 let (dir, path) = (&found.node, &found.path);
-                send_entry(session, &mut revprops, dir, path, entry.name, fields)?;
+                send_entry(session, &mut revprops, dir, path, &entry, fields)?;
             }
         }
         session.conn.out().close();
@@ -231,26 +231,37 @@ fn send_entry(
     revprops: &mut RevpropsSnapshot,
     dir: &Node,
     dir_path: &str,
-    name: &str,
+    entry: &DirEntry<'_>,
     fields: DirentFields,
 ) -> CommandResult {
     let restricted = !session.access.everything_readable()
         || session.access.blanket() < Required::Read.blanket();
-    if restricted && !session.access.may(Required::Read, Some(&join(dir_path, name)), false) {
+    if restricted && !session.access.may(Required::Read, Some(&join(dir_path, entry.name)), false) {
         return Ok(());
     }
-    let Some(node) = dir.child(name)? else { return Ok(()) };
-    let is_file = node.kind() == NodeKind::File;
-    let info = if fields.committed() { Some(committed_info(revprops, &node)?) } else { None };
+    // The directory says what most clients want to know: then nodes need not be read.
+    let created = entry.id.revision().filter(|_| fields.committed());
+    let info = match created {
+        Some(revision) => Some(committed_in(revprops, revision)?),
+        None => None,
+    };
+    let (mut size, mut has_props) = (0, false);
+    if fields.size || fields.has_props {
+        let node = dir.child_of(entry)?;
+        if fields.size && entry.kind == NodeKind::File {
+            size = node.length()?;
+        }
+        has_props = fields.has_props && node.has_props()?;
+    }
     let dirent = Dirent {
-        kind: fields.kind.then_some(node.kind()),
-        size: if fields.size && is_file { node.length()? } else { 0 },
-        has_props: fields.has_props && node.has_props()?,
+        kind: fields.kind.then_some(entry.kind),
+        size,
+        has_props,
         created_rev: info.as_ref().map_or(Revnum::ZERO, |info| info.revision),
         date: Some(info.as_ref().and_then(|info| info.date()).unwrap_or(EPOCH)),
         author: info.as_ref().and_then(|info| info.revprops.get(names::AUTHOR)),
     };
-    write_dir_entry(session.conn.out(), name, &dirent);
+    write_dir_entry(session.conn.out(), entry.name, &dirent);
     Ok(session.conn.relieve()?)
 }
 
@@ -262,7 +273,7 @@ pub(super) fn check_path(session: &mut Session<'_>, mut params: Tuple<'_>) -> Co
     must_have_access(session, Required::Read, Some(&path), false)?;
     let rev = or_youngest(session, rev)?;
     session.log_command(format_args!("check-path {}@{rev}", uri::encode(&path)));
-    let kind = session.repository.fs().revision_root(rev)?.kind(&path)?;
+    let kind = session.root(rev)?.kind(&path)?;
     let out = session.conn.out();
     out.raw(b"( success ( ");
     out.kind(kind);
@@ -299,7 +310,7 @@ pub(super) fn stat(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
     must_have_access(session, Required::Read, Some(&path), false)?;
     let rev = or_youngest(session, rev)?;
     session.log_command(format_args!("stat {}@{rev}", uri::encode(&path)));
-    let root = session.repository.fs().revision_root(rev)?;
+    let root = session.root(rev)?;
     let Some(dirent) = sapwood_repos::stat(&root, &path)? else {
         session.conn.out().raw(b"( success ( ( ) ) ) ");
         return Ok(());
@@ -338,7 +349,7 @@ pub(super) fn list(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
             None => " <ANY>".to_owned(),
         },
     ));
-    let root = session.repository.fs().revision_root(rev)?;
+    let root = session.root(rev)?;
     let request = ListRequest {
         path: &path,
         patterns: patterns.as_deref(),
@@ -380,7 +391,7 @@ pub(super) fn get_iprops(session: &mut Session<'_>, mut params: Tuple<'_>) -> Co
     must_have_access(session, Required::Read, Some(&path), false)?;
     let rev = or_youngest(session, rev)?;
     session.log_command(format_args!("get-inherited-props {} r{rev}", uri::encode(&path)));
-    let root = session.repository.fs().revision_root(rev)?;
+    let root = session.root(rev)?;
     if root.kind(&path)?.is_none() {
         return Err(Fail::Command(SvnError::new(
             ErrorCode::FS_NOT_FOUND,

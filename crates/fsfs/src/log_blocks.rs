@@ -1,0 +1,149 @@
+//! Log entries as a receiver encodes them, kept for sixteen neighbouring revisions together.
+//!
+//! A log of everything asks the same of every revision: the list of changed paths, the revision
+//! properties, and to put them into the receiver's form. Where nothing of a revision is hidden from
+//! the user, the result is the same for all of them, so that it is kept whole. What is kept is
+//! named by the generation of the shard's revision properties (see [`crate::revprops`]): a change
+//! by anybody gives it another name.
+
+use std::sync::Arc;
+
+use sapwood_core::Revnum;
+
+use crate::cache::item::{Cached, Key};
+use crate::error::Result;
+use crate::revprops::{RevpropsSnapshot, Settled};
+
+/// Revisions that are kept together.
+const LEN: u64 = 16;
+
+/// Longer encoded entries are not kept, in bytes for all revisions of a span together.
+const LIMIT: usize = 256 << 10;
+
+/// The encoded log entries of the revisions of a [`LogSpan`], in one of the two directions.
+#[derive(Debug)]
+pub struct EncodedEntries {
+    youngest_first: bool,
+    bytes: Vec<u8>,
+    /// Where each entry ends.
+    ends: Vec<usize>,
+}
+
+impl EncodedEntries {
+    /// No entries yet of a span whose revisions come `youngest_first`, or oldest first.
+    #[must_use]
+    pub const fn new(youngest_first: bool) -> Self {
+        Self { youngest_first, bytes: Vec::new(), ends: Vec::new() }
+    }
+
+    /// Appends the next revision's entry, which is what `encode` appends, and shows it.
+    pub fn push(&mut self, encode: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
+        let start = self.bytes.len();
+        encode(&mut self.bytes);
+        self.ends.push(self.bytes.len());
+        self.bytes.get(start..).unwrap_or_default()
+    }
+
+    /// Whether the entries are too long to be kept.
+    #[must_use]
+    pub const fn is_long(&self) -> bool {
+        self.bytes.len() > LIMIT
+    }
+
+    /// The entries in the wanted direction, in as few pieces as can be.
+    pub fn pieces(&self, youngest_first: bool) -> impl Iterator<Item = &[u8]> {
+        let together = youngest_first == self.youngest_first;
+        let all = together.then_some(&*self.bytes);
+        let count = if together { 0 } else { self.ends.len() };
+        let each = (0..count).rev().filter_map(|at| {
+            let start = at.checked_sub(1).and_then(|before| self.ends.get(before));
+            self.bytes.get(start.copied().unwrap_or(0)..*self.ends.get(at)?)
+        });
+        all.into_iter().chain(each)
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        let ends = self.ends.capacity().saturating_mul(size_of::<usize>());
+        self.bytes.capacity().saturating_add(ends)
+    }
+
+    fn shrink_to_fit(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+}
+
+/// Neighbouring revisions whose log entries are kept together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogSpan {
+    /// The oldest.
+    pub oldest: Revnum,
+    /// The youngest.
+    pub youngest: Revnum,
+    settled: Settled,
+}
+
+impl LogSpan {
+    fn key(&self, fs: u32, form: u32) -> Key {
+        Key {
+            fs,
+            kind: EncodedEntries::KIND,
+            a: self.oldest.0,
+            b: u64::from(form),
+            part: self.settled.generation(),
+        }
+    }
+}
+
+impl RevpropsSnapshot {
+    /// The revisions that are kept together with `revision`; `None` when nothing is to be kept of
+    /// them, because their properties changed only just now. Revision 0 is kept with none.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn log_span(&mut self, revision: Revnum) -> Result<Option<LogSpan>> {
+        let Some(settled) = self.settled(revision)? else { return Ok(None) };
+        let size = self.fs().format().shard_size.unwrap_or(u64::MAX).max(1);
+        // Never across the end of a shard, whose generation it is.
+        let first = revision.0.saturating_sub(revision.0 % size);
+        let start = revision.0.saturating_sub(revision.0.saturating_sub(first) % LEN);
+        let end = start.saturating_add(LEN).min(first.saturating_add(size));
+        let oldest = Revnum(start.max(1));
+        let youngest = Revnum(end.saturating_sub(1));
+        Ok((revision >= oldest).then_some(LogSpan { oldest, youngest, settled }))
+    }
+
+    /// The entries of a span in the receiver's form number `form`, if they are kept.
+    #[must_use]
+    pub fn encoded_entries(&self, span: &LogSpan, form: u32) -> Option<Arc<EncodedEntries>> {
+        let fs = &self.fs().fs;
+        fs.caches.get(span.key(fs.id, form))
+    }
+
+    /// Keeps the entries of a span, made with this snapshot since it gave the span.
+    pub fn keep_encoded_entries(&mut self, span: &LogSpan, form: u32, mut entries: EncodedEntries) {
+        entries.shrink_to_fit();
+        // Found changed in between: what was read may be of either generation.
+        if self.settled(span.oldest).is_ok_and(|now| now == Some(span.settled)) {
+            let fs = &self.fs().fs;
+            fs.caches.put(span.key(fs.id, form), entries);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_in_both_directions() {
+        let mut entries = EncodedEntries::new(true);
+        for entry in ["three", "", "one"] {
+            let shown = entries.push(|out| out.extend_from_slice(entry.as_bytes())).to_vec();
+            assert_eq!(shown, entry.as_bytes());
+        }
+        let told = |youngest_first| entries.pieces(youngest_first).collect::<Vec<_>>().concat();
+        assert_eq!((told(true), told(false)), (b"threeone".to_vec(), b"onethree".to_vec()));
+        assert_eq!(entries.pieces(true).count(), 1);
+    }
+}
