@@ -142,3 +142,42 @@ fn paths_in_dump_streams_that_no_client_could_have_made() {
         assert_same(path, &reference.1, &ours.1);
     }
 }
+
+/// Files of a repository that are missing or wrong, and what is tried then.
+const DAMAGE: &str = "
+rm r/db/revs/0/2; svnadmin verify r; svnfsfs dump-index r -r 2; svnadmin rev-size -r 2 r
+rm r/db/revs/0/2; svnfsfs stats r | tail -n 1
+rm r/db/revs/0/2; svnadmin hotcopy -q $PWD/r n
+rm r/db/revprops/0/2; svnadmin verify r
+rm r/db/write-lock r/db/txn-current-lock; svnmucc -q -m x -U file://$PWD/r mkdir a
+rm r/db/write-lock r/db/txn-current-lock r/db/pack-lock; svnmucc -m x -U file://$PWD/r mkdir a | cut -c 1-3
+rm r/db/write-lock; svnadmin setrevprop r -r 1 x r/format
+rm r/db/pack-lock; svnadmin pack r
+echo x > r/db/min-unpacked-rev; svnadmin verify r
+echo x > r/db/current; svnlook youngest r
+echo x > r/format; svnadmin verify r
+";
+
+#[test]
+fn damaged_repositories() {
+    let both = Both::new();
+    let source = Repository::random(&Shape::new("1.10"), 4, 3);
+    for line in DAMAGE.lines().filter(|line| !line.is_empty()) {
+        let [reference, ours] = [&both.reference, &both.ours].map(|programs| {
+            let folder = tempfile::tempdir().unwrap();
+            let to = folder.path().join("r");
+            both.reference
+                .run("svnadmin", ["hotcopy", &source.arg(), to.to_str().unwrap()])
+                .expect_success("hotcopy");
+            let hook = to.join("hooks/pre-revprop-change");
+            std::fs::write(&hook, "#!/bin/sh\nexit 0\n").unwrap();
+            std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+            let mut shell = std::process::Command::new("/bin/sh");
+            sapwood_testkit::programs::environment(&mut shell);
+            let path = format!("{}:/usr/bin:/bin", programs.dir().display());
+            shell.args(["-c", line]).env("PATH", path).current_dir(folder.path());
+            Output::of(&mut shell).replacing(folder.path().to_str().unwrap(), "FOLDER")
+        });
+        assert_same(line, &reference, &ours);
+    }
+}

@@ -56,7 +56,9 @@ fn leading_revision(bytes: &[u8]) -> Result<(Revnum, &[u8])> {
 /// Parses `min-unpacked-rev`.
 #[allow(clippy::missing_errors_doc)]
 pub fn parse_min_unpacked_rev(bytes: &[u8]) -> Result<Revnum> {
-    leading_revision(bytes).map(|(revision, _)| revision)
+    // Errors show the first line, where those of `current` show the file.
+    let line = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
+    leading_revision(line).map(|(revision, _)| revision)
 }
 
 /// Parses `txn-current`: the number of the next transaction.

@@ -48,9 +48,12 @@ impl Hotcopy<'_> {
     /// Copies a file that nobody looks at yet.
     fn copy_new(&self, from: &Path, to: &Path) -> Result<()> {
         let done = self.storage().copy(from, to);
-        done.map_err(|e| Error::Io {
-            what: format!("Can't copy '{}' to '{}'", from.display(), to.display()),
-            error: e,
+        done.map_err(|e| match e.kind() {
+            ErrorKind::NotFound => Error::io(e, "Can't open file", from),
+            _ => Error::Io {
+                what: format!("Can't copy '{}' to '{}'", from.display(), to.display()),
+                error: e,
+            },
         })
     }
 

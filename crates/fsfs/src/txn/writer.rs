@@ -16,7 +16,7 @@ use super::rep_batch::Batch;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, OpenOptions};
 use crate::revprop_pack::RevpropPackConfig;
-use crate::storage_write::{HeldLock, WriteStorage};
+use crate::storage_write::{HeldLock, WriteStorage, lock_or_create};
 
 /// How to write.
 #[derive(Clone, Debug)]
@@ -111,7 +111,8 @@ impl Writer {
     /// Waits for a lock file.
     pub(crate) fn lock(&self, name: &str) -> Result<Box<dyn HeldLock>> {
         let path = self.fs.fs.file(name);
-        self.storage.lock(&path).map_err(|e| Error::locking(e, &path))
+        // A copy of a repository may lack these files.
+        lock_or_create(&*self.storage, &path).map_err(|e| Error::locking(e, &path))
     }
 
     /// A name for a new transaction based on `base`. In formats 1 and 2 its folder is made with

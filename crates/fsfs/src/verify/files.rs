@@ -27,7 +27,10 @@ fn inconsistent(message: String) -> Error {
 
 /// Checks one file.
 pub(super) fn check_file(fs: &Filesystem, file: &RevFile, cancel: &CancelToken) -> Result<()> {
-    let mut checker = Checker::open(&fs.fs, file, cancel)?;
+    let mut checker = Checker::open(&fs.fs, file, cancel).map_err(|error| match error {
+        Error::FileGone { .. } => Error::NoSuchRevision(file.first),
+        other => other,
+    })?;
     checker.checksums()?;
     checker.open_headers()?;
     checker.l2p_against_p2l()?;
