@@ -86,6 +86,11 @@ fn hotcopies() {
         same(&both, dir.path(), &["hotcopy", "--clean-logs", "repo", "copy"]);
         let copy = dir.path().join("ours/copy");
         assert_eq!(listing(&dir.path().join("reference/copy")), listing(&copy), "{name}");
+        for lock in ["locks/db.lock", "locks/db-logs.lock"] {
+            // Whose words they are, they stay.
+            let read = |path: &Path| std::fs::read(path.join(lock)).unwrap();
+            assert_eq!(read(&ours), read(&copy), "{name} {lock}");
+        }
         assert!(dump(&both, &copy) == dump(&both, &history.path()), "{name}");
         // There is something now; and only in an incremental copy that is right.
         same(&both, dir.path(), &["hotcopy", "repo", "copy"]);

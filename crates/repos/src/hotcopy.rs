@@ -14,6 +14,8 @@ use sapwood_fsfs::storage_write::{create_beside, replace_failure};
 use crate::error::Result;
 use crate::repository::Repository;
 
+/// The longest lock file whose contents are kept.
+const LOCK_LEN: usize = 64 << 10;
 /// Folders nest no deeper than this.
 const MAX_DEPTH: u32 = 128;
 
@@ -42,7 +44,7 @@ pub fn hotcopy(
     }
     let copy = Copy { options, cancel, to: &to };
     copy.folder(&from, &to, 0)?;
-    copy.locks()?;
+    copy.locks(&from)?;
     let db = to.join("db");
     match options.storage.create_dir(&db, true) {
         Err(e) if e.kind() == ErrorKind::AlreadyExists && options.incremental => {}
@@ -131,15 +133,18 @@ impl Copy<'_> {
         copied.inspect_err(|_| drop(storage.remove_file(&beside))).map_err(|e| fail(e).into())
     }
 
-    /// The folder of lock files that old programs look for.
-    fn locks(&self) -> Result<()> {
+    /// The folder of lock files that old programs look for. They hold what those of the source at
+    /// `from` hold.
+    fn locks(&self, from: &Path) -> Result<()> {
         let dir = self.to.join("locks");
         self.new_folder(&dir).map_err(|e| e.context("Creating lock dir"))?;
         for name in ["db.lock", "db-logs.lock"] {
             let path: PathBuf = dir.join(name);
             if self.options.storage.stamp(&path).is_err() {
-                let unused = include_str!("create/templates/db.lock");
-                let made = self.options.storage.create_with(&path, unused.as_bytes());
+                let text = self.options.storage.read(&from.join("locks").join(name), LOCK_LEN);
+                let unused = include_bytes!("create/templates/db.lock");
+                let text = text.unwrap_or_else(|_| unused.to_vec());
+                let made = self.options.storage.create_with(&path, &text);
                 made.map_err(|e| cannot(&e, "Can't create file", &path))?;
             }
         }
