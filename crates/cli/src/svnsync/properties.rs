@@ -10,6 +10,8 @@ use crate::command::Options;
 pub(super) enum Encoding {
     Utf8,
     Latin1,
+    /// One that nobody knows: what is ASCII will be the same in it.
+    Unknown,
     Other(&'static encoding_rs::Encoding),
 }
 
@@ -20,41 +22,48 @@ impl Encoding {
         match name.to_ascii_lowercase().as_str() {
             "utf-8" | "utf8" => Ok(Self::Utf8),
             "iso-8859-1" | "iso8859-1" | "latin1" => Ok(Self::Latin1),
-            other => encoding_rs::Encoding::for_label(other.as_bytes())
-                .map(Self::Other)
-                .ok_or_else(|| {
-                    SvnError::new(
-                        ErrorCode::EINVAL,
-                        format!(
-                            "Character conversion between the 'UTF-8' and '{name}' encodings is \
-                             not supported"
-                        ),
-                    )
-                }),
+            other => Ok(encoding_rs::Encoding::for_label(other.as_bytes())
+                .map_or(Self::Unknown, Self::Other)),
         }
     }
 
-    fn decode(self, value: &[u8]) -> SvnResult<String> {
-        let bad = || {
-            SvnError::new(ErrorCode::EINVAL, "Can't convert string from native encoding to 'UTF-8'")
-        };
+    /// A value as UTF-8. What is said to be UTF-8 is not looked at: the mirror decides.
+    fn decode(self, value: &[u8]) -> SvnResult<Vec<u8>> {
         match self {
-            Self::Utf8 => std::str::from_utf8(value).map(str::to_owned).map_err(|_| bad()),
-            Self::Latin1 => Ok(value.iter().map(|byte| char::from(*byte)).collect()),
+            Self::Utf8 => Ok(value.to_vec()),
+            Self::Latin1 => {
+                Ok(value.iter().map(|b| char::from(*b)).collect::<String>().into_bytes())
+            }
+            Self::Unknown => ascii(value).map(<[u8]>::to_vec),
             Self::Other(encoding) => encoding
                 .decode_without_bom_handling_and_without_replacement(value)
-                .map(std::borrow::Cow::into_owned)
-                .ok_or_else(bad),
+                .map(|text| text.into_owned().into_bytes())
+                .ok_or_else(|| {
+                    SvnError::new(
+                        ErrorCode::EINVAL,
+                        "Can't convert string from native encoding to 'UTF-8'",
+                    )
+                }),
         }
     }
 
     /// A value in its proper form, and whether its line ends were not.
     pub(super) fn value(self, value: &[u8]) -> SvnResult<(Vec<u8>, bool)> {
         let text = self.decode(value)?;
-        if !text.contains('\r') {
-            return Ok((text.into_bytes(), false));
+        if !text.contains(&b'\r') {
+            return Ok((text, false));
         }
-        Ok((text.replace("\r\n", "\n").replace('\r', "\n").into_bytes(), true))
+        let mut proper = Vec::with_capacity(text.len());
+        let mut bytes = text.into_iter().peekable();
+        while let Some(byte) = bytes.next() {
+            if byte == b'\r' {
+                bytes.next_if_eq(&b'\n');
+                proper.push(b'\n');
+            } else {
+                proper.push(byte);
+            }
+        }
+        Ok((proper, true))
     }
 
     /// Brings all `svn:` properties of a list into their proper form; how many had other line
@@ -76,6 +85,24 @@ impl Encoding {
         }
         Ok(count)
     }
+}
+
+/// Text that is ASCII and can be printed.
+fn ascii(value: &[u8]) -> SvnResult<&[u8]> {
+    let odd = |b: &u8| !b.is_ascii() || (b.is_ascii_control() && !b"\t\n\x0b\x0c\r".contains(b));
+    let Some(at) = value.iter().position(odd) else { return Ok(value) };
+    let (safe, rest) = value.split_at_checked(at).unwrap_or_default();
+    let byte = rest.first().copied().unwrap_or_default();
+    let text = match String::from_utf8_lossy(safe) {
+        safe if safe.is_empty() => format!(
+            "Non-ASCII character (code {byte}) detected, and unable to convert to/from UTF-8"
+        ),
+        safe => format!(
+            "Safe data '{safe}' was followed by non-ASCII byte {byte}: unable to convert to/from \
+             UTF-8"
+        ),
+    };
+    Err(SvnError::new(ErrorCode::EINVAL, text))
 }
 
 /// Mergeinfo without revision 0, which old programs wrote; `None` when there was none of it.
@@ -119,7 +146,7 @@ mod tests {
     fn line_ends_and_encodings() {
         assert_eq!(Encoding::Utf8.value(b"a\r\nb\rc\n").unwrap(), (b"a\nb\nc\n".to_vec(), true));
         assert_eq!(Encoding::Latin1.value(b"\xe9").unwrap(), ("é".into(), false));
-        assert!(Encoding::Utf8.value(b"\xe9").is_err());
+        assert_eq!(Encoding::Utf8.value(b"\xe9\r").unwrap(), (b"\xe9\n".to_vec(), true));
         let mut props: PropList =
             [("svn:log".to_owned(), b"a\r".to_vec()), ("other".to_owned(), b"a\r".to_vec())]
                 .into_iter()

@@ -88,3 +88,154 @@ fn svnsync_makes_the_same_mirrors() {
         verified.expect_success("verify");
     }
 }
+
+/// A dump of four revisions whose messages and properties are Latin-1 text.
+fn latin1() -> Vec<u8> {
+    let mut dump = b"SVN-fs-dump-format-version: 2\n\n\
+        UUID: 4b56a4a5-0d4c-4b21-9f5e-8f9d1c3c3f11\n\n"
+        .to_vec();
+    for (revision, log) in
+        [(0, &b""[..]), (1, b"f\xfcr alle"), (2, b"caf\xe9\r\nzwei"), (3, b"plain"), (4, b"\xa4")]
+    {
+        let mut props = Vec::new();
+        if !log.is_empty() {
+            props.extend(format!("K 7\nsvn:log\nV {}\n", log.len()).bytes());
+            props.extend(log);
+            props.push(b'\n');
+        }
+        props.extend(b"PROPS-END\n");
+        let len = props.len();
+        dump.extend(
+            format!(
+                "Revision-number: {revision}\nProp-content-length: {len}\nContent-length: {len}\n\n"
+            )
+            .bytes(),
+        );
+        dump.extend(props);
+        dump.push(b'\n');
+        if revision > 0 {
+            let mut props = b"K 10\nsvn:ignore\nV 8\n".to_vec();
+            props.extend(b"\xe4.o\n\xf6.o\n\nPROPS-END\n");
+            let len = props.len();
+            dump.extend(
+                format!(
+                    "Node-path: d{revision}\nNode-kind: dir\nNode-action: add\n\
+                     Prop-content-length: {len}\nContent-length: {len}\n\n"
+                )
+                .bytes(),
+            );
+            dump.extend(props);
+            dump.extend(b"\n\n");
+        }
+    }
+    dump
+}
+
+fn load(at: &Path, dump: &[u8]) {
+    let mut command = Programs::reference().command("svnadmin");
+    command.args(["load", "-q", "--bypass-prop-validation"]).arg(at);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), dump).unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn encodings_locks_and_mirrors_that_are_begun() {
+    let (reference, ours) = (Programs::reference(), Programs::ours());
+    let told = [&reference, &ours].map(|programs| {
+        let scratch = tempfile::tempdir().unwrap();
+        let at = |name: &str| scratch.path().join(name);
+        let url = |name: &str| format!("file://{}", at(name).display());
+        for name in ["source", "one", "two", "three"] {
+            mirror(&at(name));
+        }
+        load(&at("source"), &latin1());
+        let first = reference
+            .run("svnadmin", ["dump", "-q", "-r", "0:2", at("source").to_str().unwrap()])
+            .expect_success("dump");
+        load(&at("three"), &first.stdout);
+        let lock = |name: &str| {
+            let args = ["propset", "--revprop", "-r0", "svn:sync-lock", "somebody:else"];
+            let set = reference.run("svn", [&args[..], &[&url(name)]].concat());
+            set.expect_success("propset");
+        };
+        let run = |args: &[&str]| {
+            let args: Vec<String> = args
+                .iter()
+                .map(|arg| match *arg {
+                    "source" | "one" | "two" | "three" => url(arg),
+                    other => other.to_owned(),
+                })
+                .collect();
+            let out = programs.run("svnsync", &args);
+            out.replacing(scratch.path().to_str().unwrap(), "SCRATCH").without_times()
+        };
+        let mut told = vec![
+            run(&["init", "one", "source"]),
+            run(&["sync", "one"]),
+            run(&["info", "one"]),
+            run(&["sync", "one", "--source-prop-encoding", "no-such"]),
+            run(&["sync", "one", "--source-prop-encoding", "iso-8859-1"]),
+            run(&["copy-revprops", "one", "--source-prop-encoding", "iso-8859-15"]),
+        ];
+        // A lock that somebody left behind.
+        run(&["init", "two", "source", "--source-prop-encoding", "latin1"]);
+        lock("two");
+        told.push(run(&["sync", "two", "--steal-lock", "--source-prop-encoding", "latin1"]));
+        lock("two");
+        told.push(run(&["sync", "two", "--disable-locking", "--source-prop-encoding", "latin1"]));
+        told.push(run(&["copy-revprops", "two", "--steal-lock", "-r", "2:HEAD", "-q"]));
+        if long() {
+            lock("two");
+            told.push(run(&["sync", "two"]));
+        }
+        // A mirror with the first revisions in it.
+        told.push(run(&["init", "three", "source"]));
+        told.push(run(&["init", "three", "source", "--allow-non-empty"]));
+        told.push(run(&["sync", "three", "--source-prop-encoding", "latin1"]));
+        told.push(run(&["init", "three", "source", "--allow-non-empty"]));
+        // Mirrors that somebody else committed to.
+        let mkdir = ["-mm", "mkdir", &format!("{}/x", url("three"))];
+        reference.run("svnmucc", mkdir).expect_success("mkdir");
+        told.push(run(&["sync", "three", "--source-prop-encoding", "latin1"]));
+        told.extend(["one", "two", "three"].map(|name| revisions(&at(name)).without_times()));
+        told
+    });
+    for (n, (wanted, found)) in told[0].iter().zip(&told[1]).enumerate() {
+        assert_same(&format!("step {n}"), wanted, found);
+    }
+}
+
+#[test]
+fn killed_and_taken_up_again() {
+    let (reference, ours) = (Programs::reference(), Programs::ours());
+    let repo = Repository::random(&Shape::new("1.10").shard(7), 5, if long() { 200 } else { 40 });
+    let scratch = tempfile::tempdir().unwrap();
+    let server = Server::start(&ours, scratch.path(), &[]);
+    for (name, others) in [("alone", &ours), ("mixed", &reference)] {
+        let path = scratch.path().join(name);
+        mirror(&path);
+        let url = server.url(name);
+        ours.run("svnsync", ["init", "-q", &url, &repo.url()]).expect_success("init");
+        let mut killed = 0u32;
+        let out = loop {
+            let programs = if killed % 2 == 0 { &ours } else { others };
+            let mut command = programs.command("svnsync");
+            command.args(["sync", "-q", "--steal-lock", "--non-interactive", &url]);
+            let mut child = command.spawn().unwrap();
+            // Later and later, so that it comes to an end.
+            std::thread::sleep(std::time::Duration::from_millis(u64::from(20 + 12 * killed)));
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            killed += 1;
+        };
+        assert!(out.success(), "{name} after {killed} kills");
+        assert!(killed > 0, "{name}");
+        assert_same(name, &revisions(&repo.path()), &revisions(&path));
+        let verified = reference.run("svnadmin", ["verify", "-q", path.to_str().unwrap()]);
+        verified.expect_success("verify");
+    }
+}
