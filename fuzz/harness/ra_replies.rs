@@ -7,14 +7,14 @@ use std::sync::Arc;
 use sapwood_core::config::{Case, Config};
 use sapwood_core::{CancelToken, Depth, Md5, PropList, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta};
-use sapwood_fsfs::{Caches, OpenOptions};
+use sapwood_fsfs::OpenOptions;
 use sapwood_ra::auth::{AuthOptions, Authenticator};
 use sapwood_ra::svn::SvnSession;
 use sapwood_ra::svn::transport::Transport;
 use sapwood_ra::{
-    CommitRequest, DirentFields, FileRev, FileRevReceiver, FileRevsRequest, Inherit, ListRequest,
-    LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, ReplayedEdit, ReportKind,
-    ReportRequest, RevpropSelection, Session, Settings,
+    CommitRequest, DirentFields, FileCaches, FileRev, FileRevReceiver, FileRevsRequest, Inherit,
+    ListRequest, LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, ReplayedEdit,
+    ReportKind, ReportRequest, RevpropSelection, Session, Settings,
 };
 
 /// Takes everything, keeps nothing.
@@ -27,7 +27,12 @@ impl Editor for Nothing {
     fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
         Ok(())
     }
-    fn add_directory(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+    fn add_directory(
+        &mut self,
+        _: &str,
+        _: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
         Ok(Handle(0))
     }
     fn open_directory(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
@@ -48,7 +53,12 @@ impl Editor for Nothing {
     fn open_file(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
         Ok(Handle(0))
     }
-    fn apply_textdelta(&mut self, _: Handle, _: Option<Md5>, delta: &mut dyn TextDelta) -> SvnResult<()> {
+    fn apply_textdelta(
+        &mut self,
+        _: Handle,
+        _: Option<Md5>,
+        delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
         while delta.next_window()?.is_some() {}
         Ok(())
     }
@@ -98,7 +108,7 @@ fn settings() -> Settings {
         config,
         variable: |_| None,
         system_user: None,
-        caches: Caches::new(1 << 16),
+        caches: Arc::new(FileCaches::new(1 << 16)),
         open_options: OpenOptions::default(),
         client_name: None,
         cancel: CancelToken::new(),

@@ -57,7 +57,10 @@ fn sized_caches(options: &Options, default: usize) -> SvnResult<(Arc<Caches>, Op
         }
         None => default,
     };
-    Ok((Caches::new(cache), OpenOptions::default()))
+    let caches = Caches::new(cache);
+    // The process ends soon after its work: to take the caches apart first would only cost time.
+    std::mem::forget(Arc::clone(&caches));
+    Ok((caches, OpenOptions::default()))
 }
 
 /// Opens the repository at a canonical local path.

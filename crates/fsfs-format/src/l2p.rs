@@ -223,14 +223,24 @@ impl L2pPage {
         Ok(Self { offsets: offsets.into_boxed_slice() })
     }
 
+    /// The offset of one item, out of the bytes of a page that need not be read to its end. As
+    /// [`L2pPage::offset`] of the parsed page.
+    pub fn find(bytes: &[u8], slot: &L2pSlot, revision: Revnum, item: u64) -> Result<Option<u64>> {
+        if slot.place >= slot.info.entry_count {
+            return Err(beyond(revision, item));
+        }
+        let mut reader = Reader::new(bytes);
+        let mut last = 0u64;
+        for _ in 0..=slot.place {
+            last = last.wrapping_add_signed(reader.signed()?);
+        }
+        Ok(last.checked_sub(1))
+    }
+
     /// The offset of the item at a place: `None` when unused. E160056 beyond the end.
     pub fn offset(&self, slot: &L2pSlot, revision: Revnum, item: u64) -> Result<Option<u64>> {
         let place = usize::try_from(slot.place).unwrap_or(usize::MAX);
-        let offset = self.offsets.get(place).ok_or_else(|| {
-            Error::IndexOverflow(
-                format!("Item index {item} too large in revision {revision}").into(),
-            )
-        })?;
+        let offset = self.offsets.get(place).ok_or_else(|| beyond(revision, item))?;
         Ok((*offset != u64::MAX).then_some(*offset))
     }
 
@@ -243,6 +253,10 @@ impl L2pPage {
     pub fn byte_len(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.offsets)
     }
+}
+
+fn beyond(revision: Revnum, item: u64) -> Error {
+    Error::IndexOverflow(format!("Item index {item} too large in revision {revision}").into())
 }
 
 /// Looks an item up in a transaction's `index.l2p`: pairs of 64-bit numbers, lowest byte first,
@@ -324,7 +338,14 @@ mod tests {
         let page = L2pPage::parse(&bytes[start..start + size], &slot.info).unwrap();
         let error = page.offset(&slot, Revnum(7), 3).unwrap_err().to_string();
         assert_eq!(error, "Item index 3 too large in revision 7");
-        assert!(L2pPage::parse(&bytes[start..=start + size], &slot.info).is_err());
+        let bytes = &bytes[start..=start + size];
+        assert!(L2pPage::parse(bytes, &slot.info).is_err());
+        assert_eq!(L2pPage::find(bytes, &slot, Revnum(7), 3), page.offset(&slot, Revnum(7), 3));
+        for place in 0..2 {
+            let slot = L2pSlot { place, ..slot };
+            let want = page.offset(&slot, Revnum(7), u64::from(place));
+            assert_eq!(L2pPage::find(bytes, &slot, Revnum(7), u64::from(place)), want);
+        }
     }
 
     #[test]

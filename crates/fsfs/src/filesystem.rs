@@ -12,6 +12,7 @@ use sapwood_fsfs_format::Layout;
 use crate::cache::Caches;
 use crate::changes::ChangedPaths;
 use crate::error::{Error, Result};
+use crate::node::{Node, NodeRevId};
 use crate::prefetch::{Prefetch, Wanted};
 use crate::revprop_pack::RevpropPackConfig;
 use crate::revprops::RevpropShards;
@@ -159,6 +160,14 @@ impl Filesystem {
     /// The tree of a transaction; E160007 when there is none of that name.
     pub fn txn_root(&self, name: &str) -> Result<Root> {
         Root::of_txn(self, name)
+    }
+
+    /// The node-revision `id`, which `path` leads to in the revision that made it.
+    ///
+    /// # Errors
+    /// Corruption and system errors.
+    pub fn node_at(&self, path: &Arc<str>, id: &NodeRevId) -> Result<Node> {
+        Ok(Node { fs: self.clone(), path: Arc::clone(path), rev: self.fs.node(id)? })
     }
 
     /// The paths a revision changed, folded: one entry a path.

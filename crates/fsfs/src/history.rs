@@ -73,6 +73,13 @@ impl History {
         Ok(None)
     }
 
+    /// The node-revision at the place that was told last, when it is known without a walk from the
+    /// root: that is so wherever no copy is near.
+    #[must_use]
+    pub fn id(&self) -> Option<NodeRevId> {
+        self.at.as_ref()?.linear.map(|(id, _)| id)
+    }
+
     /// The next older step, which need not be one to tell.
     fn older(&self, step: Step, cross_copies: bool) -> Result<Option<Step>> {
         let fs = &self.fs.fs;

@@ -10,7 +10,7 @@ use sapwood_fsfs_format::{Footer, L2pHeader, L2pPage, Trailer, limits};
 use crate::cache::item::{Cached, Key};
 use crate::error::{Error, Result};
 use crate::filesystem::Fs;
-use crate::revfile::RevFile;
+use crate::revfile::{Bytes, RevFile};
 
 /// The longest manifest of a pack that is read.
 const MANIFEST_LEN: usize = 1 << 28;
@@ -78,8 +78,23 @@ impl Fs {
         let index = self.file_index(file)?;
         let fail = |e| self.item_error(file, revision, index.footer.l2p_offset, e);
         let slot = index.l2p.find(revision, item).map_err(fail)?;
-        let page = self.l2p_page(file, &index, &slot)?;
-        match page.offset(&slot, revision, item).map_err(fail)? {
+        let key = self.file_key::<L2pPage>(file, u64::from(slot.page));
+        let offset = match self.caches.get::<L2pPage>(key) {
+            Some(page) => page.offset(&slot, revision, item),
+            // A log asks for nothing else of a revision: the page is not worth being kept.
+            None if item == format::l2p::ITEM_CHANGES => {
+                let bytes = self.l2p_page_bytes(file, &index, &slot)?;
+                L2pPage::find(&bytes, &slot, revision, item)
+            }
+            None => {
+                let at = index.footer.l2p_offset.saturating_add(slot.info.offset);
+                let bytes = self.l2p_page_bytes(file, &index, &slot)?;
+                let page = L2pPage::parse(&bytes, &slot.info)
+                    .map_err(|e| self.item_error(file, file.first, at, e))?;
+                self.caches.put(key, page).offset(&slot, revision, item)
+            }
+        };
+        match offset.map_err(fail)? {
             Some(offset) if offset < index.footer.l2p_offset => Ok(offset),
             _ => Err(Error::Svn(sapwood_core::SvnError::new(
                 ErrorCode::FS_INDEX_CORRUPTION,
@@ -88,22 +103,15 @@ impl Fs {
         }
     }
 
-    fn l2p_page(
+    fn l2p_page_bytes(
         &self,
         file: &RevFile,
         index: &FileIndex,
         slot: &format::l2p::L2pSlot,
-    ) -> Result<Arc<L2pPage>> {
-        let key = self.file_key::<L2pPage>(file, u64::from(slot.page));
-        if let Some(page) = self.caches.get(key) {
-            return Ok(page);
-        }
+    ) -> Result<Bytes> {
         let at = index.footer.l2p_offset.saturating_add(slot.info.offset);
         let len = usize::try_from(slot.info.size).unwrap_or(usize::MAX);
-        let bytes = self.bytes(file, at, len)?;
-        let page = L2pPage::parse(&bytes, &slot.info)
-            .map_err(|e| self.item_error(file, file.first, at, e))?;
-        Ok(self.caches.put(key, page))
+        self.bytes(file, at, len)
     }
 
     /// The manifest of a pack with physical addressing.

@@ -20,6 +20,7 @@ pub mod settings;
 pub mod svn;
 
 pub use error::{Error, Result};
+pub use file::FileCaches;
 pub use open::open;
 pub use session::{
     Capability, CommitEditor, CommitInfo, CommitRequest, Dirent, DirentFields, FetchedDir,

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use sapwood_core::CancelToken;
 use sapwood_core::config::Config;
-use sapwood_fsfs::{Caches, OpenOptions};
+use sapwood_fsfs::OpenOptions;
 
 use crate::auth::Authenticator;
+use crate::file::FileCaches;
 
 /// Everything that [`crate::open`] takes beside the URL. Clones share.
 #[derive(Clone)]
@@ -23,7 +24,7 @@ pub struct Settings {
     /// Whose name changes made over `file:` bear when nobody says otherwise: the system's user.
     pub system_user: Option<String>,
     /// Caches for repositories opened in this process.
-    pub caches: Arc<Caches>,
+    pub caches: Arc<FileCaches>,
     /// How to open them.
     pub open_options: OpenOptions,
     /// What the program calls itself beside the library's own name.

@@ -8,7 +8,7 @@ use sapwood_core::{
     CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, hashorder, path,
 };
 use sapwood_delta::TextDelta;
-use sapwood_fsfs::{Filesystem, Node, RevpropsSnapshot};
+use sapwood_fsfs::{Filesystem, Node, NodeRevId, RevpropsSnapshot};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
@@ -87,8 +87,8 @@ pub fn file_revs(
         receiver,
     };
     if end < start {
-        return finder.walk(request.path, end, start, &mut |path, revision| {
-            sender.send(&PathRevision::plain(Arc::clone(path), revision))?;
+        return finder.walk(request.path, end, start, &mut |place| {
+            sender.send(&place)?;
             Ok(true)
         });
     }
@@ -122,15 +122,11 @@ pub fn file_revs(
 struct PathRevision {
     path: Arc<str>,
     revision: Revnum,
+    /// The node-revision, where the history knows it without a walk through the tree.
+    id: Option<NodeRevId>,
     merged: bool,
     /// What was merged into the file here, or taken back.
     mergeinfo: Option<Mergeinfo>,
-}
-
-impl PathRevision {
-    const fn plain(path: Arc<str>, revision: Revnum) -> Self {
-        Self { path, revision, merged: false, mergeinfo: None }
-    }
 }
 
 /// Places that were found before.
@@ -162,7 +158,7 @@ impl Finder<'_> {
         path: &str,
         start: Revnum,
         end: Revnum,
-        visit: &mut dyn FnMut(&Arc<str>, Revnum) -> Result<bool>,
+        visit: &mut dyn FnMut(PathRevision) -> Result<bool>,
     ) -> Result<()> {
         let root = self.fs.revision_root(end)?;
         if root.kind(path)? != Some(NodeKind::File) {
@@ -177,7 +173,9 @@ impl Finder<'_> {
             if !self.authorizer.everything_readable() && !self.authorizer.readable(&path)? {
                 break;
             }
-            if !visit(&path, revision)? || revision <= start {
+            let id = history.id();
+            let place = PathRevision { path, revision, id, merged: false, mergeinfo: None };
+            if !visit(place)? || revision <= start {
                 break;
             }
         }
@@ -195,15 +193,14 @@ impl Finder<'_> {
         mut seen: Option<&mut Seen>,
         out: &mut Vec<PathRevision>,
     ) -> Result<()> {
-        self.walk(path, start, end, &mut |path, revision| {
-            let path = Arc::clone(path);
-            let mut place = PathRevision { path, revision, merged, mergeinfo: None };
+        self.walk(path, start, end, &mut |mut place| {
+            place.merged = merged;
             if let Some(seen) = seen.as_deref_mut() {
-                if seen.contains(&place.path, revision) {
+                if seen.contains(&place.path, place.revision) {
                     return Ok(false);
                 }
-                place.mergeinfo = self.merged_here(&place.path, revision)?;
-                seen.insert(&place.path, revision);
+                place.mergeinfo = self.merged_here(&place.path, place.revision)?;
+                seen.insert(&place.path, place.revision);
             }
             out.push(place);
             Ok(true)
@@ -302,7 +299,10 @@ impl Sender<'_> {
             return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
         }
         let revprops = self.revprops.get(place.revision)?;
-        let node = self.fs.revision_root(place.revision)?.node(&place.path)?;
+        let node = match &place.id {
+            Some(id) => self.fs.node_at(&place.path, id)?,
+            None => self.fs.revision_root(place.revision)?.node(&place.path)?,
+        };
         let prop_changes = match &self.last {
             None => PropList::new().diff_to(&*node.props()?),
             Some(last) if !last.same_props_rep(&node) => last.props()?.diff_to(&*node.props()?),

@@ -15,9 +15,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood_core::SvnResult;
-use sapwood_fsfs::{Caches, OpenOptions};
-use sapwood_ra::Settings;
+use sapwood_fsfs::OpenOptions;
 use sapwood_ra::auth::{AuthOptions, Authenticator};
+use sapwood_ra::{FileCaches, Settings};
 
 use crate::command::{OptionSpec, Options, usage_error};
 use crate::signals;
@@ -169,7 +169,7 @@ pub(crate) fn settings(
     if let Some(dir) = dir.as_deref().filter(|_| manner.makes_folder) {
         first_use::ensure(dir);
     }
-    let files = config::load(dir.as_deref(), &options.values("config-option")?)?;
+    let mut files = config::load(dir.as_deref(), &options.values("config-option")?)?;
     let non_interactive = is_non_interactive(options, manner);
     let system_user = config::system_user();
     let flag = |name| files.config.get_bool("auth", name, true);
@@ -182,6 +182,12 @@ pub(crate) fn settings(
         non_interactive,
         system_user: system_user.clone(),
     };
+    if let Some(size) = options.value("memory-cache-size")? {
+        files.config.set("miscellany", "memory-cache-size", size.as_bytes());
+    }
+    let caches = Arc::new(FileCaches::new(CACHE));
+    // The process ends soon after its work: to take the caches apart first would only cost time.
+    std::mem::forget(Arc::clone(&caches));
     let servers = Arc::new(files.servers);
     let prompter: Box<dyn sapwood_ra::auth::Prompter> = Box::new(prompt::Terminal);
     Ok(Settings {
@@ -190,7 +196,7 @@ pub(crate) fn settings(
         servers,
         variable: |name| std::env::var_os(name),
         system_user,
-        caches: Caches::new(CACHE),
+        caches,
         open_options: OpenOptions::default(),
         client_name: None,
         cancel: signals::cancel_token(),
@@ -198,7 +204,7 @@ pub(crate) fn settings(
 }
 
 /// Bytes of cache for repositories that are opened in this process.
-const CACHE: usize = 64 << 20;
+const CACHE: usize = 128 << 20;
 
 /// A number as people read it: groups of three digits, with commas.
 pub(crate) fn grouped(number: u64) -> String {

@@ -101,7 +101,8 @@ impl Caches {
     }
 
     /// How many bytes may be held.
-    pub(crate) fn capacity(&self) -> u64 {
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
         u64::try_from(self.capacity).unwrap_or(u64::MAX)
     }
 

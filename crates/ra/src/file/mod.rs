@@ -3,6 +3,7 @@
 //! Nobody is asked for a password, and no authz file is read: whoever may read and write the
 //! files may do everything. Hooks run.
 
+mod caches;
 mod commit;
 mod edits;
 mod locks;
@@ -25,6 +26,8 @@ use sapwood_repos::locations::Segment;
 use sapwood_repos::{
     Everything, Hooks, Repository, RevpropHooks, RevpropRequest, change_revision_prop,
 };
+
+pub use caches::FileCaches;
 
 use crate::auth::Authenticator;
 use crate::session::{
@@ -77,7 +80,8 @@ impl FileSession {
         let path = uri::decode_utf8(parts.path).ok_or_else(bad)?;
         let path = paths::canonical_fspath(&path).into_owned();
         let root = Repository::find_root(Path::new(&path)).ok_or_else(|| open_failed(url))?;
-        let repository = Repository::open(&root, &settings.caches, &settings.open_options)
+        let caches = settings.caches.get(&settings.config)?;
+        let repository = Repository::open(&root, &caches, &settings.open_options)
             .map_err(|e| open_failed(url).with_cause(e.into()))?;
         let uuid = repository.fs().uuid().map_err(SvnError::from)?;
         let root = root.to_string_lossy();
