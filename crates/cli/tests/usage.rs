@@ -79,6 +79,12 @@ svnmucc -F nix -U FILE/r mkdir a
 svnmucc -m x -r 9 -U FILE/r put f a
 svnmucc -m x --with-revprop a\u{a0}b=c -U FILE/r mkdir a
 svnmucc -m x mkdir FILE/r/a mkdir svn://x/y
+svnmucc -m x --trust-server-cert --password-from-stdin -U FILE/r rm nix
+svnmucc -m x --trust-server-cert-failures=bogus -U FILE/r rm nix
+svnbench null-log --trust-server-cert FILE/r
+svnbench null-log --password-from-stdin FILE/r
+svnrdump dump --trust-server-cert FILE/r
+svnrdump load --password-from-stdin --non-interactive FILE/r
 svnmucc --non-interactive -U FILE/r mkdir a
 svnbench nix
 svnbench null-log FILE/nix

@@ -108,13 +108,13 @@ pub(crate) fn check_failures(list: &str) -> SvnResult<()> {
     }
 }
 
-/// Checks what the options say together. To be called for every program's options.
-pub(crate) fn check(options: &Options) -> SvnResult<()> {
+/// Checks what the options say together. `alone` is whether the program takes it that nobody can
+/// be asked anything.
+pub(crate) fn check(options: &Options, alone: bool) -> SvnResult<()> {
     if let Some(list) = options.value("trust-server-cert-failures")? {
         check_failures(&list)?;
     }
     check_questions(options)?;
-    let alone = options.has("non-interactive");
     if !alone && (options.has("trust-server-cert") || options.has("trust-server-cert-failures")) {
         return Err(usage_error("--trust-server-cert-failures requires --non-interactive"));
     }

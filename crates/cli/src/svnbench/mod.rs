@@ -187,7 +187,7 @@ fn check(options: &Options) -> SvnResult<()> {
             )));
         }
     }
-    remote::check(options)
+    remote::check(options, options.has("non-interactive"))
 }
 
 fn parse_range(text: &str) -> SvnResult<RevisionRange> {

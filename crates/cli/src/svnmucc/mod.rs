@@ -182,7 +182,8 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
         out.text(&version_text("svnmucc", false, RA_MODULES))?;
         return Ok(ExitCode::SUCCESS);
     }
-    remote::check(&given.options)?;
+    let manner = Manner { makes_folder: false, looks_for_terminal: true };
+    remote::check(&given.options, remote::is_non_interactive(&given.options, manner))?;
     if let Some(path) = given.options.value("extra-args")? {
         let text = String::from_utf8(read_file(&path)?)
             .map_err(|_| SvnError::new(ErrorCode::EINVAL, "Can't convert string to 'UTF-8'"))?;
@@ -190,7 +191,6 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
         given.arguments.extend(lines.map(str::to_owned));
     }
     let credentials = Credentials::given(&given.options)?;
-    let manner = Manner { makes_folder: false, looks_for_terminal: true };
     let settings = remote::settings(&given.options, credentials, manner)?;
     let message = log_message(&mut given)?;
     if given.arguments.iter().any(|a| matches!(a.as_str(), "?" | "h" | "help"))

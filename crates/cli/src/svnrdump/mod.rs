@@ -70,7 +70,7 @@ static SVNRDUMP: Program = Program {
         "no-auth-cache",
     ],
     take: take_revision,
-    check: remote::check,
+    check: |options| remote::check(options, options.has("non-interactive")),
     suggest_help: |_| false,
     subcommands: &[
         Subcommand {
