@@ -1,7 +1,7 @@
 //! Locks on paths: tokens and expiry, many at once, several programs at once, and stopped at every
 //! single file operation.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 mod common;
 
@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use common::stopping::{Faulty, Stopping};
+use common::crashing::Crashing;
+use common::losses;
 use sapwood_core::{Depth, SvnError};
 use sapwood_fsfs::txn::{WriteOptions, Writer};
 use sapwood_fsfs::{
@@ -219,7 +220,8 @@ fn locked(path: &Path) -> Vec<String> {
     found
 }
 
-fn stop_everywhere(lose: bool) {
+#[test]
+fn stopped_at_every_operation() {
     let dir = tempfile::tempdir().unwrap();
     let (path, healthy) = repository(dir.path(), &["/d/e/f".into(), "/d/g".into()]);
     let targets = [target("/d/e/f"), target("/d/g")];
@@ -228,44 +230,42 @@ fn stop_everywhere(lose: bool) {
         .map(|target| UnlockTarget { path: target.path.clone(), token: String::new() });
     let mut refused = [0, 0];
     for operations in 0.. {
-        let stopping = Stopping::after(operations, lose);
-        let stopped = writer(&path, Arc::new(Faulty(Arc::clone(&stopping))));
-        let done = stopped.lock_paths(&targets, &OPTIONS);
-        let told: Vec<_> = done.each.iter().filter(|(_, r)| r.is_ok()).map(|(p, _)| p).collect();
-        let there = locked(&path);
-        assert!(told.iter().all(|path| there.contains(path)), "locked and lost after {operations}");
-        refused[0] += usize::from(stopping.has_stopped());
+        let mut stopped = false;
+        for loss in losses(operations) {
+            let storage = Crashing::after(operations);
+            let done = writer(&path, Arc::new(storage.clone())).lock_paths(&targets, &OPTIONS);
+            let told: Vec<_> =
+                done.each.iter().filter(|(_, r)| r.is_ok()).map(|(p, _)| p).collect();
+            stopped = storage.crash(loss);
+            let there = locked(&path);
+            let what = format!("{loss:?} after {operations}");
+            assert!(told.iter().all(|path| there.contains(path)), "locked and lost: {what}");
+            refused[0] += usize::from(stopped);
 
-        // Whatever is there now, it can be locked, and unlocked with a stop on the way.
-        let done = healthy.lock_paths(&targets, &LockOptions { steal: true, ..OPTIONS });
-        assert!(done.failure.is_none() && done.each.iter().all(|(_, result)| result.is_ok()));
-        assert_eq!(locked(&path).len(), 2);
-        let stopping_too = Stopping::after(operations, lose);
-        let stopped = writer(&path, Arc::new(Faulty(Arc::clone(&stopping_too))));
-        let done = stopped.unlock_paths(&unlock, Some("ann"), true);
-        let told: Vec<_> = done.each.iter().filter(|(_, r)| r.is_ok()).map(|(p, _)| p).collect();
-        let there = locked(&path);
-        assert!(!told.iter().any(|path| there.contains(path)), "unlocked and there");
-        refused[1] += usize::from(stopping_too.has_stopped());
+            // Whatever is there now, it can be locked, and unlocked with a stop on the way.
+            let done = healthy.lock_paths(&targets, &LockOptions { steal: true, ..OPTIONS });
+            assert!(done.failure.is_none() && done.each.iter().all(|(_, result)| result.is_ok()));
+            assert_eq!(locked(&path).len(), 2);
+            let storage = Crashing::after(operations);
+            let writer = writer(&path, Arc::new(storage.clone()));
+            let done = writer.unlock_paths(&unlock, Some("ann"), true);
+            let told: Vec<_> =
+                done.each.iter().filter(|(_, r)| r.is_ok()).map(|(p, _)| p).collect();
+            let stopped_too = storage.crash(loss);
+            let there = locked(&path);
+            assert!(!told.iter().any(|path| there.contains(path)), "unlocked and there: {what}");
+            refused[1] += usize::from(stopped_too);
+            stopped |= stopped_too;
 
-        // And the rest can be cleared.
-        drop(healthy.lock_paths(&targets, &LockOptions { steal: true, ..OPTIONS }));
-        drop(healthy.unlock_paths(&unlock, Some("ann"), true));
-        assert_eq!(digest_files(&path), 0);
-        if !stopping.has_stopped() && !stopping_too.has_stopped() {
+            // And the rest can be cleared.
+            drop(healthy.lock_paths(&targets, &LockOptions { steal: true, ..OPTIONS }));
+            drop(healthy.unlock_paths(&unlock, Some("ann"), true));
+            assert_eq!(digest_files(&path), 0);
+        }
+        if !stopped {
             break;
         }
     }
     // Five files to create, write, sync, give permissions and move; five to remove.
     assert!(refused[0] >= 25 && refused[1] >= 5, "{refused:?}");
-}
-
-#[test]
-fn stopped_at_every_operation() {
-    stop_everywhere(false);
-}
-
-#[test]
-fn stopped_at_every_operation_and_unsynced_data_lost() {
-    stop_everywhere(true);
 }

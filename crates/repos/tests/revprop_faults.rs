@@ -2,7 +2,7 @@
 //! afterwards all revisions of the shard have their properties, the changed one the old or the
 //! new ones, and the next change works.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 mod common;
 
@@ -10,17 +10,12 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use common::stopping::{Faulty, Stopping};
+use common::crashing::Crashing;
+use common::{losses, open, whole, writer};
 use sapwood_core::{PropList, Revnum};
-use sapwood_fsfs::txn::{WriteOptions, Writer};
-use sapwood_fsfs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage};
+use sapwood_fsfs::{LocalStorage, WriteStorage};
 use sapwood_testkit::repository::Packing;
 use sapwood_testkit::{Repository, Shape};
-
-/// Opens with caches of its own, as another process does.
-fn open(path: &Path) -> Filesystem {
-    Filesystem::open(&path.join("db"), &Caches::new(4 << 20), &OpenOptions::default()).unwrap()
-}
 
 fn all_props(path: &Path) -> Vec<PropList> {
     let fs = open(path);
@@ -34,39 +29,46 @@ fn set(
     revision: u64,
     value: &[u8],
 ) -> sapwood_fsfs::Result<()> {
-    let fs = open(path);
-    let writer = Writer::new(&fs, WriteOptions { storage, ..WriteOptions::default() })?;
-    let present = fs.revprops(Revnum(revision))?.get("p").map(<[u8]>::to_vec);
+    let writer = writer(path, storage)?;
+    let present = writer.fs().revprops(Revnum(revision))?.get("p").map(<[u8]>::to_vec);
     writer.change_revision_prop(Revnum(revision), "p", present.as_deref(), Some(value))
 }
 
-fn stop_everywhere(lose: bool) {
+#[test]
+fn stopped_at_every_operation() {
     // Packs of 1 KiB: the long values divide them, at first in front, then behind.
     let config = "[packed-revprops]\nrevprop-pack-size = 1\n[debug]\n";
     let shape = Shape::new("1.10").shard(7).pack(Packing::All).config(config);
     let repository = Repository::random(&shape, 5, 24);
     let path = repository.path();
     let mut refused = 0u64;
-    for (revision, len) in [(3, 10), (1, 700), (9, 1200), (13, 700), (3, 20)] {
+    // The last revisions are not packed.
+    for (revision, len) in [(3, 10), (1, 700), (9, 1200), (13, 700), (3, 20), (23, 700)] {
         let value = |n: u64| format!("{n:0len$}").into_bytes();
         let mut props = all_props(&path);
         for operations in 0.. {
-            let stopping = Stopping::after(operations, lose);
-            let new = value(operations);
-            let done = set(&path, Arc::new(Faulty(Arc::clone(&stopping))), revision, &new);
-            let now = all_props(&path);
-            let place = usize::try_from(revision).unwrap();
-            if now[place] != props[place] {
-                props[place].set("p", &new);
-            } else {
-                assert!(done.is_err(), "r{revision} after {operations}: nothing changed");
+            let mut stopped = false;
+            for (turn, loss) in (0u64..).zip(losses(operations)) {
+                let storage = Crashing::after(operations);
+                let new = value(operations * 10 + turn);
+                let done = set(&path, Arc::new(storage.clone()), revision, &new);
+                stopped = storage.crash(loss);
+                let now = all_props(&path);
+                let place = usize::try_from(revision).unwrap();
+                let what = format!("r{revision}, {loss:?} after {operations}");
+                if now[place] != props[place] {
+                    props[place].set("p", &new);
+                } else {
+                    assert!(done.is_err(), "{what}: nothing changed");
+                }
+                assert!(now == props, "{what}");
+                refused += u64::from(done.is_err());
             }
-            assert!(now == props, "r{revision} after {operations}");
-            refused += u64::from(done.is_err());
-            if !stopping.has_stopped() {
+            if !stopped {
                 break;
             }
         }
+        whole(&path);
     }
     // A change in place is five operations, one that divides a pack is three times that.
     assert!(refused >= 50, "{refused}");
@@ -81,16 +83,6 @@ fn stop_everywhere(lose: bool) {
     assert_eq!(read.stdout, expected[9].get("p").unwrap());
     let dump = Command::new("svnadmin").args(["dump-revprops", "-q"]).arg(&path).output().unwrap();
     assert!(dump.status.success(), "{}", String::from_utf8_lossy(&dump.stderr));
-}
-
-#[test]
-fn stopped_at_every_operation() {
-    stop_everywhere(false);
-}
-
-#[test]
-fn stopped_at_every_operation_and_unsynced_data_lost() {
-    stop_everywhere(true);
 }
 
 /// What another process changes is seen, whatever was read and cached before.

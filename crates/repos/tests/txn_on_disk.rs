@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use common::stopping::{Faulty, Stopping};
+use common::crashing::Crashing;
+use common::{losses, whole};
 use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_fsfs::txn::{Txn, WriteOptions, Writer, flags};
 use sapwood_fsfs::{Caches, CreateOptions, Filesystem, LocalStorage, OpenOptions, WriteStorage};
@@ -243,31 +244,37 @@ fn stopped_at_every_operation() {
     let place = Place::new(8);
     let mut refused = 0;
     for operations in 0.. {
-        let before = place.fs().youngest().unwrap();
-        let stopping = Stopping::after(operations, false);
-        let writer = place.writer_to(Arc::new(Faulty(Arc::clone(&stopping))));
-        let run = || -> Result<Revnum, sapwood_fsfs::Error> {
-            let mut txn = writer.begin(before)?;
-            txn.publish()?;
-            txn.make_file(&format!("/f{operations}"))?;
-            txn.change_prop("/d", "n", Some(operations.to_string().as_bytes()))?;
-            txn.publish()?;
-            let name = txn.suspend()?;
-            let mut txn = writer.open_txn(&name)?;
-            txn.set_text(&format!("/f{operations}"), &mut &b"text"[..], None)?;
-            txn.commit()
-        };
-        let done = run();
-        let after = place.fs().youngest().unwrap();
-        match done {
-            Ok(revision) => assert_eq!(revision, after),
-            Err(_) => refused += 1,
+        let mut stopped = false;
+        for (turn, loss) in losses(operations).into_iter().enumerate() {
+            let before = place.fs().youngest().unwrap();
+            let storage = Crashing::after(operations);
+            let writer = common::writer(&place.path, Arc::new(storage.clone())).unwrap();
+            let file = format!("/f{operations}-{turn}");
+            let run = || -> Result<Revnum, sapwood_fsfs::Error> {
+                let mut txn = writer.begin(before)?;
+                txn.publish()?;
+                txn.make_file(&file)?;
+                txn.change_prop("/d", "n", Some(operations.to_string().as_bytes()))?;
+                txn.publish()?;
+                let name = txn.suspend()?;
+                let mut txn = writer.open_txn(&name)?;
+                txn.set_text(&file, &mut &b"text"[..], None)?;
+                txn.commit()
+            };
+            let done = run();
+            stopped = storage.crash(loss);
+            let after = place.fs().youngest().unwrap();
+            match done {
+                Ok(revision) => assert_eq!(revision, after),
+                Err(_) => refused += 1,
+            }
+            // What is left is a transaction that can be removed, or nothing.
+            for name in place.fs().transactions().unwrap() {
+                place.writer().purge_txn(&name).unwrap();
+            }
+            whole(&place.path);
         }
-        // What is left is a transaction that can be removed, or nothing.
-        for name in place.fs().transactions().unwrap() {
-            place.writer().purge_txn(&name).unwrap();
-        }
-        if !stopping.has_stopped() {
+        if !stopped {
             break;
         }
     }

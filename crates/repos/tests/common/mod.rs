@@ -1,5 +1,155 @@
-//! What tests of faults share.
+//! What tests of faults share: a storage that stops working, and the question whether what is left
+//! is a whole repository.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-pub mod stopping;
+pub mod crashing;
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use crashing::{Crashing, Loss};
+use sapwood_core::{CancelToken, NodeKind, Revnum};
+use sapwood_fsfs::txn::{WriteOptions, Writer};
+use sapwood_fsfs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage};
+use sapwood_repos::Repository;
+use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
+
+/// Opens with caches of its own, as another process does.
+pub fn open(path: &Path) -> Filesystem {
+    Filesystem::open(&path.join("db"), &Caches::new(4 << 20), &OpenOptions::default()).unwrap()
+}
+
+/// Opens with caches of its own, as another process does.
+pub fn repository(path: &Path) -> Repository {
+    Repository::open(path, &Caches::new(4 << 20), &OpenOptions::default()).unwrap()
+}
+
+/// Writes through a storage.
+pub fn writer(path: &Path, storage: Arc<dyn WriteStorage>) -> sapwood_fsfs::Result<Arc<Writer>> {
+    Writer::new(&open(path), WriteOptions { storage, ..WriteOptions::default() })
+}
+
+/// Commits a new file and a change of the root's properties.
+pub fn commit(path: &Path) -> Revnum {
+    commit_to(path, Arc::new(LocalStorage)).unwrap()
+}
+
+/// As [`commit`], through a storage.
+pub fn commit_to(path: &Path, storage: Arc<dyn WriteStorage>) -> sapwood_fsfs::Result<Revnum> {
+    let writer = writer(path, storage)?;
+    let base = writer.fs().youngest()?;
+    let mut txn = writer.begin(base)?;
+    let file = format!("/f{base}");
+    txn.make_file(&file)?;
+    txn.set_text(&file, &mut format!("text {base} ").repeat(200).as_bytes(), None)?;
+    txn.change_prop("/", "p", Some(format!("{base} ").repeat(50).as_bytes()))?;
+    txn.commit()
+}
+
+/// Reads everything of all revisions: how many nodes.
+pub fn read_all(path: &Path) -> (Revnum, usize) {
+    let fs = open(path);
+    let youngest = fs.youngest().unwrap();
+    let mut count = 0;
+    for revision in (0..=youngest.0).map(Revnum) {
+        fs.revprops(revision).unwrap();
+        fs.changed_paths(revision).unwrap();
+        let mut todo = vec![fs.revision_root(revision).unwrap().node("/").unwrap()];
+        while let Some(node) = todo.pop() {
+            count += 1;
+            node.props().unwrap();
+            if node.kind() == NodeKind::File {
+                std::io::copy(&mut node.contents().unwrap(), &mut std::io::sink()).unwrap();
+            } else {
+                for entry in node.entries().unwrap().iter() {
+                    todo.push(node.child(entry.name).unwrap().unwrap());
+                }
+            }
+        }
+    }
+    (youngest, count)
+}
+
+/// Our own verification.
+#[track_caller]
+pub fn whole(path: &Path) {
+    let cancel = CancelToken::new();
+    let options = VerifyOptions {
+        start: None,
+        end: None,
+        check_normalization: false,
+        metadata_only: false,
+        notices: false,
+        cancel: &cancel,
+        threads: 0,
+    };
+    let done = verify(&repository(path), &options, &mut |notice| match notice {
+        VerifyNotice::Error(_, error) => Err(error),
+        _ => Ok(()),
+    });
+    if let Err(error) = done {
+        panic!("{}: {error}", path.display());
+    }
+}
+
+/// The reference's verification.
+#[track_caller]
+pub fn reference_verifies(path: &Path) {
+    let verified = Command::new("svnadmin").args(["verify", "-q"]).arg(path).output().unwrap();
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+}
+
+pub fn copy_tree(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status().unwrap();
+    assert!(copied.success());
+}
+
+/// The losses to try at operation `number`: all kinds in long tests, else two.
+pub fn losses(number: u64) -> Vec<Loss> {
+    if sapwood_testkit::long() {
+        let some = (0..6).map(|n| Loss::Some(number * 6 + n));
+        [Loss::Nothing, Loss::Contents, Loss::Everything].into_iter().chain(some).collect()
+    } else {
+        let first = if number.is_multiple_of(2) { Loss::Contents } else { Loss::Everything };
+        vec![first, Loss::Some(number)]
+    }
+}
+
+/// What is stopped: a repository, and the storage to do it with.
+pub type Work<'a> = dyn Fn(&Path, Arc<dyn WriteStorage>) -> Result<(), String> + 'a;
+
+/// Runs `work` on copies of `original`, stopped after each number of operations, with a crash of the
+/// machine after each, and once more without stopping, after which the machine crashes too. `check`
+/// looks at what is left and hears whether the work was done. Then the work is done again, without
+/// a crash, and followed by a commit. How many operations there were.
+pub fn everywhere(original: &Path, work: &Work<'_>, check: &dyn Fn(&Path, bool)) -> u64 {
+    let dir = tempfile::tempdir().unwrap();
+    for operations in 0.. {
+        let mut stopped = false;
+        for loss in losses(operations) {
+            let path = dir.path().join(format!("{operations} {loss:?}"));
+            copy_tree(original, &path);
+            let storage = Crashing::after(operations);
+            let done = work(&path, Arc::new(storage.clone()));
+            stopped = storage.crash(loss);
+            assert_eq!(done.is_err(), stopped, "{operations}: {done:?}");
+            check(&path, !stopped);
+            work(&path, Arc::new(LocalStorage)).unwrap();
+            check(&path, true);
+            commit(&path);
+            whole(&path);
+            std::fs::remove_dir_all(&path).unwrap();
+        }
+        if !stopped {
+            return operations;
+        }
+    }
+    0
+}
+
+pub fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
