@@ -9,9 +9,10 @@
 //! incremental one holds all locks of the destination, whose readers go on: what they may look at
 //! is only replaced whole, and the order of steps is
 //!
-//! 1. packs that the destination does not have, and everything newer than its `current` (whatever
-//!    of it an interrupted run left behind is not trusted);
-//! 2. everything is made durable, then `min-unpacked-rev` and then `current` are replaced, and then
+//! 1. packs that the destination does not have, everything newer than its `current` (whatever of it
+//!    an interrupted run left behind is not trusted), properties and locks that have changed: what
+//!    is replaced is durable before it gets its name;
+//! 2. everything else is made durable, then `min-unpacked-rev` and then `current` are replaced, and then
 //!    the rep-cache, so that none of its rows names a revision that is not there;
 //! 3. files of revisions that are now packed are removed.
 
@@ -25,6 +26,7 @@ use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::{names, since};
 
+use self::files::Order;
 use crate::cache::Caches;
 use crate::dump_index::check;
 use crate::error::{Error, Result};
@@ -106,6 +108,7 @@ impl Filesystem {
             to,
             options,
             cancel,
+            in_use: target.is_some(),
             youngest: Revnum::ZERO,
             next_ids: None,
             known: None,
@@ -180,6 +183,8 @@ struct Hotcopy<'a> {
     to: &'a Path,
     options: &'a HotcopyOptions,
     cancel: &'a CancelToken,
+    /// Whether the destination is a filesystem already.
+    in_use: bool,
     /// The youngest revision to copy.
     youngest: Revnum,
     /// The counters of old formats.
@@ -263,13 +268,16 @@ impl Hotcopy<'_> {
         Ok(())
     }
 
-    fn run(&self, notify: Notify<'_>) -> Result<()> {
+    fn run(&mut self, notify: Notify<'_>) -> Result<()> {
         let packed = self.revisions(notify)?;
+        // What was committed and packed meanwhile came with the pack.
+        self.youngest = self.youngest.max(Revnum(packed.0.saturating_sub(1)));
         self.node_origins()?;
         if self.format() >= since::LAYOUT {
             let from = self.source.file(names::TXN_CURRENT);
             self.copy_over(&from, &self.target(names::TXN_CURRENT))?;
         }
+        self.locks()?;
         if self.options.flush_to_disk {
             let synced = self.storage().sync_all(self.to);
             synced.map_err(|e| Error::io(e, "Can't flush directory", self.to))?;
@@ -286,13 +294,13 @@ impl Hotcopy<'_> {
         // Not before: a row of a revision that is not there yet would make the copy a broken one
         // if we were stopped. Rows that are missing only cost some sharing.
         self.rep_cache()?;
-        self.locks()?;
         self.remove_packed(packed)?;
+        // Without it, and with a format, it would be taken for one of Berkeley DB.
+        let fs_type = self.target(names::FS_TYPE);
+        self.replace(&fs_type, b"fsfs\n", &self.source.file(names::FS_TYPE))?;
         let mut format = Vec::new();
         self.source.layout.format.write(&mut format);
-        self.replace(&self.target(names::FORMAT), &format, &self.source.file(names::FORMAT))?;
-        let fs_type = self.target(names::FS_TYPE);
-        self.replace(&fs_type, b"fsfs\n", &self.source.file(names::FS_TYPE))
+        self.replace(&self.target(names::FORMAT), &format, &self.source.file(names::FORMAT))
     }
 
     /// Copies all revisions with their properties: the first that is not packed in the copy.
@@ -304,6 +312,8 @@ impl Hotcopy<'_> {
             check(self.cancel)?;
             // Another program may pack while we copy.
             if next < self.source.refresh_min_unpacked()? && size > 0 {
+                // What was copied as it was before is copied once more: packs begin at the start.
+                next = packed;
                 let last = Revnum(next.0.saturating_add(size).saturating_sub(1));
                 if self.packed_shard(next, size)? {
                     notify(next, last)?;
@@ -342,7 +352,7 @@ impl Hotcopy<'_> {
     fn node_origins(&self) -> Result<()> {
         let origins = self.source.file(names::NODE_ORIGINS);
         if self.storage().stamp(&origins).is_ok() {
-            self.copy_dir(&origins, &self.target(names::NODE_ORIGINS), false)?;
+            self.copy_dir(&origins, &self.target(names::NODE_ORIGINS), Order::Any)?;
         }
         Ok(())
     }
@@ -353,7 +363,7 @@ impl Hotcopy<'_> {
             return Ok(());
         }
         let to = self.target(names::REP_CACHE);
-        let followed = self.known.is_some()
+        let followed = self.in_use
             && RepCache::follow(&reps, to.clone(), self.youngest, self.format()).is_ok();
         // Also over one that is broken.
         if !followed {
@@ -367,15 +377,12 @@ impl Hotcopy<'_> {
         done.map_err(|e| Error::io(e, "Can't set permissions on", &to))
     }
 
-    /// Locks on paths are those of the source. Who lists locks of the destination meanwhile may
-    /// find none.
+    /// Locks on paths are those of the source.
     fn locks(&self) -> Result<()> {
-        let to = self.target(names::LOCKS);
-        self.remove_tree(&to)?;
-        let from = self.source.file(names::LOCKS);
+        let (from, to) = (self.source.file(names::LOCKS), self.target(names::LOCKS));
         match self.storage().list(&from) {
-            Ok(_) => self.copy_tree(&from, &to),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(()),
+            Ok(_) => self.follow_tree(&from, &to),
+            Err(e) if e.kind() == ErrorKind::NotFound => self.remove_tree(&to),
             Err(e) => Err(Error::io(e, "Can't open directory", &from)),
         }
     }

@@ -170,7 +170,7 @@ fn replace_tail(path: &Path, end: u64, tail: &[u8], options: &MaintenanceOptions
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(failed(e)),
         _ => {}
     }
-    let written = storage.copy(path, temporary).and_then(|()| {
+    let written = storage.copy(path, temporary, false).and_then(|()| {
         let mut file = storage.reopen(temporary)?;
         file.truncate(end)?;
         file.append(tail)?;

@@ -129,11 +129,11 @@ pub trait WriteStorage: Storage {
     fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn HeldLock>>>;
 
     /// Makes a file of the contents and permissions of `from`, over the one that is there. Not
-    /// atomic: only for files that nobody looks at yet.
+    /// atomic: only for files that nobody looks at yet. With `sync` its contents are durable then.
     ///
     /// # Errors
     /// Whatever the system reports.
-    fn copy(&self, from: &Path, to: &Path) -> io::Result<()> {
+    fn copy(&self, from: &Path, to: &Path, sync: bool) -> io::Result<()> {
         let source = self.open(from)?;
         let mut file = self.create_over(to)?;
         let mut buffer = vec![0; COPY_PIECE];
@@ -146,6 +146,9 @@ pub trait WriteStorage: Storage {
             file.append(buffer.get(..n).unwrap_or_default())?;
             offset = offset.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
         }
+        if sync {
+            file.sync()?;
+        }
         self.copy_permissions(from, to)
     }
 
@@ -154,9 +157,7 @@ pub trait WriteStorage: Storage {
     ///
     /// # Errors
     /// Whatever the system reports.
-    fn sync_all(&self, path: &Path) -> io::Result<()> {
-        self.sync_dir(path)
-    }
+    fn sync_all(&self, path: &Path) -> io::Result<()>;
 
     /// Writes a new file whole.
     ///
@@ -195,6 +196,33 @@ pub trait WriteStorage: Storage {
             let _ = self.remove_file(&beside);
         })
     }
+}
+
+/// Makes `to` a copy of `from`, by way of a new file `beside` it, so that a reader sees the old or
+/// the new one, whole. With `sync` that is also true after a crash.
+///
+/// # Errors
+/// Whatever the system reports; the file beside is then removed.
+pub fn copy_into_place<S: WriteStorage + ?Sized>(
+    storage: &S,
+    from: &Path,
+    beside: &Path,
+    to: &Path,
+    sync: bool,
+) -> io::Result<()> {
+    let copied = storage.copy(from, beside, sync).and_then(|()| storage.rename(beside, to, false));
+    copied.inspect_err(|_| {
+        // The error that is reported is the first one.
+        let _ = storage.remove_file(beside);
+    })
+}
+
+/// Whether two small files hold the same; no when one of them cannot be read, or is long.
+pub fn is_same<S: WriteStorage + ?Sized>(storage: &S, one: &Path, other: &Path) -> bool {
+    const LIMIT: usize = 1 << 20;
+    let (Ok(a), Ok(b)) = (storage.stamp(one), storage.stamp(other)) else { return false };
+    let read = |path| storage.read(path, LIMIT).ok();
+    a.len == b.len && read(one).is_some_and(|one| read(other).is_some_and(|other| one == other))
 }
 
 /// Bytes that are copied at once where the system does not do it itself.
@@ -364,6 +392,10 @@ impl WriteStorage for LocalStorage {
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
         fs::File::open(path)?.sync_all()
+    }
+
+    fn sync_all(&self, path: &Path) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(fs::File::open(path)?)?)
     }
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn HeldLock>> {

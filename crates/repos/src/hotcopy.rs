@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
 use sapwood_fsfs::hotcopy::HotcopyOptions;
-use sapwood_fsfs::storage_write::{create_beside, replace_failure};
+use sapwood_fsfs::storage_write::{copy_into_place, create_beside, is_same, replace_failure};
 
 use crate::error::Result;
 use crate::repository::Repository;
@@ -122,6 +122,11 @@ impl Copy<'_> {
     /// Copies a file, so that who reads the copy meanwhile sees the old or the new one.
     fn file(&self, from: &Path, to: &Path) -> Result<()> {
         let storage = &*self.options.storage;
+        let is_there = storage.stamp(to).is_ok();
+        if is_there && is_same(storage, from, to) {
+            let done = storage.copy_permissions(from, to);
+            return done.map_err(|e| cannot(&e, "Can't set permissions on", to).into());
+        }
         let fail = |e: std::io::Error| {
             let what = format!("Can't copy '{}' to '{}'", from.display(), to.display());
             SvnError::io(&e, what)
@@ -129,8 +134,9 @@ impl Copy<'_> {
         let (beside, file) =
             create_beside(storage, to).map_err(|e| SvnError::io(&e, replace_failure(&e, to)))?;
         drop(file);
-        let copied = storage.copy(from, &beside).and_then(|()| storage.rename(&beside, to, false));
-        copied.inspect_err(|_| drop(storage.remove_file(&beside))).map_err(|e| fail(e).into())
+        // New ones are made durable all at once, later.
+        let sync = is_there && self.options.flush_to_disk;
+        copy_into_place(storage, from, &beside, to, sync).map_err(|e| fail(e).into())
     }
 
     /// The folder of lock files that old programs look for. They hold what those of the source at

@@ -13,11 +13,12 @@ use std::sync::Arc;
 use common::crashing::{Crashing, Loss};
 use common::{commit, copy_tree, everywhere, losses, open, read_all, reference_verifies};
 use common::{repository, text, whole, writer};
-use sapwood_core::{CancelToken, Revnum};
+use sapwood_core::{CancelToken, Depth, Revnum};
 use sapwood_fsfs::hotcopy::HotcopyOptions;
 use sapwood_fsfs::maintenance::MaintenanceOptions;
 use sapwood_fsfs::pack::PackOptions;
-use sapwood_fsfs::{CreateOptions, LocalStorage, P2lEntry, Storage, WriteStorage};
+use sapwood_fsfs::{CreateOptions, LocalStorage, LockOptions, LockTarget, P2lEntry};
+use sapwood_fsfs::{Storage, WriteStorage};
 use sapwood_repos::create::{RepositoryOptions, create};
 
 /// A repository with six revisions in shards of two.
@@ -186,6 +187,49 @@ fn setuuid() {
     }
 }
 
+fn lock(path: &Path, file: &str) {
+    let options = LockOptions {
+        user: "ann",
+        comment: None,
+        is_dav_comment: false,
+        expires: None,
+        steal: false,
+    };
+    let target = LockTarget { path: file.to_owned(), token: None, revision: None };
+    let done = writer(path, Arc::new(LocalStorage)).unwrap().lock_paths(&[target], &options);
+    assert!(done.failure.is_none() && done.each.iter().all(|(_, lock)| lock.is_ok()));
+}
+
+/// What is committed and packed while we copy is copied, or left out, but not in part.
+#[test]
+fn hotcopy_while_others_commit_and_pack() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = make(dir.path(), 8, true);
+    let to = dir.path().join("copy");
+    let options = HotcopyOptions { incremental: true, threads: false, ..HotcopyOptions::default() };
+    for _ in 0..2 {
+        let from = repository(&source);
+        let mut first = true;
+        let mut notify = |_, _| {
+            if std::mem::take(&mut first) {
+                for _ in 0..5 {
+                    commit(&source);
+                }
+                pack(&source, Arc::new(LocalStorage), false).unwrap();
+            }
+            Ok(())
+        };
+        sapwood_repos::hotcopy::hotcopy(&from, &to, &options, &CancelToken::new(), &mut notify)
+            .unwrap();
+        let copy = open(&to);
+        assert!(copy.min_unpacked_rev().unwrap() <= copy.youngest().unwrap().next());
+        reference_verifies(&to);
+        commit(&source);
+    }
+    commit(&to);
+    reference_verifies(&to);
+}
+
 #[test]
 fn hotcopy() {
     for packed in [false, true] {
@@ -204,8 +248,19 @@ fn hotcopy() {
             sapwood_repos::hotcopy::hotcopy(&from, to, &options, &cancel, &mut |_, _| Ok(()))
                 .map_err(text)
         };
+        if packed {
+            pack(&source, Arc::new(LocalStorage), false).unwrap();
+        }
+        lock(&source, "/f0");
         copy(&early, Arc::new(LocalStorage), false).unwrap();
         let old = read_all(&early);
+        // Properties that divide packs, and those of revisions that are not packed, or not yet.
+        for revision in [1, 3, 6] {
+            let writer = writer(&source, Arc::new(LocalStorage)).unwrap();
+            let value = vec![b'x'; 20_000];
+            writer.change_revision_prop(Revnum(revision), "p", None, Some(&value)).unwrap();
+        }
+        lock(&source, "/f1");
         for _ in 0..3 {
             commit(&source);
         }
@@ -217,14 +272,24 @@ fn hotcopy() {
         let operations = everywhere(&early, &work, &|path, done| {
             let now = read_all(path);
             assert!(now == new || (!done && now == old), "{now:?}");
-            whole(path);
+            // Between the two small files that say how far packs and revisions go, all is there
+            // that was, but packs hold more than `current` tells of.
+            let copy = open(path);
+            if done || copy.min_unpacked_rev().unwrap() <= copy.youngest().unwrap().next() {
+                whole(path);
+            }
+            let locks = open(path).locks("/", Depth::Infinity).unwrap().len();
+            assert!(locks == 2 || (!done && locks == 1), "{locks}");
+            let props = open(path).revprops(Revnum(1)).unwrap();
+            assert!(!done || props.get("p").is_some());
         });
         assert!(operations > 30, "{operations}");
         copy(&early, Arc::new(LocalStorage), true).unwrap();
         commit(&early);
         reference_verifies(&early);
         // A new copy that was stopped is no repository, and an incremental one completes it.
-        for operations in 0.. {
+        let step = if sapwood_testkit::long() { 1 } else { 5 };
+        for operations in (u64::from(packed)..).step_by(step) {
             let mut stopped = false;
             for loss in losses(operations) {
                 let fresh = dir.path().join(format!("fresh {operations} {loss:?}"));
@@ -241,7 +306,7 @@ fn hotcopy() {
                     assert_eq!(read_all(&fresh), new);
                     whole(&fresh);
                 }
-                if operations % 16 == 0 {
+                if operations % 20 == 0 {
                     commit(&fresh);
                     reference_verifies(&fresh);
                 }

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use common::crashing::Crashing;
-use common::{losses, open, whole, writer};
+use common::{losses, open, writer};
 use sapwood_core::{PropList, Revnum};
 use sapwood_fsfs::{LocalStorage, WriteStorage};
 use sapwood_testkit::repository::Packing;
@@ -68,7 +68,6 @@ fn stopped_at_every_operation() {
                 break;
             }
         }
-        whole(&path);
     }
     // A change in place is five operations, one that divides a pack is three times that.
     assert!(refused >= 50, "{refused}");

@@ -13,7 +13,18 @@ use super::Hotcopy;
 use crate::dump_index::check;
 use crate::error::{Error, Result};
 use crate::revprop_pack::remove_dir_all;
-use crate::storage_write::create_beside;
+use crate::storage_write::{copy_into_place, create_beside, is_same};
+
+/// Which order the files of a folder have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// None.
+    Any,
+    /// The manifest is the last. Nobody looks at the folder yet.
+    ManifestLast,
+    /// The manifest is the last, and what it names is durable before it is replaced.
+    ManifestInUse,
+}
 
 /// How often a folder of packed revision properties is copied because it changed meanwhile.
 const RETRIES: u32 = 10;
@@ -46,34 +57,24 @@ impl Hotcopy<'_> {
     }
 
     /// Copies a file that nobody looks at yet.
-    fn copy_new(&self, from: &Path, to: &Path) -> Result<()> {
-        let done = self.storage().copy(from, to);
-        done.map_err(|e| match e.kind() {
-            ErrorKind::NotFound => Error::io(e, "Can't open file", from),
-            _ => Error::Io {
-                what: format!("Can't copy '{}' to '{}'", from.display(), to.display()),
-                error: e,
-            },
-        })
+    fn copy_new(&self, from: &Path, to: &Path, sync: bool) -> Result<()> {
+        self.storage().copy(from, to, sync).map_err(|e| cannot_copy(e, from, to))
     }
 
-    /// Copies a file so that readers of the copy see the old or the new one, whole.
+    /// Copies a file so that readers of the copy see the old or the new one, whole, also after a
+    /// crash.
     pub(super) fn copy_over(&self, from: &Path, to: &Path) -> Result<()> {
-        let (beside, file) =
-            create_beside(self.storage(), to).map_err(|e| Error::replacing(e, to))?;
+        let storage = self.storage();
+        // What a new copy has is made durable all at once.
+        let sync = self.in_use && self.options.flush_to_disk;
+        let (beside, file) = create_beside(storage, to).map_err(|e| Error::replacing(e, to))?;
         drop(file);
-        let copied = self.copy_new(from, &beside).and_then(|()| {
-            let moved = self.storage().rename(&beside, to, false);
-            moved.map_err(|e| Error::io(e, "Can't move", &beside))
-        });
-        copied.inspect_err(|_| {
-            // The first error counts.
-            let _ = self.storage().remove_file(&beside);
-        })
+        copy_into_place(storage, from, &beside, to, sync).map_err(|e| cannot_copy(e, from, to))
     }
 
-    /// Copies a file unless the copy has it: the same length, and not older. Whether it did.
-    fn copy_changed(&self, from: &Path, to: &Path) -> Result<bool> {
+    /// Copies a file unless the copy has it: the same length, and not older. Whether it did. With
+    /// `sync` a file that was not there is made durable too.
+    fn copy_changed(&self, from: &Path, to: &Path, sync: bool) -> Result<bool> {
         match self.storage().stamp(to) {
             Ok(there) => {
                 let stamp = self.storage().stamp(from);
@@ -83,7 +84,7 @@ impl Hotcopy<'_> {
                 }
                 self.copy_over(from, to)?;
             }
-            Err(e) if e.kind() == ErrorKind::NotFound => self.copy_new(from, to)?,
+            Err(e) if e.kind() == ErrorKind::NotFound => self.copy_new(from, to, sync)?,
             Err(e) => return Err(Error::io(e, "Can't stat", to)),
         }
         Ok(true)
@@ -138,10 +139,10 @@ impl Hotcopy<'_> {
             for name in [layout.rev_file(revision), layout.revprops_file(revision)] {
                 let (from, to) = (self.source.file(&name), self.target(&name));
                 if is_new {
-                    self.copy_new(&from, &to)?;
+                    self.copy_new(&from, &to, false)?;
                     any = true;
                 } else {
-                    any |= self.copy_changed(&from, &to)?;
+                    any |= self.copy_changed(&from, &to, false)?;
                 }
             }
             if any {
@@ -161,34 +162,36 @@ impl Hotcopy<'_> {
         if is_new {
             remove_dir_all(self.storage(), &to)?;
         }
-        let mut any = self.copy_dir(&self.source.file(&pack), &to, false)?;
+        let mut any = self.copy_dir(&self.source.file(&pack), &to, Order::Any)?;
         if self.format() < since::REVPROP_PACKING {
             let end = first.0.saturating_add(size);
             self.make_dir(&self.target(&layout.revprops_dir(first)))?;
             for revision in (first.0..end).map(Revnum) {
                 let name = layout.revprops_file(revision);
-                any |= self.copy_changed(&self.source.file(&name), &self.target(&name))?;
+                any |= self.copy_changed(&self.source.file(&name), &self.target(&name), false)?;
             }
             return Ok(any);
         }
         if shard == 0 {
             self.make_dir(&self.target(&layout.revprops_dir(Revnum::ZERO)))?;
             let name = layout.revprops_file(Revnum::ZERO);
-            any |= self.copy_changed(&self.source.file(&name), &self.target(&name))?;
+            any |= self.copy_changed(&self.source.file(&name), &self.target(&name), false)?;
         }
         let dir = layout.revprops_pack_dir(shard);
         let to = self.target(&dir);
         if is_new {
             remove_dir_all(self.storage(), &to)?;
         }
+        let durable = !is_new && self.options.flush_to_disk;
+        let order = if durable { Order::ManifestInUse } else { Order::ManifestLast };
         for _ in 0..RETRIES {
-            match self.copy_dir(&self.source.file(&dir), &to, true) {
+            match self.copy_dir(&self.source.file(&dir), &to, order) {
                 Ok(copied) => any |= copied,
                 // A pack was replaced while we looked.
                 Err(Error::Io { error, .. }) if error.kind() == ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             }
-            if self.is_complete(&to, first, size)? {
+            if self.is_complete(&to, first, size, durable)? {
                 return Ok(any);
             }
         }
@@ -199,8 +202,8 @@ impl Hotcopy<'_> {
     }
 
     /// Whether all files that a manifest of packed revision properties names are there; those that
-    /// it does not name are removed then.
-    fn is_complete(&self, dir: &Path, first: Revnum, size: u64) -> Result<bool> {
+    /// it does not name are removed then. With `sync` the manifest is durable before.
+    fn is_complete(&self, dir: &Path, first: Revnum, size: u64, sync: bool) -> Result<bool> {
         let path = dir.join(names::MANIFEST);
         let bytes = self.storage().read(&path, MANIFEST_LEN);
         let bytes = bytes.map_err(|e| Error::io(e, "Can't open file", &path))?;
@@ -212,20 +215,29 @@ impl Hotcopy<'_> {
         if !named.iter().all(|name| listed.contains(name)) {
             return Ok(false);
         }
-        for name in listed {
-            if !named.contains(&name) && name != names::MANIFEST {
-                self.remove(&dir.join(name))?;
-            }
+        let mut unnamed = listed
+            .into_iter()
+            .filter(|name| !named.contains(name) && name != names::MANIFEST)
+            .peekable();
+        if sync && unnamed.peek().is_some() {
+            self.sync_dir(dir)?;
+        }
+        for name in unnamed {
+            self.remove(&dir.join(name))?;
         }
         Ok(true)
     }
 
-    /// Copies the files of a folder that are not there yet, or changed; the manifest, if there is
-    /// one, last. Whether there were any.
-    pub(super) fn copy_dir(&self, from: &Path, to: &Path, manifest_last: bool) -> Result<bool> {
+    fn sync_dir(&self, dir: &Path) -> Result<()> {
+        let done = self.storage().sync_dir(dir);
+        done.map_err(|e| Error::io(e, "Can't flush directory", dir))
+    }
+
+    /// Copies the files of a folder that are not there yet, or changed. Whether there were any.
+    pub(super) fn copy_dir(&self, from: &Path, to: &Path, order: Order) -> Result<bool> {
         let listed = self.storage().list(from);
         let mut listed = listed.map_err(|e| Error::io(e, "Can't open directory", from))?;
-        if manifest_last {
+        if order != Order::Any {
             listed.sort_by_key(|name| name == names::MANIFEST);
         }
         self.make_dir(to)?;
@@ -238,28 +250,50 @@ impl Hotcopy<'_> {
             if name.to_string_lossy().ends_with(".tmp") {
                 continue;
             }
-            any |= self.copy_changed(&from.join(&name), &to.join(&name))?;
+            let in_use = order == Order::ManifestInUse;
+            if in_use && any && name == names::MANIFEST {
+                self.sync_dir(to)?;
+            }
+            any |= self.copy_changed(&from.join(&name), &to.join(&name), in_use)?;
         }
         Ok(any)
     }
 
-    /// Copies a folder with all that is in it.
-    pub(super) fn copy_tree(&self, from: &Path, to: &Path) -> Result<()> {
-        self.copy_level(from, to, 0)
+    /// Makes a folder, which may be in use, hold the same as another: files that are different are
+    /// replaced, files that are gone removed.
+    pub(super) fn follow_tree(&self, from: &Path, to: &Path) -> Result<()> {
+        self.follow_level(from, to, 0)
     }
 
-    fn copy_level(&self, from: &Path, to: &Path, depth: u32) -> Result<()> {
+    fn follow_level(&self, from: &Path, to: &Path, depth: u32) -> Result<()> {
+        let storage = self.storage();
         self.make_dir(to)?;
-        let done = self.storage().copy_permissions(from, to);
+        let done = storage.copy_permissions(from, to);
         done.map_err(|e| Error::io(e, "Can't set permissions on", to))?;
-        let listed = self.storage().list(from);
-        for name in listed.map_err(|e| Error::io(e, "Can't open directory", from))? {
+        let list = |path: &Path| -> Result<Vec<OsString>> {
+            storage.list(path).map_err(|e| Error::io(e, "Can't open directory", path))
+        };
+        let listed = list(from)?;
+        for name in list(to)? {
+            if !listed.contains(&name) {
+                let gone = to.join(name);
+                if depth < MAX_DEPTH && storage.list(&gone).is_ok() {
+                    self.remove_tree(&gone)?;
+                } else {
+                    self.remove(&gone)?;
+                }
+            }
+        }
+        for name in listed {
             let (from, to) = (from.join(&name), to.join(&name));
-            if depth < MAX_DEPTH && self.storage().list(&from).is_ok() {
-                self.copy_level(&from, &to, depth.saturating_add(1))?;
+            if depth < MAX_DEPTH && storage.list(&from).is_ok() {
+                self.follow_level(&from, &to, depth.saturating_add(1))?;
                 continue;
             }
-            match self.copy_new(&from, &to) {
+            if is_same(storage, &from, &to) {
+                continue;
+            }
+            match self.copy_over(&from, &to) {
                 // A lock that was released meanwhile.
                 Err(Error::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {}
                 done => done?,
@@ -289,5 +323,15 @@ impl Hotcopy<'_> {
         }
         let done = self.storage().remove_dir(path);
         done.map_err(|e| Error::io(e, "Can't remove directory", path))
+    }
+}
+
+fn cannot_copy(error: std::io::Error, from: &Path, to: &Path) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => Error::io(error, "Can't open file", from),
+        _ => Error::Io {
+            what: format!("Can't copy '{}' to '{}'", from.display(), to.display()),
+            error,
+        },
     }
 }

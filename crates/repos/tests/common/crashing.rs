@@ -5,8 +5,9 @@
 //! of the machine may leave: contents that were not synced are lost, and so are names.
 //!
 //! For each name that was made, replaced or removed, all that it stood for since it was last durable
-//! is remembered, and a crash leaves it as any of these, whatever it does to other names. What makes
-//! names durable is what does so on the file systems of Linux:
+//! is remembered, and a crash leaves it as any of these: whatever it does to other names, or, as a
+//! journal does it, all as they were at one moment. What makes names durable is what does so on the
+//! file systems of Linux:
 //!
 //! - syncing a folder: all names in it, and its own, if that is new;
 //! - syncing a file: its own name, if that is new, and those of new folders above it (ext4, XFS and
@@ -34,6 +35,8 @@ pub enum Loss {
     Contents,
     /// Contents and names are lost.
     Everything,
+    /// Contents are lost, and all names are as they were at a moment that the number chooses.
+    Since(u64),
     /// Each name is left as one of those things that it stood for; for odd numbers, contents become
     /// zeros instead of being cut off.
     Some(u64),
@@ -59,7 +62,9 @@ struct Machine {
     /// How many bytes of each such file are safe.
     files: Vec<u64>,
     /// Names that are not durable: what each stood for when it was, and everything since.
-    names: BTreeMap<PathBuf, Vec<Entry>>,
+    names: BTreeMap<PathBuf, Vec<(u64, Entry)>>,
+    /// Operations so far: what counts as time here.
+    time: u64,
 }
 
 impl Machine {
@@ -82,7 +87,7 @@ impl Machine {
     /// What a name stands for at present.
     fn at(&mut self, path: &Path) -> Entry {
         if let Some(history) = self.names.get(path) {
-            return *history.last().unwrap();
+            return history.last().unwrap().1;
         }
         match fs::symlink_metadata(path) {
             Err(_) => Entry::Nothing,
@@ -92,13 +97,19 @@ impl Machine {
     }
 
     fn set(&mut self, path: &Path, before: Entry, now: Entry) {
-        self.names.entry(path.to_owned()).or_insert_with(|| vec![before]).push(now);
+        let history = self.names.entry(path.to_owned()).or_insert_with(|| vec![(0, before)]);
+        history.push((self.time, now));
+    }
+
+    /// Whether a name that is not durable stands for this at present.
+    fn is_new(&self, path: &Path, what: Entry) -> bool {
+        self.names.get(path).is_some_and(|history| history.last().unwrap().1 == what)
     }
 
     /// New folders above `path` stay.
     fn settle_above(&mut self, path: &Path) {
         for folder in path.ancestors().skip(1) {
-            if self.names.get(folder).is_some_and(|history| history.ends_with(&[Entry::Folder])) {
+            if self.is_new(folder, Entry::Folder) {
                 self.names.remove(folder);
             }
         }
@@ -111,8 +122,7 @@ impl Machine {
 
     fn settle_file(&mut self, number: usize, created_as: &Path) {
         self.files[number] = self.len(number);
-        let history = self.names.get(created_as);
-        if history.is_some_and(|history| history.ends_with(&[Entry::File(number)])) {
+        if self.is_new(created_as, Entry::File(number)) {
             self.names.remove(created_as);
             self.settle_above(created_as);
         }
@@ -132,6 +142,7 @@ impl Crashing {
             kept: tempfile::tempdir().unwrap(),
             files: Vec::new(),
             names: BTreeMap::new(),
+            time: 0,
         })))
     }
 
@@ -142,6 +153,7 @@ impl Crashing {
 
     fn step(&self) -> io::Result<MutexGuard<'_, Machine>> {
         let mut machine = self.0.lock().unwrap();
+        machine.time += 1;
         match machine.left.checked_sub(1) {
             Some(left) => machine.left = left,
             None => {
@@ -167,19 +179,21 @@ impl Crashing {
                 cut(&machine.kept(number), safe, zeros.then_some(len));
             }
         }
-        let mut seed = match loss {
-            Loss::Some(seed) => seed,
-            _ => 0,
+        let (mut seed, moment) = match loss {
+            Loss::Some(seed) => (seed, 0),
+            Loss::Since(seed) => (0, seed % (machine.time + 1)),
+            _ => (0, 0),
         };
         let mut left_as = Vec::new();
         for (path, history) in std::mem::take(&mut machine.names) {
-            let present = *history.last().unwrap();
+            let present = history.last().unwrap().1;
             let left = match loss {
                 Loss::Nothing | Loss::Contents => present,
-                Loss::Everything => history[0],
+                Loss::Everything => history[0].1,
+                Loss::Since(_) => history.iter().rfind(|(time, _)| *time <= moment).unwrap().1,
                 Loss::Some(_) => {
                     seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
-                    history[usize::try_from(seed >> 33).unwrap() % history.len()]
+                    history[usize::try_from(seed >> 33).unwrap() % history.len()].1
                 }
             };
             if left != present {

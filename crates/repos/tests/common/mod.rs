@@ -107,14 +107,14 @@ pub fn copy_tree(from: &Path, to: &Path) {
     assert!(copied.success());
 }
 
-/// The losses to try at operation `number`: all kinds in long tests, else two.
+/// The losses to try at operation `number`: all kinds in long tests, else each in turn.
 pub fn losses(number: u64) -> Vec<Loss> {
     if sapwood_testkit::long() {
-        let some = (0..6).map(|n| Loss::Some(number * 6 + n));
+        let some = (0..4).flat_map(|n| [Loss::Some(number * 4 + n), Loss::Since(number * 31 + n)]);
         [Loss::Nothing, Loss::Contents, Loss::Everything].into_iter().chain(some).collect()
     } else {
-        let first = if number.is_multiple_of(2) { Loss::Contents } else { Loss::Everything };
-        vec![first, Loss::Some(number)]
+        let all = [Loss::Some(number), Loss::Everything, Loss::Contents, Loss::Since(number * 31)];
+        vec![all[usize::try_from(number % 4).unwrap()]]
     }
 }
 
