@@ -2,26 +2,22 @@
 //! order; whoever is in conflict with one before is refused alone; and when the storage stops at any
 //! operation, whoever was told of a revision finds it.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 mod common;
 
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::stopping::{Faulty, Stopping};
+use common::crashing::Crashing;
+use common::{losses, open, reference_verifies as verify, whole};
 use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_fsfs::txn::{Txn, WriteOptions, Writer};
-use sapwood_fsfs::{Caches, CreateOptions, Filesystem, LocalStorage, OpenOptions, WriteStorage};
+use sapwood_fsfs::{CreateOptions, Filesystem, LocalStorage, WriteStorage};
 use sapwood_repos::create::{RepositoryOptions, create};
 
 const THREADS: usize = 6;
-
-fn open(path: &Path) -> Filesystem {
-    Filesystem::open(&path.join("db"), &Caches::new(4 << 20), &OpenOptions::default()).unwrap()
-}
 
 /// A transaction that makes one file below `/` and, if told so, another one that all make.
 fn begin(
@@ -60,11 +56,6 @@ fn files(fs: &Filesystem, revision: Revnum) -> Vec<String> {
     entries.iter().map(|entry| format!("/{}", entry.name)).collect()
 }
 
-fn verify(path: &Path) {
-    let verified = Command::new("svnadmin").args(["verify", "-q"]).arg(path).output().unwrap();
-    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
-}
-
 #[test]
 fn all_are_there_and_share_the_move_of_current() {
     let dir = tempfile::tempdir().unwrap();
@@ -78,15 +69,15 @@ fn all_are_there_and_share_the_move_of_current() {
         let mut shared = false;
         for round in 0..50 {
             // Each operation is counted: whoever shares needs fewer of them.
-            let stopping = Stopping::after(u64::MAX, false);
-            let storage: Arc<dyn WriteStorage> = Arc::new(Faulty(Arc::clone(&stopping)));
+            let counting = Crashing::after(u64::MAX);
+            let storage: Arc<dyn WriteStorage> = Arc::new(counting.clone());
             let names: Vec<String> = (0..THREADS).map(|n| format!("/f{round}-{n}")).collect();
             let begin = |name: &String| begin(&fs, &storage, name, false).unwrap();
             let txns: Vec<Txn> = names.iter().map(begin).collect();
-            let moves = stopping.moves_of("current");
+            let moves = counting.moves_of("current");
             let revisions: Vec<Revnum> =
                 commit_together(&path, txns).into_iter().map(Result::unwrap).collect();
-            shared |= stopping.moves_of("current") - moves < THREADS;
+            shared |= counting.moves_of("current") - moves < THREADS;
             done.extend(names.into_iter().zip(revisions));
             if shared && round > 2 {
                 break;
@@ -136,45 +127,56 @@ fn who_is_in_conflict_is_refused_alone() {
 
 #[test]
 fn stopped_at_every_operation() {
-    for lose in [false, true] {
-        let fs = CreateOptions { shard_size: 4, ..CreateOptions::default() };
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("repo");
-        create(&path, &RepositoryOptions { fs, compatible_minor: None }).unwrap();
-        let mut refused = 0;
-        for operations in 0.. {
+    let options = CreateOptions { shard_size: 4, ..CreateOptions::default() };
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("repo");
+    create(&path, &RepositoryOptions { fs: options, compatible_minor: None }).unwrap();
+    let mut refused = 0;
+    for operations in 0.. {
+        let mut stopped = false;
+        for (turn, loss) in losses(operations).into_iter().chain(losses(operations + 1)).enumerate()
+        {
             let fs = open(&path);
-            let stopping = Stopping::after(operations, lose);
-            let storage: Arc<dyn WriteStorage> = Arc::new(Faulty(Arc::clone(&stopping)));
-            let names: Vec<String> = (0..3).map(|n| format!("/f{operations}-{n}")).collect();
+            let crashing = Crashing::after(operations);
+            let storage: Arc<dyn WriteStorage> = Arc::new(crashing.clone());
+            let names: Vec<String> = (0..3).map(|n| format!("/f{operations}-{turn}-{n}")).collect();
             let txns: sapwood_fsfs::Result<Vec<Txn>> =
                 names.iter().map(|name| begin(&fs, &storage, name, false)).collect();
-            let Ok(txns) = txns else { continue };
             let before = fs.youngest().unwrap();
+            let Ok(txns) = txns else {
+                stopped = crashing.crash(loss);
+                assert_eq!(open(&path).youngest().unwrap(), before);
+                continue;
+            };
             let done = commit_together(&path, txns);
-            // As another process sees it, and as this one does.
-            for fs in [open(&path), fs] {
+            let what = format!("{loss:?} after {operations}");
+            let check = |fs: &Filesystem| {
                 let youngest = fs.youngest().unwrap();
                 for revision in before.0..=youngest.0 {
-                    files(&fs, Revnum(revision));
+                    files(fs, Revnum(revision));
                     fs.revprops(Revnum(revision)).unwrap();
                 }
                 for (name, done) in names.iter().zip(&done) {
                     let Ok(revision) = done else { continue };
-                    assert!(*revision <= youngest && *revision > before);
-                    assert!(files(&fs, *revision).contains(name), "after {operations}");
+                    assert!(*revision <= youngest && *revision > before, "{what}");
+                    assert!(files(fs, *revision).contains(name), "{what}");
                 }
-            }
+            };
+            // As this process sees it, and as another does after the crash.
+            check(&fs);
+            stopped = crashing.crash(loss);
+            check(&open(&path));
             refused += done.iter().filter(|done| done.is_err()).count();
-            if !stopping.has_stopped() {
-                break;
-            }
         }
-        assert!(refused >= 20, "{refused}");
-        // What failed must not be remembered.
-        let fs = open(&path);
-        let storage: Arc<dyn WriteStorage> = Arc::new(LocalStorage);
-        begin(&fs, &storage, "/last", false).unwrap().commit().unwrap();
-        verify(&path);
+        if !stopped {
+            break;
+        }
     }
+    assert!(refused >= 40, "{refused}");
+    // What failed must not be remembered.
+    let fs = open(&path);
+    let storage: Arc<dyn WriteStorage> = Arc::new(LocalStorage);
+    begin(&fs, &storage, "/last", false).unwrap().commit().unwrap();
+    whole(&path);
+    verify(&path);
 }

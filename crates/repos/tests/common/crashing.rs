@@ -63,6 +63,8 @@ struct Machine {
     files: Vec<u64>,
     /// Names that are not durable: what each stood for when it was, and everything since.
     names: BTreeMap<PathBuf, Vec<(u64, Entry)>>,
+    /// Names that files were moved to.
+    moves: Vec<PathBuf>,
     /// Operations so far: what counts as time here.
     time: u64,
 }
@@ -142,6 +144,7 @@ impl Crashing {
             kept: tempfile::tempdir().unwrap(),
             files: Vec::new(),
             names: BTreeMap::new(),
+            moves: Vec::new(),
             time: 0,
         })))
     }
@@ -149,6 +152,11 @@ impl Crashing {
     /// Whether some operation failed.
     pub fn has_stopped(&self) -> bool {
         self.0.lock().unwrap().stopped
+    }
+
+    /// How often a file was moved over one called `name`.
+    pub fn moves_of(&self, name: &str) -> usize {
+        self.0.lock().unwrap().moves.iter().filter(|to| to.ends_with(name)).count()
     }
 
     fn step(&self) -> io::Result<MutexGuard<'_, Machine>> {
@@ -260,6 +268,10 @@ impl NewFile for Fragile {
         *safe = len.min(*safe);
         self.inner.truncate(len)
     }
+    fn set_mode(&mut self, mode: u32) -> io::Result<()> {
+        let _machine = self.storage.step()?;
+        self.inner.set_mode(mode)
+    }
     fn sync(&mut self) -> io::Result<()> {
         self.storage.step()?.settle_file(self.number, &self.path);
         Ok(())
@@ -322,6 +334,7 @@ impl WriteStorage for Crashing {
             let (moved, over) = (machine.at(from), machine.at(to));
             assert_ne!(moved, Entry::Folder, "folders are not renamed: {}", from.display());
             LocalStorage.rename(from, to, false)?;
+            machine.moves.push(to.to_owned());
             machine.set(from, moved, Entry::Nothing);
             machine.set(to, over, moved);
         }
@@ -348,6 +361,9 @@ impl WriteStorage for Crashing {
         LocalStorage.create_dir(path, inherit_group)?;
         machine.set(path, before, Entry::Folder);
         Ok(())
+    }
+    fn mode(&self, path: &Path) -> io::Result<u32> {
+        LocalStorage.mode(path)
     }
     fn copy_permissions(&self, from: &Path, to: &Path) -> io::Result<()> {
         let _machine = self.step()?;
