@@ -1,6 +1,27 @@
-//! Measuring: repositories made from a seed ([`repo`]), and later what is asked of them.
+//! Measuring: repositories made from a seed ([`repo`]), the matrix of requests to our programs and
+//! the reference's ([`matrix`]), the heat-up of a server's cache ([`heatup`]), and what is made of
+//! the results: tables and a page ([`report`]).
+//!
+//! The matrix is the one with which Subversion's developers measured their formats in 2014; where
+//! its set-ups come from is said at [`repo::PROFILES`] and [`server::server_options`].
 //!
 //! Like every library crate this one does not print and does not read the environment: progress
-//! goes to a callback, paths and programs come as values.
+//! goes to a callback, paths and programs come as values. The programs that are measured are
+//! children.
 
+pub mod axes;
+pub mod heatup;
+pub mod machine;
+pub mod matrix;
+pub mod programs;
 pub mod repo;
+pub mod report;
+pub mod results;
+pub mod server;
+pub mod stats;
+pub mod stock;
+
+/// A count as a number to calculate with; exact up to four billion, and never more.
+pub(crate) fn float(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap_or(u32::MAX))
+}

@@ -1,7 +1,12 @@
 //! `sapwood bench`: makes repositories for measurements, and measures. One file a subcommand; the
 //! tables of options are here, the work is in the `bench` crate.
 
+mod heatup;
 mod make_repo;
+mod matrix;
+mod output;
+mod plan;
+mod report;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -33,6 +38,30 @@ const OPTIONS: &[OptionSpec] = &[
         "the format that Subversion ARG can work with, as '1.8'",
     ),
     OptionSpec::flag("pack", None, "pack the complete shards"),
+    OptionSpec::value(
+        "against",
+        None,
+        "compare with the programs in the folder ARG, as '/usr/bin'",
+    ),
+    OptionSpec::value(
+        "client",
+        None,
+        "whose clients speak to both servers: 'sapwood', 'reference'",
+    ),
+    OptionSpec::value("repository", None, "use the history of the repository ARG, not a made one"),
+    OptionSpec::value("tree", None, "export and list the directory ARG"),
+    OptionSpec::value("file", None, "blame the file ARG"),
+    OptionSpec::value(
+        "only",
+        None,
+        "of each axis that the list ARG names something of, only\n                             \
+         that; as 'f8,packed,svn,null-log,hot-server'",
+    ),
+    OptionSpec::flag("quick", None, "a small history, formats 6 and 8, medium caches"),
+    OptionSpec::value("repeat", None, "make each run ARG times (default: 3)"),
+    OptionSpec::value("html", None, "write the page to the file ARG"),
+    OptionSpec::value("json", None, "write the results to the file ARG"),
+    OptionSpec::value("csv", None, "write the runs to the file ARG, comma separated"),
 ];
 
 static BENCH: Program = Program {
@@ -65,6 +94,59 @@ const SUBCOMMANDS: &[Subcommand] = &[
         options: &["profile", "seed", "scale", "format", "compatible-version", "pack", "quiet"],
         overrides: &[],
         run: Run::Arguments(make_repo::run),
+    },
+    Subcommand {
+        name: "matrix",
+        aliases: &[],
+        help: matrix::HELP,
+        options: &[
+            "against",
+            "client",
+            "profile",
+            "seed",
+            "scale",
+            "repository",
+            "tree",
+            "file",
+            "only",
+            "quick",
+            "repeat",
+            "html",
+            "json",
+            "csv",
+            "quiet",
+        ],
+        overrides: &[],
+        run: Run::Arguments(matrix::run),
+    },
+    Subcommand {
+        name: "heatup",
+        aliases: &[],
+        help: heatup::HELP,
+        options: &[
+            "against",
+            "client",
+            "profile",
+            "seed",
+            "scale",
+            "repository",
+            "tree",
+            "file",
+            "only",
+            "html",
+            "json",
+            "quiet",
+        ],
+        overrides: &[],
+        run: Run::Arguments(heatup::run),
+    },
+    Subcommand {
+        name: "report",
+        aliases: &[],
+        help: report::HELP,
+        options: &["html", "json", "csv"],
+        overrides: &[],
+        run: Run::Arguments(report::run),
     },
 ];
 

@@ -1,0 +1,207 @@
+//! What the machine offers: counters of processor time and reads, a way to drop its caches, and what
+//! one should know of it to judge figures.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Ticks a second in what `/proc` tells: the same on all machines that Linux runs on today.
+const TICKS: f64 = 100.0;
+
+/// How the processor time of a server is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CpuClock {
+    /// A control group's counter: exact.
+    Group,
+    /// `/proc`: in ticks of a hundredth of a second.
+    Ticks,
+}
+
+impl CpuClock {
+    /// What people are told.
+    #[must_use]
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Group => "of servers from a control group, exact; of clients from wait4",
+            Self::Ticks => "of servers from /proc, in ticks of 10 ms; of clients from wait4",
+        }
+    }
+}
+
+/// A control group that holds one process. It is removed when it is dropped.
+#[derive(Debug)]
+struct Group {
+    folder: PathBuf,
+    /// The counter's file, and what makes seconds of it.
+    counter: &'static str,
+}
+
+/// Where control groups of the first and of the second kind are.
+const GROUPS_1: &str = "/sys/fs/cgroup/cpuacct";
+const GROUPS_2: &str = "/sys/fs/cgroup";
+
+impl Group {
+    /// A group with a process in it, if that is possible here.
+    fn of(pid: u32) -> Option<Self> {
+        let name = format!("sapwood-bench-{}-{pid}", std::process::id());
+        for (parent, counter) in [(GROUPS_1, "cpuacct.usage"), (GROUPS_2, "cpu.stat")] {
+            let folder = Path::new(parent).join(&name);
+            if !Path::new(parent).join("cgroup.procs").is_file() || fs::create_dir(&folder).is_err()
+            {
+                continue;
+            }
+            let group = Self { folder, counter };
+            let joined = fs::write(group.folder.join("cgroup.procs"), pid.to_string());
+            if joined.is_ok() && group.seconds().is_some() {
+                return Some(group);
+            }
+        }
+        None
+    }
+
+    fn seconds(&self) -> Option<f64> {
+        let text = fs::read_to_string(self.folder.join(self.counter)).ok()?;
+        let microseconds = text.lines().find_map(|l| l.strip_prefix("usage_usec "));
+        match microseconds {
+            Some(text) => text.trim().parse::<f64>().ok().map(|n| n / 1e6),
+            None => text.trim().parse::<f64>().ok().map(|n| n / 1e9),
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // It is empty once the process has been waited for; what the system keeps is harmless.
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// The counters of one running process.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    pid: u32,
+    group: Option<Group>,
+}
+
+impl Counters {
+    pub(crate) fn of(pid: u32) -> Self {
+        Self { pid, group: Group::of(pid) }
+    }
+
+    pub(crate) const fn clock(&self) -> CpuClock {
+        match self.group {
+            Some(_) => CpuClock::Group,
+            None => CpuClock::Ticks,
+        }
+    }
+
+    /// Seconds of processor time, user and system, until now.
+    pub(crate) fn cpu(&self) -> Option<f64> {
+        if let Some(group) = &self.group {
+            return group.seconds();
+        }
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?;
+        parse_stat(&stat)
+    }
+
+    /// Read calls until now.
+    pub(crate) fn reads(&self) -> Option<u64> {
+        field(&format!("/proc/{}/io", self.pid), "syscr:")
+    }
+
+    /// The most memory it ever held, in MiB.
+    pub(crate) fn peak_mib(&self) -> Option<f64> {
+        self.status("VmHWM:")
+    }
+
+    /// The memory it holds now, in MiB.
+    pub(crate) fn held_mib(&self) -> Option<f64> {
+        self.status("VmRSS:")
+    }
+
+    fn status(&self, name: &str) -> Option<f64> {
+        let kib = field(&format!("/proc/{}/status", self.pid), name)?;
+        Some(f64::from(u32::try_from(kib).ok()?) / 1024.0)
+    }
+}
+
+/// Processor seconds out of `/proc/PID/stat`, whose second field may hold anything in parentheses.
+fn parse_stat(stat: &str) -> Option<f64> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace().skip(11);
+    let (user, system) = (fields.next()?.parse::<f64>().ok()?, fields.next()?.parse::<f64>().ok()?);
+    Some((user + system) / TICKS)
+}
+
+/// The number behind a name at the beginning of a line.
+fn field(path: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(path).ok()?;
+    let rest = text.lines().find_map(|l| l.strip_prefix(name))?;
+    rest.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// Drops what the system has cached of files; an error says why it cannot.
+///
+/// # Errors
+/// When this is not Linux, or not root.
+pub fn drop_caches() -> std::io::Result<()> {
+    rustix::fs::sync();
+    fs::write("/proc/sys/vm/drop_caches", "3")
+}
+
+/// What one should know of the machine: name and value.
+#[must_use]
+pub fn about() -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    let mut say = |name: &str, value: String| {
+        if !value.is_empty() {
+            out.push((name.to_owned(), value));
+        }
+    };
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpuinfo.lines().find_map(|l| l.strip_prefix("model name"));
+    let model = model.and_then(|l| l.split_once(':')).map_or("", |(_, name)| name.trim());
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    say("processor", format!("{model}, {cores} in use").trim_start_matches(", ").to_owned());
+    if let Some(kib) = field("/proc/meminfo", "MemTotal:") {
+        say("memory", format!("{} MiB", kib.checked_div(1024).unwrap_or(0)));
+    }
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    say("system", format!("Linux {}", release.trim()));
+    say("load at the start", load());
+    out
+}
+
+/// The load average of the last minute.
+fn load() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_ascii_whitespace().next().unwrap_or_default().to_owned()
+}
+
+/// Half of the machine's memory, in MiB: the largest cache that a test may ask for.
+pub(crate) fn half_of_memory() -> u64 {
+    let kib = field("/proc/meminfo", "MemTotal:").unwrap_or(1 << 20);
+    kib.checked_div(2048).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_of_a_line() {
+        let line = "7 (a) b) R 1 2 3 4 5 6 7 8 9 10 150 50 0 0";
+        assert_eq!(parse_stat(line), Some(2.0));
+        assert_eq!(parse_stat("nothing"), None);
+    }
+
+    #[test]
+    fn our_own_counters() {
+        // Without joining a group: that would move the test runner.
+        let own = Counters { pid: std::process::id(), group: None };
+        assert!(own.cpu().unwrap() >= 0.0);
+        assert!(own.held_mib().unwrap() > 0.0);
+        assert!(own.peak_mib().unwrap() >= own.held_mib().unwrap() - 1.0);
+        assert_eq!(own.clock(), CpuClock::Ticks);
+        assert!(about().iter().any(|(name, _)| name == "system"));
+    }
+}

@@ -1,0 +1,451 @@
+//! The matrix: every request, by every way, to every repository, with every set-up of caches, in
+//! every state of warmth, to every system's programs.
+//!
+//! Invariant: the runs that are compared lie side by side in time. The repetitions are outside, the
+//! repositories and systems inside, and who comes first changes from run to run; so a machine that
+//! becomes slower while it measures makes all of them slower.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
+
+use crate::axes::{Access, Axis as _, Caches, Format, Packing, Request, Selection, State, System};
+use crate::machine;
+use crate::programs::{self, Programs, Usage};
+use crate::results::{Cell, Results, Sample};
+use crate::server::{Server, server_options};
+use crate::stock::{Say, Source, Stock};
+
+/// What is to be measured.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The part of the matrix that is wanted.
+    pub selection: Selection,
+    /// The history.
+    pub source: Source,
+    /// The directory to export and to list, as an fspath.
+    pub tree: String,
+    /// The file to blame, as an fspath.
+    pub file: String,
+    /// Where the repositories are kept, and everything else.
+    pub folder: PathBuf,
+    /// Our programs.
+    pub sapwood: Programs,
+    /// Those to compare with.
+    pub reference: Option<Programs>,
+    /// Whose clients speak to the servers: only the servers differ then.
+    pub client: System,
+    /// How often each run is made.
+    pub repeat: u32,
+}
+
+/// Log requests ask for at most so many revisions, as in the published measurements.
+const LOG_LIMIT: &str = "50000";
+
+/// Measures.
+///
+/// # Errors
+/// When the repositories cannot be made. A request that fails is left out, and a note says so;
+/// when cancelled, what was measured is returned.
+pub fn run(plan: &Plan, say: &mut Say<'_>, cancel: &CancelToken) -> SvnResult<Results> {
+    let mut run = Run { plan, selection: plan.selection.clone(), results: Results::default() };
+    run.about();
+    run.narrow();
+    let stock = stock(plan, cancel)?;
+    let mut sizes = Vec::new();
+    for format in run.selection.formats.clone() {
+        for packing in run.selection.packings.clone() {
+            let size = stock.provide(format, packing, say)?;
+            let mib = size.checked_div(1 << 20).unwrap_or(0);
+            sizes.push(format!("{} {mib} MiB", Stock::name(format, packing)));
+        }
+    }
+    run.results.about.push(("sizes".to_owned(), sizes.join(", ")));
+    run.everything(&stock, say, cancel);
+    Ok(run.results)
+}
+
+pub(crate) fn stock<'a>(plan: &'a Plan, cancel: &'a CancelToken) -> SvnResult<Stock<'a>> {
+    let folder = std::path::absolute(plan.folder.join("repositories"))
+        .and_then(|folder| std::fs::create_dir_all(&folder).map(|()| folder))
+        .map_err(|e| SvnError::io(&e, format_args!("Can't create '{}'", plan.folder.display())))?;
+    Ok(Stock {
+        folder,
+        source: &plan.source,
+        sapwood: &plan.sapwood,
+        reference: plan.reference.as_ref(),
+        cancel,
+    })
+}
+
+impl Plan {
+    /// The programs of a system, if there are any.
+    pub(crate) fn programs(&self, system: System) -> Option<&Programs> {
+        match system {
+            System::Sapwood => Some(&self.sapwood),
+            System::Reference => self.reference.as_ref(),
+        }
+    }
+
+    /// The systems there are.
+    pub(crate) fn systems(&self) -> Vec<System> {
+        let wanted = self.selection.systems.iter().copied();
+        wanted.filter(|system| self.programs(*system).is_some()).collect()
+    }
+
+    /// A client's command for a request, without where the repository is.
+    fn client(&self, programs: &Programs, request: Request, stock: &Stock<'_>) -> Command {
+        let (program, first): (_, &[&str]) = match request {
+            Request::Log => ("svn", &["log", "-v", "--limit", LOG_LIMIT]),
+            Request::NullLog => ("svnbench", &["null-log", "-v", "-q", "--limit", LOG_LIMIT]),
+            Request::Export => ("svn", &["export", "-q", "--force"]),
+            Request::NullExport => ("svnbench", &["null-export", "-q"]),
+            Request::NullBlame => ("svnbench", &["null-blame"]),
+            Request::NullList => ("svnbench", &["null-list", "-q", "-R"]),
+            Request::Dump => return programs.command("svnadmin"),
+        };
+        let mut command = programs.command(program);
+        command.args(first).arg("--non-interactive").arg("--config-dir");
+        command.arg(stock.folder.join("no-configuration"));
+        command
+    }
+
+    /// The whole command for a request to the repository at `url`.
+    pub(crate) fn command(
+        &self,
+        programs: &Programs,
+        request: Request,
+        url: &str,
+        stock: &Stock<'_>,
+    ) -> Command {
+        let mut command = self.client(programs, request, stock);
+        match request {
+            Request::Log | Request::NullLog => command.arg(url),
+            Request::NullExport | Request::NullList => command.arg(format!("{url}{}", self.tree)),
+            Request::NullBlame => command.arg(format!("{url}{}", self.file)),
+            Request::Export => {
+                let target = stock.folder.join("export");
+                let _ = std::fs::remove_dir_all(&target);
+                command.arg(format!("{url}{}", self.tree)).arg(target)
+            }
+            Request::Dump => command.args(["dump", "-q"]).arg(url),
+        };
+        command
+    }
+}
+
+/// The program that a request needs.
+pub(crate) const fn program_of(request: Request) -> &'static str {
+    match request {
+        Request::Log | Request::Export => "svn",
+        Request::Dump => "svnadmin",
+        _ => "svnbench",
+    }
+}
+
+/// The cache of a client or of `svnadmin`, in MB: what `-M` is for servers.
+const fn own_cache(caches: Caches) -> Option<&'static str> {
+    match caches {
+        Caches::Slow => None,
+        Caches::Medium => Some("256"),
+        Caches::Fast => Some("1024"),
+    }
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    selection: Selection,
+    results: Results,
+}
+
+/// One sequence of states, all of the same request to the same repository.
+#[derive(Clone, Copy)]
+struct Place {
+    request: Request,
+    access: Access,
+    caches: Caches,
+    format: Format,
+    packing: Packing,
+    system: System,
+    run: u32,
+}
+
+impl Place {
+    const fn cell(self, state: State) -> Cell {
+        let Self { request, access, caches, format, packing, system, .. } = self;
+        Cell { request, access, caches, format, packing, state, system }
+    }
+}
+
+impl Run<'_> {
+    /// What one has to know of it.
+    fn about(&mut self) {
+        let plan = self.plan;
+        let about = &mut self.results.about;
+        about.push(("history".to_owned(), plan.source.about()));
+        about.push((
+            "requests".to_owned(),
+            format!("export, list {}; blame {}", plan.tree, plan.file),
+        ));
+        about.extend(machine::about());
+        for system in plan.systems() {
+            if let Some(programs) = plan.programs(system) {
+                about.push((system.title().to_owned(), programs.version()));
+            }
+        }
+        about.push(("clients of svn:".to_owned(), plan.client.title().to_owned()));
+        for caches in &plan.selection.caches {
+            about.push((caches.title().to_owned(), server_options(*caches).join(" ")));
+        }
+        about.push(("runs of each".to_owned(), plan.repeat.to_string()));
+    }
+
+    fn note(&mut self, note: String) {
+        if !self.results.notes.contains(&note) {
+            self.results.notes.push(note);
+        }
+    }
+
+    /// Leaves out what cannot be measured, and says so.
+    fn narrow(&mut self) {
+        let states = &mut self.selection.states;
+        if states.contains(&State::Cold)
+            && let Err(error) = machine::drop_caches()
+        {
+            states.retain(|state| *state != State::Cold);
+            self.note(format!(
+                "The system's caches cannot be dropped here ({error}): nothing cold was measured."
+            ));
+        }
+        if self.selection.accesses.contains(&Access::Http) {
+            self.selection.accesses.retain(|access| *access != Access::Http);
+            self.note("There is no server for http: yet.".to_owned());
+        }
+        self.selection.systems = self.plan.systems();
+        let with_reference = self.selection.systems.contains(&System::Reference);
+        if self.selection.formats.contains(&Format::Fsx) {
+            if with_reference {
+                self.note("FSX is the reference's own: Sapwood does not open it.".to_owned());
+            } else {
+                self.selection.formats.retain(|format| *format != Format::Fsx);
+                self.note("FSX is left out: only the reference (--against) makes it.".to_owned());
+            }
+        }
+        if self.plan.repeat < 3 {
+            self.note("Fewer than three runs: there is no telling what varies.".to_owned());
+        }
+    }
+
+    /// All sequences, in the order of the invariant.
+    fn everything(&mut self, stock: &Stock<'_>, say: &mut Say<'_>, cancel: &CancelToken) {
+        let places = self.places();
+        let begun = Instant::now();
+        for (at, place) in places.iter().enumerate() {
+            if cancel.is_cancelled() {
+                self.note("It was interrupted: not all of it was measured.".to_owned());
+                return;
+            }
+            if place.run == 1 || at == 0 {
+                let share = crate::float(places.len().saturating_sub(at)) / crate::float(at.max(1));
+                let left = begun.elapsed().as_secs_f64() * share / 60.0;
+                let left =
+                    if at == 0 { String::new() } else { format!(", {left:.0} minutes to go") };
+                say(&format!(
+                    "{}/{} {}, {}, {}, {} {} ({}){left}",
+                    at.saturating_add(1),
+                    places.len(),
+                    place.request.title(),
+                    place.access.title(),
+                    place.caches.title(),
+                    place.format.title(),
+                    place.packing.title(),
+                    place.system.title(),
+                ));
+            }
+            if let Err(error) = self.sequence(stock, *place)
+                && error.code() != ErrorCode::CANCELLED
+            {
+                self.note(format!(
+                    "{}, {}, {} {}, {}: {}",
+                    place.request.title(),
+                    place.access.title(),
+                    place.format.title(),
+                    place.packing.title(),
+                    place.system.title(),
+                    error.message()
+                ));
+            }
+        }
+    }
+
+    fn places(&mut self) -> Vec<Place> {
+        let chosen = self.selection.clone();
+        let mut out = Vec::new();
+        for request in chosen.requests.iter().copied() {
+            for caches in chosen.caches.iter().copied() {
+                for access in chosen.accesses.iter().copied() {
+                    for run in 1..=self.plan.repeat {
+                        for format in chosen.formats.iter().copied() {
+                            for packing in chosen.packings.iter().copied() {
+                                let mut systems = chosen.systems.clone();
+                                if run % 2 == 0 {
+                                    systems.reverse();
+                                }
+                                for system in systems {
+                                    out.push(Place {
+                                        request,
+                                        access,
+                                        caches,
+                                        format,
+                                        packing,
+                                        system,
+                                        run,
+                                    });
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        out.retain(|place| self.possible(place));
+        out
+    }
+
+    /// Whether there is such a place; a note says what is missing.
+    fn possible(&mut self, place: &Place) -> bool {
+        let served = place.access == Access::Svn;
+        if (place.format == Format::Fsx && place.system == System::Sapwood)
+            || (served && place.request == Request::Dump)
+        {
+            return false;
+        }
+        let whose = if served { self.plan.client } else { place.system };
+        let missing = match self.plan.programs(whose) {
+            Some(programs) => programs::missing(programs, program_of(place.request)),
+            None => Some(format!("there are no programs of {}", whose.title())),
+        };
+        match missing {
+            None => true,
+            Some(what) => {
+                let (request, access) = (place.request.title(), place.access.title());
+                self.note(format!("{request} over {access} is left out: {what}."));
+                false
+            }
+        }
+    }
+
+    /// Measures one request in all states that are wanted.
+    fn sequence(&mut self, stock: &Stock<'_>, place: Place) -> SvnResult<()> {
+        let Some(programs) = self.plan.programs(place.system) else { return Ok(()) };
+        let wants = |state| self.selection.states.contains(&state);
+        let (cold, hot, hottest) =
+            (wants(State::Cold), wants(State::HotOs), wants(State::HotServer));
+        if place.access != Access::Svn {
+            if cold {
+                drop_caches()?;
+                let usage = self.local(stock, place, programs)?;
+                self.keep(place, State::Cold, usage, None);
+            } else if hot && place.run == 1 {
+                self.local(stock, place, programs)?;
+            }
+            if hot {
+                let usage = self.local(stock, place, programs)?;
+                self.keep(place, State::HotOs, usage, None);
+            }
+            return Ok(());
+        }
+        let Some(client) = self.plan.programs(self.plan.client) else { return Ok(()) };
+        let options = server_options(place.caches);
+        let start = || Server::start(programs, &stock.folder, &options);
+        if cold {
+            let server = start()?;
+            drop_caches()?;
+            self.served(stock, place, client, &server, Some(State::Cold))?;
+        } else if place.run == 1 {
+            self.served(stock, place, client, &start()?, None)?;
+        }
+        if hot || hottest {
+            let server = start()?;
+            self.served(stock, place, client, &server, hot.then_some(State::HotOs))?;
+            if hottest {
+                self.served(stock, place, client, &server, None)?;
+                self.served(stock, place, client, &server, Some(State::HotServer))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A request in the client's own process.
+    fn local(&self, stock: &Stock<'_>, place: Place, programs: &Programs) -> SvnResult<Usage> {
+        let path = stock.path(place.format, place.packing);
+        let url = match place.request {
+            Request::Dump => path.display().to_string(),
+            _ => format!("file://{}", sapwood_core::uri::encode(&path.to_string_lossy())),
+        };
+        let mut command = self.plan.command(programs, place.request, &url, stock);
+        match (own_cache(place.caches), place.request) {
+            (None, _) => {}
+            (Some(size), Request::Dump) => drop(command.args(["-M", size])),
+            (Some(size), _) => {
+                let option = format!("config:miscellany:memory-cache-size={size}");
+                command.args(["--config-option", &option]);
+            }
+        }
+        programs::measure(&mut command, &stock.folder.join("complaints"))
+    }
+
+    /// A request to a server; with no state it only warms.
+    fn served(
+        &mut self,
+        stock: &Stock<'_>,
+        place: Place,
+        client: &Programs,
+        server: &Server,
+        state: Option<State>,
+    ) -> SvnResult<()> {
+        let url = server.url(&Stock::name(place.format, place.packing));
+        let mut command = self.plan.command(client, place.request, &url, stock);
+        let (cpu, reads) = (server.counters.cpu(), server.counters.reads());
+        let usage = programs::measure(&mut command, &stock.folder.join("complaints"))?;
+        let used = ServerUsage {
+            cpu: server.counters.cpu().zip(cpu).map(|(after, before)| after - before),
+            reads: server.counters.reads().zip(reads).map(|(a, b)| a.saturating_sub(b)),
+            peak_mib: server.counters.peak_mib(),
+        };
+        let clock = ("processor time".to_owned(), server.counters.clock().about().to_owned());
+        if !self.results.about.contains(&clock) {
+            self.results.about.push(clock);
+        }
+        if let Some(state) = state {
+            self.keep(place, state, usage, Some(used));
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, place: Place, state: State, usage: Usage, server: Option<ServerUsage>) {
+        self.results.samples.push(Sample {
+            cell: place.cell(state),
+            run: place.run,
+            wall: usage.wall,
+            client_cpu: usage.cpu,
+            server_cpu: server.and_then(|s| s.cpu),
+            server_reads: server.and_then(|s| s.reads),
+            peak_mib: server.map_or(Some(usage.peak_mib), |s| s.peak_mib),
+        });
+    }
+}
+
+/// What a server took for a request.
+#[derive(Clone, Copy)]
+struct ServerUsage {
+    cpu: Option<f64>,
+    reads: Option<u64>,
+    peak_mib: Option<f64>,
+}
+
+fn drop_caches() -> SvnResult<()> {
+    machine::drop_caches().map_err(|e| SvnError::io(&e, "Can't drop the system's caches"))
+}

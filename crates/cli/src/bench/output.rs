@@ -1,0 +1,40 @@
+//! Where results go: tables to standard output, files where the options say.
+
+use sapwood_bench::report::{page, tables};
+use sapwood_bench::results::Results;
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
+use crate::command::Invocation;
+use crate::report;
+
+/// Prints the tables and writes the files that are asked for.
+pub(super) fn write(invocation: &mut Invocation<'_>, results: &Results) -> SvnResult<()> {
+    let options = &invocation.options;
+    if let Some(path) = options.value("json")? {
+        let text = results
+            .to_json()
+            .map_err(|e| SvnError::new(ErrorCode::BASE, format!("Can't write '{path}': {e}")))?;
+        file(&path, &text)?;
+    }
+    if let Some(path) = options.value("csv")? {
+        file(&path, &results.to_csv())?;
+    }
+    if let Some(path) = options.value("html")? {
+        file(&path, &page::page(results))?;
+    }
+    invocation.out.text(&tables::to_markdown(results))
+}
+
+fn file(path: &str, text: &str) -> SvnResult<()> {
+    std::fs::write(path, text)
+        .map_err(|e| SvnError::io(&e, format_args!("Can't write to '{path}'")))
+}
+
+/// A line of progress.
+pub(super) fn say(quiet: bool) -> impl FnMut(&str) {
+    move |words| {
+        if !quiet {
+            report::stderr(&format!("{words}\n"));
+        }
+    }
+}

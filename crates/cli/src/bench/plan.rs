@@ -1,0 +1,103 @@
+//! What the options of a measurement say: which part of the matrix, which history, whose programs.
+
+use std::path::{Path, PathBuf};
+
+use sapwood_bench::axes::{Format, Selection, System};
+use sapwood_bench::matrix::Plan;
+use sapwood_bench::programs::Programs;
+use sapwood_bench::repo::{MakeOptions, Profile};
+use sapwood_bench::stock::Source;
+use sapwood_core::{SvnError, SvnResult};
+
+use super::{bad_value, make_repo, parsed};
+use crate::command::{Invocation, Options};
+use crate::programs::PROGRAMS;
+
+/// How large `--quick` makes a history that is asked for without `--scale`.
+const QUICK_SCALE: f64 = 0.05;
+/// How often each run is made unless said otherwise.
+const REPEAT: u32 = 3;
+
+/// The plan for a measurement in the folder that is its argument.
+pub(super) fn plan(invocation: &mut Invocation<'_>) -> SvnResult<Plan> {
+    let args = invocation.take_args(1, 1)?;
+    let folder = PathBuf::from(args.first().map(String::as_str).unwrap_or_default());
+    let options = &invocation.options;
+    let reference = match options.value("against")? {
+        Some(path) => {
+            let programs = Programs::folder(System::Reference, Path::new(&path));
+            if !programs.has("svnserve") {
+                return Err(bad_value("against", &path, "there is no svnserve in that folder"));
+            }
+            Some(programs)
+        }
+        None => None,
+    };
+    let client = match options.value("client")?.as_deref() {
+        Some("sapwood") => System::Sapwood,
+        Some("reference") if reference.is_some() => System::Reference,
+        Some("reference") => {
+            return Err(bad_value("client", "reference", "it needs --against"));
+        }
+        Some(other) => return Err(bad_value("client", other, "use sapwood or reference")),
+        None if reference.is_some() => System::Reference,
+        None => System::Sapwood,
+    };
+    let (source, tree, file) = history(options)?;
+    Ok(Plan {
+        selection: selection(options)?,
+        source,
+        tree,
+        file,
+        folder,
+        sapwood: own_programs()?,
+        reference,
+        client,
+        repeat: parsed(options, "repeat", "use a whole number")?.unwrap_or(REPEAT).max(1),
+    })
+}
+
+/// This program, as all programs.
+fn own_programs() -> SvnResult<Programs> {
+    let executable = std::env::current_exe()
+        .map_err(|e| SvnError::io(&e, "Can't find the program that is running"))?;
+    let names = PROGRAMS.iter().filter(|p| p.linked).map(|p| p.name.to_owned()).collect();
+    Ok(Programs::single(System::Sapwood, &executable, names))
+}
+
+fn selection(options: &Options) -> SvnResult<Selection> {
+    let mut all = Selection::default();
+    if options.has("quick") {
+        all.formats = vec![Format::F6, Format::F8];
+        all.caches = vec![sapwood_bench::axes::Caches::Medium];
+    }
+    let text = options.values("only")?.join(",");
+    let names: Vec<&str> = text.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
+    all.only(&names).map_err(|name| {
+        let known = "use names of formats (f6, f7, f8, fsx), packing (packed, unpacked), access (svn, \
+                     file), caches (slow, medium, fast), states (cold, hot-os, hot-server), requests \
+                     (log, null-log, export, null-export, null-blame, null-list, dump) and systems \
+                     (sapwood, reference)";
+        bad_value("only", name, known)
+    })
+}
+
+/// Where the history comes from, and what to ask of it.
+fn history(options: &Options) -> SvnResult<(Source, String, String)> {
+    let mut made: MakeOptions = make_repo::make_options(options)?;
+    if options.has("quick") && !options.has("scale") {
+        made.scale = QUICK_SCALE;
+    }
+    let (source, targets) = match options.value("repository")? {
+        // The names that most projects have.
+        Some(path) => (Source::Loaded(path.into()), Profile::find("ruby").map(|p| p.targets)),
+        None => (Source::Made(made), Some(made.profile.targets)),
+    };
+    let fspath = |long: &str, other: Option<&str>| -> SvnResult<String> {
+        let path = options.value(long)?.unwrap_or_else(|| other.unwrap_or_default().to_owned());
+        Ok(sapwood_core::path::canonical_fspath(&path).into_owned())
+    };
+    let tree = fspath("tree", targets.map(|t| t.tree))?;
+    let file = fspath("file", targets.map(|t| t.file))?;
+    Ok((source, tree, file))
+}

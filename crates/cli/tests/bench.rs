@@ -1,0 +1,88 @@
+//! `sapwood bench`, end to end: a tiny repository, our programs and the reference's, every file
+//! that comes out of it.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use sapwood_testkit::Programs;
+
+fn bench(dir: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sapwood"));
+    command.arg("bench").args(args).current_dir(dir).output().unwrap()
+}
+
+fn done(dir: &Path, args: &[&str]) -> String {
+    let out = bench(dir, args);
+    assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap()
+}
+
+fn read(dir: &Path, name: &str) -> String {
+    std::fs::read_to_string(dir.join(name)).unwrap()
+}
+
+#[test]
+fn a_matrix_and_its_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let reference = Programs::reference();
+    let reference = reference.dir().to_str().unwrap();
+    let only = "f6,f8,unpacked,medium,hot-os,hot-server,null-log,null-blame,dump";
+    let mut matrix = vec!["matrix", "w", "-q", "--against", reference, "--scale", "0.0003"];
+    matrix.extend(["--repeat", "1", "--only", only, "--json", "m.json", "--csv", "m.csv"]);
+    let tables = done(dir, &matrix);
+    // Over svn: two requests in two states, over file: three in one; two formats, two systems.
+    let runs = (2 * 2 + 3) * 2 * 2;
+    assert_eq!(read(dir, "m.csv").lines().count(), runs + 1, "{tables}");
+    for title in ["Elapsed time", "Ratio of formats", "Reference against Sapwood, elapsed time"] {
+        assert!(tables.contains(&format!("### {title}\n")), "{title}: {tables}");
+    }
+    assert!(!tables.contains("failed"), "{tables}");
+    // The repositories are found again by the heat-up test.
+    let made = dir.join("w/repositories/f8-unpacked/db/uuid");
+    let before = std::fs::metadata(&made).unwrap().modified().unwrap();
+    let heatup = [
+        "heatup",
+        "w",
+        "-q",
+        "--scale",
+        "0.0003",
+        "--only",
+        "null-log,unpacked",
+        "--json",
+        "h.json",
+    ];
+    let tables = done(dir, &heatup);
+    assert!(tables.contains("### Heat-up of the cache"), "{tables}");
+    assert_eq!(std::fs::metadata(&made).unwrap().modified().unwrap(), before);
+    let tables = done(dir, &["report", "m.json", "h.json", "--html", "r.html"]);
+    assert!(tables.contains("### Elapsed time") && tables.contains("### Heat-up"), "{tables}");
+    let page = read(dir, "r.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("</html>"));
+    assert!(page.contains("Heat-up of the server"), "no plot of the heat-up");
+}
+
+#[test]
+fn wrong_usage() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    for (args, words) in [
+        (&["make-repo", "r", "--profile", "perl"][..], "'perl' is no value for --profile"),
+        (&["make-repo", "r", "--format", "5"], "'5' is no value for --format"),
+        (&["make-repo", "r", "--scale", "big"], "'big' is no value for --scale"),
+        (&["make-repo", "r", "--compatible-version", "2.0"], "'2.0' is no value"),
+        (&["matrix", "w", "--only", "f9"], "'f9' is no value for --only"),
+        (&["matrix", "w", "--client", "reference"], "it needs --against"),
+        (&["matrix", "w", "--against", "/nowhere"], "there is no svnserve"),
+        (&["report", "missing.json"], "Can't read 'missing.json'"),
+        (&["matrix"], "Not enough arguments"),
+    ] {
+        let out = bench(dir, args);
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(!out.status.success() && said.contains(words), "{args:?}: {said}");
+    }
+    assert_eq!(std::fs::read_dir(dir).unwrap().count(), 0, "something was left");
+    assert!(done(dir, &["make-repo"]).contains("Assumed:"));
+}
