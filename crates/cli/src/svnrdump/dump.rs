@@ -102,7 +102,7 @@ fn dump(
 
 /// `svnrdump dump`.
 pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
-    let (session, _) = open(invocation)?;
+    let (session, _) = open(invocation, true)?;
     let session = session.as_ref();
     let range = range(&invocation.options, session.latest_revnum()?)?;
     let quiet = invocation.options.has("quiet");

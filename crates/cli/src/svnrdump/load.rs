@@ -15,7 +15,7 @@ use sapwood_repos::load::Numbers;
 use sapwood_repos::prop_rules;
 
 use super::open;
-use crate::command::Invocation;
+use crate::command::{Invocation, usage_error};
 use crate::output::Output;
 use crate::remote::oplock::{OperationalLock, Told};
 
@@ -406,7 +406,13 @@ impl Read for Block<'_, '_> {
 
 /// `svnrdump load`.
 pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
-    let (session, settings) = open(invocation)?;
+    let options = &invocation.options;
+    if options.has("password-from-stdin") && !options.has("file") {
+        return Err(usage_error("load subcommand with --password-from-stdin requires -F"));
+    }
+    // Standard input is the dump stream and no terminal, yet somebody may be asked who to log in as.
+    let named = options.has("username") && options.has("password");
+    let (session, settings) = open(invocation, named)?;
     let session = session.as_ref();
     let other = sapwood_ra::open(&session.url(), &settings)?;
     let options = &invocation.options;

@@ -108,8 +108,12 @@ static SVNRDUMP: Program = Program {
     ..Program::DEFAULT
 };
 
-/// Opens the session that the one argument names; also how to open more.
-fn open(invocation: &mut Invocation<'_>) -> SvnResult<(Box<dyn Session>, Settings)> {
+/// Opens the session that the one argument names; also how to open more. With `looks_for_terminal`
+/// nothing is asked when standard input is no terminal.
+fn open(
+    invocation: &mut Invocation<'_>,
+    looks_for_terminal: bool,
+) -> SvnResult<(Box<dyn Session>, Settings)> {
     let args = invocation.take_args(0, usize::MAX)?;
     if args.len() != 1 {
         report::stderr("Type 'svnrdump help' for usage.\n");
@@ -122,7 +126,7 @@ fn open(invocation: &mut Invocation<'_>) -> SvnResult<(Box<dyn Session>, Setting
     }
     let url = canonical_url(text)?;
     let credentials = Credentials::given(&invocation.options)?;
-    let manner = Manner { makes_folder: true, looks_for_terminal: true };
+    let manner = Manner { makes_folder: true, looks_for_terminal };
     let settings = remote::settings(&invocation.options, credentials, manner)?;
     Ok((sapwood_ra::open(&url, &settings)?, settings))
 }
