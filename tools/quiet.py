@@ -6,7 +6,7 @@
 DIR holds the benchmark repositories f8, f8p, f6p (see docs/benchmarks.md for how they are made; `p` is
 packed). They are only read. Everything that is written goes to --scratch, which should be on a real disk and
 have 12 GB free. Run it as root (cold runs drop the system's caches), with nothing else going on. About 15
-minutes; --only hot,cold,admin,load,commit,large,crowd picks sections, --runs sets how often each is measured.
+minutes; --only hot,cold,admin,load,commit,large,compressions,crowd picks sections, --runs sets how often each is measured.
 
 Servers and programs take turns; figures are medians. CPU is user and system time of the server (or of the
 program), exact from a control group where there is one, else in ticks of 10 ms. Reads are read system calls
@@ -382,6 +382,56 @@ def commits(options):
     shutil.rmtree(root, ignore_errors=True)
 
 
+def compressions(options):
+    """The same history under each `compression` of fsfs.conf: size, reading, commits."""
+    print("### Compression\n")
+    rows = []
+    root = f"{options.scratch}/compressions"
+    stream = dump_file(options, 3000)
+    for kind in ("none", "lz4", "zlib-1", "zlib-5", "zlib-9"):
+        note("compression", kind)
+        shutil.rmtree(root, ignore_errors=True)
+        os.makedirs(root)
+        subprocess.run(["svnadmin", "create", f"{root}/r"], check=True)
+        with open(f"{root}/r/db/fsfs.conf", "a") as f:
+            f.write(f"\n[deltification]\ncompression = {kind}\n")
+        with open(f"{root}/r/conf/svnserve.conf", "w") as f:
+            f.write("[general]\nanon-access=write\n")
+        loading = program(f"{options.sapwood} svnadmin load -q --no-flush-to-disk {root}/r", stream)
+        size = folder_size(f"{root}/r/db/revs") / 1e6
+        export = "svnbench null-export -q {u}/trunk"
+        cold, hot = [], []
+        for _ in range(options.runs):
+            server = Server(kind, f"{options.sapwood} svnserve")
+            server.start(root)
+            drop_caches()
+            cold.append(server.request(export, "r"))
+            hot.append(server.request(export, "r"))
+            server.stop()
+        server = Server(kind, f"{options.sapwood} svnserve")
+        server.start(root)
+        address = f"svn://127.0.0.1:{server.port}/r"
+        with open(f"{root}/text", "w") as f:
+            f.writelines(f"line {at * 7919 % 10007} of a file that is changed\n" for at in range(2000))
+        subprocess.run(["svnmucc", "-m", "f", "mkdir", f"{address}/d", "put", f"{root}/text", f"{address}/d/f0"], stdout=subprocess.DEVNULL,
+                       check=True)
+        client = Client(server.port, "r", 0)
+        client.revision = int(subprocess.run(["svnlook", "youngest", f"{root}/r"], capture_output=True).stdout)
+        with open(f"{root}/text", "rb") as f:
+            text = f.read()
+        cpu, begun = server.used()[0], time.time()
+        for at in range(options.commits):
+            client.commit(text + b"%d\n" % at)
+        wall, cpu = time.time() - begun, server.used()[0] - cpu
+        server.stop()
+        cold, hot = median(cold), median(hot)
+        rows.append([kind, f"{size:.1f}", f"{loading[1]:.2f}", f"{cold[0]:.3f}", f"{cold[1]:.3f}", f"{hot[0]:.3f}",
+                     f"{hot[1]:.3f}", f"{1000 * wall / options.commits:.2f}", f"{1000 * cpu / options.commits:.2f}"])
+    table(["compression", "MB of revs", "load, CPU s", "cold export, s", "server CPU s", "hot export, s",
+           "server CPU s", "a commit of 72 KB, ms", "server CPU ms"], rows)
+    shutil.rmtree(root, ignore_errors=True)
+
+
 def large(options):
     print("### Commit of 1 GiB over svn:// (`svn import`)\n")
     rows = []
@@ -444,7 +494,7 @@ def main():
     parser.add_argument("--sapwood", default="target/release/sapwood")
     parser.add_argument("--repos", default="/work/scratch/big")
     parser.add_argument("--scratch", default="/work/scratch/quiet")
-    parser.add_argument("--only", default="hot,cold,admin,load,commit,large,crowd")
+    parser.add_argument("--only", default="hot,cold,admin,load,commit,large,compressions,crowd")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--cold-runs", type=int, default=1)
     parser.add_argument("--commits", type=int, default=400)
@@ -461,6 +511,7 @@ def main():
         ("load", lambda: load(options)),
         ("commit", lambda: commits(options)),
         ("large", lambda: large(options)),
+        ("compressions", lambda: compressions(options)),
         ("crowd", lambda: crowd(options)),
     ]
     for name, section in sections:

@@ -28,23 +28,32 @@ pub fn parse(bytes: &[u8]) -> Option<u64> {
 #[derive(Clone, Copy, Debug)]
 pub struct Base36(pub u64);
 
+/// Calls `with` with the digits of a number.
+fn digits<T>(number: u64, with: impl FnOnce(&[u8]) -> T) -> T {
+    // 36^13 > 2^64
+    let mut digits = [b'0'; 13];
+    let mut rest = number;
+    let mut used = 0usize;
+    for slot in digits.iter_mut().rev() {
+        let digit = u8::try_from(rest % 36).unwrap_or(0);
+        *slot = if digit < 10 { b'0' + digit } else { b'a' + (digit - 10) };
+        rest /= 36;
+        used = used.saturating_add(1);
+        if rest == 0 {
+            break;
+        }
+    }
+    with(digits.get(13usize.saturating_sub(used)..).unwrap_or_default())
+}
+
+/// Appends a number.
+pub fn push(number: u64, out: &mut Vec<u8>) {
+    digits(number, |digits| out.extend_from_slice(digits));
+}
+
 impl std::fmt::Display for Base36 {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // 36^13 > 2^64
-        let mut digits = [b'0'; 13];
-        let mut rest = self.0;
-        let mut used = 0usize;
-        for slot in digits.iter_mut().rev() {
-            let digit = u8::try_from(rest % 36).unwrap_or(0);
-            *slot = if digit < 10 { b'0' + digit } else { b'a' + (digit - 10) };
-            rest /= 36;
-            used = used.saturating_add(1);
-            if rest == 0 {
-                break;
-            }
-        }
-        let text = digits.get(13usize.saturating_sub(used)..).unwrap_or_default();
-        f.write_str(std::str::from_utf8(text).unwrap_or_default())
+        digits(self.0, |digits| f.write_str(std::str::from_utf8(digits).unwrap_or_default()))
     }
 }
 
@@ -56,6 +65,9 @@ mod tests {
     fn round_trips() {
         for n in [0, 1, 9, 10, 35, 36, 37, 1295, 1296, u64::MAX - 1, u64::MAX] {
             assert_eq!(parse(Base36(n).to_string().as_bytes()), Some(n), "{n}");
+            let mut out = b"_".to_vec();
+            push(n, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), format!("_{}", Base36(n)));
         }
         assert_eq!(Base36(35).to_string(), "z");
         assert_eq!(Base36(36).to_string(), "10");

@@ -171,7 +171,7 @@ impl<'a> ChangeRef<'a> {
     pub fn write(&self, format: u32, in_txn: bool, out: &mut Vec<u8>) {
         let word = |flag| if flag { "true" } else { "false" };
         match self.id {
-            Some(id) => text::push_display(id, out),
+            Some(id) => id.write(out),
             None => out.extend_from_slice(b"reset"),
         }
         text::push_display(format_args!(" {}", self.kind.word()), out);

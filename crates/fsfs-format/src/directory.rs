@@ -34,7 +34,9 @@ impl<'a> DirEntryRef<'a> {
     /// Appends the entry's part of the hash dump. `value` is scratch space.
     pub fn write(&self, out: &mut Vec<u8>, value: &mut Vec<u8>) {
         value.clear();
-        text::push_display(format_args!("{} {}", self.kind.word(), self.id), value);
+        value.extend_from_slice(self.kind.word().as_bytes());
+        value.push(b' ');
+        self.id.write(value);
         hashdump::write_entry(out, &rawname::to_bytes(self.name), value);
     }
 }
@@ -177,12 +179,9 @@ impl Directory {
 
     fn from_sorted(all: &[DirEntryRef<'_>]) -> Result<Self> {
         let total = all.iter().map(|e| e.name.len()).sum::<usize>();
-        let mut names = String::with_capacity(total);
-        let mut entries = Vec::with_capacity(all.len());
-        for entry in all {
-            entries.push(Self::slot(entry, &mut names)?);
-        }
-        Ok(Self { names: names.into_boxed_str(), entries: entries.into_boxed_slice() })
+        let mut builder = DirectoryBuilder::new(all.len(), total);
+        all.iter().try_for_each(|entry| builder.push(entry))?;
+        Ok(builder.finish())
     }
 
     /// How many entries.
@@ -221,6 +220,12 @@ impl Directory {
         hashdump::write_terminator(out, END);
     }
 
+    /// Bytes of all names together.
+    #[must_use]
+    pub const fn names_len(&self) -> usize {
+        self.names.len()
+    }
+
     /// Bytes of memory it takes, for cache accounting.
     #[must_use]
     pub fn byte_len(&self) -> usize {
@@ -235,6 +240,34 @@ impl Directory {
 
     fn view(&self, slot: &Slot) -> DirEntryRef<'_> {
         DirEntryRef { name: self.name(slot), kind: slot.kind, id: slot.id }
+    }
+}
+
+/// Makes a directory of entries that come in the order of their names.
+#[derive(Debug)]
+pub struct DirectoryBuilder {
+    names: String,
+    entries: Vec<Slot>,
+}
+
+#[allow(clippy::missing_errors_doc)]
+impl DirectoryBuilder {
+    /// For about so many entries, and so many bytes of names.
+    #[must_use]
+    pub fn new(entries: usize, names: usize) -> Self {
+        Self { names: String::with_capacity(names), entries: Vec::with_capacity(entries) }
+    }
+
+    /// Adds an entry, whose name must come after the names before.
+    pub fn push(&mut self, entry: &DirEntryRef<'_>) -> Result<()> {
+        self.entries.push(Directory::slot(entry, &mut self.names)?);
+        Ok(())
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn finish(self) -> Directory {
+        Directory { names: self.names.into_boxed_str(), entries: self.entries.into_boxed_slice() }
     }
 }
 

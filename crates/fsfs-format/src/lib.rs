@@ -33,7 +33,7 @@ pub mod trailer;
 pub mod txn;
 
 pub use changes::{ChangeKind, ChangeRef, Changes};
-pub use directory::{DirEntries, DirEntryRef, Directory};
+pub use directory::{DirEntries, DirEntryRef, Directory, DirectoryBuilder};
 pub use error::{Error, Result};
 pub use footer::Footer;
 pub use format_file::{Addressing, FormatFile};

@@ -117,15 +117,17 @@ impl NodeRev {
     }
     /// Appends the text form for a filesystem of `format`, with the blank line.
     pub fn write(&self, format: u32, out: &mut Vec<u8>) {
-        let mut line = |name: &str, value: std::fmt::Arguments<'_>| {
-            text::push_display(format_args!("{name}: {value}\n"), out);
-        };
-        line("id", format_args!("{}", self.id));
-        line("type", format_args!("{}", self.kind.word()));
+        out.extend_from_slice(b"id: ");
+        self.id.write(out);
+        out.extend_from_slice(b"\ntype: ");
+        out.extend_from_slice(self.kind.word().as_bytes());
         if let Some(pred) = self.predecessor {
-            line("pred", format_args!("{pred}"));
+            out.extend_from_slice(b"\npred: ");
+            pred.write(out);
         }
-        line("count", format_args!("{}", self.predecessor_count));
+        out.extend_from_slice(b"\ncount: ");
+        text::push_number(self.predecessor_count, out);
+        out.push(b'\n');
         for (name, rep) in [("text", &self.text), ("props", &self.props)] {
             if let Some(rep) = rep {
                 out.extend_from_slice(name.as_bytes());

@@ -158,11 +158,18 @@ impl Representation {
             }
         };
         let Self { size, expanded_size, md5, .. } = self;
-        text::push_display(format_args!("{item} {size} {expanded_size} {md5}"), out);
+        for number in [item, *size, *expanded_size] {
+            text::push_number(number, out);
+            out.push(b' ');
+        }
+        text::push_hex(&md5.0, out);
         let unique = self.uniquifier;
         if format >= since::SVNDIFF2 {
             match self.sha1 {
-                Some(sha1) => text::push_display(format_args!(" {sha1}"), out),
+                Some(sha1) => {
+                    out.push(b' ');
+                    text::push_hex(&sha1.0, out);
+                }
                 None => out.extend_from_slice(b" -"),
             }
             match unique {

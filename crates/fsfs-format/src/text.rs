@@ -52,6 +52,12 @@ pub(crate) fn push_number(value: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
+/// Appends bytes as hexadecimal digits.
+pub(crate) fn push_hex(bytes: &[u8], out: &mut Vec<u8>) {
+    let digit = |n: u8| if n < 10 { b'0'.wrapping_add(n) } else { b'a'.wrapping_add(n - 10) };
+    out.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+}
+
 /// Appends anything that can be displayed.
 pub(crate) fn push_display(value: impl std::fmt::Display, out: &mut Vec<u8>) {
     use std::io::Write as _;

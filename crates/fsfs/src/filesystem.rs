@@ -1,5 +1,6 @@
 //! One opened filesystem: format, `current`, revision properties, transactions.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -85,6 +86,8 @@ pub(crate) struct Shared {
     pub(crate) write_config: OnceLock<(WriteConfig, RevpropPackConfig)>,
     /// The open `rep-cache.db` of writers.
     pub(crate) rep_cache: Mutex<OpenRepCache>,
+    /// What writers know of delta chains, by revision and item of the first representation.
+    pub(crate) chains: Mutex<HashMap<(u64, u64), txn::Chain>>,
     /// Those who want to commit.
     pub(crate) commits: txn::Queue,
     /// Revisions that a commit has prepared and only it knows of: numbers, and where they are.

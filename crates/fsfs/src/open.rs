@@ -85,6 +85,7 @@ fn read(
         txn_numbers: Mutex::default(),
         write_config: OnceLock::new(),
         rep_cache: Mutex::default(),
+        chains: Mutex::default(),
         commits: crate::txn::Queue::default(),
         unpublished: Mutex::default(),
     };

@@ -9,7 +9,8 @@ mod fields;
 
 use std::io::BufRead;
 
-use sapwood_core::{CancelToken, ErrorCode, Md5, Sha1, SvnError, SvnResult};
+use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
+use sapwood_fsfs::txn::KnownText;
 
 pub use fields::Headers;
 use fields::{lenient_length, malformed, ran_dry};
@@ -102,11 +103,8 @@ pub struct TextBlock<'a> {
     used: usize,
     len: u64,
     is_delta: bool,
-    digests: Option<Digests>,
+    known: Option<KnownText>,
 }
-
-/// Checksums of a text.
-pub type Digests = (Md5, Sha1);
 
 impl std::fmt::Debug for TextBlock<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -115,14 +113,14 @@ impl std::fmt::Debug for TextBlock<'_> {
 }
 
 impl<'a> TextBlock<'a> {
-    /// The next `len` bytes of `input`; a fulltext may come with its checksums.
+    /// The next `len` bytes of `input`; a fulltext may come with what is known of it.
     pub(crate) const fn new(
         input: &'a mut dyn BufRead,
         len: u64,
         is_delta: bool,
-        digests: Option<Digests>,
+        known: Option<KnownText>,
     ) -> Self {
-        Self { input, left: len, used: 0, len, is_delta, digests }
+        Self { input, left: len, used: 0, len, is_delta, known }
     }
 
     /// Reads what the visitor has left.
@@ -131,10 +129,9 @@ impl<'a> TextBlock<'a> {
         Ok(())
     }
 
-    /// The checksums of a fulltext, when who read it has computed them already.
-    #[must_use]
-    pub const fn digests(&self) -> Option<Digests> {
-        self.digests
+    /// What who read a fulltext knows of it already; once.
+    pub const fn take_known(&mut self) -> Option<KnownText> {
+        self.known.take()
     }
 
     /// Bytes in the whole block.

@@ -4,6 +4,7 @@
 //! texts stream into it; what is kept from revision to revision is the map of revision numbers.
 
 mod ahead;
+mod foresight;
 mod mergeinfo;
 mod revprops;
 
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::revnum::parse_u64;
 use sapwood_core::{
@@ -23,6 +25,7 @@ use crate::dumpstream::{DumpVisitor, Headers, TextBlock, header};
 use crate::hooks::Hooks;
 use crate::prop_rules;
 use crate::repository::Repository;
+use foresight::{CurrentWriter, Foresight};
 pub use mergeinfo::Numbers;
 use revprops::Rules;
 pub use revprops::{RevpropsLoadOptions, load_revprops};
@@ -114,8 +117,15 @@ pub fn load(
             ..WriteOptions::default()
         },
     )?;
+    let current = Arc::new(Mutex::new(Arc::clone(&writer)));
+    // What is left out need not be guessed.
+    let foresight = match options.range {
+        None => Foresight::new(&current, options.parent_dir.as_deref()),
+        Some(_) => None,
+    };
     let mut loader = Loader {
         writer,
+        current,
         hooks: Hooks::new(repository, None),
         options,
         notify,
@@ -125,11 +135,23 @@ pub fn load(
         revision: None,
         node: None,
     };
-    ahead::parse_ahead(input, &mut loader, cancel)
+    ahead::parse_ahead(input, &mut loader, foresight, cancel)
+}
+
+/// A path of the stream as an fspath, for a load below `parent_dir`.
+fn place(parent_dir: Option<&str>, relpath: &[u8]) -> SvnResult<String> {
+    let relpath = utf8(relpath)?;
+    let joined = match parent_dir {
+        Some(parent) => path::join(parent, path::to_relpath(&path::canonical_fspath(relpath))),
+        None => relpath.to_owned(),
+    };
+    Ok(path::canonical_fspath(&joined).into_owned())
 }
 
 struct Loader<'a, 'b> {
     writer: Arc<Writer>,
+    /// The same, for who reads ahead.
+    current: CurrentWriter,
     hooks: Hooks,
     options: LoadOptions,
     notify: &'a mut LoadNotify<'b>,
@@ -168,16 +190,7 @@ impl Loader<'_, '_> {
 
     /// A path of the stream as an fspath here.
     fn place(&self, relpath: &[u8]) -> SvnResult<String> {
-        let relpath = utf8(relpath)?;
-        let joined = match &self.options.parent_dir {
-            Some(parent) => path::join(parent, path::to_relpath(&path::canonical_fspath(relpath))),
-            None => relpath.to_owned(),
-        };
-        if joined.split('/').any(|name| name == ".") {
-            let names: Vec<&str> = joined.split('/').filter(|name| *name != ".").collect();
-            return Ok(path::canonical_fspath(&format!("/{}", names.join("/"))).into_owned());
-        }
-        Ok(path::canonical_fspath(&joined).into_owned())
+        place(self.options.parent_dir.as_deref(), relpath)
     }
 
     fn change_prop(&mut self, name: &str, value: Option<Vec<u8>>) -> SvnResult<()> {
@@ -322,6 +335,7 @@ impl DumpVisitor for Loader<'_, '_> {
         };
         if take {
             self.writer = self.writer.set_uuid(utf8(uuid)?)?;
+            *self.current.lock() = Arc::clone(&self.writer);
         }
         Ok(())
     }
@@ -456,13 +470,13 @@ impl DumpVisitor for Loader<'_, '_> {
 
     fn text(&mut self, text: &mut TextBlock<'_>) -> SvnResult<()> {
         let Some((txn, node)) = self.open() else { return Ok(()) };
-        let (is_delta, digests) = (text.is_delta(), text.digests());
+        let (is_delta, known) = (text.is_delta(), text.take_known());
         let mut reader = BlockReader { block: text, error: None };
         let done = if is_delta {
             let mut delta = StoredDelta::new(&mut reader);
             txn.apply_delta(&node.path, node.base, &mut delta, node.result)
         } else {
-            txn.set_hashed_text(&node.path, &mut reader, digests, node.result)
+            txn.set_known_text(&node.path, &mut reader, known.as_ref(), node.result)
         };
         // The stream's own error says more than what it led to.
         match reader.error {

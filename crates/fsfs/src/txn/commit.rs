@@ -18,8 +18,8 @@ use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::l2p::{ITEM_CHANGES, ITEM_ROOT};
 use sapwood_fsfs_format::layout::{names, since};
 use sapwood_fsfs_format::{
-    DirEntryRef, Directory, IdPart, ItemType, Location, NodeRev, NodeRevId, RepLocation,
-    Representation, Trailer,
+    DirEntryRef, Directory, DirectoryBuilder, IdPart, ItemType, Location, NodeRev, NodeRevId,
+    RepLocation, Representation, Trailer,
 };
 
 use super::deltify::{Hashes, Part};
@@ -38,6 +38,11 @@ use crate::storage_write::NewFile;
 const READ_BACK_CACHE: usize = 16 << 20;
 /// Directories with longer texts than this are not put into the cache by who writes them.
 const CACHED_DIR: usize = 1 << 20;
+
+/// Bytes that an entry of a directory takes beside its name, about.
+const ENTRY_LEN: usize = 48;
+/// Bytes of names that are new in a directory, about.
+const NEW_NAMES: usize = 64;
 
 /// What a commit goes by, read under the lock.
 struct Plan {
@@ -127,6 +132,7 @@ impl Txn {
         });
         let (from, file) = self.proto.finish(mode)?;
         self.fill_caches(plan.written);
+        self.share_fresh(plan.revision);
         Ok(Prepared {
             revision: plan.revision,
             props,
@@ -296,7 +302,11 @@ impl Txn {
         if entries.changed.is_empty() {
             return Ok(None);
         }
-        let (mut text, mut value) = (Vec::new(), Vec::new());
+        let base = &entries.base;
+        let names = base.names_len().saturating_add(NEW_NAMES);
+        let mut parsed = DirectoryBuilder::new(base.len().saturating_add(1), names);
+        let room = names.saturating_add(base.len().saturating_mul(ENTRY_LEN));
+        let (mut text, mut value) = (Vec::with_capacity(room), Vec::new());
         for (name, kind, id) in entries.iter() {
             let id = match id.location {
                 Location::Rev { .. } => id,
@@ -307,7 +317,9 @@ impl Txn {
                         .ok_or_else(|| Error::Corrupt(format!("Entry '{name}' was not written")))?
                 }
             };
-            DirEntryRef { name, kind, id }.write(&mut text, &mut value);
+            let entry = DirEntryRef { name, kind, id };
+            entry.write(&mut text, &mut value);
+            parsed.push(&entry).map_err(|e| Error::Svn(e.into()))?;
         }
         hashdump::write_terminator(&mut text, hashdump::END);
 
@@ -323,9 +335,7 @@ impl Txn {
         if text.len() > CACHED_DIR {
             return Ok(None);
         }
-        // What cannot be read back must not become a revision.
-        let parsed = Directory::parse(&text).map_err(|e| Error::Svn(e.into()))?;
-        Ok(Some(parsed))
+        Ok(Some(parsed.finish()))
     }
 
     /// Writes a node's changed properties.

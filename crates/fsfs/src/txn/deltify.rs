@@ -2,19 +2,20 @@
 //! it with an equal one.
 
 use std::io::{self, Read};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::{Md5, Revnum, Sha1, SvnError};
-use sapwood_delta::svndiff::Encoder;
 use sapwood_delta::{ApplyReader, ComputedDelta, StoredDelta, TextDelta as _};
 use sapwood_fsfs_format::rep::ENDREP;
 use sapwood_fsfs_format::{ItemType, NodeRev, RepHeader, RepLocation, Representation, limits};
 
-use super::Txn;
+use super::{FRESH_CHAINS, FRESH_LEN, KnownText, Txn, Writer, ahead};
+use crate::cache::item::{Cached as _, Key, Text};
 use crate::contents::TextReader;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
+use crate::rep::svndiff::WINDOW;
 
 /// A base shorter than this saves less than the delta's own header takes.
 const SHORTEST_BASE: u64 = 64;
@@ -58,6 +59,8 @@ struct Hashing<'a> {
     /// Not for directories: nobody shares them.
     sha1: Option<Sha1Hasher>,
     len: u64,
+    /// What went by, as long as it fits a window.
+    kept: Option<Vec<u8>>,
 }
 
 impl Read for Hashing<'_> {
@@ -71,6 +74,13 @@ impl Read for Hashing<'_> {
             sha1.update(bytes);
         }
         self.len = self.len.saturating_add(u64::try_from(got).unwrap_or(u64::MAX));
+        if let Some(kept) = &mut self.kept {
+            if kept.len().saturating_add(got) <= WINDOW {
+                kept.extend_from_slice(bytes);
+            } else {
+                self.kept = None;
+            }
+        }
         Ok(got)
     }
 }
@@ -114,20 +124,44 @@ impl Read for RepReader {
     }
 }
 
+/// Counts how many shards a walk touches.
+struct Shards {
+    count: u32,
+    last: u64,
+}
+
+impl Shards {
+    fn new(last: u64, first: u64) -> Self {
+        let mut this = Self { count: 1, last };
+        this.add(first);
+        this
+    }
+
+    fn add(&mut self, shard: u64) {
+        if std::mem::replace(&mut self.last, shard) != shard {
+            self.count = self.count.saturating_add(1);
+        }
+    }
+}
+
 impl Txn {
     /// Writes the contents of a file of the transaction to the prototype revision, or finds them
     /// there or in the repository.
-    /// `digests` are its checksums, if they are known.
+    /// `known` is what is known of it.
     pub(super) fn write_text(
         &mut self,
         at: usize,
         text: &mut dyn Read,
-        digests: Option<(Md5, Sha1)>,
+        known: Option<&KnownText>,
     ) -> Result<Representation> {
-        let node = self.txn_node(at)?.node.clone();
-        let base = self.delta_base(&node, Part::Text)?;
-        let hashes = digests.map_or(Hashes::Both, Hashes::Known);
-        let mut rep = self.write_delta(base, text, hashes)?;
+        let node = &self.txn_node(at)?.node;
+        let base = self.delta_base(node, Part::Text)?;
+        let digests = known.map(|known| (known.md5, known.sha1));
+        let ahead = known.and_then(|known| known.delta.as_ref());
+        let mut rep = match (digests, ahead.filter(|delta| delta.is_to(base.as_ref()))) {
+            (Some(digests), Some(delta)) => self.write_ahead(delta, text, digests)?,
+            _ => self.write_delta(base, text, digests.map_or(Hashes::Both, Hashes::Known))?,
+        };
         rep.uniquifier = self.take_uniquifier();
         self.share_or_end(rep, ItemType::FileRep)
     }
@@ -156,24 +190,17 @@ impl Txn {
         text: &mut dyn Read,
         hashes: Hashes,
     ) -> Result<Representation> {
-        let header = match base.map(|rep| (rep.location, rep.size)) {
-            Some((RepLocation::Rev { revision, item }, length)) => {
-                RepHeader::Delta { revision, item, length }
-            }
-            _ => RepHeader::SelfDelta,
-        };
         let source = RepReader::new(&self.writer.fs, base);
-        self.proto.append_with(|out| header.write(out))?;
+        self.proto.append_with(|out| ahead::header(base).write(out))?;
         let start = self.proto.len();
         let mut target = Hashing {
             inner: text,
             md5: (!matches!(hashes, Hashes::Known(_))).then(Md5Hasher::new),
             sha1: matches!(hashes, Hashes::Both).then(Sha1Hasher::new),
             len: 0,
+            kept: (self.fresh.bytes < FRESH_LEN).then(Vec::new),
         };
-        let config = self.writer.config;
-        let level = u8::try_from(config.compression_level).unwrap_or(5);
-        let mut encoder = Encoder::new(config.svndiff, level);
+        let mut encoder = self.writer.encoder();
         let mut delta = ComputedDelta::new(source, &mut target);
         while let Some(window) = delta.next_window()? {
             self.proto.append_with(|out| encoder.encode(&window, out))?;
@@ -186,6 +213,8 @@ impl Txn {
             (_, Some(md5)) => (md5.finish(), target.sha1.map(Sha1Hasher::finish)),
             (_, None) => (Md5::of(b""), None),
         };
+        self.open_text = target.kept.take().filter(|_| target.len > 0);
+        self.open_base = base;
         Ok(Representation {
             location: RepLocation::ProtoRev { item: 0 },
             size: self.proto.len().saturating_sub(start),
@@ -198,6 +227,7 @@ impl Txn {
 
     /// Begins an item and writes a text as it is into it. The item stays open.
     pub(super) fn write_plain(&mut self, text: &[u8], with_sha1: bool) -> Result<Representation> {
+        (self.open_text, self.open_base) = (None, None);
         self.proto.begin();
         self.proto.append_with(|out| {
             RepHeader::Plain.write(out);
@@ -246,8 +276,48 @@ impl Txn {
         item_type: ItemType,
     ) -> Result<Representation> {
         self.proto.append(ENDREP)?;
-        rep.location = RepLocation::ProtoRev { item: self.proto.end(item_type)? };
+        let item = self.proto.end(item_type)?;
+        rep.location = RepLocation::ProtoRev { item };
+        if let Some(text) = self.open_text.take() {
+            self.fresh.bytes = self.fresh.bytes.saturating_add(text.len());
+            self.fresh.texts.push((item, text.into_boxed_slice(), rep.md5));
+        }
+        if self.fresh.chains.len() < FRESH_CHAINS {
+            let base = match self.open_base.take().map(|base| (base, base.location)) {
+                Some((base, RepLocation::Rev { revision, .. })) => {
+                    Some((self.writer.chain_length(&base)?, revision))
+                }
+                _ => None,
+            };
+            self.fresh.chains.push((item, base));
+        }
         Ok(rep)
+    }
+
+    /// Tells the caches what was written, as `revision`.
+    pub(super) fn share_fresh(&mut self, revision: Revnum) {
+        let fresh = std::mem::take(&mut self.fresh);
+        let fs = &self.writer.fs.fs;
+        for (item, bytes, md5) in fresh.texts {
+            let text = Text { bytes, verified: OnceLock::from(md5) };
+            let key = Key { fs: fs.id, kind: Text::KIND, a: revision.0, b: item, part: 0 };
+            fs.caches.put(key, text);
+        }
+        let mut known = fs.chains.lock();
+        if known.len().saturating_add(fresh.chains.len()) > CHAINS {
+            known.clear();
+        }
+        for (item, base) in fresh.chains {
+            let chain = match base {
+                None => (1, 1),
+                Some(((length, shards), base)) => {
+                    let shard = |revision| self.writer.shard_of(revision);
+                    let more = u32::from(shard(base) != shard(revision));
+                    (length.saturating_add(1), shards.saturating_add(more))
+                }
+            };
+            known.insert((revision.0, item), chain);
+        }
     }
 
     /// A representation of an equal text, in this transaction or before.
@@ -270,112 +340,8 @@ impl Txn {
 
     /// What to store a text of `node`, which is a node-revision of this transaction, as a delta
     /// to: `None` for nothing.
-    ///
-    /// Skip deltas: the number of predecessors with its lowest 1 bit cleared is how many
-    /// predecessors the base has, so that a chain is as long as that number has 1 bits; but the
-    /// last few steps go back one at a time, which makes smaller deltas.
     pub(super) fn delta_base(&self, node: &NodeRev, part: Part) -> Result<Option<Representation>> {
-        let config = &self.writer.config;
-        let total = node.predecessor_count;
-        if total == 0 {
-            return Ok(None);
-        }
-        let mut wanted = total & total.wrapping_sub(1);
-        let walk = total.saturating_sub(wanted);
-        if walk > config.max_deltification_walk {
-            return Ok(None);
-        }
-        if walk < config.max_linear_deltification {
-            // The steps must not open more shards than the skips would.
-            let shards = self.shards_spanned(node, walk)?.saturating_sub(1);
-            if 1u64.checked_shl(shards).is_some_and(|n| n <= walk) {
-                wanted = total.saturating_sub(1);
-            }
-        }
-        let mut base = Arc::new(node.clone());
-        for _ in wanted..total {
-            let Some(id) = base.predecessor else {
-                return Err(Error::Corrupt(format!(
-                    "Node-revision '{}' has fewer predecessors than it says",
-                    node.id
-                )));
-            };
-            base = self.writer.fs.fs.node(&id)?;
-        }
-        let Some(rep) = part.of(&base) else { return Ok(None) };
-        if rep.expanded_size < SHORTEST_BASE {
-            return Ok(None);
-        }
-        // A shared representation has another chain than its node has predecessors.
-        let (length, shards) = self.chain_length(&rep)?;
-        let limit = config.max_linear_deltification.saturating_mul(2).saturating_add(2);
-        let too_far =
-            shards > 1 && 128u64.checked_shl(shards).is_none_or(|n| n >= rep.expanded_size);
-        Ok(if length >= limit || too_far { None } else { Some(rep) })
-    }
-
-    fn shard_of(&self, revision: Revnum) -> u64 {
-        // In the linear layout every revision has a file of its own.
-        self.writer.fs.fs.layout.shard(revision).unwrap_or(revision.0)
-    }
-
-    /// How many shards a walk of `steps` predecessors touches.
-    fn shards_spanned(&self, node: &NodeRev, steps: u64) -> Result<u32> {
-        let mut count = u32::from(steps > 0);
-        let mut last = self.shard_of(self.base);
-        let mut next = node.predecessor;
-        for _ in 0..steps {
-            let Some(id) = next else { break };
-            let node = self.writer.fs.fs.node(&id)?;
-            let shard = self.shard_of(id.revision().unwrap_or(self.base));
-            if shard != last {
-                count = count.saturating_add(1);
-                last = shard;
-            }
-            next = node.predecessor;
-        }
-        Ok(count)
-    }
-
-    /// How many representations have to be read for `rep`, and in how many shards they are.
-    ///
-    /// A chain never changes, and the next revision's begins with this one: so the writer keeps
-    /// what it has found out.
-    fn chain_length(&self, rep: &Representation) -> Result<(u64, u32)> {
-        let RepLocation::Rev { mut revision, mut item } = rep.location else { return Ok((0, 1)) };
-        let first = (revision.0, item);
-        let mut known = self.writer.chains.lock();
-        // Shards along the way here; those of the rest of the chain come to it.
-        let (mut length, mut shards) = (0u64, 0u32);
-        let mut last = None;
-        let found = loop {
-            if let Some((more, more_shards)) = known.get(&(revision.0, item)) {
-                let same = last == Some(self.shard_of(revision));
-                let more_shards = if same { more_shards.saturating_sub(1) } else { *more_shards };
-                break (length.saturating_add(*more), shards.saturating_add(more_shards));
-            }
-            let shard = self.shard_of(revision);
-            if last.replace(shard) != Some(shard) {
-                shards = shards.saturating_add(1);
-            }
-            length = length.saturating_add(1);
-            match self.writer.fs.fs.rep_start(revision, item)?.header {
-                RepHeader::Delta { revision: base, item: base_item, .. }
-                    if base != Revnum::ZERO && base <= revision =>
-                {
-                    (revision, item) = (base, base_item);
-                }
-                _ => break (length, shards),
-            }
-            if length > u64::from(u16::MAX) {
-                return Err(Error::Corrupt("Delta chain of a representation has no end".into()));
-            }
-        };
-        if known.len() >= CHAINS {
-            known.clear();
-        }
-        known.insert(first, found);
-        Ok(found)
+        self.writer.delta_base(node, part, self.base)
     }
 
     /// The present text of a file, to be read from the start.
@@ -403,5 +369,119 @@ impl Txn {
         };
         let source = RepReader::new(&self.writer.fs, source);
         Ok(Box::new(ApplyReader::new(StoredDelta::new(svndiff), source)))
+    }
+}
+
+impl Writer {
+    /// What to store a text of `node`, a node-revision of a transaction based on `youngest`, as a
+    /// delta to: `None` for nothing.
+    ///
+    /// Skip deltas: the number of predecessors with its lowest 1 bit cleared is how many
+    /// predecessors the base has, so that a chain is as long as that number has 1 bits; but the
+    /// last few steps go back one at a time, which makes smaller deltas.
+    pub(super) fn delta_base(
+        &self,
+        node: &NodeRev,
+        part: Part,
+        youngest: Revnum,
+    ) -> Result<Option<Representation>> {
+        let config = &self.config;
+        let total = node.predecessor_count;
+        if total == 0 {
+            return Ok(None);
+        }
+        let wanted = total & total.wrapping_sub(1);
+        let walk = total.saturating_sub(wanted);
+        if walk > config.max_deltification_walk {
+            return Ok(None);
+        }
+        // The last step back first: most are no longer.
+        let mut base = self.predecessor_of(node, node)?;
+        if walk > 1 {
+            let last = Arc::clone(&base);
+            let mut shards =
+                Shards::new(self.shard_of(youngest), self.shard_of_node(&last, youngest));
+            for _ in 1..walk {
+                base = self.predecessor_of(&base, node)?;
+                shards.add(self.shard_of_node(&base, youngest));
+            }
+            // The steps must not open more shards than the skips would.
+            if walk < config.max_linear_deltification
+                && 1u64.checked_shl(shards.count.saturating_sub(1)).is_some_and(|n| n <= walk)
+            {
+                base = last;
+            }
+        }
+        let Some(rep) = part.of(&base) else { return Ok(None) };
+        if rep.expanded_size < SHORTEST_BASE {
+            return Ok(None);
+        }
+        // A shared representation has another chain than its node has predecessors.
+        let (length, shards) = self.chain_length(&rep)?;
+        let limit = config.max_linear_deltification.saturating_mul(2).saturating_add(2);
+        let too_far =
+            shards > 1 && 128u64.checked_shl(shards).is_none_or(|n| n >= rep.expanded_size);
+        Ok(if length >= limit || too_far { None } else { Some(rep) })
+    }
+
+    fn shard_of(&self, revision: Revnum) -> u64 {
+        // In the linear layout every revision has a file of its own.
+        self.fs.fs.layout.shard(revision).unwrap_or(revision.0)
+    }
+
+    fn shard_of_node(&self, node: &NodeRev, youngest: Revnum) -> u64 {
+        self.shard_of(node.id.revision().unwrap_or(youngest))
+    }
+
+    /// The predecessor of one of the revisions of `node`.
+    fn predecessor_of(&self, of: &NodeRev, node: &NodeRev) -> Result<Arc<NodeRev>> {
+        let Some(id) = of.predecessor else {
+            return Err(Error::Corrupt(format!(
+                "Node-revision '{}' has fewer predecessors than it says",
+                node.id
+            )));
+        };
+        self.fs.fs.node(&id)
+    }
+
+    /// How many representations have to be read for `rep`, and in how many shards they are.
+    ///
+    /// A chain never changes, and the next revision's begins with this one: so the writer keeps
+    /// what it has found out.
+    fn chain_length(&self, rep: &Representation) -> Result<(u64, u32)> {
+        let RepLocation::Rev { mut revision, mut item } = rep.location else { return Ok((0, 1)) };
+        let first = (revision.0, item);
+        let mut known = self.fs.fs.chains.lock();
+        // Shards along the way here; those of the rest of the chain come to it.
+        let (mut length, mut shards) = (0u64, 0u32);
+        let mut last = None;
+        let found = loop {
+            if let Some((more, more_shards)) = known.get(&(revision.0, item)) {
+                let same = last == Some(self.shard_of(revision));
+                let more_shards = if same { more_shards.saturating_sub(1) } else { *more_shards };
+                break (length.saturating_add(*more), shards.saturating_add(more_shards));
+            }
+            let shard = self.shard_of(revision);
+            if last.replace(shard) != Some(shard) {
+                shards = shards.saturating_add(1);
+            }
+            length = length.saturating_add(1);
+            match self.fs.fs.rep_start(revision, item)?.header {
+                RepHeader::Delta { revision: base, item: base_item, .. }
+                    if base != Revnum::ZERO && base <= revision =>
+                {
+                    (revision, item) = (base, base_item);
+                }
+                _ => break (length, shards),
+            }
+            if length > u64::from(u16::MAX) {
+                return Err(Error::Corrupt("Delta chain of a representation has no end".into()));
+            }
+        };
+        if known.len() >= CHAINS {
+            known.clear();
+        }
+        known.insert(first, found);
+        Ok(found)
     }
 }

@@ -277,8 +277,8 @@ fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
         Err(error) => {
             // What was read of revisions that are not to be.
             fs.caches.clear();
-            for (txn, _, prepared) in &mut group.0 {
-                txn.writer.chains.lock().clear();
+            fs.chains.lock().clear();
+            for (_, _, prepared) in &group.0 {
                 if let Some(prepared) = prepared {
                     // The first error counts. It may have been moved.
                     let _ = writer.storage.remove_file(&prepared.from);

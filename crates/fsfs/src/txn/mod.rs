@@ -11,6 +11,7 @@
 //! it was; node ids, copy ids, copy roots and predecessors follow the reference's rules, because
 //! readers walk history by them.
 
+mod ahead;
 mod changes;
 mod commit;
 mod config;
@@ -31,12 +32,13 @@ mod writer;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sapwood_core::{PropList, Revnum, Sha1};
+use sapwood_core::{Md5, PropList, Revnum, Sha1};
 use sapwood_fsfs_format::layout::since;
 use sapwood_fsfs_format::{
     IdPart, Location, NodeRev, NodeRevId, Representation, TxnId, Uniquifier,
 };
 
+pub use self::ahead::{DeltaAhead, KnownText};
 pub use self::config::WriteConfig;
 pub use self::disk::flags;
 pub use self::group::Committed;
@@ -79,7 +81,32 @@ pub struct Txn {
     proto: ProtoRev,
     /// Representations that this transaction made or shares, by the SHA-1 of their texts.
     shared: HashMap<Sha1, Representation>,
+    /// The text of the representation that is being written, if it fits a window, and its base.
+    open_text: Option<Vec<u8>>,
+    open_base: Option<Representation>,
+    /// What was written, for who writes the next revision.
+    fresh: Fresh,
 }
+
+/// What a transaction knows of the representations that it wrote, by their items.
+#[derive(Debug, Default)]
+struct Fresh {
+    /// Texts of one window, with their MD5.
+    texts: Vec<(u64, Box<[u8]>, Md5)>,
+    /// Bytes of these.
+    bytes: usize,
+    /// How long the chains of their bases are, and in how many shards, and the base's revision.
+    chains: Vec<(u64, Option<(Chain, Revnum)>)>,
+}
+
+/// How many representations one is a delta to, one after the other, and in how many shards all of
+/// them are.
+pub(crate) type Chain = (u64, u32);
+
+/// Bytes of new texts that a transaction keeps for the cache.
+const FRESH_LEN: usize = 8 << 20;
+/// New representations whose chains are kept.
+const FRESH_CHAINS: usize = 1 << 12;
 
 /// What there is on disk of a transaction.
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +161,9 @@ impl Writer {
             next_copy: 0,
             proto: ProtoRev::new(storage, proto, fs.layout.is_logical()),
             shared: HashMap::new(),
+            open_text: None,
+            open_base: None,
+            fresh: Fresh::default(),
         })
     }
 }

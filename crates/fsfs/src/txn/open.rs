@@ -72,6 +72,9 @@ impl Writer {
             next_copy: next.copy,
             proto,
             shared: HashMap::new(),
+            open_text: None,
+            open_base: None,
+            fresh: super::Fresh::default(),
         };
         txn.read_tree(NodeRev::clone(&root.dir))?;
         Ok(txn)

@@ -3,15 +3,13 @@
 use std::io::Read;
 
 use sapwood_core::props::names as prop_names;
-use sapwood_core::{
-    ErrorCode, Md5, NodeKind, PropList, Revnum, Sha1, SvnError, path as paths, rawname,
-};
+use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, path as paths, rawname};
 use sapwood_delta::{ApplyReader, TextDelta};
 use sapwood_fsfs_format::{ChangeKind, IdPart, NodeRev};
 
 use super::changes::Change;
 use super::nodes::{Dag, Entries, Step};
-use super::{ROOT, Txn, owned_copy_root};
+use super::{KnownText, ROOT, Txn, owned_copy_root};
 use crate::error::{Error, Result};
 use crate::root::Root;
 
@@ -230,19 +228,19 @@ impl Txn {
         text: &mut dyn Read,
         expected: Option<Md5>,
     ) -> Result<()> {
-        self.set_hashed_text(path, text, None, expected)
+        self.set_known_text(path, text, None, expected)
     }
 
-    /// The same with a text whose checksums are known: they must be right.
-    pub fn set_hashed_text(
+    /// The same with a text of which something is known: that must be right.
+    pub fn set_known_text(
         &mut self,
         path: &str,
         text: &mut dyn Read,
-        digests: Option<(Md5, Sha1)>,
+        known: Option<&KnownText>,
         expected: Option<Md5>,
     ) -> Result<()> {
         let at = self.open_file(path)?;
-        self.store_text(path, at, text, digests, expected)
+        self.store_text(path, at, text, known, expected)
     }
 
     /// Gives a file new contents: what `delta` makes of the present ones, whose MD5 must be
@@ -277,10 +275,10 @@ impl Txn {
         path: &str,
         at: usize,
         text: &mut dyn Read,
-        digests: Option<(Md5, Sha1)>,
+        known: Option<&KnownText>,
         expected: Option<Md5>,
     ) -> Result<()> {
-        let rep = self.write_text(at, text, digests)?;
+        let rep = self.write_text(at, text, known)?;
         if let Some(expected) = expected {
             check_md5(expected, rep.md5, || format!("Checksum mismatch for '{path}'"))?;
         }

@@ -1,7 +1,6 @@
 //! What all transactions of one filesystem in this process share: how to write, and the numbers
 //! that name transactions.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -58,9 +57,6 @@ pub struct Writer {
     /// Used by bulk writers only.
     pub(super) batch: Mutex<Batch>,
     pub(super) error_after_commit: Mutex<Option<SvnError>>,
-    /// How many representations some are deltas to, one after the other, and in how many shards
-    /// all of them are: by revision and item of the first.
-    pub(super) chains: Mutex<HashMap<(u64, u64), (u64, u32)>>,
 }
 
 /// Tries to find a free name for a transaction of format 1 or 2, as in the reference.
@@ -92,7 +88,6 @@ impl Writer {
             batch_reps: options.batch_reps,
             batch: Mutex::default(),
             error_after_commit: Mutex::default(),
-            chains: Mutex::default(),
         }))
     }
 

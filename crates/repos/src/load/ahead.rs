@@ -11,13 +11,15 @@ use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::{CancelToken, ErrorCode, Md5, Sha1, SvnError, SvnResult};
+use sapwood_fsfs::txn::KnownText;
 
-use crate::dumpstream::{self, Digests, DumpVisitor, Headers, TextBlock};
+use super::foresight::Foresight;
+use crate::dumpstream::{self, DumpVisitor, Headers, TextBlock};
 
-/// Bytes that are read ahead at most.
-const IN_FLIGHT: usize = 16 << 20;
+/// Bytes that are read ahead at most. Guesses about what lies far ahead are seldom right.
+const IN_FLIGHT: usize = 1 << 20;
 /// Bytes that are handed over at once.
-const BATCH: usize = 128 << 10;
+const BATCH: usize = 32 << 10;
 /// Texts up to this many bytes are hashed before they are handed on.
 const HASHED: u64 = 1 << 20;
 /// Bytes of a longer text that are handed over at once.
@@ -36,8 +38,9 @@ enum Event {
     RemoveProps,
     Prop(Vec<u8>, Vec<u8>),
     DeleteProp(Vec<u8>),
-    /// A text begins: its length, whether it is a delta, and its checksums. Its pieces follow.
-    Text(u64, bool, Option<Digests>),
+    /// A text begins: its length, whether it is a delta, and what is known of it. Its pieces
+    /// follow.
+    Text(u64, bool, Option<KnownText>),
     Piece(Vec<u8>),
     CloseNode,
     /// The stream cannot be read further.
@@ -104,6 +107,7 @@ struct Sender {
     queue: Arc<Queue>,
     events: Vec<Event>,
     bytes: usize,
+    foresight: Option<Foresight>,
 }
 
 impl Sender {
@@ -146,6 +150,9 @@ impl DumpVisitor for Sender {
     }
 
     fn node(&mut self, headers: &Headers) -> SvnResult<()> {
+        if let Some(foresight) = &mut self.foresight {
+            foresight.node(headers);
+        }
         self.send(Event::Node(headers.clone()), headers.byte_len())
     }
 
@@ -186,8 +193,13 @@ impl DumpVisitor for Sender {
         };
         // A text that is not there whole is handed on as far as it goes, then the error.
         let done = read();
-        let digests = (done.is_ok() && !is_delta).then(|| (Md5::of(&whole), Sha1::of(&whole)));
-        self.send(Event::Text(len, is_delta, digests), 0)?;
+        let foresight = &mut self.foresight;
+        let known = (done.is_ok() && !is_delta).then(|| KnownText {
+            md5: Md5::of(&whole),
+            sha1: Sha1::of(&whole),
+            delta: foresight.as_mut().and_then(|foresight| foresight.text(&whole)),
+        });
+        self.send(Event::Text(len, is_delta, known), 0)?;
         let bytes = whole.len();
         self.send(Event::Piece(whole), bytes)?;
         done
@@ -264,7 +276,7 @@ impl BufRead for Pieces<'_> {
 }
 
 /// Tells `visitor` what the stream `input` holds, as [`dumpstream::parse`] does, while another
-/// thread reads it. When this returns early, that thread ends as soon as the input gives it
+/// thread reads it, and guesses with `foresight` how texts will be stored. When this returns early, that thread ends as soon as the input gives it
 /// something.
 ///
 /// # Errors
@@ -272,10 +284,11 @@ impl BufRead for Pieces<'_> {
 pub(super) fn parse_ahead(
     mut input: Box<dyn BufRead + Send>,
     visitor: &mut dyn DumpVisitor,
+    foresight: Option<Foresight>,
     cancel: &CancelToken,
 ) -> SvnResult<()> {
     let queue = Arc::new(Queue::default());
-    let mut sender = Sender { queue: Arc::clone(&queue), events: Vec::new(), bytes: 0 };
+    let mut sender = Sender { queue: Arc::clone(&queue), events: Vec::new(), bytes: 0, foresight };
     let mut receiver = Receiver { queue, events: Vec::new().into_iter() };
     let reader_cancel = cancel.clone();
     std::thread::Builder::new()
@@ -306,10 +319,10 @@ pub(super) fn parse_ahead(
             Event::RemoveProps => visitor.remove_node_props()?,
             Event::Prop(name, value) => visitor.node_prop(&name, value)?,
             Event::DeleteProp(name) => visitor.delete_node_prop(&name)?,
-            Event::Text(len, is_delta, digests) => {
+            Event::Text(len, is_delta, known) => {
                 let mut pieces =
                     Pieces { receiver: &mut receiver, piece: Vec::new(), used: 0, failed: None };
-                let mut block = TextBlock::new(&mut pieces, len, is_delta, digests);
+                let mut block = TextBlock::new(&mut pieces, len, is_delta, known);
                 visitor.text(&mut block)?;
                 block.finish()?;
             }
@@ -374,10 +387,10 @@ mod tests {
                     whole.extend_from_slice(bytes);
                 }
             } // the others are left to be skipped
-            if let Some((md5, sha1)) = text.digests()
+            if let Some(known) = text.take_known()
                 && !whole.is_empty()
             {
-                assert_eq!((md5, sha1), (Md5::of(&whole), Sha1::of(&whole)));
+                assert_eq!((known.md5, known.sha1), (Md5::of(&whole), Sha1::of(&whole)));
             }
             self.0.push(format!("text {} {}", text.len(), Md5::of(&whole)));
             Ok(())
@@ -420,7 +433,7 @@ mod tests {
         let mut input = stream;
         let one = dumpstream::parse(&mut input, &mut plain, false, &cancel);
         let owned = io::Cursor::new(stream.to_vec());
-        let other = parse_ahead(Box::new(owned), &mut ahead, &cancel);
+        let other = parse_ahead(Box::new(owned), &mut ahead, None, &cancel);
         let sentence = |r: SvnResult<()>| r.map_err(|e| (e.code(), e.message().to_owned()));
         assert_eq!(sentence(one), sentence(other));
         // A text that breaks off is reported before it is complete.
@@ -486,7 +499,7 @@ mod tests {
             }
         }
         let input = Box::new(io::BufReader::new(Endless(stream(), 0)));
-        let error = parse_ahead(input, &mut GivesUp, &CancelToken::new()).unwrap_err();
+        let error = parse_ahead(input, &mut GivesUp, None, &CancelToken::new()).unwrap_err();
         assert_eq!(error.message(), "enough");
     }
 }

@@ -1,0 +1,73 @@
+//! Deltas that were computed ahead are used when the guess was right, and do no harm when it was
+//! wrong.
+
+#![allow(clippy::unwrap_used)]
+
+use std::io::Read as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use sapwood_core::{Md5, Revnum, Sha1};
+use sapwood_fsfs::txn::{DeltaAhead, KnownText, WriteOptions, Writer};
+use sapwood_fsfs::{Caches, Filesystem, OpenOptions};
+use sapwood_repos::create::{RepositoryOptions, create};
+
+fn open(path: &Path) -> Filesystem {
+    Filesystem::open(&path.join("db"), &Caches::new(4 << 20), &OpenOptions::default()).unwrap()
+}
+
+fn text(n: u32) -> Vec<u8> {
+    (0..400)
+        .map(|line| format!("line {line} {}\n", if line == n { n } else { 0 }))
+        .collect::<String>()
+        .into()
+}
+
+fn commit(writer: &Arc<Writer>, text: &[u8], delta: Option<DeltaAhead>) -> Revnum {
+    let mut txn = writer.begin(writer.fs().youngest().unwrap()).unwrap();
+    if txn.kind("/f").unwrap().is_none() {
+        txn.make_file("/f").unwrap();
+    }
+    let known = KnownText { md5: Md5::of(text), sha1: Sha1::of(text), delta };
+    txn.set_known_text("/f", &mut &*text, Some(&known), None).unwrap();
+    txn.commit().unwrap()
+}
+
+/// The revision files of a history in which each text is guessed `late` revisions before its turn.
+fn history(late: usize) -> Vec<Vec<u8>> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("repo");
+    create(&path, &RepositoryOptions::default()).unwrap();
+    let options = WriteOptions { flush_to_disk: false, ..WriteOptions::default() };
+    let writer = Writer::new(&open(&path), options).unwrap();
+    let mut guesses = std::collections::VecDeque::new();
+    for n in 0..20u32 {
+        guesses.push_back((n, writer.delta_ahead((n > 0).then_some("/f"), &text(n))));
+        if guesses.len() > late {
+            let (n, guess) = guesses.pop_front().unwrap();
+            commit(&writer, &text(n), guess);
+        }
+    }
+    for (n, guess) in guesses {
+        commit(&writer, &text(n), guess);
+    }
+    // Read with other caches.
+    let fs = open(&path);
+    (1..=20u32)
+        .map(|n| {
+            let node = fs.revision_root(Revnum(n.into())).unwrap().node("/f").unwrap();
+            let mut found = Vec::new();
+            node.contents().unwrap().read_to_end(&mut found).unwrap();
+            assert_eq!(found, text(n - 1));
+            std::fs::read(path.join(format!("db/revs/0/{n}"))).unwrap()
+        })
+        .collect()
+}
+
+#[test]
+fn guesses_never_change_what_is_written() {
+    let right = history(0);
+    assert_eq!(history(3), right);
+    // And they are deltas: the last revisions are much shorter than the text.
+    assert!(right.last().unwrap().len() < text(0).len() / 4);
+}
