@@ -99,7 +99,7 @@ pub fn write_changed_path(out: &mut Vec<u8>, change: &ChangedPath<'_>) {
 pub fn read_changed_path(list: List<'_>) -> Result<ChangedPath<'_>> {
     let mut tuple = list.tuple();
     let path = tuple.text()?;
-    let action = match tuple.word()?.as_bytes() {
+    let action = match tuple.word_bytes()? {
         [action @ (b'A' | b'D' | b'R' | b'M')] => *action,
         _ => return Err(Error::Malformed),
     };

@@ -388,14 +388,32 @@ impl<'a> Tuple<'a> {
         self.rest
     }
 
-    fn part(&mut self) -> Result<Item<'a>> {
-        self.rest.next().ok_or(Error::Malformed)
+    /// Passes over the next part. Logs and edits are made of millions of parts: an [`Item`] for
+    /// each would be felt.
+    #[inline]
+    fn token(&mut self) -> Result<Token> {
+        let list = &mut self.rest;
+        if list.next >= list.end {
+            return Err(Error::Malformed);
+        }
+        let token = *list.view.tokens.get(list.next).ok_or(Error::Malformed)?;
+        list.next = match token {
+            Token::List { end } => end,
+            _ => list.next.saturating_add(1),
+        };
+        Ok(token)
+    }
+
+    #[inline]
+    fn slice(&self, at: usize, len: usize) -> Result<&'a [u8]> {
+        self.rest.view.bytes.get(at..at.saturating_add(len)).ok_or(Error::Malformed)
     }
 
     /// A number.
+    #[inline]
     pub fn number(&mut self) -> Result<u64> {
-        match self.part()? {
-            Item::Number(n) => Ok(n),
+        match self.token()? {
+            Token::Number(n) => Ok(n),
             _ => Err(Error::Malformed),
         }
     }
@@ -419,12 +437,18 @@ impl<'a> Tuple<'a> {
         if inner.is_empty() { Ok(None) } else { inner.rev().map(Some) }
     }
 
-    /// A word.
-    pub fn word(&mut self) -> Result<&'a str> {
-        match self.part()? {
-            Item::Word(word) => Ok(word),
+    /// The bytes of a word.
+    #[inline]
+    pub fn word_bytes(&mut self) -> Result<&'a [u8]> {
+        match self.token()? {
+            Token::Word { at, len } => self.slice(at, len),
             _ => Err(Error::Malformed),
         }
+    }
+
+    /// A word.
+    pub fn word(&mut self) -> Result<&'a str> {
+        std::str::from_utf8(self.word_bytes()?).map_err(|_| Error::Malformed)
     }
 
     /// A word, or the end.
@@ -433,10 +457,11 @@ impl<'a> Tuple<'a> {
     }
 
     /// One of the words `true` and `false`.
+    #[inline]
     pub fn bool(&mut self) -> Result<bool> {
-        match self.word()? {
-            "true" => Ok(true),
-            "false" => Ok(false),
+        match self.word_bytes()? {
+            b"true" => Ok(true),
+            b"false" => Ok(false),
             _ => Err(Error::Malformed),
         }
     }
@@ -447,9 +472,10 @@ impl<'a> Tuple<'a> {
     }
 
     /// A string, any bytes.
+    #[inline]
     pub fn bytes(&mut self) -> Result<&'a [u8]> {
-        match self.part()? {
-            Item::Text(bytes) => Ok(bytes),
+        match self.token()? {
+            Token::Text { at, len } => self.slice(at, len),
             _ => Err(Error::Malformed),
         }
     }
@@ -490,8 +516,13 @@ impl<'a> Tuple<'a> {
     }
 
     /// A list.
+    #[inline]
     pub fn list(&mut self) -> Result<List<'a>> {
-        self.part()?.list()
+        let (view, next) = (self.rest.view, self.rest.next.saturating_add(1));
+        match self.token()? {
+            Token::List { end } => Ok(List { view, next, end }),
+            _ => Err(Error::Malformed),
+        }
     }
 
     /// A list, or the end.
@@ -511,7 +542,9 @@ impl<'a> Tuple<'a> {
 /// [`Error::Malformed`] when it is not.
 pub fn as_text(bytes: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(bytes).map_err(|_| Error::Malformed)?;
-    if text.contains('\0') { Err(Error::Malformed) } else { Ok(text) }
+    // Not a search that stops early: this compiles to a few wide instructions.
+    let nul = bytes.iter().fold(false, |found, byte| found | (*byte == 0));
+    if nul { Err(Error::Malformed) } else { Ok(text) }
 }
 
 #[cfg(test)]

@@ -23,20 +23,10 @@ pub(crate) fn describe(lock: &Lock) -> String {
 
 /// The number of lines as the reference counts them: line ends, and one.
 pub(crate) fn count_lines(comment: &[u8]) -> usize {
-    let mut count = 1_usize;
-    let mut rest = comment;
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        match first {
-            b'\n' => count = count.saturating_add(1),
-            b'\r' => {
-                count = count.saturating_add(1);
-                rest = rest.strip_prefix(b"\n").unwrap_or(rest);
-            }
-            _ => {}
-        }
-    }
-    count
+    let ends = comment.iter().filter(|b| matches!(b, b'\n' | b'\r')).count();
+    let pairs = comment.iter().zip(comment.get(1..).unwrap_or_default());
+    let pairs = pairs.filter(|(a, b)| (**a == b'\r') & (**b == b'\n')).count();
+    ends.saturating_sub(pairs).saturating_add(1)
 }
 
 /// `svnadmin lslocks`.

@@ -219,7 +219,7 @@ fn killed_and_taken_up_again() {
         ours.run("svnsync", ["init", "-q", &url, &repo.url()]).expect_success("init");
         let mut killed = 0u32;
         let out = loop {
-            let programs = if killed % 2 == 0 { &ours } else { others };
+            let programs = if killed.is_multiple_of(2) { &ours } else { others };
             let mut command = programs.command("svnsync");
             command.args(["sync", "-q", "--steal-lock", "--non-interactive", &url]);
             let mut child = command.spawn().unwrap();

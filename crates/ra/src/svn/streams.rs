@@ -117,7 +117,7 @@ fn log_entry<'a>(tuple: Tuple<'a>, wanted: &Wanted) -> SvnResult<LogEntry<'a>> {
             "Server does not support custom revprops via log",
         ));
     }
-    let mut changes = Vec::new();
+    let mut changes = Vec::with_capacity(8);
     for item in entry.changes {
         let list = item.list().map_err(|_| WireError::Part("Changed-path entry not a list"))?;
         let change = read_changed_path(list)?;

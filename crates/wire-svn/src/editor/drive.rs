@@ -290,7 +290,16 @@ impl<'s, S: CommandSource> Incoming<'s, S> {
 
     /// Reads what the editor did not care for.
     fn drain(&mut self) -> Result<(), DriveError> {
-        while self.fetch()? {}
+        while !self.ended {
+            let Self { source, token, .. } = self;
+            self.ended = source.next_command(|name, params| {
+                match EditCommand::read(name, params.tuple())? {
+                    Some(EditCommand::TextDeltaChunk { token: t, .. }) if t == token => Ok(false),
+                    Some(EditCommand::TextDeltaEnd { token: t }) if t == token => Ok(true),
+                    _ => Err(Error::Malformed.into()),
+                }
+            })?;
+        }
         Ok(())
     }
 }
