@@ -138,6 +138,9 @@ impl Builder<'_> {
 }
 
 impl Editor for Builder<'_> {
+    sapwood_delta::ignore_absent!();
+    sapwood_delta::nothing_to_abort!();
+
     fn open_root(&mut self, _base: Option<Revnum>) -> SvnResult<Handle> {
         self.push("", NodeKind::Dir, ChangeAction::Opened, None, None)
     }
@@ -194,10 +197,6 @@ impl Editor for Builder<'_> {
         Ok(())
     }
 
-    fn absent_directory(&mut self, _path: &str, _parent: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
     fn add_file(
         &mut self,
         path: &str,
@@ -240,15 +239,7 @@ impl Editor for Builder<'_> {
         Ok(())
     }
 
-    fn absent_file(&mut self, _path: &str, _parent: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
     fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn abort_edit(&mut self) -> SvnResult<()> {
         Ok(())
     }
 }

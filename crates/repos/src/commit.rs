@@ -306,6 +306,8 @@ impl<'a> CommitEditor<'a> {
 }
 
 impl Editor for CommitEditor<'_> {
+    sapwood_delta::ignore_absent!();
+
     fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
         if self.txn.is_some() {
             return Err(no_edit());
@@ -368,10 +370,6 @@ impl Editor for CommitEditor<'_> {
         Ok(())
     }
 
-    fn absent_directory(&mut self, _path: &str, _parent: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
     fn add_file(
         &mut self,
         path: &str,
@@ -428,10 +426,6 @@ impl Editor for CommitEditor<'_> {
                 open.path
             ),
         ))
-    }
-
-    fn absent_file(&mut self, _path: &str, _parent: Handle) -> SvnResult<()> {
-        Ok(())
     }
 
     fn close_edit(&mut self) -> SvnResult<()> {

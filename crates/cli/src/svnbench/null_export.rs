@@ -29,6 +29,9 @@ fn add(total: &mut u64, count: usize) {
 const NODE: Handle = Handle(0);
 
 impl Editor for Counter {
+    sapwood_delta::ignore_absent!();
+    sapwood_delta::nothing_to_abort!();
+
     fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
         Ok(NODE)
     }
@@ -57,10 +60,6 @@ impl Editor for Counter {
     }
 
     fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn absent_directory(&mut self, _: &str, _: Handle) -> SvnResult<()> {
         Ok(())
     }
 
@@ -98,15 +97,7 @@ impl Editor for Counter {
         Ok(())
     }
 
-    fn absent_file(&mut self, _: &str, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
     fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn abort_edit(&mut self) -> SvnResult<()> {
         Ok(())
     }
 }

@@ -148,6 +148,9 @@ impl<'o> DumpEditor<'o> {
 }
 
 impl Editor for DumpEditor<'_> {
+    sapwood_delta::ignore_absent!();
+    sapwood_delta::nothing_to_abort!();
+
     fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
         let handle = self.handle();
         let mut dir = Dir::default();
@@ -228,10 +231,6 @@ impl Editor for DumpEditor<'_> {
             self.write(&record)?;
             self.write(b"\n")?;
         }
-        Ok(())
-    }
-
-    fn absent_directory(&mut self, _: &str, _: Handle) -> SvnResult<()> {
         Ok(())
     }
 
@@ -356,15 +355,7 @@ impl Editor for DumpEditor<'_> {
         self.write(b"\n\n")
     }
 
-    fn absent_file(&mut self, _: &str, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
     fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn abort_edit(&mut self) -> SvnResult<()> {
         Ok(())
     }
 }

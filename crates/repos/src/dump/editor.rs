@@ -395,6 +395,9 @@ impl NodeDumper<'_> {
 }
 
 impl Editor for NodeDumper<'_> {
+    sapwood_delta::ignore_absent!();
+    sapwood_delta::nothing_to_abort!();
+
     fn open_root(&mut self, _base: Option<Revnum>) -> SvnResult<Handle> {
         Ok(self.push_dir(Dir {
             path: String::new(),
@@ -482,10 +485,6 @@ impl Editor for NodeDumper<'_> {
         Ok(())
     }
 
-    fn absent_directory(&mut self, _path: &str, _parent: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
     fn add_file(
         &mut self,
         path: &str,
@@ -531,15 +530,7 @@ impl Editor for NodeDumper<'_> {
         Ok(())
     }
 
-    fn absent_file(&mut self, _path: &str, _parent: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-
     fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn abort_edit(&mut self) -> SvnResult<()> {
         Ok(())
     }
 }
