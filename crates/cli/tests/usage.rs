@@ -55,6 +55,10 @@ svnsync sync --source-trust-server-cert-failures=x --non-interactive FILE/m
 svnsync sync --sync-trust-server-cert-failures=expired,other --non-interactive FILE/m
 svnsync init FILE/m FILE/r/trunk
 svnsync sync FILE/m x y
+svnsync sync --config-option a:b:c=d FILE/m
+svnmucc --config-option a:b:c=d -m x -U FILE/r rm nix
+svnrdump dump --config-option a:b:c=d -r 9 FILE/r
+svnbench null-log --config-option a:b:c=d FILE/nix
 svnsync copy-revprops FILE/m -r 9
 svnsync init --disable-locking --steal-lock FILE/m FILE/r
 svnrdump dump r

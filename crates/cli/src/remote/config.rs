@@ -41,7 +41,7 @@ pub(crate) fn system_user() -> Option<String> {
 
 /// Reads the files. What cannot be read because of its permissions counts as absent, with a
 /// warning. `given` are values of `--config-option` that [`check`] has passed.
-pub(crate) fn load(dir: Option<&Path>, given: &[String]) -> SvnResult<Files> {
+pub(crate) fn load(dir: Option<&Path>, given: &[String], prefix: &str) -> SvnResult<Files> {
     let mut files =
         Files { config: Config::new(Case::INSENSITIVE), servers: Config::new(Case::INSENSITIVE) };
     for folder in [Some(Path::new(SYSTEM_DIR)), dir].into_iter().flatten() {
@@ -52,7 +52,7 @@ pub(crate) fn load(dir: Option<&Path>, given: &[String]) -> SvnResult<Files> {
         }
     }
     for text in given {
-        apply(&mut files, text);
+        apply(&mut files, text, prefix);
     }
     Ok(files)
 }
@@ -101,14 +101,14 @@ pub(crate) fn check(text: &str, program: &str) -> SvnResult<()> {
     }
 }
 
-fn apply(files: &mut Files, text: &str) {
+fn apply(files: &mut Files, text: &str, prefix: &str) {
     let Some(Named { file, section, option, value }) = Named::parse(text) else { return };
     match file {
         "config" => files.config.set(section, option, value.as_bytes()),
         "servers" => files.servers.set(section, option, value.as_bytes()),
         _ => {
             let error = usage_error("Unrecognized file in argument of --config-option");
-            report::warning(&error, "svn: ");
+            report::warning(&error, prefix);
         }
     }
 }
@@ -134,10 +134,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config"), "[tunnels]\na = one\nb = two\n").unwrap();
         let given = ["config:tunnels:b=three".to_owned()];
-        let files = load(Some(dir.path()), &given).unwrap();
+        let files = load(Some(dir.path()), &given, "svn: ").unwrap();
         assert_eq!(files.config.get("tunnels", "a").as_deref(), Some("one"));
         assert_eq!(files.config.get("tunnels", "b").as_deref(), Some("three"));
         std::fs::write(dir.path().join("servers"), "[broken\n").unwrap();
-        assert!(load(Some(dir.path()), &[]).is_err());
+        assert!(load(Some(dir.path()), &[], "svn: ").is_err());
     }
 }

@@ -145,6 +145,8 @@ impl Credentials {
 /// How a program sees its user.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
+    /// What warnings begin with.
+    pub(crate) prefix: &'static str,
     /// Whether the user's configuration folder is made when it is not there.
     pub(crate) makes_folder: bool,
     /// Whether nothing is asked when standard input is no terminal.
@@ -169,7 +171,7 @@ pub(crate) fn settings(
     if let Some(dir) = dir.as_deref().filter(|_| manner.makes_folder) {
         first_use::ensure(dir);
     }
-    let mut files = config::load(dir.as_deref(), &options.values("config-option")?)?;
+    let mut files = config::load(dir.as_deref(), &options.values("config-option")?, manner.prefix)?;
     let non_interactive = is_non_interactive(options, manner);
     let system_user = config::system_user();
     let flag = |name| files.config.get_bool("auth", name, true);

@@ -337,7 +337,7 @@ fn timed(
     work: impl FnOnce(&mut Invocation<'_>, &Settings) -> SvnResult<u64>,
 ) -> SvnResult<()> {
     let credentials = Credentials::given(&invocation.options)?;
-    let manner = Manner { makes_folder: true, looks_for_terminal: false };
+    let manner = Manner { prefix: "svn: ", makes_folder: true, looks_for_terminal: false };
     let settings = remote::settings(&invocation.options, credentials, manner)?;
     let begun = Instant::now();
     let bytes = work(invocation, &settings)?;

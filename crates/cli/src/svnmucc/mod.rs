@@ -182,7 +182,7 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
         out.text(&version_text("svnmucc", false, RA_MODULES))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let manner = Manner { makes_folder: false, looks_for_terminal: true };
+    let manner = Manner { prefix: "svnmucc: ", makes_folder: false, looks_for_terminal: true };
     remote::check(&given.options, remote::is_non_interactive(&given.options, manner))?;
     if let Some(path) = given.options.value("extra-args")? {
         let text = String::from_utf8(read_file(&path)?)

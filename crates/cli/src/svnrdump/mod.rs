@@ -126,7 +126,7 @@ fn open(
     }
     let url = canonical_url(text)?;
     let credentials = Credentials::given(&invocation.options)?;
-    let manner = Manner { makes_folder: true, looks_for_terminal };
+    let manner = Manner { prefix: "svnrdump: ", makes_folder: true, looks_for_terminal };
     let settings = remote::settings(&invocation.options, credentials, manner)?;
     Ok((sapwood_ra::open(&url, &settings)?, settings))
 }

@@ -255,7 +255,7 @@ fn check(options: &Options) -> SvnResult<()> {
     Ok(())
 }
 
-const MANNER: Manner = Manner { makes_folder: true, looks_for_terminal: true };
+const MANNER: Manner = Manner { prefix: "svnsync: ", makes_folder: true, looks_for_terminal: true };
 
 /// How to reach one of the two sides.
 fn settings(options: &Options, side: &str) -> SvnResult<Settings> {
