@@ -208,6 +208,24 @@ impl Directory {
         self.get(self.entries.binary_search_by(|slot| self.name(slot).cmp(name)).ok()?)
     }
 
+    /// As [`Directory::find`] for one who goes through names in order: `hint` is where the name
+    /// may be, and is set to where the next one may be.
+    #[must_use]
+    pub fn find_next(&self, name: &str, hint: &mut usize) -> Option<DirEntryRef<'_>> {
+        if self.entries.get(*hint).is_none_or(|slot| self.name(slot) != name) {
+            match self.entries.binary_search_by(|slot| self.name(slot).cmp(name)) {
+                Ok(at) => *hint = at,
+                Err(at) => {
+                    *hint = at;
+                    return None;
+                }
+            }
+        }
+        let found = self.get(*hint);
+        *hint = hint.saturating_add(1);
+        found
+    }
+
     /// The entries in the bytewise order of their names.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = DirEntryRef<'_>> + DoubleEndedIterator {
         self.entries.iter().map(|slot| self.view(slot))

@@ -89,7 +89,7 @@ impl LogSpan {
             fs,
             kind: EncodedEntries::KIND,
             a: self.oldest.0,
-            b: u64::from(form),
+            b: (u64::from(form) << 1) | u64::from(self.oldest == self.youngest),
             part: self.settled.generation(),
         }
     }
@@ -111,6 +111,16 @@ impl RevpropsSnapshot {
         let oldest = Revnum(start.max(1));
         let youngest = Revnum(end.saturating_sub(1));
         Ok((revision >= oldest).then_some(LogSpan { oldest, youngest, settled }))
+    }
+
+    /// `revision` alone, for a log that tells some revisions only; as [`RevpropsSnapshot::log_span`]
+    /// otherwise.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn log_span_of_one(&mut self, revision: Revnum) -> Result<Option<LogSpan>> {
+        let settled = self.settled(revision)?;
+        Ok(settled.map(|settled| LogSpan { oldest: revision, youngest: revision, settled }))
     }
 
     /// The entries of a span in the receiver's form number `form`, if they are kept.

@@ -1,7 +1,9 @@
 //! Where a node was in other revisions.
 
+use std::collections::HashMap;
+
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path};
-use sapwood_fsfs::{Filesystem, Relation};
+use sapwood_fsfs::{Filesystem, Relation, Root};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
@@ -207,13 +209,51 @@ pub fn deleted_rev(
     start: Revnum,
     end: Revnum,
 ) -> Result<Option<Revnum>> {
-    let fs = repository.fs();
+    deleted_rev_in(&mut Roots::new(repository.fs()), path, start, end)
+}
+
+/// Trees of revisions that one request looks into again and again: each remembers the way to the
+/// path that was looked up last.
+#[derive(Debug)]
+pub(crate) struct Roots<'a> {
+    fs: &'a Filesystem,
+    kept: HashMap<Revnum, Root>,
+}
+
+/// How many trees are kept: a search by halves comes by a dozen, the same ones first each time.
+const KEPT_ROOTS: usize = 64;
+
+impl<'a> Roots<'a> {
+    pub(crate) fn new(fs: &'a Filesystem) -> Self {
+        Self { fs, kept: HashMap::new() }
+    }
+
+    fn get(&mut self, revision: Revnum) -> Result<Root> {
+        if let Some(root) = self.kept.get(&revision) {
+            return Ok(root.clone());
+        }
+        let root = self.fs.revision_root(revision)?;
+        if self.kept.len() >= KEPT_ROOTS {
+            self.kept.clear();
+        }
+        self.kept.insert(revision, root.clone());
+        Ok(root)
+    }
+}
+
+/// [`deleted_rev`] for one who asks for several paths.
+pub(crate) fn deleted_rev_in(
+    roots: &mut Roots<'_>,
+    path: &str,
+    start: Revnum,
+    end: Revnum,
+) -> Result<Option<Revnum>> {
     let (start, mut end) = (start.min(end), start.max(end));
-    let Some(first) = fs.revision_root(start)?.find(path)? else { return Ok(None) };
+    let Some(first) = roots.get(start)?.find(path)? else { return Ok(None) };
     // Whether `path` in a revision is the node of `start`, not replaced since: a copy made
     // later is a replacement even when it is related.
-    let lives = |revision: Revnum| -> Result<bool> {
-        let root = fs.revision_root(revision)?;
+    let mut lives = |revision: Revnum| -> Result<bool> {
+        let root = roots.get(revision)?;
         let Some(node) = root.find(path)? else { return Ok(false) };
         if first.relation(&node) == Relation::Unrelated {
             return Ok(false);

@@ -343,6 +343,10 @@ impl Run<'_> {
 
     /// Tells a revision of the requested paths themselves.
     fn send(&mut self, revision: Revnum, origin: Origin) -> Result<()> {
+        let is_plain = !origin.has_children && !origin.subtractive && self.carried.is_empty();
+        if is_plain && self.open_lists == 0 && self.send_encoded(revision)? {
+            return Ok(());
+        }
         let (list, access) = self.look_if_wanted(revision)?;
         self.tell(revision, list.as_ref(), access, origin)
     }

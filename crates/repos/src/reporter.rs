@@ -14,6 +14,7 @@ use sapwood_delta::Editor;
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
+use crate::locations::Roots;
 use crate::repository::Repository;
 use drive::Drive;
 use spool::{PathInfo, Spool};
@@ -205,7 +206,7 @@ impl<'a> Reporter<'a> {
         let target_root = fs.revision_root(self.revision)?;
         let mut drive = Drive {
             fs,
-            repository: &self.repository,
+            roots: Roots::new(fs),
             revision: self.revision,
             target_root,
             source_roots: Vec::new(),

@@ -34,14 +34,14 @@ impl Key {
     /// the highest bits, by which the table tells neighbours apart.
     pub(crate) fn hash64(&self) -> u64 {
         let near = match self.kind {
-            Kind::Changes | Kind::Revprops => self.a & 15,
+            Kind::Changes | Kind::Revprops | Kind::LogEntries => self.a & 15,
             _ => 0,
         };
         let head = (u64::from(self.fs) << 8) ^ u64::from(self.kind.number());
         let h = fold(head ^ 0x9e37_79b9_7f4a_7c15 ^ self.a ^ near, 0xbf58_476d_1ce4_e5b9);
         let h = fold(h ^ self.b ^ self.part.rotate_left(32), 0x94d0_49bb_1331_11eb);
         match self.kind {
-            Kind::Changes | Kind::Revprops => ((h & !15) | near) ^ (near << 58),
+            Kind::Changes | Kind::Revprops | Kind::LogEntries => ((h & !15) | near) ^ (near << 58),
             _ => h,
         }
     }

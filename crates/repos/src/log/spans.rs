@@ -95,4 +95,27 @@ impl Run<'_> {
         }
         Ok(count)
     }
+
+    /// Tells one revision encoded, if the receiver takes it so.
+    pub(super) fn send_encoded(&mut self, revision: Revnum) -> Result<bool> {
+        let Some((encoder, form)) = self.form().filter(|_| !self.cancel.is_cancelled()) else {
+            return Ok(false);
+        };
+        let Some(span) = self.revprops.log_span_of_one(revision)? else { return Ok(false) };
+        if let Some(entries) = self.revprops.encoded_entries(&span, form) {
+            for piece in entries.pieces(true) {
+                self.receiver.encoded(piece)?;
+            }
+            return Ok(true);
+        }
+        let mut entries = EncodedEntries::new(true);
+        let (list, access) = self.look_if_wanted(revision)?;
+        self.with_entry(revision, list.as_ref(), access, Origin::default(), |receiver, entry| {
+            receiver.encoded(entries.push(|out| (encoder.encode)(entry, out)))
+        })?;
+        if !entries.is_long() {
+            self.revprops.keep_encoded_entries(&span, form, entries);
+        }
+        Ok(true)
+    }
 }

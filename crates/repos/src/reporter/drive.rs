@@ -14,9 +14,8 @@ use sapwood_fsfs::{DirEntry, Directory, Filesystem, Node, Relation, RevpropsSnap
 use super::spool::{Entries, PathInfo};
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
 use crate::error::Result;
-use crate::locations::deleted_rev;
+use crate::locations::{Roots, deleted_rev_in};
 use crate::node_delta::Open;
-use crate::repository::Repository;
 
 /// How many trees of source revisions are kept open.
 const SOURCE_ROOTS: usize = 4;
@@ -24,7 +23,8 @@ const SOURCE_ROOTS: usize = 4;
 /// One report being answered.
 pub(super) struct Drive<'a> {
     pub(super) fs: &'a Filesystem,
-    pub(super) repository: &'a Repository,
+    /// Where deletions are looked for.
+    pub(super) roots: Roots<'a>,
     pub(super) revision: Revnum,
     pub(super) target_root: Root,
     /// Most recently used first.
@@ -85,6 +85,8 @@ struct Level {
     source_revision: Revnum,
     source: Option<Node>,
     source_entries: Option<Arc<Directory>>,
+    /// Where in the source the next entry of the target may be.
+    source_hint: usize,
     target: Node,
     target_entries: Arc<Directory>,
     /// In the order in which they are to be sent, where that is not the order of names.
@@ -235,6 +237,7 @@ impl Drive<'_> {
             source_revision: source.revision,
             source: source.node,
             source_entries,
+            source_hint: 0,
             target_order: sending_order(self.fs, &target_entries),
             target,
             target_entries,
@@ -360,10 +363,11 @@ impl Drive<'_> {
             _ => return Ok(()),
         };
         let Depths { wc, requested } = level.depths;
-        let gone = |entry: &DirEntry<'_>| {
+        let mut hint = 0;
+        let mut gone = |entry: &DirEntry<'_>| {
             let name = entry.name;
-            let there =
-                level.target_entries.find(name).is_some() && !level.done_target.contains(name);
+            let there = level.target_entries.find_next(name, &mut hint).is_some()
+                && !level.done_target.contains(name);
             // The working copy is too shallow to have it.
             let not_there_either = match entry.kind {
                 NodeKind::File => wc < Depth::Files,
@@ -372,17 +376,23 @@ impl Drive<'_> {
             !there && !level.done_source.contains(name) && !not_there_either
         };
         let mut names: Vec<&str> =
-            source_entries.iter().filter(gone).map(|entry| entry.name).collect();
+            source_entries.iter().filter(&mut gone).map(|entry| entry.name).collect();
         if names.len() > 1 {
+            // The names are in order so far.
             let order = hashorder::order(source_entries.iter().map(|entry| entry.name));
             let walk =
                 order.into_iter().filter_map(|at| source_entries.get(usize::try_from(at).ok()?));
-            names = walk.filter(gone).map(|entry| entry.name).collect();
+            let is_gone = |entry: &DirEntry<'_>| names.binary_search(&entry.name).is_ok();
+            names = walk.filter(is_gone).map(|entry| entry.name).collect();
         }
         for name in names {
             let target_path = path::join(level.target.path(), name);
-            let revision =
-                deleted_rev(self.repository, &target_path, level.source_revision, self.revision)?;
+            let revision = deleted_rev_in(
+                &mut self.roots,
+                &target_path,
+                level.source_revision,
+                self.revision,
+            )?;
             let edit_path = path::join(&level.path, name);
             self.editor.delete_entry(&edit_path, revision, level.handle)?;
         }
@@ -411,16 +421,18 @@ impl Drive<'_> {
                 if !level.done_source.contains(entry.name)
                     && let Some(found) = level.source_entries.as_deref()
                 {
-                    source_entry = found.find(entry.name);
+                    source_entry = found.find_next(entry.name, &mut level.source_hint);
                 }
             }
-            let edit_path = path::join(&level.path, entry.name);
             let depths = level.depths.below();
             // Most entries did not change: tell that without opening nodes.
-            if source_entry.is_some_and(|s| s.id == entry.id)
-                && (depths.requested <= depths.wc || entry.kind == NodeKind::File)
-                && !self.any_below(&edit_path)
-            {
+            let same = source_entry.is_some_and(|s| s.id == entry.id)
+                && (depths.requested <= depths.wc || entry.kind == NodeKind::File);
+            if same && self.lookahead.is_none() {
+                continue;
+            }
+            let edit_path = path::join(&level.path, entry.name);
+            if same && !self.any_below(&edit_path) {
                 continue;
             }
             level.phase = Phase::Targets(at);
@@ -582,7 +594,7 @@ impl Drive<'_> {
         parent: Handle,
     ) -> Result<()> {
         let mut revision =
-            deleted_rev(self.repository, target_path, source_revision, self.revision)?;
+            deleted_rev_in(&mut self.roots, target_path, source_revision, self.revision)?;
         if revision.is_none() && self.target_root.kind(target_path)?.is_some() {
             revision = self.revision.prev();
         }

@@ -20,8 +20,6 @@ use crate::session::{CommandResult, Fail, Session};
 
 /// What stands for a date that is missing where the protocol wants one.
 const EPOCH: &str = "1970-01-01T00:00:00.000000Z";
-/// Size of the pieces in which file contents are sent.
-const CONTENT_PIECE: usize = 64 << 10;
 
 /// Writes a reply; when that fails halfway, takes back what it wrote.
 fn all_or_nothing<'s>(
@@ -174,26 +172,12 @@ pub(super) fn get_file(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comm
 }
 
 fn send_contents(session: &mut Session<'_>, mut contents: sapwood_fsfs::Contents) -> CommandResult {
-    let mut piece = vec![0; CONTENT_PIECE];
     let result = loop {
-        let mut len = 0;
-        let read = loop {
-            match contents.read_some(piece.get_mut(len..).unwrap_or_default()) {
-                Ok(0) => break Ok(()),
-                Ok(n) => len = len.saturating_add(n).min(piece.len()),
-                Err(e) => break Err(e),
-            }
-            if len >= piece.len() {
-                break Ok(());
-            }
-        };
-        if let Err(e) = read {
-            break Err(e);
+        match contents.next_piece() {
+            Ok(Some(piece)) => session.conn.put_string(piece)?,
+            Ok(None) => break Ok(()),
+            Err(e) => break Err(e),
         }
-        if len == 0 {
-            break Ok(());
-        }
-        session.conn.put_string(piece.get(..len).unwrap_or_default())?;
     };
     // The empty string ends the contents, complete or not; then comes how it went.
     session.conn.out().string(b"");
