@@ -260,9 +260,9 @@ def make_small(options, path, revisions):
 
 
 def load(options):
-    print("### svnadmin load, 1,500 revisions\n")
+    print("### svnadmin load, 4,000 revisions\n")
     rows = []
-    stream = dump_file(options, 1500)
+    stream = dump_file(options, 4000)
     target = f"{options.scratch}/loaded"
 
     def prepare():
