@@ -50,7 +50,7 @@ fn stopped_at_every_operation() {
             let mut stopped = false;
             for (turn, loss) in (0u64..).zip(losses(operations)) {
                 let storage = Crashing::after(operations);
-                let new = value(operations * 10 + turn);
+                let new = value(operations * 100 + turn);
                 let done = set(&path, Arc::new(storage.clone()), revision, &new);
                 stopped = storage.crash(loss);
                 let now = all_props(&path);
