@@ -25,7 +25,6 @@ pub struct History {
     /// What fixtures made from it are called.
     pub name: String,
     revisions: Vec<Revision>,
-    forgotten: usize,
 }
 
 /// Seconds from the epoch of a history's revision 0: 2004-02-23.
@@ -39,22 +38,22 @@ impl History {
         let mut dump = Vec::new();
         revision_record(&mut dump, 0, &props);
         let zero = Revision { root: Arc::new(Node::dir()), props, dump };
-        Self { name: name.into(), revisions: vec![zero], forgotten: 0 }
+        Self { name: name.into(), revisions: vec![zero] }
     }
 
     /// The youngest revision's number.
     #[must_use]
     pub fn youngest(&self) -> usize {
-        self.forgotten + self.revisions.len() - 1
+        self.revisions.len() - 1
     }
 
     /// Revision `number`.
     ///
     /// # Panics
-    /// If there is no such revision, or it was forgotten.
+    /// If there is no such revision.
     #[must_use]
     pub fn revision(&self, number: usize) -> &Revision {
-        &self.revisions[number - self.forgotten]
+        &self.revisions[number]
     }
 
     /// The youngest tree.
@@ -95,13 +94,6 @@ impl History {
     pub fn uuid(&self) -> String {
         let hex = sapwood_core::Md5::of(self.name.as_bytes()).to_hex();
         format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
-    }
-
-    /// Takes the records of all revisions but the youngest `keep` out of memory, oldest first.
-    pub fn forget(&mut self, keep: usize) -> Vec<u8> {
-        let count = self.revisions.len().saturating_sub(keep.max(1));
-        self.forgotten += count;
-        self.revisions.drain(..count).flat_map(|r| r.dump).collect()
     }
 }
 

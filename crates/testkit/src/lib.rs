@@ -23,7 +23,6 @@ pub mod library;
 pub mod pair;
 pub mod patience;
 pub mod programs;
-pub mod project;
 pub mod random;
 pub mod repository;
 pub mod rng;

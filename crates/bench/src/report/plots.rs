@@ -65,7 +65,7 @@ pub(super) fn bars(cells: &Summaries, of: Cell) -> Option<Markup> {
     let all = || groups.values().flatten();
     let max = all().map(|(_, s)| s.max).fold(0.0, f64::max);
     all().next()?;
-    let (bar, gap, left, width, right) = (11.0, 9.0, 104.0, 400.0, 46.0);
+    let (bar, gap, left, width, right) = (12.0, 9.0, 104.0, 400.0, 58.0);
     let (step, end) = axis(max);
     let x = |value: f64| left + value / end * (width - left - right);
     let height = float(all().count()) * bar + float(groups.len()) * gap + 20.0;

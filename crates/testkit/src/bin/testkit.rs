@@ -1,16 +1,15 @@
-//! Makes fixtures from the command line: for measurements, for fuzzing seeds, and to look at the
+//! Makes fixtures from the command line: for fuzzing seeds, and to look at the
 //! repository of a failed test.
 //!
 //! Invariant: writes only where it is told to.
 
-use sapwood_testkit::{History, project, random, repository, scripted};
+use sapwood_testkit::{History, random, repository, scripted};
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-usage: testkit project SEED REVISIONS          the dump stream of a long history, to stdout
-       testkit dump HISTORY                    the dump stream of a history, to stdout
+usage: testkit dump HISTORY                    the dump stream of a history, to stdout
        testkit repository HISTORY SHAPE PATH   a repository made by the reference's svnadmin
        testkit shapes                          the names of all shapes
 
@@ -21,15 +20,6 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match args.as_slice() {
-        ["project", seed, revisions] => match (seed.parse(), revisions.parse()) {
-            (Ok(seed), Ok(revisions)) => {
-                let out = std::io::stdout().lock();
-                let mut out = std::io::BufWriter::with_capacity(1 << 20, out);
-                let plan = project::Plan::of(seed, revisions);
-                project::write(&plan, &mut out).and_then(|()| out.flush()).is_ok()
-            }
-            _ => false,
-        },
         ["dump", name] => history(name)
             .is_some_and(|h| std::io::stdout().write_all(&h.dump(0..=h.youngest())).is_ok()),
         ["repository", name, shape, path] => {
