@@ -113,7 +113,13 @@ fn start(mode: Mode, options: &Options, args: &[OsString]) -> SvnResult<()> {
                 serve(&listener, &shared, options.single)
             } else {
                 let child = spawn_background(&listener, args)?;
-                write_pid_file(options, child)
+                // A server that nobody can find is ended: who asked for it is told that it failed.
+                write_pid_file(options, child).inspect_err(|_| {
+                    let pid = i32::try_from(child).ok().and_then(rustix::process::Pid::from_raw);
+                    if let Some(pid) = pid {
+                        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+                    }
+                })
             }
         }
     }

@@ -191,3 +191,25 @@ fn damaged_repositories() {
         assert_same(line, &reference, &ours);
     }
 }
+
+#[test]
+fn a_daemon_whose_pid_file_cannot_be_written_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let port = address.port().to_string();
+    let out = Output::of(
+        Programs::ours()
+            .command("svnserve")
+            .args(["-d", "--listen-host", "127.0.0.1", "--listen-port", &port])
+            .args(["--pid-file", "/nonexistent/x", "-r"])
+            .arg(folder.path()),
+    );
+    assert_eq!(out.code, 1, "{out:?}");
+    let ended = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::net::TcpStream::connect(address).is_err()
+    });
+    assert!(ended, "the server still listens");
+}
