@@ -4,6 +4,7 @@
 //! transaction), [`Node`] one file or directory of a tree. All are cheap to clone, `Send + Sync`,
 //! and share the process-wide [`Caches`].
 
+mod ahead;
 mod build_repcache;
 mod cache;
 pub mod changes;
@@ -43,6 +44,7 @@ pub mod uuid;
 pub mod verify;
 mod watched;
 
+pub use ahead::{Ahead, BATCH as AHEAD_BATCH, NodesWanted};
 pub use cache::{CacheStats, Caches};
 pub use changes::{ChangeKind, ChangedPath, ChangedPaths};
 pub use contents::Contents;

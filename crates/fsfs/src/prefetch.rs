@@ -48,6 +48,11 @@ pub(crate) fn note_read() {
     READS.with(|reads| reads.set(reads.get().wrapping_add(1)));
 }
 
+/// How many reads this thread made.
+pub(crate) fn reads() -> u64 {
+    READS.get()
+}
+
 /// What a request will ask of each revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wanted {
@@ -98,6 +103,8 @@ pub struct Prefetch {
     /// Revisions since the last one that had to be read.
     quiet: u32,
     team: Option<Team>,
+    /// The batch that the request was in when the team was last told.
+    batch: Option<u64>,
     /// For what the request itself reads ahead.
     revprops: Option<RevpropsSnapshot>,
 }
@@ -111,6 +118,7 @@ impl Prefetch {
             cold: 0,
             quiet: 0,
             team: None,
+            batch: None,
             revprops: None,
         }
     }
@@ -119,7 +127,7 @@ impl Prefetch {
     pub fn at(&mut self, n: u64) {
         if let Some(team) = &self.team {
             let batch = n.div_euclid(BATCH);
-            if batch.saturating_mul(BATCH) != n {
+            if self.batch.replace(batch) == Some(batch) {
                 return;
             }
             if team.shared.at(batch) {
@@ -380,12 +388,7 @@ fn read_ahead(fs: &Filesystem, range: Range, shared: &Progress) -> Result<()> {
 fn load(fs: &Filesystem, revprops: &mut RevpropsSnapshot, range: &Range, n: u64) -> Result<usize> {
     let wanted = range.wanted;
     for revision in range.batch(n) {
-        if wanted.changes && revision > Revnum::ZERO {
-            fs.fs.will_need_changes(revision);
-        }
-        if wanted.revprops {
-            revprops.will_need(revision);
-        }
+        fs.will_need_revision(revision, wanted, revprops);
     }
     let mut bytes = 0usize;
     for revision in range.batch(n) {

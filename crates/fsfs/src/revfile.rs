@@ -158,11 +158,20 @@ impl Fs {
     /// Says that a block will be read soon, so that the system brings it while the caller goes on.
     /// Whatever is wrong shows when it is read.
     pub(crate) fn will_need_block(&self, file: &RevFile, number: u64) {
-        if self.cached_block(&self.block_key(file, number)).is_none()
-            && let Ok(open) = self.open_file(file)
+        self.will_need_blocks(file, number, number);
+    }
+
+    /// The same of several blocks, from `first` to `last`.
+    pub(crate) fn will_need_blocks(&self, file: &RevFile, first: u64, last: u64) {
+        if self.cached_block(&self.block_key(file, first)).is_some()
+            && (first == last || self.cached_block(&self.block_key(file, last)).is_some())
         {
+            return;
+        }
+        if let Ok(open) = self.open_file(file) {
             let size = u64::try_from(self.block_size).unwrap_or(u64::MAX);
-            open.will_need(number.saturating_mul(size), size);
+            let count = last.saturating_sub(first).saturating_add(1);
+            open.will_need(first.saturating_mul(size), size.saturating_mul(count));
         }
     }
 

@@ -8,7 +8,9 @@ use sapwood_core::{
     CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, hashorder, path,
 };
 use sapwood_delta::TextDelta;
-use sapwood_fsfs::{Filesystem, Node, NodeRevId, RevpropsSnapshot};
+use sapwood_fsfs::{
+    AHEAD_BATCH, Ahead, Filesystem, Node, NodeRevId, NodesWanted, RevpropsSnapshot,
+};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
@@ -84,6 +86,7 @@ pub fn file_revs(
         revprops: fs.revprops_snapshot(),
         include_merged: merged,
         last: None,
+        ahead: Ahead::new(),
         receiver,
     };
     if end < start {
@@ -105,6 +108,9 @@ pub fn file_revs(
     // Both lists are youngest first; told oldest first, the file's own revisions before merged
     // ones of the same number.
     while let Some(own) = mainline.last() {
+        if mainline.len().is_multiple_of(AHEAD_BATCH) {
+            sender.read_ahead(&mainline);
+        }
         let next = branches.pop_if(|branch: &mut PathRevision| branch.revision < own.revision);
         match next.or_else(|| mainline.pop()) {
             Some(next) => sender.send(&next)?,
@@ -290,10 +296,22 @@ struct Sender<'a> {
     revprops: RevpropsSnapshot,
     include_merged: bool,
     last: Option<Node>,
+    ahead: Ahead,
     receiver: &'a mut dyn FileRevReceiver,
 }
 
 impl Sender<'_> {
+    /// Says which revisions come next: the last of `places`.
+    fn read_ahead(&mut self, places: &[PathRevision]) {
+        if !self.ahead.is_cold() {
+            return;
+        }
+        let next = places.iter().rev().take(AHEAD_BATCH);
+        let ids: Vec<_> = next.filter_map(|place| place.id).collect();
+        let wanted = NodesWanted { texts: true, props: true, entries: false };
+        self.fs.will_need_nodes(&ids, wanted, Some(&mut self.revprops));
+    }
+
     fn send(&mut self, place: &PathRevision) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(SvnError::new(ErrorCode::CANCELLED, "").into());

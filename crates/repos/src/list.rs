@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sapwood_core::fold::fold;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, SvnError, SvnResult, glob, path};
-use sapwood_fsfs::{Directory, Node, RevpropsSnapshot, Root};
+use sapwood_fsfs::{AHEAD_BATCH, Ahead, Directory, Node, NodesWanted, RevpropsSnapshot, Root};
 
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
 use crate::dirent::{Dirent, stat_node};
@@ -59,6 +59,7 @@ pub fn list(
     if !authorizer.readable(request.path)? {
         return Ok(());
     }
+    let mut ahead = Ahead::new();
     let Some(top) = root.find(request.path)? else {
         return Err(SvnError::new(
             ErrorCode::FS_NOT_FOUND,
@@ -86,6 +87,9 @@ pub fn list(
             stack.pop();
             continue;
         };
+        if level.at.is_multiple_of(AHEAD_BATCH) && ahead.is_cold() {
+            walk.read_ahead(root, level);
+        }
         level.at = level.at.saturating_add(1);
         let is_dir = entry.kind == NodeKind::Dir;
         if is_dir && request.depth == Depth::Files {
@@ -141,6 +145,20 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    /// Says which entries of a directory come next.
+    fn read_ahead(&mut self, root: &Root, level: &Level) {
+        let deep = self.request.depth == Depth::Infinity;
+        let next = level.entries.iter().skip(level.at).take(AHEAD_BATCH);
+        let needed = next.filter(|entry| {
+            let is_dir = entry.kind == NodeKind::Dir;
+            (is_dir && deep) || (!self.request.path_info_only && self.matches(entry.name))
+        });
+        let ids: Vec<_> = needed.map(|entry| entry.id).collect();
+        let wanted = NodesWanted { entries: deep, ..NodesWanted::default() };
+        let revprops = Some(&mut self.revprops).filter(|_| !self.request.path_info_only);
+        root.fs().will_need_nodes(&ids, wanted, revprops);
+    }
+
     fn matches(&self, name: &str) -> bool {
         // Clients send patterns folded.
         self.request.patterns.is_none_or(|patterns| glob::matches_any(patterns, fold(name)))

@@ -301,12 +301,8 @@ impl Run<'_> {
                 oldest.0.saturating_add(n)
             })
         };
-        let wanted = Wanted {
-            changes: self.wants_changes(),
-            revprops: self.request.revprops != RevpropSelection::Names(&[]),
-        };
         let last = nth(count.saturating_sub(1));
-        let mut ahead = self.fs.prefetch_revisions(nth(0), last, wanted);
+        let mut ahead = self.fs.prefetch_revisions(nth(0), last, self.wanted());
         let mut n = 0;
         while n < count {
             let revision = nth(n);
@@ -320,6 +316,14 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What is read of each revision.
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            changes: self.wants_changes(),
+            revprops: self.request.revprops != RevpropSelection::Names(&[]),
+        }
     }
 
     /// Whether changed paths are needed, to be told or to know what may be told.

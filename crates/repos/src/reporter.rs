@@ -11,6 +11,7 @@ mod spool;
 
 use sapwood_core::{CancelToken, Depth, ErrorCode, Revnum, SvnError, path};
 use sapwood_delta::Editor;
+use sapwood_fsfs::Ahead;
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
@@ -220,6 +221,7 @@ impl<'a> Reporter<'a> {
             cancel: &self.cancel,
             entries,
             lookahead,
+            ahead: Ahead::new(),
             editor,
         };
         let driven = drive.run(

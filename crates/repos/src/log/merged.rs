@@ -3,11 +3,12 @@
 //! A revision that changes mergeinfo has children: the revisions that it merged, searched for in
 //! the merge sources, which may have children again. Searches nest on a stack of our own.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use sapwood_core::Revnum;
 use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::path;
+use sapwood_fsfs::{AHEAD_BATCH, Ahead};
 
 use super::search::Search;
 use super::{Carried, Origin, Run, told};
@@ -64,6 +65,9 @@ impl Run<'_> {
             return Ok(());
         }
         let mut search = Search::new(self, paths, oldest, youngest, false)?;
+        if descending && !self.request.include_merged_revisions {
+            return self.youngest_first(&mut search, &mut state);
+        }
         if descending {
             let mut sent = 0u64;
             while let Some(revision) = search.next(self.authorizer)? {
@@ -86,6 +90,46 @@ impl Run<'_> {
         };
         for (revision, change) in found.iter().rev().take(limit) {
             self.one(*revision, change, &mut state)?;
+        }
+        Ok(())
+    }
+
+    /// A log without merged revisions, youngest first. While it has to read, some revisions are
+    /// searched ahead of what is told, so that what they need is on its way.
+    fn youngest_first(&mut self, search: &mut Search, state: &mut MergeState) -> Result<()> {
+        let no_change = MergeinfoChange::default();
+        let wanted = self.wanted();
+        let mut left = if self.request.limit > 0 { self.request.limit } else { u64::MAX };
+        let mut ahead = Ahead::new();
+        let mut found = VecDeque::new();
+        while left > 0 {
+            let first = search.next(self.authorizer)?;
+            let Some(first) = first else { break };
+            found.push_back(first);
+            let mut failed = None;
+            if ahead.is_cold() {
+                let most = u64::try_from(AHEAD_BATCH).unwrap_or(1).min(left);
+                while u64::try_from(found.len()).is_ok_and(|n| n < most) {
+                    match search.next(self.authorizer) {
+                        Ok(Some(revision)) => {
+                            self.fs.will_need_revision(revision, wanted, &mut self.revprops);
+                            found.push_back(revision);
+                        }
+                        Ok(None) => break,
+                        Err(error) => {
+                            failed = Some(error);
+                            break;
+                        }
+                    }
+                }
+            }
+            while let Some(revision) = found.pop_front() {
+                self.one(revision, &no_change, state)?;
+                left = left.saturating_sub(1);
+            }
+            if let Some(error) = failed {
+                return Err(error);
+            }
         }
         Ok(())
     }

@@ -9,7 +9,10 @@ use std::sync::Arc;
 
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
-use sapwood_fsfs::{DirEntry, Directory, Filesystem, Node, Relation, RevpropsSnapshot, Root};
+use sapwood_fsfs::{
+    AHEAD_BATCH, Ahead, DirEntry, Directory, Filesystem, Node, NodesWanted, Relation,
+    RevpropsSnapshot, Root,
+};
 
 use super::spool::{Entries, PathInfo};
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
@@ -40,6 +43,7 @@ pub(super) struct Drive<'a> {
     pub(super) entries: Entries,
     /// The next entry of the report that was not used yet.
     pub(super) lookahead: Option<PathInfo>,
+    pub(super) ahead: Ahead,
     pub(super) editor: &'a mut dyn Editor,
 }
 
@@ -96,6 +100,8 @@ struct Level {
     done_source: HashSet<String>,
     done_target: HashSet<String>,
     phase: Phase,
+    /// Up to which entry of the target the system was told what comes.
+    ahead: usize,
     /// Whether everything in the target directory may be read.
     readable: bool,
 }
@@ -245,6 +251,7 @@ impl Drive<'_> {
             done_source: HashSet::new(),
             done_target: HashSet::new(),
             phase: if wanted { Phase::Report } else { Phase::Targets(usize::MAX) },
+            ahead: 0,
             readable,
         })
     }
@@ -399,11 +406,40 @@ impl Drive<'_> {
         Ok(())
     }
 
+    /// Says which entries of a directory come next.
+    fn read_ahead(&mut self, level: &mut Level, from: usize) {
+        level.ahead = from.saturating_add(AHEAD_BATCH);
+        if !self.ahead.is_cold() {
+            return;
+        }
+        let deep =
+            level.depths.requested > Depth::Files || level.depths.requested == Depth::Unknown;
+        let order = level.target_order.as_deref();
+        let mut ids = Vec::new();
+        for at in from..level.ahead {
+            let Some(entry) = nth(&level.target_entries, order, at) else { break };
+            if level.done_target.contains(entry.name) || (entry.kind == NodeKind::Dir && !deep) {
+                continue;
+            }
+            let source = level.source_entries.as_ref().and_then(|s| s.find(entry.name));
+            match source {
+                Some(source) if source.id == entry.id => {}
+                Some(source) => ids.extend([source.id, entry.id]),
+                None => ids.push(entry.id),
+            }
+        }
+        let wanted = NodesWanted { texts: self.text_deltas, entries: deep, props: true };
+        self.fs.will_need_nodes(&ids, wanted, Some(&mut self.revprops));
+    }
+
     /// Brings the next entry of the target up to date; `None` when there are no more.
     fn next_target(&mut self, level: &mut Level, from: usize) -> Result<Option<Option<Level>>> {
         let Depths { wc, requested } = level.depths;
         let entries = Arc::clone(&level.target_entries);
         let mut at = from;
+        if from >= level.ahead {
+            self.read_ahead(level, from);
+        }
         while let Some(entry) = nth(&entries, level.target_order.as_deref(), at) {
             at = at.saturating_add(1);
             if level.done_target.contains(entry.name) {

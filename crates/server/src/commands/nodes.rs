@@ -4,7 +4,7 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::path::{self, join, skip_ancestor};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
-use sapwood_fsfs::{DirEntry, Node, RevpropsSnapshot, Root};
+use sapwood_fsfs::{AHEAD_BATCH, Ahead, DirEntry, Node, NodesWanted, RevpropsSnapshot, Root};
 use sapwood_repos::list::ListRequest;
 use sapwood_repos::{Inherit, PathAuthorizer as _, committed_in, committed_info, inherited_props};
 use sapwood_wire_svn::data::{
@@ -190,6 +190,7 @@ fn send_contents(session: &mut Session<'_>, mut contents: sapwood_fsfs::Contents
 pub(super) fn get_dir(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
     let request = NodeRequest::read(session, &mut params)?;
     let want_contents = request.want_contents;
+    let mut ahead = Ahead::new();
     let fields = DirentFields::read(params.opt_list()?)?;
     let want_inherited = params.opt_bool()?.unwrap_or(false);
     let found = request.find(session, "get-dir", want_inherited)?;
@@ -200,7 +201,13 @@ pub(super) fn get_dir(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comma
         session.conn.out().open();
         if let Some(entries) = entries {
             let mut revprops = found.root.fs().revprops_snapshot();
-            for entry in entries.iter() {
+            for (at, entry) in entries.iter().enumerate() {
+                if at.is_multiple_of(AHEAD_BATCH) && ahead.is_cold() {
+                    let next = entries.iter().skip(at).take(AHEAD_BATCH);
+                    let ids: Vec<_> = next.map(|entry| entry.id).collect();
+                    let revprops = Some(&mut revprops).filter(|_| fields.committed());
+                    found.root.fs().will_need_nodes(&ids, NodesWanted::default(), revprops);
+                }
                 let (dir, path) = (&found.node, &found.path);
                 send_entry(session, &mut revprops, dir, path, &entry, fields)?;
             }

@@ -1,0 +1,191 @@
+//! Read plans: a request that knows which nodes it comes to next says so, and the system brings
+//! what they are made of while the request is still about others.
+//!
+//! Nothing is read here that the request would not read itself, and no thread is started: files
+//! are opened, and the system is told which parts of them are wanted ([`crate::storage::StoredFile::will_need`]).
+//! Where one thing must be read to know the next (a node-revision names its text, a text its
+//! base), all nodes of a batch take the step together, so that one wait serves all of them. A
+//! request that finds everything in the caches does none of this: see [`Ahead::is_cold`].
+
+use sapwood_core::{NodeKind, Revnum};
+use sapwood_fsfs_format::{Directory, NodeRev, NodeRevId, RepHeader, RepLocation, Representation};
+
+use crate::cache::item::{Cached, Encoded, Key, Text};
+use crate::error::Result;
+use crate::filesystem::{Filesystem, Fs};
+use crate::prefetch::{Wanted, reads};
+use crate::rep::header::RepStart;
+use crate::revprops::RevpropsSnapshot;
+
+/// So many nodes make a good batch.
+pub const BATCH: usize = 32;
+/// How many batches without a read a request stays cold.
+const LINGER: u32 = 2;
+/// How many steps of delta chains are taken together.
+const ROUNDS: u32 = 64;
+/// Of a text at most so many bytes are asked for ahead.
+const MOST: u64 = 1 << 20;
+
+/// Whether a request has to read.
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead {
+    /// Reads of this thread when it was last looked at.
+    reads: u64,
+    cold: u32,
+}
+
+impl Default for Ahead {
+    fn default() -> Self {
+        Self { reads: reads(), cold: 0 }
+    }
+}
+
+impl Ahead {
+    /// To be made at the start of a request.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether this thread had to read files since the last batches. To be asked once a batch, by
+    /// the thread that made this.
+    pub fn is_cold(&mut self) -> bool {
+        let reads = reads();
+        if reads == self.reads {
+            self.cold = self.cold.saturating_sub(1);
+        } else {
+            self.reads = reads;
+            self.cold = LINGER;
+        }
+        self.cold > 0
+    }
+}
+
+/// What a request will ask of nodes, beside the node-revisions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodesWanted {
+    /// Texts of files.
+    pub texts: bool,
+    /// Entries of directories.
+    pub entries: bool,
+    /// Properties.
+    pub props: bool,
+}
+
+impl Filesystem {
+    /// Says that the request will ask for these nodes soon, and with `revprops` for the properties
+    /// of the revisions that made them. A hint, which never fails: what is wrong shows when the
+    /// request comes to it.
+    pub fn will_need_nodes(
+        &self,
+        ids: &[NodeRevId],
+        wanted: NodesWanted,
+        revprops: Option<&mut RevpropsSnapshot>,
+    ) {
+        for (revision, item) in ids.iter().filter_map(place) {
+            if !self.fs.is_cached::<NodeRev>(revision, item) {
+                let _ = self.fs.will_need_item(revision, item, 0);
+            }
+        }
+        if let Some(revprops) = revprops {
+            for id in ids {
+                if let Some(revision) = id.revision() {
+                    revprops.will_need(revision);
+                }
+            }
+        }
+        if wanted != NodesWanted::default() {
+            let _ = self.fs.will_need_chains(ids, wanted);
+        }
+    }
+
+    /// Says that the request will come to a revision soon. A hint, which never fails.
+    pub fn will_need_revision(
+        &self,
+        revision: Revnum,
+        wanted: Wanted,
+        revprops: &mut RevpropsSnapshot,
+    ) {
+        if wanted.changes && revision > Revnum::ZERO {
+            self.fs.will_need_changes(revision);
+        }
+        if wanted.revprops {
+            revprops.will_need(revision);
+        }
+    }
+}
+
+/// Where a node-revision of a revision is.
+fn place(id: &NodeRevId) -> Option<(Revnum, u64)> {
+    match id.location {
+        sapwood_fsfs_format::Location::Rev { revision, item } => Some((revision, item)),
+        sapwood_fsfs_format::Location::Txn(_) => None,
+    }
+}
+
+impl Fs {
+    fn is_cached<T: Cached>(&self, revision: Revnum, item: u64) -> bool {
+        let key = Key { fs: self.id, kind: T::KIND, a: revision.0, b: item, part: 0 };
+        self.caches.get::<T>(key).is_some()
+    }
+
+    /// Tells the system of an item of about `len` bytes.
+    fn will_need_item(&self, revision: Revnum, item: u64, len: u64) -> Result<()> {
+        let file = self.rev_file(revision);
+        // A file of one revision is nearly always one block, and indexes are in it too.
+        let at = if file.key.packed { self.item_offset(&file, revision, item)? } else { 0 };
+        let end = at.saturating_add(len.min(MOST));
+        self.will_need_blocks(&file, self.block_of(at), self.block_of(end));
+        Ok(())
+    }
+
+    /// Follows what the nodes are made of, all of them together step by step.
+    fn will_need_chains(&self, ids: &[NodeRevId], wanted: NodesWanted) -> Result<()> {
+        let mut places = Vec::new();
+        for id in ids {
+            let node = self.node(id)?;
+            if wanted.props
+                && let Some(rep) = &node.props
+            {
+                places.extend(self.wanted_text::<sapwood_core::PropList>(rep));
+            }
+            let Some(rep) = &node.text else { continue };
+            match node.kind {
+                NodeKind::Dir if wanted.entries => {
+                    places.extend(self.wanted_text::<Directory>(rep))
+                }
+                NodeKind::File if wanted.texts => places.extend(self.wanted_text::<Encoded>(rep)),
+                _ => {}
+            }
+        }
+        for _ in 0..ROUNDS {
+            places.sort_unstable();
+            places.dedup_by_key(|(revision, item, _)| (*revision, *item));
+            for (revision, item, len) in &places {
+                self.will_need_item(*revision, *item, *len)?;
+            }
+            let mut bases = Vec::new();
+            for (revision, item, _) in &places {
+                if let RepHeader::Delta { revision, item, length } =
+                    self.rep_start(*revision, *item)?.header
+                    && !self.is_cached::<RepStart>(revision, item)
+                    && !self.is_cached::<Text>(revision, item)
+                {
+                    bases.push((revision, item, length));
+                }
+            }
+            if bases.is_empty() {
+                break;
+            }
+            places = bases;
+        }
+        Ok(())
+    }
+
+    /// Where a representation is, unless what is made of it is cached as a `T`.
+    fn wanted_text<T: Cached>(&self, rep: &Representation) -> Option<(Revnum, u64, u64)> {
+        let RepLocation::Rev { revision, item } = rep.location else { return None };
+        let known = self.is_cached::<T>(revision, item) || self.is_cached::<Text>(revision, item);
+        (!known).then_some((revision, item, rep.size))
+    }
+}
