@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -84,7 +84,10 @@ pub(crate) struct Shared {
     pub(crate) txn_numbers: Mutex<(u64, u64)>,
     /// What `fsfs.conf` says to writers, once one asked.
     pub(crate) write_config: OnceLock<(WriteConfig, RevpropPackConfig)>,
-    /// The open `rep-cache.db` of writers.
+    /// How many openings are in use.
+    pub(crate) openings: AtomicUsize,
+    /// The open `rep-cache.db` of writers; closed with the last opening, because a database that
+    /// is open for writing keeps its file system from being unmounted or made read-only.
     pub(crate) rep_cache: Mutex<OpenRepCache>,
     /// What writers know of delta chains, by revision and item of the first representation.
     pub(crate) chains: Mutex<HashMap<(u64, u64), txn::Chain>>,
@@ -92,6 +95,21 @@ pub(crate) struct Shared {
     pub(crate) commits: txn::Queue,
     /// Revisions that a commit has prepared and only it knows of: numbers, and where they are.
     pub(crate) unpublished: Mutex<Vec<(Revnum, PathBuf)>>,
+}
+
+impl Fs {
+    pub(crate) fn new(shared: Arc<Shared>, caches: Arc<Caches>) -> Self {
+        shared.openings.fetch_add(1, Ordering::AcqRel);
+        Self { shared, caches }
+    }
+}
+
+impl Drop for Fs {
+    fn drop(&mut self) {
+        if self.shared.openings.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.shared.rep_cache.lock().close();
+        }
+    }
 }
 
 impl std::ops::Deref for Fs {

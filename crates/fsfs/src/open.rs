@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -41,7 +41,7 @@ pub(crate) fn open(db: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Re
             shared
         }
     };
-    Ok(Filesystem { fs: Arc::new(Fs { shared, caches: Arc::clone(caches) }) })
+    Ok(Filesystem { fs: Arc::new(Fs::new(shared, Arc::clone(caches))) })
 }
 
 fn identity(storage: &dyn Storage, db: &Path) -> [Option<Stamp>; 4] {
@@ -84,6 +84,7 @@ fn read(
         revprop_shards: Mutex::default(),
         txn_numbers: Mutex::default(),
         write_config: OnceLock::new(),
+        openings: AtomicUsize::new(0),
         rep_cache: Mutex::default(),
         chains: Mutex::default(),
         commits: crate::txn::Queue::default(),

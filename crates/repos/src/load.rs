@@ -145,6 +145,10 @@ fn place(parent_dir: Option<&str>, relpath: &[u8]) -> SvnResult<String> {
         Some(parent) => path::join(parent, path::to_relpath(&path::canonical_fspath(relpath))),
         None => relpath.to_owned(),
     };
+    if joined.split('/').any(|name| name == ".") {
+        let names: Vec<&str> = joined.split('/').filter(|name| *name != ".").collect();
+        return Ok(path::canonical_fspath(&format!("/{}", names.join("/"))).into_owned());
+    }
     Ok(path::canonical_fspath(&joined).into_owned())
 }
 

@@ -21,11 +21,20 @@ impl Mounted {
     }
 
     fn remount(&self, options: &str) {
-        let status = std::process::Command::new("mount")
-            .args(["-o", &format!("remount,{options}")])
-            .arg(&self.0)
-            .status();
-        assert!(status.unwrap().success());
+        // A server hears a little later than its client that the connection has ended.
+        let done = (0..100).any(|_| {
+            let status = std::process::Command::new("mount")
+                .args(["-o", &format!("remount,{options}")])
+                .arg(&self.0)
+                .stderr(std::process::Stdio::null())
+                .status();
+            let done = status.unwrap().success();
+            if !done {
+                std::thread::sleep(std::time::Duration::from_millis(50));
+            }
+            done
+        });
+        assert!(done, "{} stays in use", self.0.display());
     }
 }
 

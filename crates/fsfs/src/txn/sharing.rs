@@ -25,6 +25,11 @@ pub(crate) struct OpenRepCache {
 }
 
 impl OpenRepCache {
+    /// Closes the database; the next to need it opens it again.
+    pub(crate) fn close(&mut self) {
+        self.cache = None;
+    }
+
     /// The open database. When there is none: makes it if `create`.
     fn get(&mut self, writer: &Writer, create: bool) -> Result<Option<&mut RepCache>> {
         let path = writer.fs.fs.file(names::REP_CACHE);
