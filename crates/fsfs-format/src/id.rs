@@ -216,6 +216,17 @@ impl NodeRevId {
         }
         self.node == other.node
     }
+    /// Whether both are committed revisions of one node on one branch, so that one of them is an
+    /// earlier state of the other at the same place.
+    #[must_use]
+    pub fn same_line(&self, other: &Self) -> bool {
+        !self.node.is_txn()
+            && !self.copy.is_txn()
+            && self.node == other.node
+            && self.copy == other.copy
+            && self.revision().is_some()
+            && other.revision().is_some()
+    }
 }
 
 impl fmt::Display for IdPart {

@@ -289,6 +289,27 @@ impl Fs {
         Ok(Bytes::Part(block, range))
     }
 
+    /// The `len` bytes at `offset`; fewer only where the file ends. `last` is the block that was
+    /// read before, by its number in this file.
+    pub(crate) fn bytes_near(
+        &self,
+        file: &RevFile,
+        offset: u64,
+        len: usize,
+        last: &mut Option<(u64, Arc<Block>)>,
+    ) -> Result<Bytes> {
+        let (number, place) = self.locate(offset);
+        let block = match last {
+            Some((same, block)) if *same == number => block,
+            other => &mut other.insert((number, self.block(file, number)?)).1,
+        };
+        let end = place.saturating_add(len);
+        if end <= block.0.len() {
+            return Ok(Bytes::Part(Arc::clone(block), place..end));
+        }
+        self.bytes(file, offset, len)
+    }
+
     /// The `len` bytes at `offset`; fewer only where the file ends.
     pub(crate) fn bytes(&self, file: &RevFile, offset: u64, len: usize) -> Result<Bytes> {
         let first = self.some_bytes(file, offset)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sapwood_core::{ErrorCode, Revnum};
 use sapwood_fsfs_format::{RepHeader, RepLocation, TxnId, limits};
 
-use crate::cache::item::{Cached, Key, RawRep};
+use crate::cache::item::{Block, Cached, Key, RawRep};
 use crate::error::{Error, Result};
 use crate::filesystem::Fs;
 use crate::revfile::{Bytes, RevFile};
@@ -20,6 +20,8 @@ pub(crate) struct RepStart {
     pub(crate) header: RepHeader,
     /// Bytes of the header line.
     pub(crate) len: u64,
+    /// Where the data begin; `None` in a prototype revision file.
+    at: Option<(RevFile, u64)>,
 }
 
 /// Where a representation's bytes are read from.
@@ -54,14 +56,18 @@ pub(crate) struct RepData {
     /// How many bytes there are.
     pub(crate) size: u64,
     pub(crate) start: RepStart,
-    /// Where the data begin, once somebody looked.
-    at: Option<(RevFile, u64)>,
+    /// The block that was read last, with its number: what is read next is mostly in it too.
+    block: Option<(u64, Arc<Block>)>,
+}
+
+fn rep_start_key(fs: &Fs, revision: Revnum, item: u64) -> Key {
+    Key { fs: fs.id, kind: RepStart::KIND, a: revision.0, b: item, part: 0 }
 }
 
 impl Fs {
     /// What the representation that is item `item` of a revision begins with.
     pub(crate) fn rep_start(&self, revision: Revnum, item: u64) -> Result<RepStart> {
-        let key = Key { fs: self.id, kind: RepStart::KIND, a: revision.0, b: item, part: 0 };
+        let key = rep_start_key(self, revision, item);
         if let Some(start) = self.caches.get::<RepStart>(key) {
             return Ok(*start);
         }
@@ -69,7 +75,8 @@ impl Fs {
             let at = self.item_offset(file, revision, item)?;
             self.parse_at(file, revision, at, limits::REP_HEADER_LEN, |bytes, _| {
                 let (header, len) = RepHeader::parse(bytes)?;
-                Ok(RepStart { header, len: u64::try_from(len).unwrap_or(u64::MAX) })
+                let len = u64::try_from(len).unwrap_or(u64::MAX);
+                Ok(RepStart { header, len, at: Some((*file, at.saturating_add(len))) })
             })
         })?;
         Ok(*self.caches.put(key, start))
@@ -78,7 +85,7 @@ impl Fs {
     /// Opens a committed representation of `size` stored bytes.
     pub(crate) fn rep_data(&self, revision: Revnum, item: u64, size: u64) -> Result<RepData> {
         let start = self.rep_start(revision, item)?;
-        Ok(RepData { place: Place::Rev { revision, item }, size, start, at: None })
+        Ok(RepData { place: Place::Rev { revision, item }, size, start, block: None })
     }
 
     /// Opens a representation in a transaction's prototype revision file.
@@ -90,8 +97,8 @@ impl Fs {
         let line = place.read(self, 0, limits::REP_HEADER_LEN)?;
         let (header, len) =
             RepHeader::parse(&line).map_err(|e| place.error(e.code(), e.to_string()))?;
-        let start = RepStart { header, len: u64::try_from(len).unwrap_or(u64::MAX) };
-        Ok(RepData { place, size, start, at: None })
+        let start = RepStart { header, len: u64::try_from(len).unwrap_or(u64::MAX), at: None };
+        Ok(RepData { place, size, start, block: None })
     }
 
     /// Where an item is in a prototype revision file.
@@ -172,36 +179,23 @@ impl RepData {
         if len == 0 {
             return Ok(Bytes::Own(Vec::new()));
         }
-        let (file, at) = match (&self.place, self.at) {
-            (Place::Proto { .. }, _) => {
-                return self.place.read(fs, self.start.len.saturating_add(pos), len);
-            }
-            (_, Some(at)) => at,
-            (Place::Rev { revision, item }, None) => self.find(fs, *revision, *item)?,
+        let (Place::Rev { revision, item }, Some((file, at))) = (&self.place, self.start.at) else {
+            return self.place.read(fs, self.start.len.saturating_add(pos), len);
         };
-        match fs.bytes(&file, at.saturating_add(pos), len) {
+        match fs.bytes_near(&file, at.saturating_add(pos), len, &mut self.block) {
             Err(Error::FileGone { .. }) => {}
             other => return other,
         }
         // The shard was packed since: look again.
-        let Place::Rev { revision, item } = self.place else {
-            return Ok(Bytes::Own(Vec::new()));
-        };
-        fs.with_file(revision, |file| {
+        let (revision, item) = (*revision, *item);
+        self.block = None;
+        let bytes = fs.with_file(revision, |file| {
             let at = fs.item_offset(file, revision, item)?.saturating_add(self.start.len);
-            self.at = Some((*file, at));
+            self.start.at = Some((*file, at));
             fs.bytes(file, at.saturating_add(pos), len)
-        })
-    }
-
-    /// Finds where the data begin.
-    fn find(&mut self, fs: &Fs, revision: Revnum, item: u64) -> Result<(RevFile, u64)> {
-        let found = fs.with_file(revision, |file| {
-            let at = fs.item_offset(file, revision, item)?;
-            Ok((*file, at.saturating_add(self.start.len)))
         })?;
-        self.at = Some(found);
-        Ok(found)
+        fs.caches.put(rep_start_key(fs, revision, item), self.start);
+        Ok(bytes)
     }
 
     /// Some of the bytes at `pos`, at most `len` of them. They end too early when the file does.

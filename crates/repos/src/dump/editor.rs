@@ -143,6 +143,25 @@ impl<'a> NodeDumper<'a> {
         Ok(self.root_of(revision)?.node(&fspath(relpath))?)
     }
 
+    /// The node before a file that changed in this revision, by its history: that spares a walk
+    /// through the tree before, most of whose directories nobody else needs. `None` where the
+    /// history does not say that this is what was at `old_path`; and when verifying, which trusts
+    /// nothing.
+    fn before(&self, now: &Node, old_path: &str) -> Option<Node> {
+        let in_place = now.kind() == NodeKind::File
+            && now.created_rev() == Some(self.revision)
+            && now.copied_from().is_none();
+        if self.settings.verify || !in_place {
+            return None;
+        }
+        // On one line of history (node and copy) there is one node-revision at a time.
+        now.predecessor().ok().flatten().filter(|before| {
+            before.kind() == NodeKind::File
+                && before.id().same_line(&now.id())
+                && path::to_relpath(before.created_path()) == old_path
+        })
+    }
+
     /// Writes the record of one node. `copy_from` is where it was copied from; `compare` what to
     /// compare with, when that is not the same path in the revision before. Paths are relpaths;
     /// `kind` is `None` for deletions, whose record does not say it.
@@ -169,8 +188,11 @@ impl<'a> NodeDumper<'a> {
                 header_line(&mut self.head, header::NODE_ACTION, b"change");
                 let before = self.revision.prev().unwrap_or_default();
                 let (old_path, old_rev) = compare.unwrap_or((path, before));
-                let before = self.revision_node(old_rev, old_path)?;
                 let now = self.root.node(&fspath(path))?;
+                let before = match self.before(&now, old_path) {
+                    Some(before) => before,
+                    None => self.revision_node(old_rev, old_path)?,
+                };
                 with_props = !now.same_props_rep(&before);
                 with_text = is_file && text_changed(&before, &now)?;
                 old = Some(before);
