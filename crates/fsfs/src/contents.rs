@@ -1,8 +1,11 @@
 //! File contents as streams.
 
 use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
 use sapwood_core::Md5;
+use sapwood_core::checksum::Md5Hasher;
 use sapwood_fsfs_format::{NodeRev, RepLocation, Representation, TxnId};
 
 use crate::cache::item::{Cached, Key, Text};
@@ -20,7 +23,7 @@ pub(crate) struct TextReader {
     window: u64,
     /// Bytes handed out so far.
     given: u64,
-    md5: Option<sapwood_core::checksum::Md5Hasher>,
+    sum: Sum,
     done: bool,
     /// Whether what is expanded goes to the cache.
     keep: bool,
@@ -45,8 +48,15 @@ impl TextReader {
     pub(crate) fn new(rep: Option<Representation>, txn: Option<TxnId>) -> Self {
         let rep = rep.filter(|rep| rep.expanded_size > 0);
         let done = rep.is_none();
-        let md5 = None;
-        Self { rep, txn, chain: None, window: 0, given: 0, md5, done, keep: true }
+        let sum = Sum::default();
+        Self { rep, txn, chain: None, window: 0, given: 0, sum, done, keep: true }
+    }
+
+    /// Leaves the checksum of a long text to another thread.
+    fn sum_aside(&mut self) {
+        if self.window == 0 && self.rep.is_some_and(|rep| rep.expanded_size >= SUM_ASIDE) {
+            self.sum = Sum::aside();
+        }
     }
 
     /// Whether everything was handed out.
@@ -84,7 +94,7 @@ impl TextReader {
         let len = usize::try_from(left).unwrap_or(usize::MAX).min(text.bytes.len());
         self.given = self.given.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
         let piece = Piece { text, len };
-        self.md5.get_or_insert_default().update(piece.bytes());
+        self.sum.update(&piece);
         if self.given >= rep.expanded_size {
             self.done = true;
             self.check(&rep)?;
@@ -97,7 +107,7 @@ impl TextReader {
     }
 
     fn check(&mut self, rep: &Representation) -> Result<()> {
-        let actual = self.md5.take().unwrap_or_default().finish();
+        let actual = std::mem::take(&mut self.sum).finish()?;
         match rep.known_md5() {
             Some(expected) if expected != actual => {
                 let (revision, item) = match rep.location {
@@ -107,6 +117,58 @@ impl TextReader {
                 Err(Error::Checksum { revision, item, expected, actual })
             }
             _ => Ok(()),
+        }
+    }
+}
+
+/// Texts of this many bytes are worth a thread that computes their checksum.
+const SUM_ASIDE: u64 = 4 << 20;
+/// How many parts of a text may wait for that thread.
+const WAITING: usize = 4;
+
+/// The checksum of what was read so far.
+#[derive(Debug)]
+enum Sum {
+    Here(Md5Hasher),
+    Aside(SyncSender<Piece>, JoinHandle<Md5>),
+}
+
+impl Default for Sum {
+    fn default() -> Self {
+        Self::Here(Md5Hasher::new())
+    }
+}
+
+impl Sum {
+    /// In another thread, or in this one when there can be no other.
+    fn aside() -> Self {
+        let (to, from) = sync_channel::<Piece>(WAITING);
+        let work = move || {
+            let mut sum = Md5Hasher::new();
+            from.iter().for_each(|piece| sum.update(piece.bytes()));
+            sum.finish()
+        };
+        match std::thread::Builder::new().name("checksum".into()).spawn(work) {
+            Ok(thread) => Self::Aside(to, thread),
+            Err(_) => Self::default(),
+        }
+    }
+
+    fn update(&mut self, piece: &Piece) {
+        match self {
+            Self::Here(sum) => sum.update(piece.bytes()),
+            // The thread takes what it is sent for as long as there is somebody to send it.
+            Self::Aside(to, _) => drop(to.send(piece.clone())),
+        }
+    }
+
+    fn finish(self) -> Result<Md5> {
+        match self {
+            Self::Here(sum) => Ok(sum.finish()),
+            Self::Aside(to, thread) => {
+                drop(to);
+                thread.join().map_err(|_| Error::Corrupt("A checksum was not computed".into()))
+            }
         }
     }
 }
@@ -150,6 +212,14 @@ impl Contents {
     /// Leaves nothing of what is expanded in the cache.
     pub(crate) const fn keep_nothing(&mut self) {
         self.reader.keep = false;
+    }
+
+    /// Leaves the checksum of a long text to another thread: for who reads one text after the
+    /// other and has a second processor at hand. To be called before anything is read.
+    #[must_use]
+    pub fn with_sum_aside(mut self) -> Self {
+        self.reader.sum_aside();
+        self
     }
 
     /// Fills some of `buf`; 0 at the end.

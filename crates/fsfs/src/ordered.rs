@@ -13,6 +13,8 @@ use sapwood_core::Revnum;
 
 /// The most revisions in a batch of [`batches`].
 const BATCH: u64 = 16;
+/// A batch is at most this part of the whole.
+const SHARE: u64 = 64;
 /// How many messages of a job may wait.
 const MESSAGES: usize = 4;
 /// How many jobs a thread are handed out ahead.
@@ -41,12 +43,14 @@ impl<M> Outlet<'_, M> {
 /// What a thread does with one job: it sends messages until it is through, or nobody takes them.
 pub type Work<'a, J, M> = dyn Fn(J, &Outlet<'_, M>) -> Result<(), Ended> + Sync + 'a;
 
-/// Cuts a range of revisions into batches of a few, each with its first and last revision.
+/// Cuts a range of revisions into batches of a few, each with its first and last revision. A
+/// short range is cut into single ones, for one of them may be most of the work.
 pub fn batches(start: Revnum, end: Revnum) -> impl Iterator<Item = (Revnum, Revnum)> {
     let mut next = Some(start);
+    let size = (end.0.saturating_sub(start.0) / SHARE).clamp(1, BATCH);
     std::iter::from_fn(move || {
         let first = next.filter(|first| *first <= end)?;
-        let last = Revnum(first.0.saturating_add(BATCH - 1)).min(end);
+        let last = Revnum(first.0.saturating_add(size.saturating_sub(1))).min(end);
         next = last.0.checked_add(1).map(Revnum);
         Some((first, last))
     })

@@ -21,6 +21,8 @@ mod tree;
 const RETRIES: u32 = 10;
 /// How many revisions of a linear layout are looked at in one job.
 const LINEAR: u64 = 1000;
+/// How many revisions that are not packed are one job.
+const PART: u64 = 100;
 
 #[allow(clippy::missing_errors_doc)]
 impl Filesystem {
@@ -72,14 +74,19 @@ impl Filesystem {
         Ok(())
     }
 
-    /// Cuts a range of revisions where shards begin.
+    /// Cuts a range of revisions where shards begin, and what is not packed into smaller parts,
+    /// so that every thread has something to do.
     fn shards(&self, start: Revnum, end: Revnum) -> impl Iterator<Item = (Revnum, Revnum)> {
         let size = self.fs.layout.format.shard_size.filter(|size| *size > 1).unwrap_or(LINEAR);
         let mut next = Some(start.0);
+        let unpacked = self.fs.min_unpacked();
         std::iter::from_fn(move || {
             let first = next.filter(|first| *first <= end.0)?;
             let shard = first.checked_div(size)?.saturating_add(1);
-            let after = shard.saturating_mul(size);
+            let mut after = shard.saturating_mul(size);
+            if first >= unpacked.0 {
+                after = after.min(first.saturating_add(PART));
+            }
             next = Some(after);
             Some((Revnum(first), Revnum(after.saturating_sub(1)).min(end)))
         })

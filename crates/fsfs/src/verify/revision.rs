@@ -42,7 +42,7 @@ impl Filesystem {
         // Reading checks the MD5; the SHA-1 is checked here, for readers never need it.
         let expected = node.text.and_then(|rep| rep.sha1);
         let mut sha1 = expected.is_some().then(Sha1Hasher::new);
-        let mut contents = Contents::new(self, node);
+        let mut contents = Contents::new(self, node).with_sum_aside();
         let mut len = 0u64;
         while let Some(piece) = contents.next_piece()? {
             check(cancel)?;

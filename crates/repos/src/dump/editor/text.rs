@@ -114,7 +114,7 @@ impl NodeDumper<'_> {
         } else if self.settings.deltas {
             write_delta(old, new, self.out)?;
         } else if !read_before {
-            let mut contents = new.contents()?;
+            let mut contents = new.contents()?.with_sum_aside();
             while let Some(bytes) = contents.next_piece()? {
                 self.out.write_all(bytes).map_err(write_error)?;
             }
