@@ -135,7 +135,10 @@ pub fn load(
         revision: None,
         node: None,
     };
-    ahead::parse_ahead(input, &mut loader, foresight, cancel)
+    let loaded = ahead::parse_ahead(input, &mut loader, foresight, cancel);
+    // The thread that reads holds the writer, too, and the process may end before that does.
+    loader.writer.flush_reps();
+    loaded
 }
 
 /// A path of the stream as an fspath, for a load below `parent_dir`.
@@ -338,6 +341,7 @@ impl DumpVisitor for Loader<'_, '_> {
             UuidAction::Default => self.writer.fs().youngest()? == Revnum::ZERO,
         };
         if take {
+            self.writer.flush_reps();
             self.writer = self.writer.set_uuid(utf8(uuid)?)?;
             *self.current.lock() = Arc::clone(&self.writer);
         }

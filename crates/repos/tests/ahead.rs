@@ -3,14 +3,18 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::io::Read as _;
+use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
-use sapwood_core::{Md5, Revnum, Sha1};
+use sapwood_core::{CancelToken, Md5, Revnum, Sha1};
 use sapwood_fsfs::txn::{DeltaAhead, KnownText, WriteOptions, Writer};
 use sapwood_fsfs::{Caches, Filesystem, OpenOptions};
+use sapwood_repos::Repository;
 use sapwood_repos::create::{RepositoryOptions, create};
+use sapwood_repos::load::{LoadOptions, load};
 
 fn open(path: &Path) -> Filesystem {
     Filesystem::open(&path.join("db"), &Caches::new(4 << 20), &OpenOptions::default()).unwrap()
@@ -70,4 +74,45 @@ fn guesses_never_change_what_is_written() {
     assert_eq!(history(3), right);
     // And they are deltas: the last revisions are much shorter than the text.
     assert!(right.last().unwrap().len() < text(0).len() / 4);
+}
+
+/// A stream that its reader does not get rid of before it is told to.
+struct Held(Cursor<Vec<u8>>, Receiver<()>);
+
+impl Read for Held {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(buf)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.1.recv_timeout(Duration::from_secs(20));
+    }
+}
+
+#[test]
+fn texts_can_be_shared_as_soon_as_a_load_is_through() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("repo");
+    create(&path, &RepositoryOptions::default()).unwrap();
+    let caches = Caches::new(4 << 20);
+    let repository = Repository::open(&path, &caches, &OpenOptions::default()).unwrap();
+    let props = "Prop-content-length: 10\nContent-length: 10\n\nPROPS-END\n\n";
+    let stream = format!(
+        "SVN-fs-dump-format-version: 2\n\nRevision-number: 1\n{props}\
+         Node-path: f\nNode-kind: file\nNode-action: add\nText-content-length: 5\n\
+         Content-length: 5\n\ntext\n\n\n"
+    );
+    let (release, held) = channel();
+    let input = Box::new(BufReader::new(Held(Cursor::new(stream.into_bytes()), held)));
+    let options = LoadOptions::default();
+    load(&repository, input, options, &mut |_| Ok(()), &CancelToken::default()).unwrap();
+    let file = path.join("db/rep-cache.db");
+    let rows = rusqlite::Connection::open(file)
+        .unwrap()
+        .query_row("SELECT COUNT(*) FROM rep_cache", [], |row| row.get::<_, i64>(0))
+        .unwrap();
+    release.send(()).unwrap();
+    assert_eq!(rows, 1);
 }
