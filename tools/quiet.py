@@ -275,6 +275,28 @@ def load(options):
     table(PROGRAMS, rows)
 
 
+def read_item(stream, where=""):
+    """One item of the svn protocol: a list, a string, a number or a word. `where` names the stream when it ends."""
+    byte = stream.read(1)
+    while byte in b" \n":
+        if not byte:
+            raise EOFError(where)
+        byte = stream.read(1)
+    if byte == b"(":
+        found = []
+        while (part := read_item(stream, where)) is not None:
+            found.append(part)
+        if found[:1] == [b"failure"]:
+            raise RuntimeError(found)
+        return found
+    if byte == b")":
+        return None
+    word = byte
+    while (byte := stream.read(1)) not in b" \n:":
+        word += byte
+    return stream.read(int(word)) if byte == b":" else word
+
+
 class Client:
     """Just enough of the protocol to commit changes of one file over one connection."""
 
@@ -293,25 +315,7 @@ class Client:
         self.revision = 1
 
     def item(self):
-        """One item: a list, a string, a number or a word."""
-        byte = self.input.read(1)
-        while byte in b" \n":
-            if not byte:
-                raise EOFError(self.file)
-            byte = self.input.read(1)
-        if byte == b"(":
-            found = []
-            while (part := self.item()) is not None:
-                found.append(part)
-            if found[:1] == [b"failure"]:
-                raise RuntimeError(found)
-            return found
-        if byte == b")":
-            return None
-        word = byte
-        while (byte := self.input.read(1)) not in b" \n:":
-            word += byte
-        return self.input.read(int(word)) if byte == b":" else word
+        return read_item(self.input, self.file)
 
     def commit(self, text):
         def number(n):

@@ -14,6 +14,8 @@ import statistics
 import subprocess
 import time
 
+import quiet
+
 
 class Tunnel:
     def __init__(self, command, url):
@@ -47,24 +49,7 @@ class Tunnel:
         self.process.stdin.flush()
 
     def item(self):
-        byte = self.input.read(1)
-        while byte in b" \n":
-            if not byte:
-                raise EOFError
-            byte = self.input.read(1)
-        if byte == b"(":
-            found = []
-            while (part := self.item()) is not None:
-                found.append(part)
-            if found[:1] == [b"failure"]:
-                raise RuntimeError(found)
-            return found
-        if byte == b")":
-            return None
-        word = byte
-        while (byte := self.input.read(1)) not in b" \n:":
-            word += byte
-        return self.input.read(int(word)) if byte == b":" else word
+        return quiet.read_item(self.input)
 
     def close(self):
         self.process.stdin.close()

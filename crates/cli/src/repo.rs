@@ -58,9 +58,14 @@ fn sized_caches(options: &Options, default: usize) -> SvnResult<(Arc<Caches>, Op
         None => default,
     };
     let caches = Caches::new(cache);
-    // The process ends soon after its work: to take the caches apart first would only cost time.
-    std::mem::forget(Arc::clone(&caches));
+    leave_to_the_system(&caches);
     Ok((caches, OpenOptions::default()))
+}
+
+/// Keeps caches to the end: the process ends soon after its work, and to take them apart first would
+/// only cost time.
+pub(crate) fn leave_to_the_system<T>(caches: &Arc<T>) {
+    std::mem::forget(Arc::clone(caches));
 }
 
 /// Opens the repository at a canonical local path.

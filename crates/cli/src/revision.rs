@@ -30,6 +30,19 @@ pub(crate) struct RevisionRange {
 }
 
 impl RevisionRange {
+    /// Both ends in a repository whose youngest revision is `youngest`, in order.
+    pub(crate) fn resolve(
+        self,
+        fs: &Filesystem,
+        youngest: Revnum,
+    ) -> SvnResult<(Option<Revnum>, Option<Revnum>)> {
+        let (start, end) = (self.start.resolve(fs, youngest)?, self.end.resolve(fs, youngest)?);
+        if start.zip(end).is_some_and(|(start, end)| start > end) {
+            return Err(usage_error("First revision cannot be higher than second"));
+        }
+        Ok((start, end))
+    }
+
     /// Takes the value of a `-r` option.
     pub(crate) fn take(&mut self, text: &str) -> SvnResult<()> {
         if self.start != RevisionSpec::Unspecified {

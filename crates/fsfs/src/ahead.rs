@@ -117,10 +117,7 @@ impl Filesystem {
 
 /// Where a node-revision of a revision is.
 fn place(id: &NodeRevId) -> Option<(Revnum, u64)> {
-    match id.location {
-        sapwood_fsfs_format::Location::Rev { revision, item } => Some((revision, item)),
-        sapwood_fsfs_format::Location::Txn(_) => None,
-    }
+    id.revision().zip(id.item())
 }
 
 impl Fs {

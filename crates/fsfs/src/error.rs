@@ -124,6 +124,14 @@ impl Error {
         Self::Io { what: format!("{verb} '{}'", path.display()), error }
     }
 
+    /// A revision's file that is not there, told as the revision that is missing.
+    pub(crate) fn gone_is_missing(self, first: Revnum) -> Self {
+        match self {
+            Self::FileGone { .. } => Self::NoSuchRevision(first),
+            other => other,
+        }
+    }
+
     /// A small file that could not be replaced.
     pub(crate) fn replacing(error: std::io::Error, path: &std::path::Path) -> Self {
         Self::Io { what: crate::storage_write::replace_failure(&error, path), error }

@@ -31,10 +31,11 @@ use crate::cache::Caches;
 use crate::dump_index::check;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, OpenOptions, Shared};
+use crate::maintenance::uuid_text;
 use crate::rep_cache::RepCache;
 use crate::revprop_pack::remove_dir_all;
 use crate::storage::LocalStorage;
-use crate::storage_write::{HeldLock, WriteStorage, lock_or_create};
+use crate::storage_write::WriteStorage;
 
 /// How to copy.
 #[derive(Clone, Debug)]
@@ -84,23 +85,11 @@ impl Filesystem {
                 Err(e) => return Err(Error::io(e, "Can't check path", &to.join(names::FORMAT))),
             };
         let mut target = None;
-        let mut locks: Vec<Box<dyn HeldLock>> = Vec::new();
+        let mut _locks = Vec::new();
         if incremental {
             let opened = Self::open(to, &Caches::new(1 << 20), &OpenOptions::default())?;
             check_destination(source, &opened.fs.shared)?;
-            // In the reference's order.
-            let format = source.layout.format.number;
-            for (name, first) in [
-                (names::TXN_CURRENT_LOCK, since::LAYOUT),
-                (names::PACK_LOCK, since::LOGICAL),
-                (names::WRITE_LOCK, 1),
-            ] {
-                if format >= first {
-                    let path = to.join(name);
-                    let lock = lock_or_create(storage, &path);
-                    locks.push(lock.map_err(|e| Error::locking(e, &path))?);
-                }
-            }
+            _locks = opened.fs.shared.lock_all(storage)?;
             target = Some(opened);
         }
         let mut copy = Hotcopy {
@@ -223,13 +212,8 @@ impl Hotcopy<'_> {
                 made.map_err(|e| Error::io(e, "Can't create file", &path))?;
             }
         }
-        let mut uuid = format!("{}\n", self.source.uuid);
         let path = self.target(names::UUID);
-        if self.format() >= since::LOGICAL {
-            let instance = crate::uuid::generate();
-            uuid += &instance.map_err(|e| Error::io(e, "Can't write to file", &path))?;
-            uuid.push('\n');
-        }
+        let uuid = uuid_text(&self.source.uuid, self.format(), &path)?;
         self.replace(&path, uuid.as_bytes(), &self.source.file(names::CURRENT))
     }
 
@@ -258,11 +242,7 @@ impl Hotcopy<'_> {
     }
 
     fn read_current(&mut self) -> Result<()> {
-        let path = self.source.file(names::CURRENT);
-        let bytes = self.storage().read(&path, 256);
-        let bytes = bytes.map_err(|e| Error::io(e, "Can't open file", &path))?;
-        let current =
-            Current::parse(&bytes, self.format()).map_err(|error| Error::File { path, error })?;
+        let current = self.source.read_current(self.storage())?;
         self.youngest = current.youngest;
         self.next_ids = current.next_ids;
         Ok(())

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sapwood_core::config::{Case, Config};
+use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::{names, since};
 
 use crate::error::{Error, Result};
@@ -15,6 +16,8 @@ use crate::storage_write::{HeldLock, WriteStorage, lock_or_create};
 
 /// The longest `fsfs.conf` that is read, in bytes.
 const CONFIG_LEN: usize = 1 << 20;
+/// The longest `current` that is read, in bytes.
+const CURRENT_LEN: usize = 256;
 
 /// Where maintenance writes, and how.
 #[derive(Clone, Debug)]
@@ -81,6 +84,7 @@ impl Shared {
         name: &str,
     ) -> Result<Box<dyn HeldLock>> {
         let path = self.file(name);
+        // A copy of a repository may lack these files.
         lock_or_create(storage, &path).map_err(|e| Error::locking(e, &path))
     }
 
@@ -107,16 +111,32 @@ impl Shared {
         }
     }
 
+    /// What `current` says now.
+    pub(crate) fn read_current(&self, storage: &dyn WriteStorage) -> Result<Current> {
+        let path = self.file(names::CURRENT);
+        let bytes =
+            storage.read(&path, CURRENT_LEN).map_err(|e| Error::io(e, "Can't open file", &path))?;
+        Current::parse(&bytes, self.layout.format.number)
+            .map_err(|error| Error::File { path, error })
+    }
+
     /// Keeps the UUID, and gives this copy of the repository a new identity: what is cached of
     /// the old one counts no more. `format` is the one to write for.
     pub(crate) fn renew_instance(&self, options: &MaintenanceOptions, format: u32) -> Result<()> {
         let path = self.file(names::UUID);
-        let mut text = format!("{}\n", self.uuid);
-        if format >= since::LOGICAL {
-            let instance = crate::uuid::generate();
-            text += &instance.map_err(|e| Error::io(e, "Can't write to file", &path))?;
-            text.push('\n');
-        }
+        let text = uuid_text(&self.uuid, format, &path)?;
         options.replace(&path, text.as_bytes(), &self.file(names::CURRENT))
     }
+}
+
+/// The contents of the file `path` that names a filesystem, with a new identity for this copy of
+/// it in the formats that have one.
+pub(crate) fn uuid_text(uuid: &str, format: u32, path: &Path) -> Result<String> {
+    let mut text = format!("{uuid}\n");
+    if format >= since::LOGICAL {
+        let instance = crate::uuid::generate();
+        text += &instance.map_err(|e| Error::io(e, "Can't write to file", path))?;
+        text.push('\n');
+    }
+    Ok(text)
 }

@@ -29,6 +29,10 @@ const READONLY_ROLLBACK: i32 = 776;
 const PRAGMAS: &str = "PRAGMA case_sensitive_like = 1; PRAGMA synchronous = OFF; \
     PRAGMA recursive_triggers = ON; PRAGMA foreign_keys = OFF; PRAGMA locking_mode = NORMAL; \
     PRAGMA journal_mode = TRUNCATE; PRAGMA temp_store = MEMORY;";
+/// How a database is opened that is made when it is not there.
+const CREATED: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE
+    .union(OpenFlags::SQLITE_OPEN_CREATE)
+    .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 /// One row: a text, and where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,10 +152,7 @@ impl RepCache {
             s.revision = rep_cache.revision AND s.offset = rep_cache.offset AND \
             s.size = rep_cache.size AND s.expanded_size = rep_cache.expanded_size AND \
             s.revision <= ?3";
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut this = Self::connect(to, flags)?;
+        let mut this = Self::connect(to, CREATED)?;
         let mut copy = || {
             this.connection.execute_batch(PRAGMAS)?;
             this.make_schema(format)?;
@@ -196,10 +197,7 @@ impl RepCache {
         const PAGES: i32 = 1024;
         const PAUSE: Duration = Duration::from_millis(25);
         let from = Self::open_read_only(from)?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut to = Self::connect(to, flags)?;
+        let mut to = Self::connect(to, CREATED)?;
         rusqlite::backup::Backup::new(&from.connection, &mut to.connection)
             .and_then(|backup| {
                 use rusqlite::backup::StepResult::Done;

@@ -127,10 +127,7 @@ impl RevpropsSnapshot {
     pub fn get(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
         let fs = Arc::clone(&self.fs.fs);
         fs.ensure_exists(revision)?;
-        if !self.started {
-            fs.glance_at_min_unpacked()?;
-            self.started = true;
-        }
+        self.look_once(&fs)?;
         for _ in 0..RETRIES {
             let shard = fs.revprop_shard(revision);
             let found = match self.generation(&fs, shard) {
@@ -164,10 +161,7 @@ impl RevpropsSnapshot {
     /// would be read again by the next request anyway.
     pub(crate) fn get_settled(&mut self, revision: Revnum) -> Result<Option<Arc<PropList>>> {
         let fs = Arc::clone(&self.fs.fs);
-        if !self.started {
-            fs.glance_at_min_unpacked()?;
-            self.started = true;
-        }
+        self.look_once(&fs)?;
         let shard = fs.revprop_shard(revision);
         self.generation(&fs, shard)?;
         let settled = fs.revprop_shards.lock().known.get(&shard).is_some_and(|s| s.settled);
@@ -203,10 +197,7 @@ impl RevpropsSnapshot {
     /// change would be noticed.
     pub(crate) fn settled(&mut self, revision: Revnum) -> Result<Option<Settled>> {
         let fs = Arc::clone(&self.fs.fs);
-        if !self.started {
-            fs.glance_at_min_unpacked()?;
-            self.started = true;
-        }
+        self.look_once(&fs)?;
         let shard = fs.revprop_shard(revision);
         let generation = match self.generation(&fs, shard) {
             Ok(generation) => generation,
@@ -217,6 +208,15 @@ impl RevpropsSnapshot {
         let shards = fs.revprop_shards.lock();
         let is_settled = |state: &&ShardState| state.settled && state.generation == generation;
         Ok(shards.known.get(&shard).filter(is_settled).map(|_| Settled(generation)))
+    }
+
+    /// What is packed is found out when the first properties are asked for.
+    fn look_once(&mut self, fs: &Fs) -> Result<()> {
+        if !self.started {
+            fs.glance_at_min_unpacked()?;
+            self.started = true;
+        }
+        Ok(())
     }
 
     fn generation(&mut self, fs: &Fs, shard: Shard) -> Result<u64> {

@@ -121,9 +121,7 @@ impl Hooks {
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
     pub fn post_commit(&self, revision: Revnum, txn: &str) -> SvnResult<bool> {
-        let Some(hook) = self.find("post-commit")? else { return Ok(false) };
-        self.start("post-commit", &hook, &[&revision.to_string(), txn], None, Stdio::null())?;
-        Ok(true)
+        self.run_if_there("post-commit", &[&revision.to_string(), txn], None)
     }
 
     /// `pre-revprop-change`: asked before a property of a revision changes to `value`. Without
@@ -248,10 +246,14 @@ impl Hooks {
 
     /// Runs the hook `name`, if there is one, with the repository's path before `args`.
     fn run(&self, name: &str, args: &[&str], input: Option<&[u8]>) -> SvnResult<()> {
-        match self.find(name)? {
-            Some(program) => self.start(name, &program, args, input, Stdio::null()),
-            None => Ok(()),
-        }
+        self.run_if_there(name, args, input).map(drop)
+    }
+
+    /// The same; whether there is such a hook.
+    fn run_if_there(&self, name: &str, args: &[&str], input: Option<&[u8]>) -> SvnResult<bool> {
+        let Some(program) = self.find(name)? else { return Ok(false) };
+        self.start(name, &program, args, input, Stdio::null())?;
+        Ok(true)
     }
 
     /// The same, for what the hook prints.

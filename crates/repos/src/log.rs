@@ -308,7 +308,9 @@ impl Run<'_> {
             let revision = nth(n);
             ahead.at(n);
             match self.span(revision, last)? {
-                Some(span) => n = n.saturating_add(self.send_span(&span, revision, &mut ahead, n)?),
+                Some(span) => {
+                    n = n.saturating_add(self.send_span(&span, revision, Some((&mut ahead, n)))?)
+                }
                 None => {
                     self.send(revision, Origin::default())?;
                     n = n.saturating_add(1);

@@ -188,8 +188,7 @@ pub(crate) fn settings(
         files.config.set("miscellany", "memory-cache-size", size.as_bytes());
     }
     let caches = Arc::new(FileCaches::new(CACHE));
-    // The process ends soon after its work: to take the caches apart first would only cost time.
-    std::mem::forget(Arc::clone(&caches));
+    crate::repo::leave_to_the_system(&caches);
     let servers = Arc::new(files.servers);
     let prompter: Box<dyn sapwood_ra::auth::Prompter> = Box::new(prompt::Terminal);
     Ok(Settings {

@@ -3,7 +3,7 @@
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_fsfs::maintenance::MaintenanceOptions;
 
-use crate::command::{Invocation, usage_error};
+use crate::command::Invocation;
 
 /// `svnadmin build-repcache`.
 pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
@@ -12,11 +12,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let repository = crate::repo::open(&invocation.repository, options)?;
     let fs = repository.fs();
     let youngest = fs.youngest()?;
-    let start = options.revision.start.resolve(fs, youngest)?;
-    let end = options.revision.end.resolve(fs, youngest)?;
-    if start.zip(end).is_some_and(|(start, end)| start > end) {
-        return Err(usage_error("First revision cannot be higher than second"));
-    }
+    let (start, end) = options.revision.resolve(fs, youngest)?;
     let last = end.or(start).unwrap_or(youngest);
     // Nothing of revision 0 is worth sharing.
     let first = start.unwrap_or(Revnum(1));

@@ -3,7 +3,7 @@
 
 use sapwood_core::SvnResult;
 
-use crate::command::{Invocation, usage_error};
+use crate::command::Invocation;
 
 /// `svnadmin deltify`.
 pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
@@ -12,11 +12,9 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let repository = crate::repo::open(&invocation.repository, options)?;
     let fs = repository.fs();
     let youngest = fs.youngest()?;
-    let start = options.revision.start.resolve(fs, youngest)?.unwrap_or(youngest);
-    let end = options.revision.end.resolve(fs, youngest)?.unwrap_or(start);
-    if start > end {
-        return Err(usage_error("First revision cannot be higher than second"));
-    }
+    let (start, end) = options.revision.resolve(fs, youngest)?;
+    let start = start.unwrap_or(youngest);
+    let end = end.unwrap_or(start);
     if !options.has("quiet") {
         for revision in start.0..=end.0 {
             invocation.out.text(&format!("Deltifying revision {revision}...done.\n"))?;

@@ -51,16 +51,10 @@ fn filter(options: &Options) -> SvnResult<Option<PathFilter>> {
 fn range(options: &Options, repository: &Repository) -> SvnResult<(Revnum, Revnum)> {
     let fs = repository.fs();
     let youngest = fs.youngest()?;
-    let start = options.revision.start.resolve(fs, youngest)?;
-    let end = options.revision.end.resolve(fs, youngest)?;
-    let (start, end) = match (start, end) {
+    Ok(match options.revision.resolve(fs, youngest)? {
         (None, _) => (Revnum::ZERO, youngest),
         (Some(start), end) => (start, end.unwrap_or(start)),
-    };
-    if start > end {
-        return Err(usage_error("First revision cannot be higher than second"));
-    }
-    Ok((start, end))
+    })
 }
 
 /// `svnadmin dump`.

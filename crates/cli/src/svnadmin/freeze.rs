@@ -16,10 +16,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let options = &invocation.options;
     let paths = match options.value("file")? {
         None => {
-            let path = args.next().ok_or_else(|| {
-                let what = "Repository argument required";
-                usage_error(what)
-            })?;
+            let path = args.next().ok_or_else(|| usage_error("Repository argument required"))?;
             vec![repo::local_path(&path)?]
         }
         Some(file) => {

@@ -195,8 +195,9 @@ const STEPS: &[(&[&str], &str)] = &[
     ),
 ];
 
-#[test]
-fn passwords_given_and_kept() {
+/// Hands over each server in turn, the URL of a repository that wants passwords, and both clients,
+/// which know none yet.
+fn with_both_servers(work: impl Fn(&Server, &str, &[Client; 2])) {
     let (reference, ours) = (Programs::reference(), Programs::ours());
     let scratch = tempfile::tempdir().unwrap();
     guarded(&scratch.path().join("r"));
@@ -205,9 +206,15 @@ fn passwords_given_and_kept() {
         let url = server.url("r");
         let folder = tempfile::tempdir().unwrap();
         let clients = [&reference, &ours].map(|p| Client::new(p, folder.path().join(p.label)));
+        work(&server, &url, &clients);
+    }
+}
+
+#[test]
+fn passwords_given_and_kept() {
+    with_both_servers(|server, url, clients| {
         for (options, input) in STEPS {
-            let args =
-                [&["dump", "-q", "-r", "0", "--non-interactive", &url][..], options].concat();
+            let args = [&["dump", "-q", "-r", "0", "--non-interactive", url][..], options].concat();
             let [wanted, found] = clients.each_ref().map(|c| c.run("svnrdump", &args, input));
             let what = format!("{} {}", server.label, args.join(" "));
             assert_same(&what, &wanted.0, &found.0);
@@ -216,11 +223,11 @@ fn passwords_given_and_kept() {
         // Each finds what the other one kept.
         for (from, to) in [(0, 1), (1, 0)] {
             let other = Client::new(&clients[to].programs, clients[from].dir.clone());
-            let args = ["dump", "-q", "-r", "0", "--non-interactive", &url];
+            let args = ["dump", "-q", "-r", "0", "--non-interactive", url];
             let (out, _) = other.run("svnrdump", &args, "");
             out.expect_success("with what the other side kept");
         }
-    }
+    });
 }
 
 /// Questions, and what a person types.
@@ -257,16 +264,9 @@ const TALKS: &[(&[&str], Answers)] = &[
 
 #[test]
 fn passwords_typed_at_a_terminal() {
-    let (reference, ours) = (Programs::reference(), Programs::ours());
-    let scratch = tempfile::tempdir().unwrap();
-    guarded(&scratch.path().join("r"));
-    for server in [&reference, &ours] {
-        let server = Server::start(server, scratch.path(), &[]);
-        let url = server.url("r");
-        let folder = tempfile::tempdir().unwrap();
-        let clients = [&reference, &ours].map(|p| Client::new(p, folder.path().join(p.label)));
+    with_both_servers(|server, url, clients| {
         for (options, answers) in TALKS {
-            let args = [&["info", &url][..], options].concat();
+            let args = [&["info", url][..], options].concat();
             let [wanted, found] = clients.each_ref().map(|client| {
                 let Conversation { screen, code } =
                     converse(&client.command("svnsync", &args), answers);
@@ -282,7 +282,7 @@ fn passwords_typed_at_a_terminal() {
             });
             assert_eq!(wanted, found, "{} {}", server.label, args.join(" "));
         }
-    }
+    });
 }
 
 /// What stands in for ssh: notes how it was called, and is the server.

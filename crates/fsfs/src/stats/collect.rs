@@ -71,10 +71,7 @@ pub(super) fn collect(
         check(cancel)?;
         let file = fs.fs.rev_file(revision);
         if fs.fs.layout.is_logical() {
-            all.logical(&file).map_err(|error| match error {
-                Error::FileGone { .. } => Error::NoSuchRevision(file.first),
-                other => other,
-            })?;
+            all.logical(&file).map_err(|error| error.gone_is_missing(file.first))?;
         } else {
             for place in 0..file.count {
                 check(cancel)?;

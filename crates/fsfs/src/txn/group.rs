@@ -44,8 +44,6 @@ const AT_ONCE: usize = 64;
 const SYNCERS: usize = 4;
 /// Files that are not worth a thread.
 const FEW: usize = 4;
-/// The longest `current` that is read.
-const CURRENT_LEN: usize = 256;
 
 /// A revision that was made.
 #[derive(Debug)]
@@ -234,7 +232,7 @@ fn remember(group: &Group) {
 /// What goes on under the lock.
 fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
     let fs = &writer.fs.fs;
-    let mut current = read_current(writer)?;
+    let mut current = fs.read_current(&*writer.storage)?;
     let mode = mode_of_revisions(writer, current.youngest)?;
     let mut failed = Vec::new();
     for (at, (txn, _, prepared)) in group.0.iter_mut().enumerate() {
@@ -376,16 +374,6 @@ fn sync_files(mut files: Vec<(&mut dyn NewFile, &Path)>) -> Result<()> {
         }
         done
     })
-}
-
-fn read_current(writer: &Writer) -> Result<Current> {
-    let path = writer.fs.fs.file(names::CURRENT);
-    let bytes = writer
-        .storage
-        .read(&path, CURRENT_LEN)
-        .map_err(|e| Error::io(e, "Can't open file", &path))?;
-    Current::parse(&bytes, writer.fs.fs.layout.format.number)
-        .map_err(|error| Error::File { path, error })
 }
 
 /// The permissions that new revisions get: those of the revision before.

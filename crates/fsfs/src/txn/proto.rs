@@ -297,15 +297,15 @@ impl ProtoRev {
     /// is not durable yet and now belongs to the caller.
     pub(super) fn finish(&mut self, mode: u32) -> Result<(PathBuf, Box<dyn NewFile>)> {
         self.spill()?;
-        let fail = |e| Error::io(e, "Can't set permissions on", &self.path);
-        match &mut self.file {
-            Some(file) => file.set_mode(mode).map_err(fail)?,
-            None => return Err(Error::Corrupt("A revision has nothing in it".into())),
+        let Some(mut file) = self.file.take() else {
+            return Err(Error::Corrupt("A revision has nothing in it".into()));
+        };
+        if let Err(e) = file.set_mode(mode) {
+            // It is still this one's to discard.
+            self.file = Some(file);
+            return Err(Error::io(e, "Can't set permissions on", &self.path));
         }
-        match self.file.take() {
-            Some(file) => Ok((self.path.clone(), file)),
-            None => Err(Error::Corrupt("A revision has nothing in it".into())),
-        }
+        Ok((self.path.clone(), file))
     }
 
     /// Removes the file, if there is one and it is this one's alone.

@@ -14,8 +14,9 @@ use super::config::WriteConfig;
 use super::rep_batch::Batch;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, OpenOptions};
+use crate::maintenance::uuid_text;
 use crate::revprop_pack::RevpropPackConfig;
-use crate::storage_write::{HeldLock, WriteStorage, lock_or_create};
+use crate::storage_write::{HeldLock, WriteStorage};
 
 /// How to write.
 #[derive(Clone, Debug)]
@@ -105,9 +106,7 @@ impl Writer {
 
     /// Waits for a lock file.
     pub(crate) fn lock(&self, name: &str) -> Result<Box<dyn HeldLock>> {
-        let path = self.fs.fs.file(name);
-        // A copy of a repository may lack these files.
-        lock_or_create(&*self.storage, &path).map_err(|e| Error::locking(e, &path))
+        self.fs.fs.lock_file(&*self.storage, name)
     }
 
     /// A name for a new transaction based on `base`. In formats 1 and 2 its folder is made with
@@ -169,12 +168,7 @@ impl Writer {
             return Err(Error::new(ErrorCode::BAD_UUID, format!("Malformed UUID '{uuid}'")));
         }
         let path = self.fs.fs.file(names::UUID);
-        let mut contents = format!("{uuid}\n");
-        if self.fs.fs.layout.format.number >= since::LOGICAL {
-            let instance =
-                crate::uuid::generate().map_err(|e| Error::io(e, "Can't write to file", &path))?;
-            contents.push_str(&format!("{instance}\n"));
-        }
+        let contents = uuid_text(uuid, self.fs.fs.layout.format.number, &path)?;
         let like = self.fs.fs.file(names::CURRENT);
         let done = self.storage.replace(&path, contents.as_bytes(), Some(&like), self.flush);
         done.map_err(|e| Error::replacing(e, &path))?;

@@ -54,14 +54,13 @@ impl Run<'_> {
         Some((encoder, u32::from(encoder.form) << 8 | changes | wanted))
     }
 
-    /// Tells the revisions of a span, of which `revision` is the first and the `n`-th of the log,
-    /// and says how many they were.
+    /// Tells the revisions of a span, of which `revision` is the first, and says how many they were.
+    /// `ahead` reads ahead, and knows it as the `n`-th of the log.
     pub(super) fn send_span(
         &mut self,
         span: &Span,
         revision: Revnum,
-        ahead: &mut Prefetch,
-        n: u64,
+        mut ahead: Option<(&mut Prefetch, u64)>,
     ) -> Result<u64> {
         let Span { span, encoder, form, youngest_first } = span;
         let count = span.youngest.0.saturating_sub(span.oldest.0).saturating_add(1);
@@ -76,7 +75,7 @@ impl Run<'_> {
             let at =
                 if *youngest_first { revision.0.checked_sub(i) } else { revision.0.checked_add(i) };
             let at = Revnum(at.unwrap_or_default());
-            if i > 0 {
+            if let Some((ahead, n)) = ahead.as_mut().filter(|_| i > 0) {
                 ahead.at(n.saturating_add(i));
             }
             let (list, access) = self.look_if_wanted(at)?;
@@ -102,20 +101,8 @@ impl Run<'_> {
             return Ok(false);
         };
         let Some(span) = self.revprops.log_span_of_one(revision)? else { return Ok(false) };
-        if let Some(entries) = self.revprops.encoded_entries(&span, form) {
-            for piece in entries.pieces(true) {
-                self.receiver.encoded(piece)?;
-            }
-            return Ok(true);
-        }
-        let mut entries = EncodedEntries::new(true);
-        let (list, access) = self.look_if_wanted(revision)?;
-        self.with_entry(revision, list.as_ref(), access, Origin::default(), |receiver, entry| {
-            receiver.encoded(entries.push(|out| (encoder.encode)(entry, out)))
-        })?;
-        if !entries.is_long() {
-            self.revprops.keep_encoded_entries(&span, form, entries);
-        }
+        let span = Span { span, encoder, form, youngest_first: true };
+        self.send_span(&span, revision, None)?;
         Ok(true)
     }
 }

@@ -257,6 +257,11 @@ impl<'s, S: CommandSource> Incoming<'s, S> {
 
     /// Puts the next chunk into `self.chunk`; false at the end.
     fn fetch(&mut self) -> Result<bool, DriveError> {
+        self.pass(true)
+    }
+
+    /// Comes to the next chunk, and with `keep` puts it into `self.chunk`; false at the end.
+    fn pass(&mut self, keep: bool) -> Result<bool, DriveError> {
         self.chunk.clear();
         if self.ended {
             return Ok(false);
@@ -265,7 +270,9 @@ impl<'s, S: CommandSource> Incoming<'s, S> {
         let more = source.next_command(|name, params| {
             match EditCommand::read(name, params.tuple())? {
                 Some(EditCommand::TextDeltaChunk { token: t, chunk: c }) if t == token => {
-                    chunk.extend_from_slice(c);
+                    if keep {
+                        chunk.extend_from_slice(c);
+                    }
                     Ok(true)
                 }
                 Some(EditCommand::TextDeltaEnd { token: t }) if t == token => Ok(false),
@@ -290,16 +297,7 @@ impl<'s, S: CommandSource> Incoming<'s, S> {
 
     /// Reads what the editor did not care for.
     fn drain(&mut self) -> Result<(), DriveError> {
-        while !self.ended {
-            let Self { source, token, .. } = self;
-            self.ended = source.next_command(|name, params| {
-                match EditCommand::read(name, params.tuple())? {
-                    Some(EditCommand::TextDeltaChunk { token: t, .. }) if t == token => Ok(false),
-                    Some(EditCommand::TextDeltaEnd { token: t }) if t == token => Ok(true),
-                    _ => Err(Error::Malformed.into()),
-                }
-            })?;
-        }
+        while self.pass(false)? {}
         Ok(())
     }
 }
