@@ -12,11 +12,13 @@
 //! 1. packs that the destination does not have, everything newer than its `current` (whatever of it
 //!    an interrupted run left behind is not trusted), properties and locks that have changed: what
 //!    is replaced is durable before it gets its name;
-//! 2. everything else is made durable, then `min-unpacked-rev` and then `current` are replaced, and then
-//!    the rep-cache, so that none of its rows names a revision that is not there;
+//! 2. everything else is made durable, then `min-unpacked-rev` and `current` are replaced, at once
+//!    where one without the other would tell lies ([`publish`]), and then the rep-cache, so that none
+//!    of its rows names a revision that is not there;
 //! 3. files of revisions that are now packed are removed.
 
 mod files;
+mod publish;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -109,6 +111,7 @@ impl Filesystem {
         copy.config()?;
         copy.read_current()?;
         if let Some(target) = &target {
+            copy.settle()?;
             let known = target.fs.shared.refresh_youngest()?;
             if copy.youngest < known {
                 return Err(Error::new(
@@ -258,19 +261,7 @@ impl Hotcopy<'_> {
             self.copy_over(&from, &self.target(names::TXN_CURRENT))?;
         }
         self.locks()?;
-        if self.options.flush_to_disk {
-            let synced = self.storage().sync_all(self.to);
-            synced.map_err(|e| Error::io(e, "Can't flush directory", self.to))?;
-        }
-        if self.format() >= since::PACKING {
-            let like = self.source.file(names::MIN_UNPACKED_REV);
-            let text = format!("{packed}\n");
-            self.replace(&self.target(names::MIN_UNPACKED_REV), text.as_bytes(), &like)?;
-        }
-        let mut text = Vec::new();
-        Current { youngest: self.youngest, next_ids: self.next_ids }.write(&mut text);
-        let like = self.source.file(names::CURRENT);
-        self.replace(&self.target(names::CURRENT), &text, &like)?;
+        self.publish(packed)?;
         // Not before: a row of a revision that is not there yet would make the copy a broken one
         // if we were stopped. Rows that are missing only cost some sharing.
         self.rep_cache()?;

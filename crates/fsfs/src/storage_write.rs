@@ -91,6 +91,16 @@ pub trait WriteStorage: Storage {
     /// Whatever the system reports; `AlreadyExists` when it is there.
     fn create_dir(&self, path: &Path, inherit_group: bool) -> io::Result<()>;
 
+    /// Makes a symbolic link at `path`, which is not there yet, to `target`, as seen from the folder
+    /// of `path`. `Unsupported` in a place that has none.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn symlink(&self, target: &Path, path: &Path) -> io::Result<()> {
+        let _ = (target, path);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// The permissions of a file.
     ///
     /// # Errors
@@ -375,6 +385,10 @@ impl WriteStorage for LocalStorage {
             let _ = fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o2000));
         }
         Ok(())
+    }
+
+    fn symlink(&self, target: &Path, path: &Path) -> io::Result<()> {
+        std::os::unix::fs::symlink(target, path)
     }
 
     fn mode(&self, path: &Path) -> io::Result<u32> {

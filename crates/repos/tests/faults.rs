@@ -26,7 +26,7 @@ fn commit_large(path: &Path, storage: Arc<dyn WriteStorage>) -> sapwood_fsfs::Re
 
 #[test]
 fn stopped_while_a_large_text_is_written() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = common::memory();
     let path = dir.path().join("repo");
     create(&path, &RepositoryOptions::default()).unwrap();
     // Three operations name the transaction; then the prototype is created and written.
@@ -49,7 +49,7 @@ fn stopped_at_every_operation() {
         let logical_addressing = format == 8;
         let fs =
             CreateOptions { format, shard_size: 2, logical_addressing, ..CreateOptions::default() };
-        let dir = tempfile::tempdir().unwrap();
+        let dir = common::memory();
         let path = dir.path().join("repo");
         create(&path, &RepositoryOptions { fs, compatible_minor: None }).unwrap();
         commit(&path);
@@ -91,7 +91,7 @@ fn stopped_at_every_operation() {
 /// A commit that was reported outlives a crash, whatever is lost.
 #[test]
 fn what_was_told_stays() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = common::memory();
     let path = dir.path().join("repo");
     create(&path, &RepositoryOptions::default()).unwrap();
     for number in 0..20 {

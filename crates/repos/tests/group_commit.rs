@@ -58,7 +58,7 @@ fn files(fs: &Filesystem, revision: Revnum) -> Vec<String> {
 
 #[test]
 fn all_are_there_and_share_the_move_of_current() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = common::memory();
     for format in [None, Some(3)] {
         let path = dir.path().join(format!("repo{format:?}"));
         let options =
@@ -97,7 +97,7 @@ fn all_are_there_and_share_the_move_of_current() {
 
 #[test]
 fn who_is_in_conflict_is_refused_alone() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = common::memory();
     let path = dir.path().join("repo");
     create(&path, &RepositoryOptions::default()).unwrap();
     let fs = open(&path);
@@ -128,7 +128,7 @@ fn who_is_in_conflict_is_refused_alone() {
 #[test]
 fn stopped_at_every_operation() {
     let options = CreateOptions { shard_size: 4, ..CreateOptions::default() };
-    let dir = tempfile::tempdir().unwrap();
+    let dir = common::memory();
     let path = dir.path().join("repo");
     create(&path, &RepositoryOptions { fs: options, compatible_minor: None }).unwrap();
     let mut refused = 0;

@@ -69,7 +69,7 @@ fn code(error: sapwood_fsfs::Error) -> u32 {
 
 #[test]
 fn locks_that_have_expired_are_none() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = common::memory();
     let (path, writer) = repository(dir.path(), &["/d/f".into(), "/d/g".into()]);
     let past = LockOptions { expires: Some(1), comment: Some("c"), ..OPTIONS };
     let future = LockOptions { expires: Some(i64::MAX), ..OPTIONS };
@@ -104,7 +104,7 @@ fn locks_that_have_expired_are_none() {
 
 #[test]
 fn one_result_a_path() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = common::memory();
     let (path, writer) = repository(dir.path(), &["/f".into(), "/g".into()]);
     let with_token =
         |path: &str, token: &str| LockTarget { token: Some(token.to_owned()), ..target(path) };
@@ -139,7 +139,7 @@ fn one_result_a_path() {
 
 #[test]
 fn many_at_once_with_other_programs() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = common::memory();
     let files: Vec<String> = (0..200).map(|n| format!("/d{}/e/f{n}", n % 7)).collect();
     let (path, all) = repository(dir.path(), &files);
     // Two of our threads and the reference's client lock and unlock different files.
@@ -221,7 +221,7 @@ fn locked(path: &Path) -> Vec<String> {
 
 #[test]
 fn stopped_at_every_operation() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = common::memory();
     let (path, healthy) = repository(dir.path(), &["/d/e/f".into(), "/d/g".into()]);
     let targets = [target("/d/e/f"), target("/d/g")];
     let unlock = targets

@@ -6,13 +6,15 @@
 
 mod common;
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use common::crashing::{Crashing, Loss};
-use common::{commit, copy_tree, everywhere, losses, open, read_all, reference_verifies};
-use common::{repository, text, whole, writer};
+use common::{commit, copy_tree, everywhere, losses, open, read_all, reference_commits};
+use common::{reference_verifies, repository, text, whole, writer};
 use sapwood_core::{CancelToken, Depth, Revnum};
 use sapwood_fsfs::hotcopy::HotcopyOptions;
 use sapwood_fsfs::maintenance::MaintenanceOptions;
@@ -43,7 +45,7 @@ fn pack(path: &Path, storage: Arc<dyn WriteStorage>, threads: bool) -> Result<()
 }
 
 fn packs(format: u32, logical: bool) {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = common::memory();
     let path = make(dir.path(), format, logical);
     let before = read_all(&path);
     let work = |path: &Path, storage| pack(path, storage, false);
@@ -85,7 +87,7 @@ fn pack_with_physical_addressing() {
 #[test]
 fn upgrade() {
     for format in [1, 3, 4, 6] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = common::memory();
         let path = make(dir.path(), format, false);
         if format == 4 {
             pack(&path, Arc::new(LocalStorage), false).unwrap();
@@ -112,7 +114,7 @@ fn upgrade() {
 #[test]
 fn recover() {
     for format in [1, 8] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = common::memory();
         let path = make(dir.path(), format, format == 8);
         let before = read_all(&path);
         let work = |path: &Path, storage| {
@@ -139,7 +141,7 @@ fn recover() {
 #[test]
 fn load_index() {
     for packed in [false, true] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = common::memory();
         let path = make(dir.path(), 8, true);
         if packed {
             pack(&path, Arc::new(LocalStorage), false).unwrap();
@@ -169,7 +171,7 @@ fn load_index() {
 fn setuuid() {
     const UUID: &str = "01234567-89ab-cdef-0123-456789abcdef";
     for format in [1, 8] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = common::memory();
         let path = make(dir.path(), format, format == 8);
         let before = read_all(&path);
         let old = open(&path).uuid().unwrap();
@@ -203,7 +205,7 @@ fn lock(path: &Path, file: &str) {
 /// What is committed and packed while we copy is copied, or left out, but not in part.
 #[test]
 fn hotcopy_while_others_commit_and_pack() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = common::memory();
     let source = make(dir.path(), 8, true);
     let to = dir.path().join("copy");
     let options = HotcopyOptions { incremental: true, threads: false, ..HotcopyOptions::default() };
@@ -230,29 +232,30 @@ fn hotcopy_while_others_commit_and_pack() {
     reference_verifies(&to);
 }
 
+/// Copies without threads.
+fn copy(
+    source: &Path,
+    to: &Path,
+    storage: Arc<dyn WriteStorage>,
+    incremental: bool,
+) -> Result<(), String> {
+    let options =
+        HotcopyOptions { storage, incremental, threads: false, ..HotcopyOptions::default() };
+    let (from, cancel) = (repository(source), CancelToken::new());
+    sapwood_repos::hotcopy::hotcopy(&from, to, &options, &cancel, &mut |_, _| Ok(())).map_err(text)
+}
+
 #[test]
 fn hotcopy() {
     for packed in [false, true] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = common::memory();
         let source = make(dir.path(), 8, true);
         let early = dir.path().join("early");
-        let copy = |to: &Path, storage: Arc<dyn WriteStorage>, incremental| {
-            let options = HotcopyOptions {
-                storage,
-                incremental,
-                threads: false,
-                ..HotcopyOptions::default()
-            };
-            let cancel = CancelToken::new();
-            let from = repository(&source);
-            sapwood_repos::hotcopy::hotcopy(&from, to, &options, &cancel, &mut |_, _| Ok(()))
-                .map_err(text)
-        };
         if packed {
             pack(&source, Arc::new(LocalStorage), false).unwrap();
         }
         lock(&source, "/f0");
-        copy(&early, Arc::new(LocalStorage), false).unwrap();
+        copy(&source, &early, Arc::new(LocalStorage), false).unwrap();
         let old = read_all(&early);
         // Properties that divide packs, and those of revisions that are not packed, or not yet.
         for revision in [1, 3, 6] {
@@ -268,44 +271,83 @@ fn hotcopy() {
             pack(&source, Arc::new(LocalStorage), false).unwrap();
         }
         let new = read_all(&source);
-        let work = |path: &Path, storage| copy(path, storage, true);
+        let work = |path: &Path, storage| copy(&source, path, storage, true);
+        let links = Cell::new(0);
         let operations = everywhere(&early, &work, &|path, done| {
             let now = read_all(path);
             assert!(now == new || (!done && now == old), "{now:?}");
-            // Between the two small files that say how far packs and revisions go, all is there
-            // that was, but packs hold more than `current` tells of.
-            let copy = open(path);
-            if done || copy.min_unpacked_rev().unwrap() <= copy.youngest().unwrap().next() {
-                whole(path);
-            }
+            whole(path);
             let locks = open(path).locks("/", Depth::Infinity).unwrap().len();
             assert!(locks == 2 || (!done && locks == 1), "{locks}");
             let props = open(path).revprops(Revnum(1)).unwrap();
             assert!(!done || props.get("p").is_some());
+            let is_link = path.join("db/current").is_symlink();
+            assert!(!done || !is_link);
+            // In the middle of telling of packs with new revisions it is a copy for everyone.
+            if is_link {
+                links.set(links.get() + 1);
+                reference_verifies(path);
+                let used = path.with_extension("used");
+                copy_tree(path, &used);
+                commit(&used);
+                whole(&used);
+                reference_commits(&used);
+                reference_verifies(&used);
+                std::fs::remove_dir_all(&used).unwrap();
+                copy_tree(path, &used);
+                let mut hotcopy = Command::new("svnadmin");
+                hotcopy.args(["hotcopy", "--incremental"]).args([&source, &used]);
+                assert!(hotcopy.status().unwrap().success());
+                assert!(!used.join("db/current").is_symlink());
+                assert_eq!(read_all(&used), new);
+                std::fs::remove_dir_all(&used).unwrap();
+            }
         });
+        assert_eq!(links.get() > 2, packed);
+        let plain = early.with_extension("plain");
+        copy_tree(&early, &plain);
+        copy(&source, &plain, Arc::new(Crashing::without_links()), true).unwrap();
+        assert_eq!(read_all(&plain), new);
+        whole(&plain);
+        let left = LocalStorage.list(&plain.join("db")).unwrap();
+        assert!(!left.iter().any(|name| name.to_string_lossy().starts_with("hotcopy")));
         assert!(operations > 30, "{operations}");
-        copy(&early, Arc::new(LocalStorage), true).unwrap();
+        copy(&source, &early, Arc::new(LocalStorage), true).unwrap();
         commit(&early);
         reference_verifies(&early);
-        // A new copy that was stopped is no repository, and an incremental one completes it.
-        let step = if sapwood_testkit::long() { 1 } else { 5 };
-        for operations in (u64::from(packed)..).step_by(step) {
+    }
+}
+
+/// A new copy that was stopped is no repository, and an incremental one completes it.
+#[test]
+fn hotcopy_anew() {
+    for packed in [false, true] {
+        let dir = common::memory();
+        let source = dir.path().join("repo");
+        let fs = CreateOptions { shard_size: 2, ..CreateOptions::default() };
+        create(&source, &RepositoryOptions { fs, compatible_minor: None }).unwrap();
+        for _ in 0..2 {
+            commit(&source);
+        }
+        if packed {
+            pack(&source, Arc::new(LocalStorage), false).unwrap();
+        }
+        lock(&source, "/f0");
+        let all = read_all(&source);
+        for operations in 0.. {
             let mut stopped = false;
             for loss in losses(operations) {
                 let fresh = dir.path().join(format!("fresh {operations} {loss:?}"));
                 let storage = Crashing::after(operations);
-                let done = copy(&fresh, Arc::new(storage.clone()), false);
+                let done = copy(&source, &fresh, Arc::new(storage.clone()), false);
                 stopped = storage.crash(loss);
                 assert_eq!(done.is_err(), stopped, "{done:?}");
-                if fresh.join("format").exists() {
-                    assert_eq!(read_all(&fresh), new, "{loss:?} after {operations}");
-                    whole(&fresh);
-                } else {
+                if !fresh.join("format").exists() {
                     assert!(stopped, "{loss:?} after {operations}");
-                    copy(&fresh, Arc::new(LocalStorage), true).unwrap();
-                    assert_eq!(read_all(&fresh), new);
-                    whole(&fresh);
+                    copy(&source, &fresh, Arc::new(LocalStorage), true).unwrap();
                 }
+                assert_eq!(read_all(&fresh), all, "{loss:?} after {operations}");
+                whole(&fresh);
                 if operations % 20 == 0 {
                     commit(&fresh);
                     reference_verifies(&fresh);

@@ -27,7 +27,7 @@ struct Place {
 impl Place {
     /// A repository with one revision: `/d/f`, `/d/g` and `/top`.
     fn new(format: u32) -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = common::memory();
         let path = dir.path().join("repo");
         let fs = CreateOptions { format, flush_to_disk: false, ..CreateOptions::default() };
         create(&path, &RepositoryOptions { fs, compatible_minor: None }).unwrap();

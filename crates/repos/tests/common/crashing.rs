@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -49,6 +49,8 @@ enum Entry {
     /// A number of [`Machine::files`].
     File(usize),
     Folder,
+    /// A symbolic link: a number of [`Machine::links`].
+    Link(usize),
 }
 
 /// What a machine that will crash knows.
@@ -61,6 +63,10 @@ struct Machine {
     kept: tempfile::TempDir,
     /// How many bytes of each such file are safe.
     files: Vec<u64>,
+    /// Where links lead to.
+    links: Vec<PathBuf>,
+    /// Whether the file system knows no symbolic links.
+    no_links: bool,
     /// Names that are not durable: what each stood for when it was, and everything since.
     names: BTreeMap<PathBuf, Vec<(u64, Entry)>>,
     /// Names that files were moved to.
@@ -86,6 +92,11 @@ impl Machine {
         Entry::File(number)
     }
 
+    fn link(&mut self, target: PathBuf) -> Entry {
+        self.links.push(target);
+        Entry::Link(self.links.len() - 1)
+    }
+
     /// What a name stands for at present.
     fn at(&mut self, path: &Path) -> Entry {
         if let Some(history) = self.names.get(path) {
@@ -94,6 +105,7 @@ impl Machine {
         match fs::symlink_metadata(path) {
             Err(_) => Entry::Nothing,
             Ok(meta) if meta.is_dir() => Entry::Folder,
+            Ok(meta) if meta.is_symlink() => self.link(fs::read_link(path).unwrap()),
             Ok(meta) => self.keep(path, meta.len()),
         }
     }
@@ -141,12 +153,21 @@ impl Crashing {
         Self(Arc::new(Mutex::new(Machine {
             left,
             stopped: false,
-            kept: tempfile::tempdir().unwrap(),
+            kept: super::memory(),
             files: Vec::new(),
+            links: Vec::new(),
+            no_links: false,
             names: BTreeMap::new(),
             moves: Vec::new(),
             time: 0,
         })))
+    }
+
+    /// One that never stops, without symbolic links.
+    pub fn without_links() -> Self {
+        let storage = Self::after(u64::MAX);
+        storage.0.lock().unwrap().no_links = true;
+        storage
     }
 
     /// Whether some operation failed.
@@ -212,7 +233,7 @@ impl Crashing {
         for (path, present, _) in left_as.iter().rev() {
             match present {
                 Entry::Nothing => {}
-                Entry::File(_) => fs::remove_file(path).unwrap(),
+                Entry::File(_) | Entry::Link(_) => fs::remove_file(path).unwrap(),
                 Entry::Folder => fs::remove_dir_all(path).unwrap(),
             }
         }
@@ -224,6 +245,7 @@ impl Crashing {
                 Entry::Nothing => {}
                 Entry::File(number) => fs::hard_link(machine.kept(number), path).unwrap(),
                 Entry::Folder => fs::create_dir(path).unwrap(),
+                Entry::Link(number) => symlink(&machine.links[number], path).unwrap(),
             }
         }
         machine.stopped
@@ -360,6 +382,17 @@ impl WriteStorage for Crashing {
         let before = machine.at(path);
         LocalStorage.create_dir(path, inherit_group)?;
         machine.set(path, before, Entry::Folder);
+        Ok(())
+    }
+    fn symlink(&self, target: &Path, path: &Path) -> io::Result<()> {
+        let mut machine = self.step()?;
+        if machine.no_links {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let before = machine.at(path);
+        LocalStorage.symlink(target, path)?;
+        let link = machine.link(target.to_owned());
+        machine.set(path, before, link);
         Ok(())
     }
     fn mode(&self, path: &Path) -> io::Result<u32> {

@@ -17,6 +17,12 @@ use sapwood_fsfs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage};
 use sapwood_repos::Repository;
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 
+/// A new folder, in memory where the system has a place for that: syncs are simulated here, real
+/// ones would only wait for the disk.
+pub fn memory() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
 /// Opens with caches of its own, as another process does.
 pub fn open(path: &Path) -> Filesystem {
     Filesystem::open(&path.join("db"), &Caches::new(4 << 20), &OpenOptions::default()).unwrap()
@@ -102,6 +108,15 @@ pub fn reference_verifies(path: &Path) {
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
 }
 
+/// The reference commits a new folder.
+#[track_caller]
+pub fn reference_commits(path: &Path) {
+    let url = format!("file://{}", path.display()).replace(' ', "%20");
+    let mut mucc = Command::new("svnmucc");
+    let done = mucc.args(["-m", "m", "-U", &url, "mkdir", "by-another"]).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
 pub fn copy_tree(from: &Path, to: &Path) {
     let copied = Command::new("cp").arg("-a").args([from, to]).status().unwrap();
     assert!(copied.success());
@@ -126,7 +141,7 @@ pub type Work<'a> = dyn Fn(&Path, Arc<dyn WriteStorage>) -> Result<(), String> +
 /// looks at what is left and hears whether the work was done. Then the work is done again, without
 /// a crash, and followed by a commit. How many operations there were.
 pub fn everywhere(original: &Path, work: &Work<'_>, check: &dyn Fn(&Path, bool)) -> u64 {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = memory();
     for operations in 0.. {
         let mut stopped = false;
         for loss in losses(operations) {
