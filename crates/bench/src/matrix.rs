@@ -5,6 +5,7 @@
 //! repositories and systems inside, and who comes first changes from run to run; so a machine that
 //! becomes slower while it measures makes all of them slower.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
@@ -41,8 +42,11 @@ pub struct Plan {
     pub repeat: u32,
 }
 
-/// Log requests ask for at most so many revisions, as in the published measurements.
+/// Log requests ask for at most so many revisions, as those of `win_repo_bench.py` do.
 const LOG_LIMIT: &str = "50000";
+
+/// A note names at most so many cells that lack runs.
+const MOST_NAMED: usize = 12;
 
 /// Measures.
 ///
@@ -233,6 +237,13 @@ impl Run<'_> {
                 self.note("FSX is left out: only the reference (--against) makes it.".to_owned());
             }
         }
+        let hottest = self.selection.states.contains(&State::HotServer);
+        if hottest && self.selection.accesses.contains(&Access::File) {
+            self.note("There is no server to be hot over file:.".to_owned());
+        }
+        if self.selection.requests.contains(&Request::Dump) {
+            self.note("svnadmin dump opens the repository itself: look below file:.".to_owned());
+        }
         if self.plan.repeat < 3 {
             self.note("Fewer than three runs: there is no telling what varies.".to_owned());
         }
@@ -241,6 +252,57 @@ impl Run<'_> {
     /// All sequences, in the order of the invariant.
     fn everything(&mut self, stock: &Stock<'_>, say: &mut Say<'_>, cancel: &CancelToken) {
         let places = self.places();
+        self.measure(&places, stock, say, cancel);
+        self.completeness(&places);
+    }
+
+    /// Says which cells have fewer runs than they should have, or that there are none.
+    fn completeness(&mut self, places: &[Place]) {
+        let mut runs: BTreeMap<Cell, u32> = BTreeMap::new();
+        for place in places {
+            for state in self.selection.states.iter().copied() {
+                if place.access == Access::Svn || state != State::HotServer {
+                    runs.entry(place.cell(state)).or_default();
+                }
+            }
+        }
+        for sample in &self.results.samples {
+            if let Some(count) = runs.get_mut(&sample.cell) {
+                *count = count.saturating_add(1);
+            }
+        }
+        let mut short: Vec<String> = runs
+            .iter()
+            .filter(|(_, count)| **count < self.plan.repeat)
+            .map(|(cell, count)| format!("{} ({count} of {})", cell.words(), self.plan.repeat))
+            .collect();
+        let figures = self.results.samples.len();
+        self.results.about.push((
+            "complete".to_owned(),
+            format!(
+                "{} of {} cells, {figures} runs",
+                runs.len().saturating_sub(short.len()),
+                runs.len()
+            ),
+        ));
+        if !short.is_empty() {
+            let more = short.len().saturating_sub(MOST_NAMED);
+            short.truncate(MOST_NAMED);
+            if more > 0 {
+                short.push(format!("and {more} more"));
+            }
+            self.note(format!("Not all runs were made of: {}.", short.join("; ")));
+        }
+    }
+
+    /// Measures all sequences.
+    fn measure(
+        &mut self,
+        places: &[Place],
+        stock: &Stock<'_>,
+        say: &mut Say<'_>,
+        cancel: &CancelToken,
+    ) {
         let begun = Instant::now();
         for (at, place) in places.iter().enumerate() {
             if cancel.is_cancelled() {

@@ -41,6 +41,24 @@ pub struct Cell {
     pub system: System,
 }
 
+impl Cell {
+    /// The place in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let Self { request, access, caches, format, packing, state, system } = self;
+        [
+            request.title(),
+            access.title(),
+            caches.title(),
+            format.title(),
+            packing.title(),
+            state.title(),
+            system.title(),
+        ]
+        .join(" ")
+    }
+}
+
 /// Results, with what one has to know to judge them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {

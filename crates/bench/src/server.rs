@@ -14,8 +14,9 @@ use crate::programs::Programs;
 /// How long a server may take until it answers.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The options of `svnserve` for each set-up of caches: those of the published measurements. The
-/// threads are what makes the reference share one cache among connections; ours has no other way.
+/// The options of `svnserve` for each set-up of caches: those of the developers' script
+/// `win_repo_bench.py`, and threads, which make the reference share one cache among connections;
+/// ours has no other way.
 #[must_use]
 pub fn server_options(caches: Caches) -> Vec<String> {
     let text = match caches {

@@ -1,13 +1,21 @@
 //! The profiles: which histories there are, and where their numbers come from.
 //!
-//! Two sources are published. (1) The script with which Subversion's developers measured formats 6
-//! and 7 in 2014 (`tools/dev/benchmarks/RepoPerf/win_repo_bench.py` in their source, and the page
-//! "MeasuringRepositoryPerformance" of their wiki, July 2014): the repositories of Ruby and of
-//! FreeBSD, main line `trunk` and `head`. (2) J. Corveleyn's comparison of formats 6, 7 and FSX
-//! (mailing list dev@subversion.apache.org, 22 September 2015), with requests from small logs to
-//! a blame through thousands of revisions. The numbers of revisions are those that the two projects
-//! had when (1) was measured, about 46,000 and 264,000. **All other numbers are our own
-//! assumptions**: they are said to be that where they stand, and in [`Profile::about`].
+//! Three kinds of numbers, told apart here and in [`Profile::about`]:
+//!
+//! - **Asked for**: what issue 4 of this project asks of the profiles: `ruby` with many small
+//!   revisions, about 46,000; `bsd` with a large tree and about 264,000 revisions; `office` with
+//!   large binaries; `deep` with one file of 14,000 revisions and a few MiB. The issue does not say
+//!   how it came by them.
+//! - **Public**: what we looked up. Subversion's developers measure repositories that they call
+//!   `ruby` and `bsd`, exporting `trunk` of the one and `head` of the other
+//!   (`tools/dev/benchmarks/RepoPerf/win_repo_bench.py` in their source; it names neither numbers
+//!   of revisions nor where the repositories are from). The lengths fit Ruby's and FreeBSD's
+//!   histories in the spring of 2014: a `ruby -v` of 24 May says "trunk 46082" (in a comment of
+//!   github.com/ruby/chkbuild), a commit mail of FreeBSD of 3 June says "r266987" (its list
+//!   svn-src-vendor). J. Corveleyn's figures for formats 6, 7 and FSX (dev@subversion.apache.org, 22
+//!   September 2015) have a "huge blame" among their requests.
+//! - **Ours**: everything else: sizes of trees and files, how many changes a revision has, branches,
+//!   merges, authors, dates. They are choices, not measurements of those projects.
 
 use super::source::Shape;
 
@@ -39,7 +47,7 @@ pub(super) enum Kind {
 pub struct Profile {
     /// What it is asked for by.
     pub name: &'static str,
-    /// What it is, and which numbers are published and which are ours: several lines.
+    /// What it is, and which numbers were asked for, are public, or are ours: several lines.
     pub about: &'static str,
     /// How many revisions at scale 1.
     pub revisions: usize,
@@ -53,9 +61,11 @@ pub static PROFILES: &[Profile] = &[
     Profile {
         name: "ruby",
         about: "\
-Many small revisions, after the repository of Ruby in 2014.
-Published: about 46,000 revisions, main line 'trunk'.
-Assumed:   1,000 files growing to 4,200 on trunk; two changed files a revision,
+Many small revisions, as the repository of Ruby had in the spring of 2014.
+Asked for: many small revisions, about 46,000 (issue 4).
+Public:    Ruby's trunk was at r46082 on 24 May 2014; Subversion's developers
+           export 'trunk' of the repository that they call ruby.
+Ours:      1,000 files growing to 4,200 on trunk; two changed files a revision,
            and a line more in ChangeLog in three revisions of five (it is cut
            at 256 KiB, as if a new one were begun); 16 branches alive, backports
            with svn:mergeinfo, a tag in 70 revisions; 80 authors.
@@ -84,9 +94,12 @@ Assumed:   1,000 files growing to 4,200 on trunk; two changed files a revision,
     Profile {
         name: "bsd",
         about: "\
-A large tree and a long history, after the repository of FreeBSD in 2014.
-Published: about 264,000 revisions, main line 'head'.
-Assumed:   8,000 files growing to 60,000 on head, six levels deep; three changed
+A large tree and a long history, as the repository of FreeBSD had in the
+spring of 2014.
+Asked for: a large tree, about 264,000 revisions, scaled by an option (issue 4).
+Public:    FreeBSD was at r266987 on 3 June 2014; Subversion's developers export
+           'head' of the repository that they call bsd.
+Ours:      8,000 files growing to 60,000 on head, six levels deep; three changed
            files a revision, and several hundred in one of 400 (imports from
            vendors); 40 branches alive, merges with svn:mergeinfo; UPDATING is the
            file that changes most (one revision in 50); 300 authors.
@@ -117,7 +130,8 @@ Assumed:   8,000 files growing to 60,000 on head, six levels deep; three changed
         name: "office",
         about: "\
 Large files that do not compress: documents, tables, pictures.
-Assumed:   everything. 1,500 revisions of 600 documents, each a few to thirty parts
+Asked for: large binaries (issue 4).
+Ours:      everything else. 1,500 revisions of 600 documents, each a few to thirty parts
            of 2 to 300 KB of which one to three change in a revision (as those of a
            .docx or .xlsx do), pictures of 1 to 8 MB that stay as they are, and now
            and then a file of 20 to 60 MB. About 2 GB.
@@ -130,10 +144,11 @@ Assumed:   everything. 1,500 revisions of 600 documents, each a few to thirty pa
         name: "deep",
         about: "\
 One file that everybody changes, as the settings file of a large system.
-Published: blame through thousands of revisions of one large file, as a request
-           that hurts (2015).
-Assumed:   14,000 revisions of one text that grows from 1 to 3 MiB, one to three
-           lines changed in each.
+Asked for: one file with 14,000 revisions of a few MiB (issue 4).
+Public:    a 'huge blame' is among the requests of J. Corveleyn's figures (dev@
+           subversion.apache.org, September 2015).
+Ours:      the text grows from 1 to 3 MiB, one to three lines change in each
+           revision, 40 authors.
 ",
         revisions: 14_000,
         targets: Targets { tree: "/trunk", file: "/trunk/settings.xml" },

@@ -79,11 +79,13 @@ fn tiles(elapsed: &Summaries, server: &Summaries) -> Markup {
                 @for (mean, state, what, count) in &found {
                     div class="tile" {
                         b { (mean) "\u{d7}" }
-                        span { (what) ", " (state.title()) ": the reference's as a multiple of Sapwood's, "
-                            "geometric mean of " (count) " figures" }
+                        strong { (state.title()) }
+                        span { (what) ", " (count) " figures" }
                     }
                 }
             }
+            p { "The reference's as a multiple of Sapwood's: geometric means of all requests, repositories, ways "
+                "and set-ups of caches below." }
         }
     }
 }
@@ -132,7 +134,9 @@ fn overview(elapsed: &Summaries, server: &Summaries) -> Markup {
                 }
             }
             div class="grid c1" {
-                @for (name, plot) in &plots { figure { figcaption { (name) } (plot) } }
+                @for (name, plot) in &plots {
+                    figure { figcaption { (name) } div class="scroll wide" { (plot) } }
+                }
             }
         }
     }
@@ -195,13 +199,17 @@ fn caches(cells: &Summaries) -> Markup {
         && present(cells, |c| c.caches).len() > 1
     {
         for request in present(cells, |c| c.request) {
+            let mut row = Vec::new();
             for (access, state) in present(cells, |c| (c.access, c.state)) {
                 let caches = Caches::Medium;
                 let system = System::Sapwood;
                 let of = Cell { request, access, caches, format, packing, state, system };
                 if let Some(plot) = plots::caches(cells, of) {
-                    found.push((format!("{}, {}", request.title(), access.title()), state, plot));
+                    row.push((access, state, plot));
                 }
+            }
+            if !row.is_empty() {
+                found.push((request, row));
             }
         }
     }
@@ -210,9 +218,14 @@ fn caches(cells: &Summaries) -> Markup {
             h2 { "What larger caches bring" }
             p { "Elapsed seconds with slow, medium and fast caches, in the newest format, packed if there is one." }
             (legend(cells))
-            div class="grid c3" {
-                @for (name, state, plot) in &found {
-                    figure { figcaption { (name) " " small { (state.title()) } } (plot) }
+            @for (at, (request, row)) in found.iter().enumerate() {
+                details open[at == 0] {
+                    summary { (request.title()) }
+                    div class="grid c3" {
+                        @for (access, state, plot) in row {
+                            figure { figcaption { (access.title()) " " small { (state.title()) } } (plot) }
+                        }
+                    }
                 }
             }
         }

@@ -21,10 +21,11 @@ h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .3rem; letter-spacing: -.0
 h2 { font-size: 1.3rem; margin: 3rem 0 .4rem; }
 h3 { font-size: 1rem; margin: 1.6rem 0 .5rem; }
 p { max-width: 46rem; margin: .3rem 0 1rem; color: var(--soft); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .8rem; margin: 1.6rem 0; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .8rem; margin: 1.6rem 0 .6rem; }
 .tile, figure, details, .facts { background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
 .tile { padding: .9rem 1rem; }
 .tile b { display: block; font-size: 1.9rem; line-height: 1.15; font-variant-numeric: tabular-nums; }
+.tile strong { display: block; font-size: .95rem; }
 .tile span { color: var(--soft); font-size: .86rem; }
 .facts { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.2rem; padding: .9rem 1.1rem;
   font-size: .88rem; margin: 1rem 0; }
@@ -34,8 +35,9 @@ p { max-width: 46rem; margin: .3rem 0 1rem; color: var(--soft); }
 .legend svg { vertical-align: -2px; margin-right: .4rem; }
 .grid { display: grid; gap: .8rem; }
 .c1 { grid-template-columns: 1fr; }
-.c2 { grid-template-columns: repeat(auto-fit, minmax(24rem, 1fr)); }
-.c3 { grid-template-columns: repeat(auto-fit, minmax(21rem, 1fr)); }
+.c2 { grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); }
+.c3 { grid-template-columns: repeat(auto-fit, minmax(min(21rem, 100%), 1fr)); }
+.grid > * { min-width: 0; }
 figure { margin: 0; padding: .7rem .8rem .5rem; }
 figcaption { font-size: .88rem; font-weight: 600; margin-bottom: .2rem; }
 figcaption small { font-weight: 400; color: var(--soft); }
@@ -51,11 +53,15 @@ svg text.value { fill: var(--ink); } svg text.end { text-anchor: end; } svg text
 .m-cold { fill: var(--sapwood); } .m-hot-os { fill: var(--card); stroke: var(--sapwood); stroke-width: 1.8; }
 .m-hot-server { fill: var(--ink); opacity: .8; }
 details { padding: .6rem 1rem; margin: .8rem 0; } summary { cursor: pointer; font-weight: 600; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; } .wide svg { min-width: 46rem; }
 table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabular-nums; margin: .6rem 0; }
 th, td { padding: .22rem .65rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
 th { color: var(--soft); font-weight: 600; position: sticky; top: 0; background: var(--card); }
 .label { text-align: left; } td.good { background: var(--good); } td.bad { background: var(--bad); }
 footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
+@media (max-width: 34rem) {
+  main { padding: 1.4rem .8rem 3rem; } details { padding: .5rem .6rem; } h1 { font-size: 1.6rem; }
+  .facts { grid-template-columns: 1fr; } .facts dd { margin-bottom: .35rem; }
+}
 @media print { body { background: none; } details { break-inside: avoid; } }
 ";

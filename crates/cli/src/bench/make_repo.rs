@@ -24,8 +24,8 @@ whatever format.  Nothing waits for the disk.  The profiles:
   deep    14,000 revisions of one text of 1 to 3 MiB
 
 With '--scale 0.1' a profile is a tenth as long, and its tree a tenth as
-large.  Without PATH, the profiles are explained: what of their numbers is
-published and what is assumed.
+large.  Without PATH, the profiles are explained: what of their numbers was
+asked for, what is public and what is our own choice.
 ";
 
 /// The formats that transactions are written to.
