@@ -50,6 +50,17 @@ pub enum Error {
     /// E160064: a manifest of packed revision properties is malformed.
     #[error("{0}")]
     RevpropManifest(Cow<'static, str>),
+    /// E200004: a footer's offset is none; the cause says why.
+    #[error("{sentence}")]
+    FooterOffset {
+        /// The reference's sentence.
+        sentence: String,
+        /// Why it is none, in the reference's words.
+        cause: String,
+    },
+    /// E125012: a checksum of a footer is none.
+    #[error("Invalid character in hex checksum")]
+    FooterChecksum,
     /// A length or count is above what this program accepts.
     #[error("{what} of {size} exceeds the limit of {limit}")]
     TooLarge {
@@ -93,6 +104,18 @@ impl Error {
             Self::BadDate => ErrorCode::BAD_DATE,
             Self::Revnum(_) => ErrorCode::REVNUM_PARSE_FAILURE,
             Self::RevpropManifest(_) => ErrorCode::FS_CORRUPT_REVPROP_MANIFEST,
+            Self::FooterOffset { .. } => ErrorCode::INCORRECT_PARAMS,
+            Self::FooterChecksum => ErrorCode::BAD_CHECKSUM_PARSE,
+        }
+    }
+
+    /// This error as the program tells it, with `place` behind its sentence.
+    #[must_use]
+    pub fn told(self, place: std::fmt::Arguments<'_>) -> SvnError {
+        let (code, message) = (self.code(), format!("{self}{place}"));
+        match self {
+            Self::FooterOffset { cause, .. } => SvnError::new(code, cause).context(message),
+            _ => SvnError::new(code, message),
         }
     }
 }
@@ -105,6 +128,6 @@ impl From<hashdump::Error> for Error {
 
 impl From<Error> for SvnError {
     fn from(error: Error) -> Self {
-        Self::new(error.code(), error.to_string())
+        error.told(format_args!(""))
     }
 }

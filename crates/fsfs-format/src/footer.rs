@@ -31,30 +31,33 @@ impl Footer {
         let (len, before) = tail.split_last().ok_or_else(invalid)?;
         let len = usize::from(*len);
         let start = before.len().checked_sub(len).ok_or_else(invalid)?;
-        let mut rest = before.get(start..).ok_or_else(invalid)?;
+        let footer = before.get(start..).ok_or_else(invalid)?;
         let footer_len = u64::try_from(len).unwrap_or(u64::MAX).saturating_add(1);
         let footer_offset = file_len.checked_sub(footer_len).ok_or_else(invalid)?;
-        let offset = |word: Option<&[u8]>, which: &str| {
-            let word = word.ok_or_else(invalid)?;
-            text::number(word).filter(|offset| *offset < footer_offset).ok_or_else(|| {
-                Error::corrupt(format!("Invalid {which} offset in r{revision} footer"))
+        // As the reference does: any number of spaces between words, and whatever follows them.
+        let mut words = footer.split(|b| *b == 0).next().unwrap_or_default();
+        let mut word = || {
+            let spaces = words.iter().take_while(|b| **b == b' ').count();
+            words = words.get(spaces..).unwrap_or_default();
+            text::word(&mut words).ok_or_else(invalid)
+        };
+        let offset = |word: &[u8], which: &str| {
+            offset(word, footer_offset).map_err(|cause| Error::FooterOffset {
+                sentence: format!("Invalid {which} offset in r{revision} footer"),
+                cause,
             })
         };
-        let md5 = |word: Option<&[u8]>| word.and_then(Md5::parse).ok_or_else(invalid);
-        let footer = Self {
-            l2p_offset: offset(text::word(&mut rest), "L2P")?,
-            l2p_md5: md5(text::word(&mut rest))?,
-            p2l_offset: offset(text::word(&mut rest), "P2L")?,
-            p2l_md5: md5(text::word(&mut rest))?,
-            footer_offset,
-        };
-        if footer.p2l_offset <= footer.l2p_offset {
+        let md5 = |word: &[u8]| word.get(..32).and_then(Md5::parse).ok_or(Error::FooterChecksum);
+        let l2p_offset = offset(word()?, "L2P")?;
+        let l2p_md5 = md5(word()?)?;
+        let p2l_offset = offset(word()?, "P2L")?;
+        if p2l_offset <= l2p_offset {
             return Err(Error::corrupt(format!(
-                "P2L offset 0x{:x} must be larger than L2P offset 0x{:x} in r{revision} footer",
-                footer.p2l_offset, footer.l2p_offset
+                "P2L offset 0x{p2l_offset:x} must be larger than L2P offset 0x{l2p_offset:x} in \
+                 r{revision} footer",
             )));
         }
-        if rest.is_empty() { Ok(footer) } else { Err(invalid()) }
+        Ok(Self { l2p_offset, l2p_md5, p2l_offset, p2l_md5: md5(word()?)?, footer_offset })
     }
 
     /// Appends the footer with its length byte.
@@ -79,9 +82,23 @@ impl Footer {
     }
 }
 
+/// An offset before `end`, or the reference's sentence why it is none.
+fn offset(word: &[u8], end: u64) -> std::result::Result<u64, String> {
+    let digits = word.strip_prefix(b"+").or_else(|| word.strip_prefix(b"-")).unwrap_or(word);
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return Err(format!("Could not convert '{}' into a number", text::shown(word)));
+    }
+    let number = text::number(digits).filter(|n| *n == 0 || !word.starts_with(b"-"));
+    number.filter(|offset| *offset < end).ok_or_else(|| {
+        let last = end.saturating_sub(1);
+        format!("Number '{}' is out of range '[0, {last}]'", text::shown(word))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_core::SvnError;
 
     fn sample() -> (Footer, Vec<u8>, u64) {
         let footer = Footer {
@@ -116,6 +133,31 @@ mod tests {
         Footer { l2p_offset: 150, ..footer }.write(&mut swapped);
         let error = parse(&swapped, len).unwrap_err().to_string();
         assert_eq!(error, "P2L offset 0x96 must be larger than L2P offset 0x96 in r7 footer");
+        let md5 = Md5::of(b"a");
+        for (text, code, sentence) in [
+            ("", 160_004, "Invalid r7 footer"),
+            ("1x", 200_004, "Could not convert '1x' into a number"),
+            ("-1 a", 200_004, "Number '-1' is out of range '[0, 199]'"),
+            ("200 a", 200_004, "Number '200' is out of range '[0, 199]'"),
+            ("100 00", 125_012, "Invalid character in hex checksum"),
+            (&format!("100 {md5}"), 160_004, "Invalid r7 footer"),
+            (&format!("100 {md5} y"), 200_004, "Could not convert 'y' into a number"),
+            (&format!("100 {md5} 101 "), 160_004, "Invalid r7 footer"),
+        ] {
+            let mut file = text.as_bytes().to_vec();
+            file.push(u8::try_from(text.len()).unwrap());
+            let end = 200 + u64::try_from(file.len()).unwrap();
+            let error = SvnError::from(parse(&file, end).unwrap_err());
+            assert_eq!(error.code().0, code, "{text}");
+            let innermost = error.cause().unwrap_or(&error);
+            assert_eq!(innermost.message(), sentence, "{text}");
+        }
+        // What the reference reads too.
+        let loose = format!("  +100  {md5} 150 {}0 more\n", Md5::of(b"b"));
+        let mut file = loose.as_bytes().to_vec();
+        file.push(u8::try_from(loose.len()).unwrap());
+        let end = 200 + u64::try_from(file.len()).unwrap();
+        assert_eq!(parse(&file, end), Ok(footer));
         for at in 20..out.len() {
             let mut bad = out.clone();
             bad[at] = b'?';

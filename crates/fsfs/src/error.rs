@@ -175,10 +175,8 @@ impl From<Error> for SvnError {
             Error::NoSuchRevision(_) => Self::new(ErrorCode::FS_NO_SUCH_REVISION, message),
             Error::NoSuchTransaction(_) => Self::new(ErrorCode::FS_NO_SUCH_TRANSACTION, message),
             // The reference's sentences, one error for one of its; where it is stands behind them.
-            Error::Item { path, revision, offset, error } => Self::new(
-                error.code(),
-                format!("{error} (in '{}', r{revision}, at offset {offset})", path.display()),
-            ),
+            Error::Item { path, revision, offset, error } => error
+                .told(format_args!(" (in '{}', r{revision}, at offset {offset})", path.display())),
             // `current` and `min-unpacked-rev`: a sentence that people know as it is.
             Error::File { error, .. } if error.code() == ErrorCode::REVNUM_PARSE_FAILURE => {
                 Self::new(error.code(), error.to_string())

@@ -25,7 +25,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
-use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::{names, since};
 
 use self::files::Order;

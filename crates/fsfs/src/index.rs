@@ -40,6 +40,13 @@ impl Fs {
         let tail_len = u64::try_from(limits::FOOTER_LEN).unwrap_or(u64::MAX).min(len);
         let from = len.saturating_sub(tail_len);
         let tail = self.bytes(file, from, limits::FOOTER_LEN)?;
+        // The reference seeks to before the start of the file.
+        let before = tail.last().is_none_or(|last| u64::from(*last).saturating_add(1) > len);
+        if before {
+            let error = std::io::Error::from_raw_os_error(22);
+            let path = self.rev_file_path(file.key);
+            return Err(Error::io(error, "Can't set position pointer in file", &path));
+        }
         Footer::parse(&tail, len, file.first)
             .map_err(|e| self.item_error(file, file.first, from, e))
     }

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::{CancelToken, Md5, NodeKind, Revnum};
 use sapwood_fsfs::{Caches, Filesystem, Node, OpenOptions};
+use sapwood_fsfs_format::Footer;
 use sapwood_testkit::{Packing, Repository, Shape, long};
 
 /// Reads a tree as far as it can be read; counts what was right.
@@ -243,6 +244,26 @@ fn damage_to_physical_addressing() {
 #[test]
 fn damage_to_the_oldest_format() {
     spoil(&Shape::new("1.1"), 7, 6);
+}
+
+/// What fills the last page of an index up says that it is an item, with good checksums.
+#[test]
+fn an_item_behind_all_items() {
+    let repo = Repository::random(&Shape::new("1.10").shard(4), 5, 3);
+    let db = repo.path().join("db");
+    let path = db.join("revs/0/2");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let mut footer = Footer::parse(&bytes, bytes.len() as u64, Revnum(2)).unwrap();
+    let (p2l, end) = (footer.p2l_offset as usize, footer.footer_offset as usize);
+    // Its type and number are the difference to those of the last item.
+    bytes[end - 3] = 0;
+    footer.p2l_md5 = Md5::of(&bytes[p2l..end]);
+    bytes.truncate(end);
+    footer.write(&mut bytes);
+    write(&path, &bytes);
+    let error = answer(&db).unwrap_err();
+    assert!(error.contains("does not match p2l index value LOG r2:i"), "{error}");
+    assert!(error.ends_with(&format!(" for PHYS {}", footer.l2p_offset)), "{error}");
 }
 
 #[test]

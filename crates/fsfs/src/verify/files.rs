@@ -200,7 +200,8 @@ impl<'a> Checker<'a> {
                     return Err(inconsistent(format!(
                         "p2l index info LOG r{}:i{} does not match l2p index for LOG \
                          r{revision}:i{item}",
-                        entry.revision, entry.item
+                        entry.revision.0.cast_signed(),
+                        entry.item
                     )));
                 }
             }
@@ -214,7 +215,7 @@ impl<'a> Checker<'a> {
         let (first, count) = (self.file.first.0, self.file.count);
         let end = first.saturating_add(count);
         let (fs, file) = (self.fs, self.file);
-        index.walk(fs, file, &mut |entry| {
+        let mut each = |entry: &P2lEntry| {
             let P2lEntry { offset, revision, item, .. } = *entry;
             if entry.item_type == ItemType::Unused {
                 if !(first..end).contains(&revision.0) {
@@ -235,7 +236,14 @@ impl<'a> Checker<'a> {
                 )));
             }
             check(self.cancel)
-        })?;
+        };
+        index.walk(fs, file, &mut each)?;
+        // What fills the last page up is no item.
+        if let Some(last) = index.header.page_count().checked_sub(1) {
+            let size = index.header.file_size();
+            let page = index.page(fs, file, last)?;
+            page.entries().iter().filter(|entry| entry.offset >= size).try_for_each(each)?;
+        }
         self.p2l = Some(index);
         Ok(())
     }
