@@ -6,6 +6,7 @@
 //! properties), so nothing is invalidated but after a commit that failed late: it is only evicted.
 
 pub(crate) mod files;
+mod ghosts;
 pub(crate) mod item;
 pub(crate) mod loading;
 pub(crate) mod store;
