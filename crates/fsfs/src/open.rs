@@ -14,7 +14,9 @@ use sapwood_fsfs_format::{FormatFile, Layout};
 use crate::cache::Caches;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs, OpenOptions, Shared};
+use crate::revprop_pack::RevpropPackConfig;
 use crate::storage::{LocalStorage, Stamp, Storage};
+use crate::txn::WriteConfig;
 
 /// The longest small file that is read.
 const LIMIT: usize = 1 << 20;
@@ -65,7 +67,7 @@ fn read(
         Err(e) => return Err(Error::io(e, "Can't open file", &path)),
     };
     let (uuid, instance) = read_uuid(&*storage, db, format.number)?;
-    let block_size = read_block_size(&*storage, db, format.number)?;
+    let options = read_options(&*storage, db, format.number)?;
     let shared = Shared {
         id: caches.new_id(),
         path: db.to_owned(),
@@ -73,7 +75,7 @@ fn read(
         layout: Layout::new(format),
         uuid,
         instance,
-        block_size,
+        block_size: options.block_size,
         identity,
         min_unpacked: AtomicU64::new(0),
         min_unpacked_file: Mutex::default(),
@@ -83,7 +85,7 @@ fn read(
         current_file: Mutex::default(),
         revprop_shards: Mutex::default(),
         txn_numbers: Mutex::default(),
-        write_config: OnceLock::new(),
+        write_config: options.write.map_or_else(OnceLock::new, OnceLock::from),
         openings: AtomicUsize::new(0),
         rep_cache: Mutex::default(),
         chains: Mutex::default(),
@@ -128,21 +130,34 @@ fn read_uuid(storage: &dyn Storage, db: &Path, format: u32) -> Result<(String, S
     Ok((uuid, instance))
 }
 
-/// Bytes of a block: `block-size` in `fsfs.conf` is in KiB.
-fn read_block_size(storage: &dyn Storage, db: &Path, format: u32) -> Result<usize> {
+/// What `fsfs.conf` says, of which readers need only the block size. An option that makes no sense is
+/// told by whoever opens the filesystem, as the reference does.
+struct Options {
+    /// Bytes of a block.
+    block_size: usize,
+    /// `None` for formats that have no such file: writers look themselves.
+    write: Option<(WriteConfig, RevpropPackConfig)>,
+}
+
+fn read_options(storage: &dyn Storage, db: &Path, format: u32) -> Result<Options> {
     if format < since::PACKING {
-        return Ok(BLOCK_SIZE);
+        return Ok(Options { block_size: BLOCK_SIZE, write: None });
     }
     let path = db.join(names::CONFIG);
-    let bytes = match storage.read(&path, LIMIT) {
-        Ok(bytes) => bytes,
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(BLOCK_SIZE),
+    let config = match storage.read(&path, LIMIT) {
+        Ok(bytes) => Config::parse_file(&path.to_string_lossy(), &bytes, Case::default())?,
+        Err(e) if e.kind() == ErrorKind::NotFound => Config::new(Case::default()),
         Err(e) => return Err(Error::io(e, "Can't open file", &path)),
     };
-    let config = Config::parse_file(&path.to_string_lossy(), &bytes, Case::default())?;
-    if format < since::LOGICAL {
-        return Ok(BLOCK_SIZE);
-    }
+    let write = (WriteConfig::new(&config, format)?, RevpropPackConfig::new(&config, format)?);
+    let block_size = if format < since::LOGICAL { BLOCK_SIZE } else { block_size(&config)? };
+    // There is no cache that could fail.
+    config.get_bool("caches", "fail-stop", false)?;
+    Ok(Options { block_size, write: Some(write) })
+}
+
+/// Bytes of a block: `block-size` is in KiB.
+fn block_size(config: &Config) -> Result<usize> {
     let kib = config.get_i64("io", "block-size", 64)?;
     let size = usize::try_from(kib).ok().and_then(|k| k.checked_mul(1024));
     let problem = match size {

@@ -99,6 +99,38 @@ fn a_large_file_is_compared_in_parts() {
 }
 
 /// What administrators' programs say about a range of revisions.
+/// Whoever opens a filesystem is told of options that make no sense.
+#[test]
+fn options_that_make_no_sense() {
+    let repo = Repository::scripted(&Shape::new("1.10"));
+    let path = repo.arg();
+    let mut findings = Findings::new("fsfs.conf");
+    for (section, option) in [
+        ("caches", "fail-stop = maybe"),
+        ("rep-sharing", "enable-rep-sharing = 2"),
+        ("deltification", "enable-dir-deltification = x"),
+        ("deltification", "max-linear-deltification = "),
+        ("deltification", "compression = zlib-"),
+        ("deltification", "compression = zlib-10"),
+        ("deltification", "compression = none\ncompression-level = 3"),
+        ("packed-revprops", "revprop-pack-size = 99999999999999999999"),
+        ("io", "block-size = 3"),
+        ("io", "l2p-page-size = 99999999999"),
+        ("io", "p2l-page-size = 0"),
+        ("debug", "pack-after-commit = x"),
+    ] {
+        let config = format!("[{section}]\n{option}\n");
+        std::fs::write(repo.path().join("db/fsfs.conf"), config).unwrap();
+        findings.program("svnlook", &["youngest", &path]);
+        findings.program("svnadmin", &["verify", "-q", &path]);
+        let url = format!("file://{path}");
+        findings.program("svnmucc", &["-m", "m", "-U", &url, "mkdir", "new"]);
+    }
+    std::fs::write(repo.path().join("db/fsfs.conf"), "").unwrap();
+    findings.program("svnlook", &["youngest", &path]);
+    findings.finish();
+}
+
 fn administrators(f: &mut Findings, path: &str, revisions: std::ops::RangeInclusive<usize>) {
     f.program("svnadmin", &["dump", "-q", path]);
     f.program("svnadmin", &["verify", path]);

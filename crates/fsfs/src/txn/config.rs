@@ -1,7 +1,7 @@
 //! The options of `fsfs.conf` that writers go by, with the defaults of each format.
 
 use sapwood_core::ErrorCode;
-use sapwood_core::config::Config;
+use sapwood_core::config::{Config, parse_i64};
 use sapwood_delta::Version;
 use sapwood_fsfs_format::layout::since;
 
@@ -89,7 +89,6 @@ impl WriteConfig {
         if format >= since::SVNDIFF2 {
             self.svndiff = Version::V2;
         }
-        let bad = |message: String| Error::new(ErrorCode::BAD_CONFIG_VALUE, message);
         match (config.get(SECTION, "compression"), config.get(SECTION, "compression-level")) {
             (Some(_), Some(_)) => {
                 return Err(bad("The 'compression' and 'compression-level' config options are \
@@ -97,10 +96,7 @@ impl WriteConfig {
                     .into()));
             }
             (Some(word), None) => {
-                (self.svndiff, self.compression_level) =
-                    parse_compression(&word).ok_or_else(|| {
-                        bad(format!("Invalid 'compression' value '{word}' in the config"))
-                    })?;
+                (self.svndiff, self.compression_level) = parse_compression(&word)?;
                 if self.svndiff == Version::V2 && format < since::SVNDIFF2 {
                     return Err(bad("Compression type 'lz4' requires filesystem format 8 or \
                                     higher"
@@ -118,19 +114,25 @@ impl WriteConfig {
     }
 }
 
-fn parse_compression(word: &str) -> Option<(Version, u32)> {
-    Some(match word {
+fn parse_compression(word: &str) -> Result<(Version, u32)> {
+    Ok(match word {
         "none" => (Version::V0, 0),
         "lz4" => (Version::V2, DEFAULT_LEVEL),
         "zlib" => (Version::V1, DEFAULT_LEVEL),
         _ => {
-            let level = word.strip_prefix("zlib-")?.parse().ok()?;
-            if !(1..=9).contains(&level) {
-                return None;
+            let level = word.strip_prefix("zlib-").map(parse_i64).transpose()?;
+            match level.map(u32::try_from) {
+                Some(Ok(level @ 1..=9)) => (Version::V1, level),
+                _ => {
+                    return Err(bad(format!("Invalid 'compression' value '{word}' in the config")));
+                }
             }
-            (Version::V1, level)
         }
     })
+}
+
+fn bad(message: String) -> Error {
+    Error::new(ErrorCode::BAD_CONFIG_VALUE, message)
 }
 
 /// A page size from the section `io`; one item of it is `unit` bytes.
@@ -139,15 +141,15 @@ fn page_size(config: &Config, option: &str, default: u64, unit: u64) -> Result<u
     let value = config.get_i64("io", option, default)?;
     let problem = match u64::try_from(value) {
         Err(_) | Ok(0) => format!("is too small for fsfs.conf setting '{option}'."),
-        Ok(n) if n.checked_mul(unit).is_none_or(|n| n > u64::from(u32::MAX)) => {
-            format!("is too large for fsfs.conf setting '{option}'.")
-        }
         Ok(n) if !n.is_power_of_two() => {
             format!("is invalid for fsfs.conf setting '{option}' because it is not a power of 2.")
         }
+        Ok(n) if n.checked_mul(unit).is_none_or(|n| n > u64::from(u32::MAX)) => {
+            format!("is too large for fsfs.conf setting '{option}'.")
+        }
         Ok(n) => return Ok(n),
     };
-    Err(Error::new(ErrorCode::BAD_CONFIG_VALUE, format!("{value} {problem}")))
+    Err(bad(format!("{value} {problem}")))
 }
 
 #[cfg(test)]
@@ -211,6 +213,11 @@ mod tests {
                 "[deltification]\ncompression = brotli\n",
                 8,
                 "Invalid 'compression' value 'brotli' in the config",
+            ),
+            (
+                "[deltification]\ncompression = zlib-10\n",
+                8,
+                "Invalid 'compression' value 'zlib-10' in the config",
             ),
             (
                 "[deltification]\ncompression = lz4\ncompression-level = 5\n",
