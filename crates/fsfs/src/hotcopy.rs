@@ -322,7 +322,13 @@ impl Hotcopy<'_> {
     fn node_origins(&self) -> Result<()> {
         let origins = self.source.file(names::NODE_ORIGINS);
         if self.storage().stamp(&origins).is_ok() {
-            self.copy_dir(&origins, &self.target(names::NODE_ORIGINS), Order::Any)?;
+            let to = self.target(names::NODE_ORIGINS);
+            if !self.in_use {
+                // What a run that was stopped left.
+                self.remove_tree(&to)?;
+            }
+            let order = if self.in_use { Order::InUse } else { Order::Any };
+            self.copy_dir(&origins, &to, order)?;
         }
         Ok(())
     }

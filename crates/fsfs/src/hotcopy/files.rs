@@ -22,8 +22,9 @@ pub(super) enum Order {
     Any,
     /// The manifest is the last. Nobody looks at the folder yet.
     ManifestLast,
-    /// The manifest is the last, and what it names is durable before it is replaced.
-    ManifestInUse,
+    /// The manifest is the last, and what it names is durable before it is replaced. So is each
+    /// file before it gets its name.
+    InUse,
 }
 
 /// How often a folder of packed revision properties is copied because it changed meanwhile.
@@ -57,8 +58,8 @@ impl Hotcopy<'_> {
     }
 
     /// Copies a file that nobody looks at yet.
-    fn copy_new(&self, from: &Path, to: &Path, sync: bool) -> Result<()> {
-        self.storage().copy(from, to, sync).map_err(|e| cannot_copy(e, from, to))
+    fn copy_new(&self, from: &Path, to: &Path) -> Result<()> {
+        self.storage().copy(from, to, false).map_err(|e| cannot_copy(e, from, to))
     }
 
     /// Copies a file so that readers of the copy see the old or the new one, whole, also after a
@@ -73,8 +74,9 @@ impl Hotcopy<'_> {
     }
 
     /// Copies a file unless the copy has it: the same length, and not older. Whether it did. With
-    /// `sync` a file that was not there is made durable too.
-    fn copy_changed(&self, from: &Path, to: &Path, sync: bool) -> Result<bool> {
+    /// `whole` also a file that was not there gets its name when it is durable: a crash could
+    /// leave one of the right length without its contents, which the next run would trust.
+    fn copy_changed(&self, from: &Path, to: &Path, whole: bool) -> Result<bool> {
         match self.storage().stamp(to) {
             Ok(there) => {
                 let stamp = self.storage().stamp(from);
@@ -84,10 +86,22 @@ impl Hotcopy<'_> {
                 }
                 self.copy_over(from, to)?;
             }
-            Err(e) if e.kind() == ErrorKind::NotFound => self.copy_new(from, to, sync)?,
+            Err(e) if e.kind() == ErrorKind::NotFound && whole => self.copy_over(from, to)?,
+            Err(e) if e.kind() == ErrorKind::NotFound => self.copy_new(from, to)?,
             Err(e) => return Err(Error::io(e, "Can't stat", to)),
         }
         Ok(true)
+    }
+
+    /// Copies a file of a revision, unless the copy has it. Whether it did. What an interrupted run
+    /// left of new revisions may not be whole.
+    fn copy_of_revision(&self, name: &str, revision: Revnum) -> Result<bool> {
+        let (from, to) = (self.source.file(name), self.target(name));
+        if self.known.is_none_or(|known| revision > known) {
+            self.copy_new(&from, &to)?;
+            return Ok(true);
+        }
+        self.copy_changed(&from, &to, false)
     }
 
     /// Copies revisions that are not packed: those that were not there, or changed.
@@ -133,17 +147,9 @@ impl Hotcopy<'_> {
         let mut copied = Vec::new();
         for revision in revisions.map(Revnum) {
             check(self.cancel)?;
-            // What an interrupted run left of new revisions may not be whole.
-            let is_new = self.known.is_none_or(|known| revision > known);
             let mut any = false;
             for name in [layout.rev_file(revision), layout.revprops_file(revision)] {
-                let (from, to) = (self.source.file(&name), self.target(&name));
-                if is_new {
-                    self.copy_new(&from, &to, false)?;
-                    any = true;
-                } else {
-                    any |= self.copy_changed(&from, &to, false)?;
-                }
+                any |= self.copy_of_revision(&name, revision)?;
             }
             if any {
                 copied.push(revision);
@@ -167,15 +173,13 @@ impl Hotcopy<'_> {
             let end = first.0.saturating_add(size);
             self.make_dir(&self.target(&layout.revprops_dir(first)))?;
             for revision in (first.0..end).map(Revnum) {
-                let name = layout.revprops_file(revision);
-                any |= self.copy_changed(&self.source.file(&name), &self.target(&name), false)?;
+                any |= self.copy_of_revision(&layout.revprops_file(revision), revision)?;
             }
             return Ok(any);
         }
         if shard == 0 {
             self.make_dir(&self.target(&layout.revprops_dir(Revnum::ZERO)))?;
-            let name = layout.revprops_file(Revnum::ZERO);
-            any |= self.copy_changed(&self.source.file(&name), &self.target(&name), false)?;
+            any |= self.copy_of_revision(&layout.revprops_file(Revnum::ZERO), Revnum::ZERO)?;
         }
         let dir = layout.revprops_pack_dir(shard);
         let to = self.target(&dir);
@@ -183,7 +187,7 @@ impl Hotcopy<'_> {
             remove_dir_all(self.storage(), &to)?;
         }
         let durable = !is_new && self.options.flush_to_disk;
-        let order = if durable { Order::ManifestInUse } else { Order::ManifestLast };
+        let order = if durable { Order::InUse } else { Order::ManifestLast };
         for _ in 0..RETRIES {
             match self.copy_dir(&self.source.file(&dir), &to, order) {
                 Ok(copied) => any |= copied,
@@ -250,7 +254,7 @@ impl Hotcopy<'_> {
             if name.to_string_lossy().ends_with(".tmp") {
                 continue;
             }
-            let in_use = order == Order::ManifestInUse;
+            let in_use = order == Order::InUse;
             if in_use && any && name == names::MANIFEST {
                 self.sync_dir(to)?;
             }
