@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -51,6 +51,9 @@ pub struct Filesystem {
 pub(crate) struct Fs {
     pub(crate) shared: Arc<Shared>,
     pub(crate) caches: Arc<Caches>,
+    /// The youngest revision that a bulk writer to this opening has prepared: it may be read here
+    /// before it is there for others. 0 when there is none.
+    pub(crate) prepared: AtomicU64,
 }
 
 /// What all openings of one `db` folder in this process share.
@@ -93,14 +96,39 @@ pub(crate) struct Shared {
     pub(crate) chains: Mutex<HashMap<(u64, u64), txn::Chain>>,
     /// Those who want to commit.
     pub(crate) commits: txn::Queue,
+    /// Whether syncing the whole file system took long when that was last done.
+    pub(crate) whole_syncs_are_slow: AtomicBool,
     /// Revisions that a commit has prepared and only it knows of: numbers, and where they are.
-    pub(crate) unpublished: Mutex<Vec<(Revnum, PathBuf)>>,
+    pub(crate) unpublished: Mutex<Vec<(Revnum, Unpublished)>>,
+}
+
+/// Where the file of a revision is that nobody else knows of.
+#[derive(Clone, Debug)]
+pub(crate) enum Unpublished {
+    /// In a file that is yet to be moved.
+    File(PathBuf),
+    /// In memory.
+    Memory(Arc<Vec<u8>>),
 }
 
 impl Fs {
     pub(crate) fn new(shared: Arc<Shared>, caches: Arc<Caches>) -> Self {
         shared.openings.fetch_add(1, Ordering::AcqRel);
-        Self { shared, caches }
+        Self { shared, caches, prepared: AtomicU64::new(0) }
+    }
+
+    /// The youngest revision that can be read here, as far as is known without looking.
+    pub(crate) fn youngest_known(&self) -> Revnum {
+        let youngest = self.youngest.load(Ordering::Acquire);
+        Revnum(youngest.max(self.prepared.load(Ordering::Acquire)))
+    }
+
+    /// E160006 when there is no such revision (yet).
+    pub(crate) fn ensure_exists(&self, revision: Revnum) -> Result<()> {
+        if revision <= self.youngest_known() || revision <= self.refresh_youngest()? {
+            return Ok(());
+        }
+        Err(Error::NoSuchRevision(revision))
     }
 }
 
@@ -261,15 +289,5 @@ impl Shared {
             self.refresh_min_unpacked()?;
         }
         Ok(())
-    }
-
-    /// E160006 when there is no such revision (yet).
-    pub(crate) fn ensure_exists(&self, revision: Revnum) -> Result<()> {
-        if revision.0 <= self.youngest.load(Ordering::Acquire)
-            || revision <= self.refresh_youngest()?
-        {
-            return Ok(());
-        }
-        Err(Error::NoSuchRevision(revision))
     }
 }

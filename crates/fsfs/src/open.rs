@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -90,6 +90,7 @@ fn read(
         rep_cache: Mutex::default(),
         chains: Mutex::default(),
         commits: crate::txn::Queue::default(),
+        whole_syncs_are_slow: AtomicBool::new(false),
         unpublished: Mutex::default(),
     };
     shared.refresh_min_unpacked()?;

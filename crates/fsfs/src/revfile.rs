@@ -4,7 +4,7 @@
 //! through [`Fs::with_file`], which finds out where a revision is and starts over when the file
 //! vanished meanwhile.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::ops::{Deref, Range};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use sapwood_fsfs_format as format;
 use crate::cache::files::FileKey;
 use crate::cache::item::{Block, Key, Kind};
 use crate::error::{Error, Result};
-use crate::filesystem::Fs;
+use crate::filesystem::{Fs, Unpublished};
 use crate::storage::StoredFile;
 
 /// How often a reader starts over because a shard was packed under its feet.
@@ -53,6 +53,26 @@ impl Deref for Bytes {
     }
 }
 
+/// The file of a revision that is still in memory.
+#[derive(Debug)]
+struct InMemory(Arc<Vec<u8>>);
+
+impl StoredFile for InMemory {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let from = usize::try_from(offset).unwrap_or(usize::MAX);
+        let mut left = self.0.get(from..).unwrap_or_default();
+        io::Read::read(&mut left, buf)
+    }
+
+    fn short_read_is_end(&self) -> bool {
+        true
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(u64::try_from(self.0.len()).unwrap_or(u64::MAX))
+    }
+}
+
 impl Fs {
     /// The file that holds a revision, as far as we know.
     pub(crate) fn rev_file(&self, revision: Revnum) -> RevFile {
@@ -74,13 +94,19 @@ impl Fs {
         }
     }
 
+    /// Where a file is that nobody else knows of yet.
+    fn unpublished(&self, key: FileKey) -> Option<Unpublished> {
+        if key.packed {
+            return None;
+        }
+        let unpublished = self.unpublished.lock();
+        unpublished.iter().find(|(r, _)| r.0 == key.number).map(|(_, place)| place.clone())
+    }
+
     /// The path of a file.
     pub(crate) fn rev_file_path(&self, key: FileKey) -> PathBuf {
-        if !key.packed {
-            let unpublished = self.unpublished.lock();
-            if let Some((_, path)) = unpublished.iter().find(|(r, _)| r.0 == key.number) {
-                return path.clone();
-            }
+        if let Some(Unpublished::File(path)) = self.unpublished(key) {
+            return path;
         }
         self.file(&if key.packed {
             self.layout.pack_file(key.number)
@@ -132,10 +158,18 @@ impl Fs {
     }
 
     fn open_file(&self, file: &RevFile) -> Result<Arc<dyn StoredFile>> {
-        self.caches
-            .files
-            .get(file.key, &*self.storage, || self.rev_file_path(file.key))
-            .map_err(|e| self.open_error(file, e))
+        let open =
+            || self.caches.files.get(file.key, &*self.storage, || self.rev_file_path(file.key));
+        let opened = match self.unpublished(file.key) {
+            Some(Unpublished::Memory(bytes)) => return Ok(Arc::new(InMemory(bytes))),
+            // It may have been moved to its place in between.
+            Some(Unpublished::File(_)) => open().or_else(|e| match e.kind() {
+                ErrorKind::NotFound => open(),
+                _ => Err(e),
+            }),
+            None => open(),
+        };
+        opened.map_err(|e| self.open_error(file, e))
     }
 
     fn block_key(&self, file: &RevFile, number: u64) -> Key {

@@ -4,6 +4,7 @@
 //! texts stream into it; what is kept from revision to revision is the map of revision numbers.
 
 mod ahead;
+mod events;
 mod foresight;
 mod mergeinfo;
 mod revprops;
@@ -19,12 +20,14 @@ use sapwood_core::{
     CancelToken, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path,
 };
 use sapwood_delta::StoredDelta;
-use sapwood_fsfs::txn::{Txn, WriteOptions, Writer};
+use sapwood_fsfs::txn::{Bulk, Txn, WriteOptions, Writer};
 
 use crate::dumpstream::{DumpVisitor, Headers, TextBlock, header};
 use crate::hooks::Hooks;
 use crate::prop_rules;
 use crate::repository::Repository;
+use ahead::Patient;
+use events::Events;
 use foresight::{CurrentWriter, Foresight};
 pub use mergeinfo::Numbers;
 use revprops::Rules;
@@ -92,7 +95,7 @@ pub enum LoadEvent<'a> {
 pub type LoadNotify<'a> = dyn FnMut(LoadEvent<'_>) -> SvnResult<()> + 'a;
 
 /// How many transactions' numbers are reserved at once.
-const NUMBERS_AT_ONCE: u64 = 256;
+const NUMBERS_AT_ONCE: u64 = 1024;
 /// The reference's number of the warning about mergeinfo that is not understood.
 const INVALID_MERGEINFO: u32 = 5;
 
@@ -123,12 +126,15 @@ pub fn load(
         None => Foresight::new(&current, options.parent_dir.as_deref()),
         Some(_) => None,
     };
+    // Hooks are asked before and told after each revision.
+    let hooked = options.pre_commit_hook || options.post_commit_hook;
     let mut loader = Loader {
+        bulk: if hooked { None } else { Bulk::new(&writer)? },
         writer,
         current,
         hooks: Hooks::new(repository, None),
         options,
-        notify,
+        events: Events::new(notify),
         map: BTreeMap::new(),
         last_mapped: None,
         oldest: None,
@@ -136,6 +142,11 @@ pub fn load(
         node: None,
     };
     let loaded = ahead::parse_ahead(input, &mut loader, foresight, cancel);
+    // What was read before an error is there, too.
+    let loaded = match (loader.settle(), loaded) {
+        (Err(error), Ok(())) => Err(error),
+        (_, loaded) => loaded,
+    };
     // The thread that reads holds the writer, too, and the process may end before that does.
     loader.writer.flush_reps();
     loaded
@@ -156,12 +167,14 @@ fn place(parent_dir: Option<&str>, relpath: &[u8]) -> SvnResult<String> {
 }
 
 struct Loader<'a, 'b> {
+    /// Commits; without it revisions are committed one by one.
+    bulk: Option<Bulk>,
     writer: Arc<Writer>,
     /// The same, for who reads ahead.
     current: CurrentWriter,
     hooks: Hooks,
     options: LoadOptions,
-    notify: &'a mut LoadNotify<'b>,
+    events: Events<'a, 'b>,
     /// Revisions of the stream, and what they are here.
     map: BTreeMap<u64, u64>,
     last_mapped: Option<u64>,
@@ -189,6 +202,28 @@ struct OpenNode {
 }
 
 impl Loader<'_, '_> {
+    fn tell(&mut self, event: LoadEvent<'_>) -> SvnResult<()> {
+        if let Some(bulk) = self.bulk.as_ref().filter(|_| self.events.are_many()) {
+            self.events.emit(bulk.published())?;
+        }
+        self.events.tell(event)
+    }
+
+    /// Waits for what is committed, and tells of it.
+    fn settle(&mut self) -> SvnResult<()> {
+        let Some(bulk) = &self.bulk else { return Ok(()) };
+        let settled = bulk.settle();
+        self.events.emit(bulk.published())?;
+        Ok(settled?)
+    }
+
+    fn youngest(&self) -> SvnResult<Revnum> {
+        Ok(match &self.bulk {
+            Some(bulk) => bulk.youngest()?,
+            None => self.writer.fs().youngest()?,
+        })
+    }
+
     /// The open transaction and node; `None` in a revision that is skipped.
     fn open(&mut self) -> Option<(&mut Txn, &OpenNode)> {
         let txn = self.revision.as_mut()?.txn.as_mut()?;
@@ -216,7 +251,7 @@ impl Loader<'_, '_> {
     /// `svn:mergeinfo` with the numbers and paths that hold here.
     fn adjust_mergeinfo(&mut self, value: Vec<u8>) -> SvnResult<Vec<u8>> {
         let value = if value.contains(&b'\r') {
-            (self.notify)(LoadEvent::NormalizedMergeinfo)?;
+            self.tell(LoadEvent::NormalizedMergeinfo)?;
             prop_rules::with_newlines(&value)
         } else {
             value
@@ -232,7 +267,7 @@ impl Loader<'_, '_> {
                 Err(error.context("Invalid svn:mergeinfo value"))
             }
             Err(_) => {
-                (self.notify)(LoadEvent::Warning(
+                self.tell(LoadEvent::Warning(
                     INVALID_MERGEINFO,
                     "Invalid svn:mergeinfo value; leaving unchanged",
                 ))?;
@@ -285,12 +320,12 @@ impl Loader<'_, '_> {
             }
         }
         txn.copy(&root, &source, to, true)?;
-        (self.notify)(LoadEvent::Copied)
+        self.tell(LoadEvent::Copied)
     }
 
     /// Revision 0 of the stream only has properties, which an empty repository takes over.
     fn close_revision_zero(&mut self, props: PropList) -> SvnResult<()> {
-        if self.writer.fs().youngest()? != Revnum::ZERO {
+        if self.youngest()? != Revnum::ZERO {
             return Ok(());
         }
         let rules = Rules {
@@ -338,11 +373,15 @@ impl DumpVisitor for Loader<'_, '_> {
         let take = match self.options.uuid {
             UuidAction::Ignore => false,
             UuidAction::Force => true,
-            UuidAction::Default => self.writer.fs().youngest()? == Revnum::ZERO,
+            UuidAction::Default => self.youngest()? == Revnum::ZERO,
         };
         if take {
+            self.settle()?;
             self.writer.flush_reps();
             self.writer = self.writer.set_uuid(utf8(uuid)?)?;
+            if self.bulk.is_some() {
+                self.bulk = Bulk::new(&self.writer)?;
+            }
             *self.current.lock() = Arc::clone(&self.writer);
         }
         Ok(())
@@ -352,19 +391,23 @@ impl DumpVisitor for Loader<'_, '_> {
         let number = headers.get(header::REVISION_NUMBER).and_then(parse_u64).unwrap_or(0);
         let skipped =
             self.options.range.is_some_and(|(first, last)| number < first || number > last);
-        let head = self.writer.fs().youngest()?;
+        let txn = match &self.bulk {
+            _ if number == 0 || skipped => None,
+            Some(bulk) => Some(bulk.begin()?),
+            None => Some(self.writer.begin(self.writer.fs().youngest()?)?),
+        };
+        let head = match &txn {
+            Some(txn) => txn.base_revision(),
+            None => self.youngest()?,
+        };
         let signed = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let offset = signed(number).saturating_sub(signed(head.next().0));
-        let txn = if number > 0 && !skipped {
-            let txn = self.writer.begin(head)?;
-            (self.notify)(LoadEvent::Started(number))?;
+        if txn.is_some() {
+            self.tell(LoadEvent::Started(number))?;
             self.oldest.get_or_insert(number);
-            Some(txn)
-        } else {
-            None
-        };
+        }
         if skipped {
-            (self.notify)(LoadEvent::Skipped(number))?;
+            self.tell(LoadEvent::Skipped(number))?;
         }
         let props = PropList::new();
         self.revision = Some(OpenRevision { number, skipped, offset, txn, props });
@@ -392,6 +435,13 @@ impl DumpVisitor for Loader<'_, '_> {
             self.hooks.pre_commit(&mut txn, &[])?;
         }
         let name = self.options.post_commit_hook.then(|| txn.name());
+        if let Some(bulk) = &self.bulk {
+            let here = bulk.commit(txn)?;
+            self.events.committed(here, number);
+            self.events.emit(bulk.published())?;
+            self.map_revision(number, here);
+            return Ok(());
+        }
         let here = txn.commit()?;
         if let Some(name) = name {
             self.hooks.post_commit(here, &name).map_err(|e| {
@@ -402,7 +452,7 @@ impl DumpVisitor for Loader<'_, '_> {
             })?;
         }
         self.map_revision(number, here);
-        (self.notify)(LoadEvent::Committed(here, number))
+        self.tell(LoadEvent::Committed(here, number))
     }
 
     fn node(&mut self, headers: &Headers) -> SvnResult<()> {
@@ -433,7 +483,7 @@ impl DumpVisitor for Loader<'_, '_> {
                 ));
             }
         };
-        (self.notify)(LoadEvent::Node(&shown))?;
+        self.tell(LoadEvent::Node(&shown))?;
         if deletes && let Some(txn) = self.revision.as_mut().and_then(|r| r.txn.as_mut()) {
             txn.delete(&place)?;
         }
@@ -495,9 +545,15 @@ impl DumpVisitor for Loader<'_, '_> {
 
     fn close_node(&mut self) -> SvnResult<()> {
         if self.node.take().is_some() {
-            (self.notify)(LoadEvent::NodeDone)?;
+            self.tell(LoadEvent::NodeDone)?;
         }
         Ok(())
+    }
+}
+
+impl Patient for Loader<'_, '_> {
+    fn idle(&mut self) -> SvnResult<()> {
+        if self.events.are_waiting() { self.settle() } else { Ok(()) }
     }
 }
 

@@ -50,7 +50,8 @@ impl Writer {
         let base = match path {
             None => None,
             Some(path) => {
-                let youngest = self.fs.fs.refresh_youngest()?;
+                // An older one is a worse guess, no harm; looking each time would cost more.
+                let youngest = self.fs.fs.youngest_known();
                 let root = Root::of_revision(&self.fs, youngest)?;
                 let Some(node) = root.find(path)?.filter(|node| node.kind() == NodeKind::File)
                 else {

@@ -25,7 +25,7 @@ use sapwood_fsfs_format::{
 use super::deltify::{Hashes, Part};
 use super::disk::flags;
 use super::group::{self, Committed, Prepared};
-use super::{Folder, ROOT, Txn};
+use super::{Folder, ROOT, Txn, Writer};
 use crate::cache::Caches;
 use crate::cache::item::{Cached, Key};
 use crate::error::{Error, Result};
@@ -57,7 +57,8 @@ struct Plan {
 }
 
 /// A node that was written, for the cache.
-struct Written {
+#[derive(Debug)]
+pub(super) struct Written {
     node: NodeRev,
     directory: Option<Directory>,
     props: Option<PropList>,
@@ -85,7 +86,7 @@ impl Txn {
     /// Those of [`Self::commit`].
     pub fn commit_for_props(mut self) -> Result<Committed> {
         let writer = Arc::clone(&self.writer);
-        if matches!(self.folder, Folder::Whole(_)) && self.lock.is_none() {
+        if self.needs_proto_lock() {
             self.lock = Some(writer.lock_proto(&self.id)?);
         }
         // What can be done before the lock is: others do not wait for it.
@@ -103,12 +104,16 @@ impl Txn {
         Ok(committed)
     }
 
-    /// Makes the files of the revision after `current`; `mode` are the permissions of revisions.
-    pub(super) fn prepare(&mut self, current: Current, mode: u32) -> Result<Prepared> {
+    /// Whether it is on disk where others might write to it.
+    pub(super) const fn needs_proto_lock(&self) -> bool {
+        matches!(self.folder, Folder::Unread | Folder::Whole(_)) && self.lock.is_none()
+    }
+
+    /// Makes the revision after `current`, in memory; a large prototype is in its file.
+    pub(super) fn prepare(&mut self, current: Current) -> Result<Prepared> {
         if self.base != current.youngest {
             self.merge_to(current.youngest)?;
         }
-        self.check_locks()?;
         let mut plan = Plan {
             revision: self.base.next(),
             next_ids: current.next_ids.unwrap_or_default(),
@@ -119,40 +124,55 @@ impl Txn {
         let fs = &self.writer.fs.fs;
         let to = fs.file(&fs.layout.rev_file(plan.revision));
         let revprops_path = fs.file(&fs.layout.revprops_file(plan.revision));
-        if let Some(size) = fs.layout.format.shard_size
-            && plan.revision.0.checked_rem(size) == Some(0)
-        {
-            self.make_shard(&to, names::REVS)?;
-            self.make_shard(&revprops_path, names::REVPROPS)?;
-        }
-        let (props, revprops) = self.write_revprops(&revprops_path, mode)?;
         let next_ids = (self.format() < since::LAYOUT).then(|| {
             let (node, copy) = plan.next_ids;
             (node.saturating_add(self.next_node), copy.saturating_add(self.next_copy))
         });
-        let (from, file) = self.proto.finish(mode)?;
-        self.fill_caches(plan.written);
-        self.share_fresh(plan.revision);
+        let (from, bytes) = self.proto.finish()?;
+        let (props, revprops_text) = self.revision_props();
         Ok(Prepared {
             revision: plan.revision,
             props,
             reps: plan.reps,
+            written: plan.written,
             current: Current { youngest: plan.revision, next_ids },
-            file,
+            bytes: Arc::new(bytes),
+            file: None,
             from,
             to,
-            revprops,
+            revprops_text,
+            revprops: None,
             revprops_path,
         })
     }
 
-    /// Checks the tree of a revision that is written but not there yet, as it is on disk.
-    pub(super) fn read_back(&self, revision: Revnum) -> Result<()> {
-        let caches = Caches::new(READ_BACK_CACHE);
-        let fs = Filesystem::open(self.writer.fs.path(), &caches, &OpenOptions::default())?;
-        // For this one it is there.
-        fs.fs.youngest.store(revision.0, Ordering::Release);
-        Root::of_revision(&fs, revision)?.verify()
+    /// Makes the files of a prepared revision; `mode` are the permissions of revisions.
+    pub(super) fn put_on_disk(&mut self, prepared: &mut Prepared, mode: u32) -> Result<()> {
+        let fs = &self.writer.fs.fs;
+        if let Some(size) = fs.layout.format.shard_size
+            && prepared.revision.0.checked_rem(size) == Some(0)
+        {
+            self.make_shard(&prepared.to, names::REVS)?;
+            self.make_shard(&prepared.revprops_path, names::REVPROPS)?;
+        }
+        let path = &prepared.revprops_path;
+        let write = || -> io::Result<Box<dyn NewFile>> {
+            // The file may be there: from a commit that failed after this.
+            let mut file = self.writer.storage.create_over(path)?;
+            file.append(&prepared.revprops_text)?;
+            file.set_mode(mode)?;
+            Ok(file)
+        };
+        let revprops = write().map_err(|e| Error::io(e, "Can't write to file", path))?;
+        prepared.revprops = Some(revprops);
+        prepared.file = Some(self.proto.put_on_disk(&prepared.bytes, mode)?);
+        Ok(())
+    }
+
+    /// Tells the caches what was written, for who writes the next revision.
+    pub(super) fn share_written(&mut self, prepared: &mut Prepared) {
+        self.fill_caches(std::mem::take(&mut prepared.written));
+        self.share_fresh(prepared.revision);
     }
 
     /// Completes the prototype.
@@ -376,8 +396,8 @@ impl Txn {
         Ok(())
     }
 
-    /// Writes the revision's properties.
-    fn write_revprops(&mut self, path: &Path, mode: u32) -> Result<(PropList, Box<dyn NewFile>)> {
+    /// The revision's properties, and how they are written.
+    fn revision_props(&mut self) -> (PropList, Vec<u8>) {
         let mut props = std::mem::take(&mut self.props);
         let client_date = props.remove(flags::CLIENT_DATE);
         for flag in [flags::CHECK_OOD, flags::CHECK_LOCKS] {
@@ -388,15 +408,7 @@ impl Txn {
         }
         let mut text = Vec::new();
         hashdump::write(&mut text, &props, Some(hashdump::END));
-        let write = || -> io::Result<Box<dyn NewFile>> {
-            // The file may be there: from a commit that failed after this.
-            let mut file = self.writer.storage.create_over(path)?;
-            file.append(&text)?;
-            file.set_mode(mode)?;
-            Ok(file)
-        };
-        let file = write().map_err(|e| Error::io(e, "Can't write to file", path))?;
-        Ok((props, file))
+        (props, text)
     }
 
     /// Puts what was written into the caches: the next commit begins with it.
@@ -419,5 +431,16 @@ impl Txn {
                 fs.caches.put(key(NodeRev::KIND, revision, item), node);
             }
         }
+    }
+}
+
+impl Writer {
+    /// Checks the tree of a revision that is written but not there yet, as it is on disk.
+    pub(super) fn read_back(&self, revision: Revnum) -> Result<()> {
+        let caches = Caches::new(READ_BACK_CACHE);
+        let fs = Filesystem::open(self.fs.path(), &caches, &OpenOptions::default())?;
+        // For this one it is there.
+        fs.fs.youngest.store(revision.0, Ordering::Release);
+        Root::of_revision(&fs, revision)?.verify()
     }
 }

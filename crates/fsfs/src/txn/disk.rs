@@ -13,7 +13,7 @@ use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, hashdump};
 use sapwood_fsfs_format::directory::write_increment;
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::txn::NextIds;
-use sapwood_fsfs_format::{RepLocation, Representation, TxnId, index_proto};
+use sapwood_fsfs_format::{NodeRev, RepLocation, Representation, TxnId, index_proto};
 
 use super::commit::now;
 use super::{Folder, Txn, Writer};
@@ -83,13 +83,34 @@ impl Txn {
         Ok(())
     }
 
-    /// Puts a transaction whose prototype has grown out of memory on disk, once: when this process
-    /// is killed, it is found by `lstxns`, and what it takes is removed by `rmtxns`.
+    /// Gives a transaction whose prototype has grown out of memory a folder, once: when this process
+    /// is killed, it is found by `lstxns`, and what it takes is removed by `rmtxns`. Of its tree
+    /// nothing is written, which may have thousands of nodes.
     pub(super) fn show_large(&mut self) -> Result<()> {
-        if self.proto.is_on_disk() && matches!(self.folder, Folder::None | Folder::Empty) {
-            self.publish()?;
+        if !self.proto.is_on_disk() || !matches!(self.folder, Folder::None | Folder::Empty) {
+            return Ok(());
         }
-        Ok(())
+        if matches!(self.folder, Folder::None) {
+            self.make_folder()?;
+        }
+        self.folder = Folder::Unread;
+        self.write_lock_file()?;
+        self.write_txn_props()?;
+        self.proto.publish()?;
+        // That it can be opened, to be removed, is enough: a root, the one it was begun with.
+        let mut root = NodeRev::clone(&*self.writer.fs.fs.rev_root(self.base)?);
+        let id = self.txn_node(super::ROOT)?.node.id;
+        root.predecessor = Some(root.id);
+        root.predecessor_count = root.predecessor_count.saturating_add(1);
+        root.is_fresh_txn_root = true;
+        root.id = id;
+        let mut text = Vec::new();
+        root.write(self.format(), &mut text);
+        self.write_file(&sapwood_fsfs_format::txn::node_file_name(&id), &text)?;
+        text.clear();
+        NextIds { node: 0, copy: 0 }.write(&mut text);
+        self.write_file(names::TXN_NEXT_IDS, &text)?;
+        self.write_file(names::TXN_CHANGES, b"")
     }
 
     /// Takes over what other programs (a hook) changed in the transaction since

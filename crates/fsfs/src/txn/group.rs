@@ -27,23 +27,31 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::{PropList, Revnum, SvnError};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::names;
 
+use super::commit::Written;
 use super::{Txn, Writer};
 use crate::error::{Error, Result};
+use crate::filesystem::Unpublished;
 use crate::rep_cache::Row;
 use crate::storage_write::{NewFile, create_beside};
 
 /// Transactions that one leader takes at most, so that the first need not wait for a crowd.
 const AT_ONCE: usize = 64;
 /// Threads that sync the files of a group. A disk takes several orders at once.
-const SYNCERS: usize = 4;
+const SYNCERS: usize = 16;
 /// Files that are not worth a thread.
 const FEW: usize = 4;
+/// Files from which on the whole file system is synced instead.
+const MANY: usize = 12;
+/// What that may take, and for each file, to be done the next time as well.
+const PATIENCE: Duration = Duration::from_millis(200);
+const PATIENCE_A_FILE: Duration = Duration::from_millis(4);
 
 /// A revision that was made.
 #[derive(Debug)]
@@ -103,20 +111,26 @@ impl Seat {
     }
 }
 
-/// The files of a revision that is not there yet.
+/// A revision that is not there yet.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) revision: Revnum,
     pub(super) props: PropList,
     /// What later revisions can share.
     pub(super) reps: Vec<Row>,
+    /// What readers of the revision will want, to be cached.
+    pub(super) written: Vec<Written>,
     /// What `current` says of it.
     pub(super) current: Current,
-    /// The complete prototype, its place now and its place among the revisions.
-    pub(super) file: Box<dyn NewFile>,
+    /// The complete prototype, as far as it is not in its file yet.
+    pub(super) bytes: Arc<Vec<u8>>,
+    /// The prototype's file once it is complete, its place now and its place among the revisions.
+    pub(super) file: Option<Box<dyn NewFile>>,
     pub(super) from: PathBuf,
     pub(super) to: PathBuf,
-    pub(super) revprops: Box<dyn NewFile>,
+    /// The properties as they are to be written, their file once that is done, and its place.
+    pub(super) revprops_text: Vec<u8>,
+    pub(super) revprops: Option<Box<dyn NewFile>>,
     pub(super) revprops_path: PathBuf,
 }
 
@@ -236,10 +250,17 @@ fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
     let mode = mode_of_revisions(writer, current.youngest)?;
     let mut failed = Vec::new();
     for (at, (txn, _, prepared)) in group.0.iter_mut().enumerate() {
-        match txn.prepare(current, mode) {
+        let checked = txn.check_locks();
+        let made = checked.and_then(|()| txn.prepare(current)).and_then(|mut files| {
+            txn.put_on_disk(&mut files, mode)?;
+            txn.share_written(&mut files);
+            Ok(files)
+        });
+        match made {
             Ok(files) => {
                 current = files.current;
-                fs.unpublished.lock().push((files.revision, files.from.clone()));
+                let place = Unpublished::File(files.from.clone());
+                fs.unpublished.lock().push((files.revision, place));
                 *prepared = Some(files);
             }
             Err(error) => failed.push((at, error)),
@@ -263,9 +284,21 @@ fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
     if group.0.is_empty() {
         return Ok(());
     }
-    let done = make_durable(writer, group, current);
-    fs.unpublished.lock().clear();
-    match done {
+    let flush = group.0.iter().any(|(txn, _, _)| txn.writer.flush);
+    let files = group.0.iter_mut().filter_map(|(_, _, prepared)| prepared.as_mut());
+    publish(writer, files.collect(), current, flush)
+}
+
+/// Makes prepared revisions, all of whose files are written, durable with `flush`, and then
+/// visible: `current` is what the last one says. When this fails, none of them is there.
+pub(super) fn publish(
+    writer: &Writer,
+    mut prepared: Vec<&mut Prepared>,
+    current: Current,
+    flush: bool,
+) -> Result<()> {
+    let fs = &writer.fs.fs;
+    match make_durable(writer, &mut prepared, current, flush) {
         Ok(()) => {
             let watched = fs.current_file.lock();
             fs.youngest.fetch_max(current.youngest.0, Ordering::AcqRel);
@@ -273,27 +306,35 @@ fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
             Ok(())
         }
         Err(error) => {
-            // What was read of revisions that are not to be.
-            fs.caches.clear();
-            fs.chains.lock().clear();
-            for (_, _, prepared) in &group.0 {
-                if let Some(prepared) = prepared {
-                    // The first error counts. It may have been moved.
-                    let _ = writer.storage.remove_file(&prepared.from);
-                }
+            give_up(writer);
+            for prepared in prepared {
+                // The first error counts. It may have been moved.
+                let _ = writer.storage.remove_file(&prepared.from);
             }
             Err(error)
         }
     }
 }
 
-/// Makes the prepared revisions durable, and then visible.
-fn make_durable(writer: &Arc<Writer>, group: &mut Group, current: Current) -> Result<()> {
+/// Forgets what was read of revisions that are not to be.
+pub(super) fn give_up(writer: &Writer) {
+    let fs = &writer.fs.fs;
+    fs.unpublished.lock().clear();
+    fs.caches.clear();
+    fs.chains.lock().clear();
+}
+
+fn make_durable(
+    writer: &Writer,
+    prepared: &mut [&mut Prepared],
+    current: Current,
+    flush: bool,
+) -> Result<()> {
     let storage = &writer.storage;
     let path = writer.fs.fs.file(names::CURRENT);
     let fail = |e| Error::io(e, "Can't write to file", &path);
     let (beside, file) = create_beside(&**storage, &path).map_err(fail)?;
-    let done = move_all(writer, group, current, (&path, &beside, file));
+    let done = move_all(writer, prepared, (current, flush), (&path, &beside, file));
     done.inspect_err(|_| {
         // The first error counts.
         let _ = storage.remove_file(&beside);
@@ -301,9 +342,9 @@ fn make_durable(writer: &Arc<Writer>, group: &mut Group, current: Current) -> Re
 }
 
 fn move_all(
-    writer: &Arc<Writer>,
-    group: &mut Group,
-    current: Current,
+    writer: &Writer,
+    prepared: &mut [&mut Prepared],
+    (current, flush): (Current, bool),
     (path, beside, mut file): (&Path, &Path, Box<dyn NewFile>),
 ) -> Result<()> {
     let storage = &writer.storage;
@@ -313,49 +354,68 @@ fn move_all(
     file.append(&text).map_err(fail)?;
     file.set_mode(storage.mode(path).map_err(fail)?).map_err(fail)?;
 
-    let mut files: Vec<(&mut dyn NewFile, &Path)> = vec![(&mut *file, beside)];
-    let mut flush = false;
-    for (txn, _, prepared) in &mut group.0 {
-        if let (true, Some(prepared)) = (txn.writer.flush, prepared) {
-            flush = true;
-            files.push((&mut *prepared.file, &prepared.from));
-            files.push((&mut *prepared.revprops, &prepared.revprops_path));
-        }
-    }
     if flush {
-        sync_files(files)?;
+        // Oldest first.
+        let mut files: Vec<(&mut dyn NewFile, &Path)> = Vec::new();
+        for prepared in &mut *prepared {
+            let Prepared { bytes, file, from, revprops, revprops_path, .. } = &mut **prepared;
+            // Older than all others: errors of writing it might be missed below.
+            if let (true, Some(file)) = (bytes.is_empty(), &mut *file) {
+                file.sync().map_err(|e| Error::io(e, "Can't flush file to disk", from))?;
+            }
+            if let Some(revprops) = revprops {
+                files.push((&mut **revprops, revprops_path));
+            }
+            if let Some(file) = file {
+                files.push((&mut **file, from));
+            }
+        }
+        files.push((&mut *file, beside));
+        sync_files(writer, files)?;
     }
 
     let mut folders: Vec<&Path> = Vec::new();
-    for (txn, _, prepared) in &group.0 {
-        let Some(prepared) = prepared else { continue };
-        txn.writer
-            .storage
+    for prepared in &*prepared {
+        // Who looks for it finds it in one place or the other.
+        let mut unpublished = writer.fs.fs.unpublished.lock();
+        storage
             .rename(&prepared.from, &prepared.to, false)
             .map_err(|e| Error::io(e, "Can't move", &prepared.from))?;
+        unpublished.retain(|(revision, _)| *revision != prepared.revision);
+        drop(unpublished);
         if let Some(folder) = prepared.to.parent()
-            && txn.writer.flush
+            && flush
             && !folders.contains(&folder)
         {
             folders.push(folder);
         }
     }
-    writer.fs.fs.unpublished.lock().clear();
     for folder in folders {
         storage.sync_dir(folder).map_err(|e| Error::io(e, "Can't flush file to disk", folder))?;
     }
     if writer.config.verify_before_commit {
-        for (txn, _, prepared) in &group.0 {
-            if let Some(prepared) = prepared {
-                txn.read_back(prepared.revision)?;
-            }
-        }
+        prepared.iter().try_for_each(|prepared| writer.read_back(prepared.revision))?;
     }
     storage.rename(beside, path, flush).map_err(fail)
 }
 
-/// Syncs files, several at once.
-fn sync_files(mut files: Vec<(&mut dyn NewFile, &Path)>) -> Result<()> {
+/// Syncs files: many through the file system as a whole, which costs it one turn of its journal;
+/// few, and where that turns out slow because others write as well, one by one, several at once.
+fn sync_files(writer: &Writer, mut files: Vec<(&mut dyn NewFile, &Path)>) -> Result<()> {
+    let slow = &writer.fs.fs.whole_syncs_are_slow;
+    let count = u32::try_from(files.len()).unwrap_or(u32::MAX);
+    if files.len() >= MANY
+        && !slow.load(Ordering::Relaxed)
+        && let Some((first, path)) = files.first_mut()
+    {
+        let begun = Instant::now();
+        let done = first.sync_file_system();
+        if done.map_err(|e| Error::io(e, "Can't flush file to disk", path))? {
+            let patience = PATIENCE.saturating_add(PATIENCE_A_FILE.saturating_mul(count));
+            slow.store(begun.elapsed() > patience, Ordering::Relaxed);
+            return Ok(());
+        }
+    }
     let sync = |(file, path): &mut (&mut dyn NewFile, &Path)| {
         file.sync().map_err(|e| Error::io(e, "Can't flush file to disk", path))
     };
@@ -377,7 +437,7 @@ fn sync_files(mut files: Vec<(&mut dyn NewFile, &Path)>) -> Result<()> {
 }
 
 /// The permissions that new revisions get: those of the revision before.
-fn mode_of_revisions(writer: &Writer, base: Revnum) -> Result<u32> {
+pub(super) fn mode_of_revisions(writer: &Writer, base: Revnum) -> Result<u32> {
     let fs = &writer.fs.fs;
     let packed = base < fs.refresh_min_unpacked()?;
     let path = fs.file(&match fs.layout.shard(base) {

@@ -12,6 +12,7 @@
 //! readers walk history by them.
 
 mod ahead;
+mod bulk;
 mod changes;
 mod commit;
 mod config;
@@ -39,6 +40,7 @@ use sapwood_fsfs_format::{
 };
 
 pub use self::ahead::{DeltaAhead, KnownText};
+pub use self::bulk::Bulk;
 pub use self::config::WriteConfig;
 pub use self::disk::flags;
 pub use self::group::Committed;

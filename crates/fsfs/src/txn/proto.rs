@@ -293,19 +293,41 @@ impl ProtoRev {
         }
     }
 
-    /// Puts everything into the file, with the permissions `mode`: its path, and the file, which
-    /// is not durable yet and now belongs to the caller.
-    pub(super) fn finish(&mut self, mode: u32) -> Result<(PathBuf, Box<dyn NewFile>)> {
-        self.spill()?;
-        let Some(mut file) = self.file.take() else {
-            return Err(Error::Corrupt("A revision has nothing in it".into()));
-        };
-        if let Err(e) = file.set_mode(mode) {
-            // It is still this one's to discard.
-            self.file = Some(file);
-            return Err(Error::io(e, "Can't set permissions on", &self.path));
+    /// Ends the prototype: the path of its file, and all that it holds if there is no such file
+    /// yet. If there is one, everything is put into it.
+    pub(super) fn finish(&mut self) -> Result<(PathBuf, Vec<u8>)> {
+        if self.file.is_some() {
+            self.spill()?;
         }
-        Ok((self.path.clone(), file))
+        if self.len() == 0 {
+            return Err(Error::Corrupt("A revision has nothing in it".into()));
+        }
+        Ok((self.path.clone(), std::mem::take(&mut self.tail)))
+    }
+
+    /// The file of a finished prototype, into which `bytes` are put that are not there yet, with
+    /// the permissions `mode`. It is not durable and now belongs to the caller.
+    pub(super) fn put_on_disk(&mut self, bytes: &[u8], mode: u32) -> Result<Box<dyn NewFile>> {
+        let path = &self.path;
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => {
+                let made = self.storage.create_over(path);
+                made.map_err(|e| Error::io(e, "Can't open file", path))?
+            }
+        };
+        let done = match bytes {
+            [] => Ok(()),
+            bytes => file.append(bytes).map_err(|e| Error::io(e, "Can't write to file", path)),
+        };
+        let done = done.and_then(|()| {
+            file.set_mode(mode).map_err(|e| Error::io(e, "Can't set permissions on", path))
+        });
+        if let Err(error) = done {
+            self.file = Some(file);
+            return Err(error);
+        }
+        Ok(file)
     }
 
     /// Removes the file, if there is one and it is this one's alone.
@@ -379,7 +401,9 @@ mod tests {
         assert_eq!((proto.offset_of(3), proto.offset_of(4)), (Some(0), Some(3)));
         assert_eq!(proto.read_at(1, 3).unwrap(), b"bcx");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
-        let (path, _) = proto.finish(0o600).unwrap();
+        let (path, bytes) = proto.finish().unwrap();
+        assert!(!path.exists());
+        proto.put_on_disk(&bytes, 0o600).unwrap();
         assert_eq!(std::fs::read(path).unwrap(), b"abcxy");
         assert_eq!(proto.entries[1].fnv1, Fnv1a32x4::of(b"xy"));
     }
@@ -402,7 +426,9 @@ mod tests {
         proto.begin();
         proto.append(b"tail").unwrap();
         assert_eq!(proto.end(ItemType::FileRep).unwrap(), 4);
-        let (path, _) = proto.finish(0o600).unwrap();
+        let (path, bytes) = proto.finish().unwrap();
+        assert_eq!(bytes, b"");
+        proto.put_on_disk(&bytes, 0o600).unwrap();
         assert_eq!(std::fs::read(path).unwrap(), b"headtail");
     }
 

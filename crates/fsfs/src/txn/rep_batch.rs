@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use sapwood_core::Sha1;
+use sapwood_core::{Revnum, Sha1};
 
 use crate::rep_cache::Row;
 
@@ -72,7 +72,36 @@ impl Batch {
             }
             self.waiting.entry(row.sha1).or_insert(*row);
         }
+        self.is_full()
+    }
+
+    /// Whether it is time to write rows.
+    fn is_full(&self) -> bool {
         self.waiting.len() >= WAITING
+    }
+
+    /// The rows of revisions up to `youngest`, in the order of the database, when it is time to
+    /// write them.
+    pub(super) fn due(&self, youngest: Revnum) -> Vec<Row> {
+        if !self.is_full() {
+            return Vec::new();
+        }
+        let there = self.waiting.values().filter(|row| row.revision <= youngest);
+        let mut rows: Vec<Row> = there.copied().collect();
+        rows.sort_unstable_by_key(|row| row.sha1.0);
+        rows
+    }
+
+    /// Forgets rows that are written.
+    pub(super) fn forget(&mut self, rows: &[Row]) {
+        for row in rows {
+            self.waiting.remove(&row.sha1);
+        }
+    }
+
+    /// Forgets the rows of revisions after `youngest`.
+    pub(super) fn drop_after(&mut self, youngest: Revnum) {
+        self.waiting.retain(|_, row| row.revision <= youngest);
     }
 
     /// All rows that wait, in the order of the database.
@@ -119,8 +148,6 @@ impl Filter {
 
 #[cfg(test)]
 mod tests {
-    use sapwood_core::Revnum;
-
     use super::*;
 
     fn row(n: u32) -> Row {

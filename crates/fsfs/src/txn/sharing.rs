@@ -147,6 +147,33 @@ impl Writer {
         }
     }
 
+    /// Keeps the rows of a revision that is not there yet. Nobody else may hear of them before it
+    /// is.
+    pub(super) fn keep_early_reps(&self, rows: &[Row]) {
+        if !rows.is_empty() {
+            self.batch.lock().add(rows);
+        }
+    }
+
+    /// Writes rows that were kept, when there are many, as far as their revisions are there: up to
+    /// `youngest`.
+    pub(super) fn flush_many_reps(&self, youngest: Revnum) {
+        let rows = self.batch.lock().due(youngest);
+        if rows.is_empty() {
+            return;
+        }
+        // They are found here until they are there.
+        if let Err(error) = self.write_rows(&rows) {
+            self.fail_after_commit(error.into());
+        }
+        self.batch.lock().forget(&rows);
+    }
+
+    /// Forgets the rows of revisions after `youngest`, which are not to be.
+    pub(super) fn drop_early_reps(&self, youngest: Revnum) {
+        self.batch.lock().drop_after(youngest);
+    }
+
     /// Writes the rows that a bulk writer has kept back: what it committed can be shared by other
     /// programs after this. Dropping the writer does it, too.
     pub fn flush_reps(&self) {

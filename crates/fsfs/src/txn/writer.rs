@@ -135,6 +135,12 @@ impl Writer {
         ))
     }
 
+    /// Whether a transaction can begin without taking numbers from `txn-current`.
+    pub(super) fn has_number(&self) -> bool {
+        let numbers = self.fs.fs.txn_numbers.lock();
+        numbers.0 < numbers.1 || self.fs.fs.layout.format.number < since::LAYOUT
+    }
+
     fn next_number(&self) -> Result<u64> {
         let mut numbers = self.fs.fs.txn_numbers.lock();
         if numbers.0 >= numbers.1 {

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::{CancelToken, ErrorCode, Md5, Sha1, SvnError, SvnResult};
@@ -24,6 +25,8 @@ const BATCH: usize = 32 << 10;
 const HASHED: u64 = 1 << 20;
 /// Bytes of a longer text that are handed over at once.
 const PIECE: usize = 256 << 10;
+/// How long the input may have nothing for us before we do other things.
+const PATIENCE: Duration = Duration::from_millis(20);
 /// What an event costs beside its bytes.
 const EVENT: usize = 64;
 
@@ -82,15 +85,24 @@ impl Queue {
         true
     }
 
-    fn pop(&self) -> Vec<Event> {
+    /// The next batch; `None` when there is none for as long as `patience`.
+    fn pop(&self, patience: Duration) -> Option<Vec<Event>> {
         let mut waiting = self.waiting.lock();
+        let deadline = Instant::now().checked_add(patience);
         loop {
             if let Some((events, bytes)) = waiting.batches.pop_front() {
                 waiting.bytes = waiting.bytes.saturating_sub(bytes);
                 self.changed.notify_all();
-                return events;
+                return Some(events);
             }
-            self.changed.wait(&mut waiting);
+            match deadline {
+                Some(deadline) => {
+                    if self.changed.wait_until(&mut waiting, deadline).timed_out() {
+                        return None;
+                    }
+                }
+                None => self.changed.wait(&mut waiting),
+            }
         }
     }
 
@@ -219,10 +231,19 @@ struct Receiver {
 impl Receiver {
     fn next(&mut self) -> Event {
         loop {
-            if let Some(event) = self.events.next() {
+            if let Some(event) = self.next_within(Duration::MAX) {
                 return event;
             }
-            self.events = self.queue.pop().into_iter();
+        }
+    }
+
+    /// The next event, if there is one before `patience` ends.
+    fn next_within(&mut self, patience: Duration) -> Option<Event> {
+        loop {
+            if let Some(event) = self.events.next() {
+                return Some(event);
+            }
+            self.events = self.queue.pop(patience)?.into_iter();
         }
     }
 }
@@ -275,6 +296,12 @@ impl BufRead for Pieces<'_> {
     }
 }
 
+/// A visitor that has other things to do while the input has nothing for it.
+pub(super) trait Patient: DumpVisitor {
+    /// The input lets us wait.
+    fn idle(&mut self) -> SvnResult<()>;
+}
+
 /// Tells `visitor` what the stream `input` holds, as [`dumpstream::parse`] does, while another
 /// thread reads it, and guesses with `foresight` how texts will be stored. When this returns early, that thread ends as soon as the input gives it
 /// something.
@@ -283,7 +310,7 @@ impl BufRead for Pieces<'_> {
 /// Those of [`dumpstream::parse`].
 pub(super) fn parse_ahead(
     mut input: Box<dyn BufRead + Send>,
-    visitor: &mut dyn DumpVisitor,
+    visitor: &mut dyn Patient,
     foresight: Option<Foresight>,
     cancel: &CancelToken,
 ) -> SvnResult<()> {
@@ -304,7 +331,14 @@ pub(super) fn parse_ahead(
         })
         .map_err(|e| SvnError::io(&e, "Can't start a thread"))?;
     loop {
-        match receiver.next() {
+        let event = match receiver.next_within(PATIENCE) {
+            Some(event) => event,
+            None => {
+                visitor.idle()?;
+                receiver.next()
+            }
+        };
+        match event {
             Event::Version(version) => visitor.format_version(version)?,
             Event::Uuid(uuid) => visitor.uuid(&uuid)?,
             Event::Revision(headers) => visitor.revision(&headers)?,
@@ -397,6 +431,12 @@ mod tests {
         }
         fn close_node(&mut self) -> SvnResult<()> {
             self.0.push("close node".into());
+            Ok(())
+        }
+    }
+
+    impl Patient for Notes {
+        fn idle(&mut self) -> SvnResult<()> {
             Ok(())
         }
     }
@@ -495,6 +535,11 @@ mod tests {
                 Ok(())
             }
             fn close_node(&mut self) -> SvnResult<()> {
+                Ok(())
+            }
+        }
+        impl Patient for GivesUp {
+            fn idle(&mut self) -> SvnResult<()> {
                 Ok(())
             }
         }

@@ -136,6 +136,13 @@ impl Machine {
         self.settle_above(&folder.join("any"));
     }
 
+    fn settle_all(&mut self) {
+        self.names.clear();
+        for number in 0..self.files.len() {
+            self.files[number] = self.len(number);
+        }
+    }
+
     fn settle_file(&mut self, number: usize, created_as: &Path) {
         self.files[number] = self.len(number);
         if self.is_new(created_as, Entry::File(number)) {
@@ -307,6 +314,10 @@ impl NewFile for Fragile {
         self.storage.step()?.settle_file(self.number, &self.path);
         Ok(())
     }
+    fn sync_file_system(&mut self) -> io::Result<bool> {
+        self.storage.step()?.settle_all();
+        Ok(true)
+    }
 }
 
 impl Storage for Crashing {
@@ -420,11 +431,7 @@ impl WriteStorage for Crashing {
         Ok(())
     }
     fn sync_all(&self, _: &Path) -> io::Result<()> {
-        let mut machine = self.step()?;
-        machine.names.clear();
-        for number in 0..machine.files.len() {
-            machine.files[number] = machine.len(number);
-        }
+        self.step()?.settle_all();
         Ok(())
     }
     fn lock(&self, path: &Path) -> io::Result<Box<dyn HeldLock>> {

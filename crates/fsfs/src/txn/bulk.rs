@@ -1,0 +1,380 @@
+//! Bulk commit: one writer makes many revisions, one after the other, and does not wait for each.
+//!
+//! [`Bulk::commit`] makes a revision in memory ([`Txn::prepare`]) and hands it to a thread, which
+//! writes its files, and publishes what has gathered as one group, by the steps of
+//! [`super::group`]. Meanwhile the next revisions are made, based on those that are prepared: this
+//! opening of the filesystem reads them from memory, nobody else sees them. Nothing may be told of
+//! a revision before [`Bulk::published`] has reached it.
+//!
+//! `write-lock` is held from the first prepared revision until all are published, because their
+//! numbers must not be given to others. Others get their turn at least every [`HOLD`]: then, when
+//! a new transaction begins, everything is published and the lock is dropped. `txn-current-lock`
+//! comes before `write-lock` in the order of locks, so numbers of transactions are only taken while
+//! the latter is not held.
+//!
+//! When writing or publishing fails, it fails for all revisions that are under way: they are not
+//! there, and each later call reports that error.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use sapwood_core::{Revnum, SvnError};
+use sapwood_fsfs_format::current::Current;
+use sapwood_fsfs_format::layout::names;
+
+use super::group::{self, Prepared};
+use super::{Txn, Writer};
+use crate::error::{Error, Result};
+use crate::filesystem::Unpublished;
+use crate::storage_write::HeldLock;
+
+/// Revisions that are published at once, at most.
+const AT_ONCE: usize = 64;
+/// Revisions under way at most, and bytes of them.
+const UNDER_WAY: usize = 192;
+const BYTES_UNDER_WAY: usize = 32 << 20;
+/// How long a revision waits for others to be published with.
+const LINGER: Duration = Duration::from_millis(10);
+/// How long `write-lock` is held before others get their turn, about.
+const HOLD: Duration = Duration::from_millis(500);
+/// How long it is held when nothing is under way.
+const IDLE: Duration = Duration::from_millis(10);
+
+/// Commits revisions of one filesystem in bulk. Dropping it publishes what is under way.
+#[derive(Debug)]
+pub struct Bulk {
+    writer: Arc<Writer>,
+    line: Arc<Line>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What both sides share.
+#[derive(Debug, Default)]
+struct Line {
+    state: Mutex<State>,
+    changed: Condvar,
+    published: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: VecDeque<Ready>,
+    /// Revisions that are prepared and not published, and their bytes.
+    count: usize,
+    bytes: usize,
+    held: Option<Held>,
+    /// Whether the lock is needed although nothing is under way.
+    preparing: bool,
+    /// Somebody waits for everything to be published.
+    hurry: bool,
+    failed: Option<SvnError>,
+    closed: bool,
+}
+
+/// The lock, and what was read under it.
+#[derive(Debug)]
+struct Held {
+    _lock: Box<dyn HeldLock>,
+    since: Instant,
+    /// What `current` is to be after all that is prepared.
+    current: Current,
+    /// The permissions of revisions.
+    mode: u32,
+    /// Whether any path may be locked.
+    locks: bool,
+}
+
+/// A prepared revision.
+#[derive(Debug)]
+struct Ready {
+    txn: Txn,
+    prepared: Prepared,
+    mode: u32,
+    len: usize,
+}
+
+impl Bulk {
+    /// Bulk commits through `writer`; `None` where revisions must be committed one by one: when
+    /// `fsfs.conf` wants each verified or packed at once.
+    ///
+    /// # Errors
+    /// When there cannot be another thread.
+    pub fn new(writer: &Arc<Writer>) -> Result<Option<Self>> {
+        if writer.config.verify_before_commit || writer.config.pack_after_commit {
+            return Ok(None);
+        }
+        let line = Arc::new(Line::default());
+        let committer = Committer { writer: Arc::clone(writer), line: Arc::clone(&line) };
+        let thread = std::thread::Builder::new()
+            .name("committer".to_owned())
+            .spawn(move || committer.run())
+            .map_err(|e| Error::Svn(SvnError::io(&e, "Can't start a thread")))?;
+        Ok(Some(Self { writer: Arc::clone(writer), line, thread: Some(thread) }))
+    }
+
+    /// Begins a transaction based on the last revision that was committed here, or by others.
+    ///
+    /// # Errors
+    /// Those of [`Writer::begin`], and what went wrong with earlier revisions.
+    pub fn begin(&self) -> Result<Txn> {
+        let held = {
+            let state = self.line.state.lock();
+            fail_as(&state)?;
+            state.held.as_ref().map(|held| held.since)
+        };
+        if held.is_some_and(|since| since.elapsed() > HOLD || !self.writer.has_number()) {
+            self.settle()?;
+        }
+        let base = self.youngest()?;
+        self.writer.begin(base)
+    }
+
+    /// The last revision that was committed here or by others.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn youngest(&self) -> Result<Revnum> {
+        let held = self.line.state.lock().held.as_ref().map(|held| held.current.youngest);
+        held.map_or_else(|| self.writer.fs.fs.refresh_youngest(), Ok)
+    }
+
+    /// Makes a revision of a transaction: its number. It is not there before
+    /// [`Self::published`] says so.
+    ///
+    /// # Errors
+    /// Those of [`Txn::commit`]; what went wrong with earlier revisions.
+    pub fn commit(&self, mut txn: Txn) -> Result<Revnum> {
+        if txn.needs_proto_lock() {
+            txn.lock = Some(self.writer.lock_proto(&txn.id)?);
+        }
+        if txn.proto.is_on_disk() {
+            // Nobody should wait for this with us.
+            self.settle()?;
+            if self.writer.flush {
+                txn.proto.sync_what_is_on_disk()?;
+            }
+        }
+        let (current, mode, locks) = self.hold()?;
+        let checked = if locks { txn.check_locks() } else { Ok(()) };
+        let prepared = checked.and_then(|()| txn.prepare(current));
+        let mut state = self.line.state.lock();
+        state.preparing = false;
+        let mut prepared = prepared?;
+        fail_as(&state)?;
+        let (revision, fs) = (prepared.revision, &self.writer.fs.fs);
+        // From here on it can be read here.
+        fs.unpublished.lock().push((
+            revision,
+            match prepared.bytes.is_empty() {
+                true => Unpublished::File(prepared.from.clone()),
+                false => Unpublished::Memory(Arc::clone(&prepared.bytes)),
+            },
+        ));
+        fs.prepared.store(revision.0, Ordering::Release);
+        txn.share_written(&mut prepared);
+        self.writer.keep_early_reps(&prepared.reps);
+        let len = prepared.bytes.len().saturating_add(prepared.revprops_text.len());
+        if let Some(held) = &mut state.held {
+            held.current = prepared.current;
+        }
+        state.waiting.push_back(Ready { txn, prepared, mode, len });
+        state.count = state.count.saturating_add(1);
+        state.bytes = state.bytes.saturating_add(len);
+        // The other side looks whenever it is done with something.
+        if state.waiting.len() == 1 {
+            self.line.changed.notify_all();
+        }
+        while state.failed.is_none()
+            && (state.count > UNDER_WAY || state.bytes > BYTES_UNDER_WAY && state.count > 1)
+        {
+            self.line.changed.wait(&mut state);
+        }
+        fail_as(&state)?;
+        Ok(revision)
+    }
+
+    /// Holds the lock: what is to be `current` then, the permissions of revisions, and whether
+    /// there may be locks on paths.
+    fn hold(&self) -> Result<(Current, u32, bool)> {
+        let mut state = self.line.state.lock();
+        fail_as(&state)?;
+        state.preparing = true;
+        if state.held.is_none() {
+            drop(state);
+            let taken = self.take();
+            state = self.line.state.lock();
+            match taken {
+                Ok(held) => state.held = Some(held),
+                Err(error) => {
+                    state.preparing = false;
+                    return Err(error);
+                }
+            }
+        }
+        match &state.held {
+            Some(held) => Ok((held.current, held.mode, held.locks)),
+            None => Err(Error::Corrupt("The lock was lost".into())),
+        }
+    }
+
+    fn take(&self) -> Result<Held> {
+        let lock = self.writer.lock(names::WRITE_LOCK)?;
+        let current = self.writer.fs.fs.read_current(&*self.writer.storage)?;
+        Ok(Held {
+            _lock: lock,
+            since: Instant::now(),
+            current,
+            mode: group::mode_of_revisions(&self.writer, current.youngest)?,
+            locks: self.writer.fs.may_have_locks()?,
+        })
+    }
+
+    /// The youngest revision that was committed here and is there now, for everybody; 0 when there
+    /// is none.
+    #[must_use]
+    pub fn published(&self) -> Revnum {
+        Revnum(self.line.published.load(Ordering::Acquire))
+    }
+
+    /// Waits until everything that was committed is there, and lets others write.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn settle(&self) -> Result<()> {
+        let mut state = self.line.state.lock();
+        state.hurry = true;
+        self.line.changed.notify_all();
+        while state.count > 0 && state.failed.is_none() {
+            self.line.changed.wait(&mut state);
+        }
+        state.hurry = false;
+        state.held = None;
+        fail_as(&state)
+    }
+}
+
+impl Drop for Bulk {
+    fn drop(&mut self) {
+        // Who wants to hear of errors has asked before.
+        let _ = self.settle();
+        self.line.state.lock().closed = true;
+        self.line.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // It has told of its errors.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn fail_as(state: &State) -> Result<()> {
+    state.failed.clone().map_or(Ok(()), |error| Err(Error::Svn(error)))
+}
+
+/// The thread that writes and publishes.
+struct Committer {
+    writer: Arc<Writer>,
+    line: Arc<Line>,
+}
+
+impl Committer {
+    fn run(&self) {
+        let mut group: Vec<Ready> = Vec::new();
+        let mut deadline = None;
+        loop {
+            let next = {
+                let mut state = self.line.state.lock();
+                self.wait(&mut state, &group, deadline);
+                if state.closed && state.waiting.is_empty() && group.is_empty() {
+                    return;
+                }
+                state.waiting.pop_front()
+            };
+            let full = match next {
+                Some(mut next) => {
+                    deadline.get_or_insert_with(|| Instant::now() + LINGER);
+                    let written = next.txn.put_on_disk(&mut next.prepared, next.mode);
+                    if !self.writer.flush {
+                        (next.prepared.file, next.prepared.revprops) = (None, None);
+                    }
+                    group.push(next);
+                    if let Err(error) = written {
+                        return self.fail(error.into(), &group);
+                    }
+                    group.len() >= AT_ONCE
+                }
+                None => true,
+            };
+            if full {
+                deadline = None;
+                if let Err(error) = self.publish(&mut group) {
+                    return self.fail(error.into(), &group);
+                }
+            }
+        }
+    }
+
+    /// Waits until there is something to write, or a reason to publish what is written.
+    fn wait(&self, state: &mut MutexGuard<'_, State>, group: &[Ready], deadline: Option<Instant>) {
+        while state.waiting.is_empty() {
+            match deadline {
+                Some(deadline) if !group.is_empty() => {
+                    if state.hurry || self.line.changed.wait_until(state, deadline).timed_out() {
+                        return;
+                    }
+                }
+                _ if state.closed => return,
+                _ if state.held.is_some() && !state.preparing => {
+                    let idle = self.line.changed.wait_for(state, IDLE).timed_out();
+                    if idle && state.count == 0 && !state.preparing {
+                        state.held = None;
+                    }
+                }
+                _ => self.line.changed.wait(state),
+            }
+        }
+    }
+
+    /// Publishes what is written.
+    fn publish(&self, group: &mut Vec<Ready>) -> Result<()> {
+        let Some(last) = group.last() else { return Ok(()) };
+        let current = last.prepared.current;
+        let prepared = group.iter_mut().map(|ready| &mut ready.prepared).collect();
+        group::publish(&self.writer, prepared, current, self.writer.flush)?;
+        let bytes = group.iter().map(|ready| ready.len).sum::<usize>();
+        self.line.published.store(current.youngest.0, Ordering::Release);
+        {
+            let mut state = self.line.state.lock();
+            state.count = state.count.saturating_sub(group.len());
+            state.bytes = state.bytes.saturating_sub(bytes);
+            self.line.changed.notify_all();
+        }
+        for ready in group.drain(..) {
+            let mut txn = ready.txn;
+            txn.leave = false;
+        }
+        self.writer.flush_many_reps(current.youngest);
+        Ok(())
+    }
+
+    /// Ends with an error, for all that is under way.
+    fn fail(&self, error: SvnError, group: &[Ready]) {
+        for ready in group {
+            // The first error counts. It may have been moved, or not be there yet.
+            let _ = self.writer.storage.remove_file(&ready.prepared.from);
+        }
+        let fs = &self.writer.fs.fs;
+        let mut state = self.line.state.lock();
+        state.failed = Some(error);
+        group::give_up(&self.writer);
+        let published = Revnum(self.line.published.load(Ordering::Acquire));
+        fs.prepared.store(published.0, Ordering::Release);
+        self.writer.drop_early_reps(published);
+        state.waiting.clear();
+        state.count = 0;
+        self.line.changed.notify_all();
+    }
+}

@@ -1,0 +1,90 @@
+//! Events of a load in their order: what comes after a revision that is committed, but not there
+//! yet, waits until it is.
+
+use std::collections::VecDeque;
+
+use sapwood_core::{Revnum, SvnResult};
+
+use super::{LoadEvent, LoadNotify};
+
+/// Events that wait until one looks.
+const MANY: usize = 4096;
+
+/// An event that waits.
+enum Waiting {
+    /// Waits for its revision; number here and in the stream.
+    Committed(Revnum, u64),
+    Node(Box<str>),
+    Warning(u32, Box<str>),
+    /// One that borrows nothing.
+    Other(LoadEvent<'static>),
+}
+
+/// Tells of events.
+pub(super) struct Events<'a, 'b> {
+    notify: &'a mut LoadNotify<'b>,
+    waiting: VecDeque<Waiting>,
+}
+
+impl<'a, 'b> Events<'a, 'b> {
+    pub(super) fn new(notify: &'a mut LoadNotify<'b>) -> Self {
+        Self { notify, waiting: VecDeque::new() }
+    }
+
+    /// Tells of an event when all before it are told.
+    pub(super) fn tell(&mut self, event: LoadEvent<'_>) -> SvnResult<()> {
+        if self.waiting.is_empty() {
+            return (self.notify)(event);
+        }
+        self.waiting.push_back(match event {
+            LoadEvent::Node(path) => Waiting::Node(path.into()),
+            LoadEvent::Warning(code, message) => Waiting::Warning(code, message.into()),
+            LoadEvent::Started(number) => Waiting::Other(LoadEvent::Started(number)),
+            LoadEvent::Skipped(number) => Waiting::Other(LoadEvent::Skipped(number)),
+            LoadEvent::Copied => Waiting::Other(LoadEvent::Copied),
+            LoadEvent::NormalizedMergeinfo => Waiting::Other(LoadEvent::NormalizedMergeinfo),
+            LoadEvent::NodeDone => Waiting::Other(LoadEvent::NodeDone),
+            LoadEvent::Committed(here, number) => {
+                Waiting::Other(LoadEvent::Committed(here, number))
+            }
+            LoadEvent::PropsSet(revision) => Waiting::Other(LoadEvent::PropsSet(revision)),
+        });
+        Ok(())
+    }
+
+    /// A revision that is to be told of once it is there.
+    pub(super) fn committed(&mut self, here: Revnum, number: u64) {
+        self.waiting.push_back(Waiting::Committed(here, number));
+    }
+
+    /// Whether anything waits.
+    pub(super) fn are_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Whether so much waits that it is worth a look whether it still has to.
+    pub(super) fn are_many(&self) -> bool {
+        self.waiting.len() >= MANY
+    }
+
+    /// Tells of what waited for revisions up to `published`.
+    pub(super) fn emit(&mut self, published: Revnum) -> SvnResult<()> {
+        while let Some(event) = self.waiting.pop_front() {
+            match event {
+                Waiting::Committed(here, _) if here > published => {
+                    self.waiting.push_front(event);
+                    return Ok(());
+                }
+                Waiting::Committed(here, number) => {
+                    (self.notify)(LoadEvent::Committed(here, number))?;
+                }
+                Waiting::Node(path) => (self.notify)(LoadEvent::Node(&path))?,
+                Waiting::Warning(code, message) => {
+                    (self.notify)(LoadEvent::Warning(code, &message))?;
+                }
+                Waiting::Other(event) => (self.notify)(event)?,
+            }
+        }
+        Ok(())
+    }
+}

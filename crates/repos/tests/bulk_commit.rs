@@ -1,0 +1,177 @@
+//! Bulk commits: what is told is there, and a crash at any operation leaves some whole revision
+//! between what was told and what was under way.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use common::crashing::Crashing;
+use common::{commit, losses, open, read_all, reference_verifies, whole, writer};
+use sapwood_core::{PropList, Revnum};
+use sapwood_fsfs::txn::{Bulk, WriteOptions, Writer};
+use sapwood_fsfs::{CreateOptions, LocalStorage, WriteStorage};
+use sapwood_repos::create::{RepositoryOptions, create};
+
+/// Commits `count` revisions, each a change of the one before; what is there then and whether all
+/// went well.
+fn commit_many(writer: &Arc<Writer>, count: u64, settle_after: u64) -> (Revnum, Option<String>) {
+    let bulk = match Bulk::new(writer) {
+        Ok(bulk) => bulk.unwrap(),
+        Err(error) => panic!("{error}"),
+    };
+    let work = || -> sapwood_fsfs::Result<()> {
+        for number in 0..count {
+            let mut txn = bulk.begin()?;
+            let base = txn.base_revision();
+            let file = format!("/d{base}");
+            txn.make_dir(&file)?;
+            let path = "/common";
+            let had = txn.kind(path)?.is_some();
+            if !had {
+                txn.make_file(path)?;
+            }
+            let lines: String =
+                (0..100).map(|n| format!("line {n} {}\n", n * base.0 % 7)).collect();
+            txn.set_text(path, &mut lines.as_bytes(), None)?;
+            txn.change_prop("/", "p", Some(format!("{base} ").repeat(50).as_bytes()))?;
+            if had {
+                // Of a revision that may not be there yet.
+                let root = writer.fs().revision_root(base)?;
+                txn.copy(&root, "/common", &format!("/d{base}/copy"), true)?;
+            }
+            let made = bulk.commit(txn)?;
+            assert_eq!(made, base.next());
+            assert!(bulk.published() <= made);
+            assert_eq!(bulk.youngest()?, made);
+            if number == settle_after {
+                bulk.settle()?;
+                assert_eq!(bulk.published(), made);
+            }
+        }
+        bulk.settle()
+    };
+    let done = work();
+    (bulk.published(), done.err().map(|error| error.to_string()))
+}
+
+fn repository(path: &Path, format: u32) {
+    let logical_addressing = format == 8;
+    let fs =
+        CreateOptions { format, shard_size: 4, logical_addressing, ..CreateOptions::default() };
+    create(path, &RepositoryOptions { fs, compatible_minor: None }).unwrap();
+}
+
+fn bulk_writer(path: &Path, storage: Arc<dyn WriteStorage>) -> Arc<Writer> {
+    let options =
+        WriteOptions { storage, numbers_at_once: 64, batch_reps: true, ..WriteOptions::default() };
+    Writer::new(&open(path), options).unwrap()
+}
+
+#[test]
+fn stopped_at_every_operation() {
+    for (format, step) in [(2, 13), (3, 11), (8, 4)] {
+        let step = if sapwood_testkit::long() { 1 } else { step };
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("repo");
+        repository(&path, format);
+        commit(&path);
+        let mut refused = 0u64;
+        for operations in (0..).step_by(step) {
+            let mut stopped = false;
+            for loss in losses(operations) {
+                let before = open(&path).youngest().unwrap();
+                let storage = Crashing::after(operations);
+                let writer = bulk_writer(&path, Arc::new(storage.clone()));
+                let (told, failed) = commit_many(&writer, 9, operations % 7);
+                drop(writer);
+                stopped = storage.crash(loss);
+                let now = open(&path).youngest().unwrap();
+                let what = format!("format {format}, {loss:?} after {operations}: r{now}");
+                assert!(now >= told && now.0 <= before.0 + 9, "{what}, told of r{told}");
+                assert!(stopped || failed.is_none(), "{what}: {failed:?}");
+                refused += u64::from(failed.is_some());
+                whole(&path);
+                assert_eq!(commit(&path), now.next(), "{what}");
+            }
+            if !stopped {
+                break;
+            }
+        }
+        assert!(refused >= 10, "{refused}");
+        reference_verifies(&path);
+        read_all(&path);
+    }
+}
+
+/// The same revisions as one by one, byte for byte, but for dates.
+#[test]
+fn the_same_files_as_one_by_one() {
+    for format in [1, 4, 6, 8] {
+        let dir = tempfile::tempdir().unwrap();
+        let (bulk, single) = (dir.path().join("bulk"), dir.path().join("single"));
+        for path in [&bulk, &single] {
+            repository(path, format);
+        }
+        let writer = bulk_writer(&bulk, Arc::new(LocalStorage));
+        assert_eq!(commit_many(&writer, 40, 20), (Revnum(40), None));
+        let other = bulk_writer(&single, Arc::new(LocalStorage));
+        for _ in 0..40 {
+            let (told, failed) = commit_many(&other, 1, 0);
+            assert!(failed.is_none() && told > Revnum::ZERO);
+        }
+        drop((writer, other));
+        for revision in 1..=40 {
+            let name = format!("db/revs/{}/{revision}", revision / 4);
+            let linear = format!("db/revs/{revision}");
+            let name = if format < 3 { linear } else { name };
+            let read = |path: &Path| std::fs::read(path.join(&name)).unwrap();
+            assert_eq!(read(&bulk), read(&single), "format {format}, r{revision}");
+        }
+        reference_verifies(&bulk);
+    }
+}
+
+/// Others commit in between: nobody's revision is lost.
+#[test]
+fn beside_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("repo");
+    repository(&path, 8);
+    let (bulk, single) = std::thread::scope(|scope| {
+        let bulk = scope.spawn(|| {
+            let writer = bulk_writer(&path, Arc::new(LocalStorage));
+            let bulk = Bulk::new(&writer).unwrap().unwrap();
+            let mut made = Vec::new();
+            for number in 0..200 {
+                let mut txn = bulk.begin().unwrap();
+                txn.make_file(&format!("/bulk{number}")).unwrap();
+                made.push(bulk.commit(txn).unwrap());
+                if number % 50 == 0 {
+                    bulk.settle().unwrap();
+                }
+            }
+            drop(bulk);
+            made
+        });
+        let single = scope.spawn(|| {
+            let mut made = Vec::new();
+            for number in 0..10 {
+                let writer = writer(&path, Arc::new(LocalStorage)).unwrap();
+                let mut txn = writer.begin(writer.fs().youngest().unwrap()).unwrap();
+                txn.make_file(&format!("/single{number}")).unwrap();
+                *txn.props_mut() = PropList::new();
+                made.push(txn.commit().unwrap());
+            }
+            made
+        });
+        (bulk.join().unwrap(), single.join().unwrap())
+    });
+    let mut all: Vec<Revnum> = bulk.into_iter().chain(single).collect();
+    all.sort_unstable();
+    assert!(all.iter().map(|r| r.0).eq(1..=210));
+    whole(&path);
+    reference_verifies(&path);
+}
