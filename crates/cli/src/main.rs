@@ -35,11 +35,6 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Memory is given back by other threads than took it: what is read ahead, what leaves a cache. glibc's allocator makes
-/// such threads wait for each other.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let mut args: Vec<OsString> = std::env::args_os().collect();
     if args.is_empty() {
