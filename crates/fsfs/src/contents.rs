@@ -11,7 +11,7 @@ use sapwood_fsfs_format::{NodeRev, RepLocation, Representation, TxnId};
 use crate::cache::item::{Cached, Key, Text};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
-use crate::rep::chain::Chain;
+use crate::rep::chain::{Chain, Keep};
 
 /// An expanded text, part by part, its checksum checked at the end.
 #[derive(Debug)]
@@ -25,8 +25,8 @@ pub(crate) struct TextReader {
     given: u64,
     sum: Sum,
     done: bool,
-    /// Whether what is expanded goes to the cache.
-    keep: bool,
+    /// What of it stays in the cache.
+    keep: Keep,
 }
 
 /// A part of a text; the window may hold more than belongs to the text.
@@ -49,7 +49,7 @@ impl TextReader {
         let rep = rep.filter(|rep| rep.expanded_size > 0);
         let done = rep.is_none();
         let sum = Sum::default();
-        Self { rep, txn, chain: None, window: 0, given: 0, sum, done, keep: true }
+        Self { rep, txn, chain: None, window: 0, given: 0, sum, done, keep: Keep::All }
     }
 
     /// Leaves the checksum of a long text to another thread.
@@ -77,9 +77,7 @@ impl TextReader {
             Some(chain) => chain,
             none => {
                 let chain = none.insert(Chain::open(fs, &rep, self.txn)?);
-                if !self.keep {
-                    chain.keep_nothing();
-                }
+                chain.set_keep(self.keep);
                 chain
             }
         };
@@ -97,8 +95,9 @@ impl TextReader {
         self.sum.update(&piece);
         if self.given >= rep.expanded_size {
             self.done = true;
+            let summed = !matches!(self.sum, Sum::Unknown);
             self.check(&rep)?;
-            if self.window == 1 && len == piece.text.bytes.len() {
+            if summed && self.window == 1 && len == piece.text.bytes.len() {
                 // Another reader may have been faster, with the same result.
                 let _ = piece.text.verified.set(rep.md5);
             }
@@ -107,7 +106,7 @@ impl TextReader {
     }
 
     fn check(&mut self, rep: &Representation) -> Result<()> {
-        let actual = std::mem::take(&mut self.sum).finish()?;
+        let Some(actual) = std::mem::take(&mut self.sum).finish()? else { return Ok(()) };
         match rep.known_md5() {
             Some(expected) if expected != actual => {
                 let (revision, item) = match rep.location {
@@ -131,6 +130,8 @@ const WAITING: usize = 4;
 enum Sum {
     Here(Md5Hasher),
     Aside(SyncSender<Piece>, JoinHandle<Md5>),
+    /// Nobody wants to know.
+    Unknown,
 }
 
 impl Default for Sum {
@@ -159,15 +160,19 @@ impl Sum {
             Self::Here(sum) => sum.update(piece.bytes()),
             // The thread takes what it is sent for as long as there is somebody to send it.
             Self::Aside(to, _) => drop(to.send(piece.clone())),
+            Self::Unknown => {}
         }
     }
 
-    fn finish(self) -> Result<Md5> {
+    /// The checksum, if it was computed.
+    fn finish(self) -> Result<Option<Md5>> {
         match self {
-            Self::Here(sum) => Ok(sum.finish()),
+            Self::Unknown => Ok(None),
+            Self::Here(sum) => Ok(Some(sum.finish())),
             Self::Aside(to, thread) => {
                 drop(to);
-                thread.join().map_err(|_| Error::Corrupt("A checksum was not computed".into()))
+                let sum = thread.join();
+                sum.map(Some).map_err(|_| Error::Corrupt("A checksum was not computed".into()))
             }
         }
     }
@@ -209,9 +214,16 @@ impl Contents {
         Self { fs: fs.clone(), reader: TextReader::new(rep, txn), piece: None, taken: 0 }
     }
 
-    /// Leaves nothing of what is expanded in the cache.
-    pub(crate) const fn keep_nothing(&mut self) {
-        self.reader.keep = false;
+    /// Says what of the text, and of those that it is made of, is left in the cache.
+    pub(crate) const fn keep(&mut self, keep: Keep) {
+        self.reader.keep = keep;
+    }
+
+    /// Does not look at the checksum: for texts that are only compared with another one.
+    #[must_use]
+    pub(crate) fn unchecked(mut self) -> Self {
+        self.reader.sum = Sum::Unknown;
+        self
     }
 
     /// Leaves the checksum of a long text to another thread: for who reads one text after the

@@ -17,6 +17,7 @@ use crate::cache::item::{Cached, Encoded, Key, RawRep};
 use crate::contents::Contents;
 use crate::error::Result;
 use crate::filesystem::Filesystem;
+use crate::rep::chain::Keep;
 use crate::rep::header::RepData;
 use crate::rep::svndiff::Windows;
 
@@ -106,8 +107,15 @@ impl ContentsDelta {
         let open = |text: &NodeText| Contents::of_rep(&self.fs, text.rep, text.txn);
         match &self.source {
             Some(source) => {
-                let delta = ComputedDelta::new(open(source), open(&self.target));
-                Pulled::Computed(Box::new(delta))
+                // The target's checksum is looked at. The source's says nothing more: who has the
+                // source got it by way of the same representations.
+                let (mut from, mut to) = (open(source).unchecked(), open(&self.target));
+                if source.is_long() || self.target.is_long() {
+                    // The delta is kept, and a few long texts would push hundreds of those out.
+                    from.keep(Keep::Bottom);
+                    to.keep(Keep::Bottom);
+                }
+                Pulled::Computed(Box::new(ComputedDelta::new(from, to)))
             }
             None => Pulled::Full(Box::new(open(&self.target))),
         }
@@ -157,7 +165,7 @@ impl ContentsDelta {
         {
             // The encoded form is all that the next reader of this text will need, and the texts
             // below it fill the cache with what a checkout never asks for again.
-            text.keep_nothing();
+            text.keep(Keep::Nothing);
         }
         Ok(Some(State::Encoding(Box::new(Encoding {
             fs: self.fs.clone(),

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use sapwood_core::{ErrorCode, SvnError};
-use sapwood_delta::{Op, Window};
+use sapwood_delta::{Op, Window, compose};
 use sapwood_fsfs_format::{Representation, TxnId};
 
 use crate::cache::item::{Cached, Key, Text};
@@ -21,6 +21,19 @@ const HOLD: usize = 32 << 20;
 /// Expanded windows of bases are kept too when they are not longer than this: who reads one
 /// revision of a small file will read its neighbours.
 const KEEP_BASES: usize = 16 << 10;
+/// Deltas with together more instructions than this are applied one after the other, not joined.
+const JOIN_OPS: usize = 2_000;
+
+/// Which expanded windows are left in the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// Those of the text, and of its bases where they are short.
+    All,
+    /// Only those of the base that needs no other one: all younger texts stand on it.
+    Bottom,
+    /// None.
+    Nothing,
+}
 
 /// A text and all that it is made of.
 #[derive(Debug)]
@@ -28,8 +41,7 @@ pub(crate) struct Chain {
     levels: Vec<Windows>,
     /// [`HOLD`], but in tests.
     hold: usize,
-    /// Whether expanded windows are kept in the cache.
-    keep: bool,
+    keep: Keep,
 }
 
 impl Chain {
@@ -38,13 +50,13 @@ impl Chain {
         Ok(Self {
             levels: vec![Windows::new(RepData::open(fs, rep, txn)?)],
             hold: HOLD,
-            keep: true,
+            keep: Keep::All,
         })
     }
 
-    /// Keeps no expanded windows in the cache from now on: what is made of them will be kept.
-    pub(crate) const fn keep_nothing(&mut self) {
-        self.keep = false;
+    /// Says what is left in the cache from now on.
+    pub(crate) const fn set_keep(&mut self, keep: Keep) {
+        self.keep = keep;
     }
 
     /// The part number `number` of the expanded text, `None` behind the last. Parts are asked for
@@ -57,7 +69,12 @@ impl Chain {
             return Ok(Some(text));
         }
         if target.data.is_plain() {
-            return plain_window(fs, &mut target.data, number, key.filter(|_| self.keep));
+            return plain_window(
+                fs,
+                &mut target.data,
+                number,
+                key.filter(|_| self.keep == Keep::All),
+            );
         }
         self.resolve(fs, number)
     }
@@ -123,7 +140,29 @@ impl Chain {
                 break;
             }
         }
-        self.apply(fs, number, deltas, source)
+        self.apply(fs, number, self.joined(deltas), source)
+    }
+
+    /// Makes one delta of neighbours that are long and have few instructions: what lies between
+    /// them need not be expanded then. Each is told with the level whose text it makes.
+    fn joined(&self, deltas: Vec<Option<Window>>) -> Vec<(usize, Option<Window>)> {
+        let mut out: Vec<(usize, Option<Window>)> = Vec::with_capacity(deltas.len());
+        for (depth, delta) in deltas.into_iter().enumerate() {
+            if let (Some((_, Some(upper))), Some(lower)) = (out.last_mut(), &delta)
+                && lower.target_len > KEEP_BASES
+                && (lower.needs_source() || self.keep == Keep::Nothing)
+                && upper.ops.len().saturating_add(lower.ops.len()) <= JOIN_OPS
+            {
+                let mut both = Window::default();
+                // Deltas that do not fit are told apart where they are applied.
+                if compose(lower, upper, 0, &mut both).is_ok() {
+                    *upper = both;
+                    continue;
+                }
+            }
+            out.push((depth, delta));
+        }
+        out
     }
 
     /// Applies deltas, the last one first.
@@ -131,17 +170,17 @@ impl Chain {
         &mut self,
         fs: &Fs,
         number: u64,
-        mut deltas: Vec<Option<Window>>,
+        mut deltas: Vec<(usize, Option<Window>)>,
         mut source: Source,
     ) -> Result<Option<Arc<Text>>> {
-        while let Some(delta) = deltas.pop() {
-            let depth = deltas.len();
+        while let Some((depth, delta)) = deltas.pop() {
             let Some(level) = self.levels.get_mut(depth) else { return Ok(None) };
             let delta = match delta {
                 Some(delta) => Some(delta),
                 None => level.window(fs, number)?,
             };
             let Some(delta) = delta else { return Ok(None) };
+            let bottom = !delta.needs_source();
             let mut out = Vec::with_capacity(delta.target_len.min(WINDOW));
             let view: &[u8] = &source;
             if let Err(e) = delta.apply(view, &mut out) {
@@ -149,7 +188,11 @@ impl Chain {
                 return Err(level.data.place.error(ErrorCode::FS_CORRUPT, e.message()));
             }
             let text = Text { bytes: out.into_boxed_slice(), verified: OnceLock::new() };
-            let keep = self.keep && (depth == 0 || text.bytes.len() <= KEEP_BASES);
+            let keep = match self.keep {
+                Keep::All => depth == 0 || text.bytes.len() <= KEEP_BASES,
+                Keep::Bottom => bottom && depth > 0,
+                Keep::Nothing => false,
+            };
             source = Source::Text(match text_key(fs, &level.data, number).filter(|_| keep) {
                 Some(key) => fs.caches.put(key, text),
                 None => Arc::new(text),
@@ -245,5 +288,67 @@ mod tests {
             }
         }
         assert!(deep > 2, "{deep}");
+    }
+
+    /// A file of several windows through many revisions, and its texts.
+    fn long_history(db: &std::path::Path) -> (Filesystem, Vec<Vec<u8>>) {
+        use crate::txn::{WriteOptions, Writer};
+        let options = crate::CreateOptions { flush_to_disk: false, ..Default::default() };
+        crate::create::create(&crate::storage::LocalStorage, db, &options).unwrap();
+        let fs = Filesystem::open(db, &Caches::new(8 << 20), &OpenOptions::default()).unwrap();
+        let options = WriteOptions { flush_to_disk: false, ..WriteOptions::default() };
+        let writer = Writer::new(&fs, options).unwrap();
+        let mut rng = sapwood_core::rng::Rng::new(5);
+        let mut text = rng.lines(9_000);
+        assert!(text.len() > 3 * WINDOW);
+        let mut texts = vec![Vec::new()];
+        for number in 0..70 {
+            let mut txn = writer.begin(Revnum(number)).unwrap();
+            if number == 0 {
+                txn.make_file("/f").unwrap();
+            }
+            let at = rng.below(text.len());
+            let line = rng.line();
+            text.splice(at..at, line.bytes());
+            txn.set_text("/f", &mut text.as_slice(), None).unwrap();
+            txn.commit().unwrap();
+            texts.push(text.clone());
+        }
+        (fs, texts)
+    }
+
+    #[test]
+    fn joined_deltas_make_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let (fs, texts) = long_history(&folder.path().join("db"));
+        let mut joined = 0;
+        for (keep, hold) in [
+            (Keep::Nothing, HOLD),
+            (Keep::Nothing, 600),
+            (Keep::Bottom, HOLD),
+            (Keep::Bottom, 0),
+            (Keep::All, HOLD),
+        ] {
+            for (number, expected) in texts.iter().enumerate().skip(1) {
+                let root = fs.revision_root(Revnum(u64::try_from(number).unwrap())).unwrap();
+                let rep = root.node("/f").unwrap().rev.text.unwrap();
+                let mut chain = Chain::open(&fs.fs, &rep, None).unwrap();
+                chain.set_keep(keep);
+                chain.hold = hold;
+                let mut text = Vec::new();
+                for part in 0.. {
+                    let Some(window) = chain.window(&fs.fs, part).unwrap() else { break };
+                    text.extend_from_slice(&window.bytes);
+                }
+                assert!(text == *expected, "{number} {keep:?} {hold}");
+                let mut deltas = Vec::new();
+                for level in &mut chain.levels {
+                    deltas.push(level.window(&fs.fs, 0).unwrap());
+                }
+                let before = deltas.len();
+                joined += before.saturating_sub(chain.joined(deltas).len());
+            }
+        }
+        assert!(joined > 1_000, "{joined}");
     }
 }
