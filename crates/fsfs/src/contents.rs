@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use sapwood_core::Md5;
-use sapwood_core::checksum::Md5Hasher;
+use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
+use sapwood_core::{Md5, Sha1};
 use sapwood_fsfs_format::{NodeRev, RepLocation, Representation, TxnId};
 
 use crate::cache::item::{Cached, Key, Text};
@@ -48,14 +48,15 @@ impl TextReader {
     pub(crate) fn new(rep: Option<Representation>, txn: Option<TxnId>) -> Self {
         let rep = rep.filter(|rep| rep.expanded_size > 0);
         let done = rep.is_none();
-        let sum = Sum::default();
+        let sum = Sum::here(rep.as_ref());
         Self { rep, txn, chain: None, window: 0, given: 0, sum, done, keep: Keep::All }
     }
 
-    /// Leaves the checksum of a long text to another thread.
+    /// Checks the MD5 in any case, that of a long text on another thread.
     fn sum_aside(&mut self) {
-        if self.window == 0 && self.rep.is_some_and(|rep| rep.expanded_size >= SUM_ASIDE) {
-            self.sum = Sum::aside();
+        if let Some(rep) = self.rep.filter(|_| self.window == 0) {
+            let long = rep.expanded_size >= SUM_ASIDE;
+            self.sum = if long { Sum::aside() } else { Sum::Here(Hasher::md5()) };
         }
     }
 
@@ -84,7 +85,7 @@ impl TextReader {
         let Some(text) = chain.window(fs, self.window)? else {
             // The text is shorter than the node-revision says. It may be right all the same.
             self.done = true;
-            self.check(&rep)?;
+            self.check(fs, &rep)?;
             return Ok(None);
         };
         self.window = self.window.saturating_add(1);
@@ -96,7 +97,7 @@ impl TextReader {
         if self.given >= rep.expanded_size {
             self.done = true;
             let summed = !matches!(self.sum, Sum::Unknown);
-            self.check(&rep)?;
+            self.check(fs, &rep)?;
             if summed && self.window == 1 && len == piece.text.bytes.len() {
                 // Another reader may have been faster, with the same result.
                 let _ = piece.text.verified.set(rep.md5);
@@ -105,8 +106,14 @@ impl TextReader {
         Ok(Some(piece))
     }
 
-    fn check(&mut self, rep: &Representation) -> Result<()> {
-        let Some(actual) = std::mem::take(&mut self.sum).finish()? else { return Ok(()) };
+    fn check(&mut self, fs: &Fs, rep: &Representation) -> Result<()> {
+        let actual = match std::mem::replace(&mut self.sum, Sum::Unknown).finish()? {
+            None => return Ok(()),
+            Some(Found::Md5(actual)) => actual,
+            Some(Found::Sha1(actual)) if rep.sha1 == Some(actual) => return Ok(()),
+            // The MD5 decides, and is what people are told.
+            Some(Found::Sha1(_)) => self.md5_again(fs, rep)?,
+        };
         match rep.known_md5() {
             Some(expected) if expected != actual => {
                 let (revision, item) = match rep.location {
@@ -118,6 +125,17 @@ impl TextReader {
             _ => Ok(()),
         }
     }
+
+    /// The MD5 of what was handed out, read once more.
+    fn md5_again(&self, fs: &Fs, rep: &Representation) -> Result<Md5> {
+        let mut again = Self::new(Some(*rep), self.txn);
+        again.sum = Sum::Unknown;
+        let mut sum = Md5Hasher::new();
+        while let Some(piece) = again.next(fs)? {
+            sum.update(piece.bytes());
+        }
+        Ok(sum.finish())
+    }
 }
 
 /// Texts of this many bytes are worth a thread that computes their checksum.
@@ -128,30 +146,80 @@ const WAITING: usize = 4;
 /// The checksum of what was read so far.
 #[derive(Debug)]
 enum Sum {
-    Here(Md5Hasher),
-    Aside(SyncSender<Piece>, JoinHandle<Md5>),
+    Here(Hasher),
+    Aside(SyncSender<Piece>, JoinHandle<Found>),
     /// Nobody wants to know.
     Unknown,
 }
 
-impl Default for Sum {
-    fn default() -> Self {
-        Self::Here(Md5Hasher::new())
+/// A checksum in the making. Both kinds are stored with most texts, and where the processor helps
+/// with SHA-1 it takes a third of the time.
+#[derive(Debug)]
+enum Hasher {
+    Md5(Md5Hasher),
+    Sha1(Sha1Hasher),
+}
+
+/// A checksum that was computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Md5(Md5),
+    Sha1(Sha1),
+}
+
+/// Whether the processor computes SHA-1 itself.
+fn sha1_is_fast() -> bool {
+    #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+    return std::arch::is_x86_feature_detected!("sha");
+    #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+    return false;
+}
+
+impl Hasher {
+    /// What tells soonest whether a text is that of `rep`.
+    fn of(rep: Option<&Representation>) -> Self {
+        match rep.and_then(|rep| rep.sha1) {
+            Some(_) if sha1_is_fast() => Self::Sha1(Sha1Hasher::new()),
+            _ => Self::md5(),
+        }
+    }
+
+    fn md5() -> Self {
+        Self::Md5(Md5Hasher::new())
+    }
+
+    fn update(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Md5(sum) => sum.update(bytes),
+            Self::Sha1(sum) => sum.update(bytes),
+        }
+    }
+
+    fn finish(self) -> Found {
+        match self {
+            Self::Md5(sum) => Found::Md5(sum.finish()),
+            Self::Sha1(sum) => Found::Sha1(sum.finish()),
+        }
     }
 }
 
 impl Sum {
-    /// In another thread, or in this one when there can be no other.
+    /// In this thread.
+    fn here(rep: Option<&Representation>) -> Self {
+        Self::Here(Hasher::of(rep))
+    }
+
+    /// The MD5, in another thread, or in this one when there can be no other.
     fn aside() -> Self {
         let (to, from) = sync_channel::<Piece>(WAITING);
+        let mut sum = Hasher::md5();
         let work = move || {
-            let mut sum = Md5Hasher::new();
             from.iter().for_each(|piece| sum.update(piece.bytes()));
             sum.finish()
         };
         match std::thread::Builder::new().name("checksum".into()).spawn(work) {
             Ok(thread) => Self::Aside(to, thread),
-            Err(_) => Self::default(),
+            Err(_) => Self::Here(Hasher::md5()),
         }
     }
 
@@ -165,7 +233,7 @@ impl Sum {
     }
 
     /// The checksum, if it was computed.
-    fn finish(self) -> Result<Option<Md5>> {
+    fn finish(self) -> Result<Option<Found>> {
         match self {
             Self::Unknown => Ok(None),
             Self::Here(sum) => Ok(Some(sum.finish())),
@@ -193,7 +261,8 @@ fn cached_whole(fs: &Fs, rep: &Representation) -> Option<Piece> {
     whole.then(|| Piece { len: text.bytes.len(), text })
 }
 
-/// A file's contents from start to end. Reads never block for long; checks the MD5 at the end.
+/// A file's contents from start to end. Reads never block for long; checks the SHA-1 at the end if it
+/// is known and the processor helps with it, else the MD5.
 /// As `io::Read` it wraps errors in [`std::io::Error::other`] holding an [`sapwood_core::SvnError`].
 #[derive(Debug)]
 pub struct Contents {
@@ -226,8 +295,9 @@ impl Contents {
         self
     }
 
-    /// Leaves the checksum of a long text to another thread: for who reads one text after the
-    /// other and has a second processor at hand. To be called before anything is read.
+    /// Checks the MD5 even where the SHA-1 would be had for less, and leaves that of a long text to
+    /// another thread: for who verifies, reads one text after the other, and has a second
+    /// processor at hand. To be called before anything is read.
     #[must_use]
     pub fn with_sum_aside(mut self) -> Self {
         self.reader.sum_aside();

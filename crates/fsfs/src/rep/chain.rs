@@ -299,7 +299,7 @@ mod tests {
         let options = WriteOptions { flush_to_disk: false, ..WriteOptions::default() };
         let writer = Writer::new(&fs, options).unwrap();
         let mut rng = sapwood_core::rng::Rng::new(5);
-        let mut text = rng.lines(9_000);
+        let mut text = rng.lines(14_000);
         assert!(text.len() > 3 * WINDOW);
         let mut texts = vec![Vec::new()];
         for number in 0..70 {
