@@ -16,7 +16,7 @@ use crate::getopt::{Item, Parser};
 use crate::output::Output;
 use crate::remote::target::canonical_url;
 use crate::remote::{self, Credentials, Manner, revprops};
-use crate::{repo, report};
+use crate::{locale, repo, report};
 
 const HELP: &str = "usage: svnmucc ACTION...\n\
     Commits one or more changes of URLs as one revision.\n\
@@ -185,8 +185,10 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
     let manner = Manner { prefix: "svnmucc: ", makes_folder: false, looks_for_terminal: true };
     remote::check(&given.options, remote::is_non_interactive(&given.options, manner))?;
     if let Some(path) = given.options.value("extra-args")? {
-        let text = String::from_utf8(read_file(&path)?)
-            .map_err(|_| SvnError::new(ErrorCode::EINVAL, "Can't convert string to 'UTF-8'"))?;
+        let text = match String::from_utf8(read_file(&path)?) {
+            Ok(text) => text,
+            Err(other) => locale::decode(other.into_bytes())?,
+        };
         let lines = text.split(['\n', '\r']).filter(|line| !line.is_empty());
         given.arguments.extend(lines.map(str::to_owned));
     }
