@@ -4,7 +4,7 @@ use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::repository::create;
 use sapwood_testkit::{Output, Programs, Server, Shape};
 
-/// `%u` stands for the URL, `%f` for a file.
+/// `%u` stands for the URL, `%f` for a file, `%b` for one that is no text.
 const COMMANDS: &[&[&str]] = &[
     &["-mm", "mkdir", "%u/a"],
     &[
@@ -50,6 +50,7 @@ const COMMANDS: &[&[&str]] = &[
     &["-mm", "-U", "none", "mv", "a"],
     &["-mm", "-r", "x", "mv", "a"],
     &["-mm", "--bogus"],
+    &["-mm", "-X", "%b", "-U", "%u"],
 ];
 
 /// Output without what differs from run to run: when, by whom, and where.
@@ -78,6 +79,8 @@ fn play(programs: &Programs, server: Option<&Programs>) -> (Vec<(String, Output)
         .unwrap();
     let file = scratch.path().join("file");
     std::fs::write(&file, "contents\n".repeat(30_000)).unwrap();
+    let bad = scratch.path().join("bad");
+    std::fs::write(&bad, b"mkdir\nx\xff\n").unwrap();
     let server = server.map(|programs| Server::start(programs, scratch.path(), &[]));
     let url = match &server {
         Some(server) => server.url("repo"),
@@ -87,6 +90,7 @@ fn play(programs: &Programs, server: Option<&Programs>) -> (Vec<(String, Output)
     for command in COMMANDS {
         let args = command.iter().map(|a| a.replace("%u", &url));
         let args = args.map(|a| a.replace("%f", file.to_str().unwrap()));
+        let args = args.map(|a| a.replace("%b", bad.to_str().unwrap()));
         let args: Vec<String> =
             std::iter::once("--non-interactive".to_owned()).chain(args).collect();
         told.push((command.join(" "), settled(&programs.run("svnmucc", &args), &url)));

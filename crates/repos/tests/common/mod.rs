@@ -128,7 +128,8 @@ pub fn losses(number: u64) -> Vec<Loss> {
         let some = (0..4).flat_map(|n| [Loss::Some(number * 4 + n), Loss::Since(number * 31 + n)]);
         [Loss::Nothing, Loss::Contents, Loss::Everything].into_iter().chain(some).collect()
     } else {
-        let all = [Loss::Some(number / 4), Loss::Everything, Loss::Contents, Loss::Since(number * 31)];
+        let all =
+            [Loss::Some(number / 4), Loss::Everything, Loss::Contents, Loss::Since(number * 31)];
         vec![all[usize::try_from(number % 4).unwrap()]]
     }
 }
