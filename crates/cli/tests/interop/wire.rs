@@ -128,6 +128,8 @@ impl Session {
             out.push(self.item());
             match out.last().unwrap().name() {
                 "failure" => return out,
+                // A server that gives up waits for an answer before it says why.
+                "abort-edit" => self.send("( success ( ) ) "),
                 name if last.contains(&name) => break,
                 _ => {}
             }
@@ -448,20 +450,23 @@ impl Asker {
     }
 
     fn log(&mut self, path: &str, at: usize) -> String {
-        let mut paths = string(path);
+        let merged = self.word(50);
+        let mut paths = vec![path.to_owned()];
         for _ in 0..self.rng.below(3) {
             let more = self.path(at);
-            // The reference does not survive the same path twice with merged revisions.
-            if !paths.contains(&string(&more)) {
-                paths.push_str(&string(&more));
+            // With merged revisions the reference does not survive the same path twice, and never
+            // ends with one below another.
+            let nested = |path: &String| more.starts_with(path) || path.starts_with(&more);
+            if merged == "false" || !paths.iter().any(nested) {
+                paths.push(more);
             }
         }
+        let paths: String = paths.iter().map(|path| string(path)).collect();
         let old = self.rng.below(at + 1);
         let (start, end) = *self.rng.pick(&[(at, 0), (0, at), (at, old), (old, at)]);
         let limit = *self.rng.pick(&[0, 0, 1, 5]);
         let revprops =
             *self.rng.pick(&["all-revprops ( )", "revprops ( )", "revprops ( 7:svn:log )"]);
-        let merged = self.word(50);
         format!(
             "( log ( ( {paths}) ( {start} ) ( {end} ) {} {} {limit} {merged} {revprops} ) ) ",
             self.word(80),
