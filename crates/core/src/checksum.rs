@@ -90,10 +90,33 @@ fn parse_hex(hex: &[u8], out: &mut [u8]) -> Option<()> {
     }
     for (pair, slot) in hex.chunks_exact(2).zip(out) {
         let [high, low] = pair else { return None };
-        *slot = hex_digit(*high)?.checked_mul(16)?.checked_add(hex_digit(*low)?)?;
+        let (high, low) = (DIGITS.get(usize::from(*high))?, DIGITS.get(usize::from(*low))?);
+        // Digits are less than 16: higher bits are set where there is none.
+        if (high | low) > 15 {
+            return None;
+        }
+        *slot = high << 4 | low;
     }
     Some(())
 }
+
+/// The values of all bytes as digits; [`NO_DIGIT`] for what is none. Checksums are read by the
+/// million.
+static DIGITS: [u8; 256] = {
+    let mut table = [NO_DIGIT; 256];
+    let mut rest: &mut [u8] = &mut table;
+    let mut byte = 0u8;
+    while let Some((slot, others)) = rest.split_first_mut() {
+        if let Some(digit) = hex_digit(byte) {
+            *slot = digit;
+        }
+        byte = byte.wrapping_add(1);
+        rest = others;
+    }
+    table
+};
+
+const NO_DIGIT: u8 = 0xff;
 
 /// The value of one hexadecimal digit of either case.
 #[must_use]

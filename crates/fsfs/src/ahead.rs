@@ -7,13 +7,15 @@
 //! base), all nodes of a batch take the step together, so that one wait serves all of them. A
 //! request that finds everything in the caches does none of this: see [`Ahead::is_cold`].
 
+use std::cell::Cell;
+
 use sapwood_core::{NodeKind, Revnum};
 use sapwood_fsfs_format::{Directory, NodeRev, NodeRevId, RepHeader, RepLocation, Representation};
 
 use crate::cache::item::{Cached, Encoded, Key, Text};
 use crate::error::Result;
 use crate::filesystem::{Filesystem, Fs};
-use crate::prefetch::{Wanted, reads};
+use crate::prefetch::{Seat, Wanted, reads};
 use crate::rep::header::RepStart;
 use crate::revprops::RevpropsSnapshot;
 
@@ -61,6 +63,59 @@ impl Ahead {
     }
 }
 
+thread_local! {
+    static MADE: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts a node-revision or directory that this thread had to put together, because it was in no
+/// cache.
+pub(crate) fn note_made() {
+    MADE.with(|made| made.set(made.get().wrapping_add(1)));
+}
+
+/// Whether a thread finds anything that was not in the caches: two that walk the same tree from
+/// both ends know by it that they have met.
+#[derive(Debug)]
+pub struct Novelty {
+    made: u64,
+    known: u32,
+}
+
+impl Novelty {
+    /// To be made by the thread that walks.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { made: MADE.get(), known: 0 }
+    }
+
+    /// After each node: how many nodes without a break were in the caches already.
+    pub fn known_in_a_row(&mut self) -> u32 {
+        let made = MADE.get();
+        self.known = if made == self.made { self.known.saturating_add(1) } else { 0 };
+        self.made = made;
+        self.known
+    }
+}
+
+impl Default for Novelty {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The right to be one of the few threads of the process that read for somebody else.
+pub struct SpareReader {
+    _seat: Seat,
+}
+
+impl SpareReader {
+    /// To be called by the new thread before it does anything.
+    #[allow(clippy::unused_self)] // Only such threads need it.
+    pub fn begin(&self) {
+        crate::straight::make_room();
+    }
+}
+
 /// What a request will ask of nodes, beside the node-revisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodesWanted {
@@ -73,6 +128,18 @@ pub struct NodesWanted {
 }
 
 impl Filesystem {
+    /// A seat for a thread that reads for a request; `None` when there are enough of them.
+    #[must_use]
+    pub fn spare_reader(&self) -> Option<SpareReader> {
+        Seat::take(&self.fs.caches).map(|seat| SpareReader { _seat: seat })
+    }
+
+    /// How many bytes the caches hold at most.
+    #[must_use]
+    pub fn cache_capacity(&self) -> u64 {
+        self.fs.caches.capacity()
+    }
+
     /// Says that the request will ask for these nodes soon, and with `revprops` for the properties
     /// of the revisions that made them. A hint, which never fails: what is wrong shows when the
     /// request comes to it.

@@ -27,6 +27,10 @@ use crate::watched::Watched;
 pub struct OpenOptions {
     /// Where files are read from; `None` is the local file system.
     pub storage: Option<Arc<dyn Storage>>,
+    /// The most bytes that are read at a time, a power of two; `None` is what `fsfs.conf` says.
+    /// Small blocks are better for one request by a program of its own on files that the system
+    /// has in memory.
+    pub largest_block: Option<usize>,
 }
 
 /// What the `format` file says.

@@ -37,6 +37,7 @@ impl Fs {
         if let Some(node) = self.caches.get(key) {
             return Ok(node);
         }
+        crate::ahead::note_made();
         let mut node = self.with_file(revision, |file| {
             let at = self.item_offset(file, revision, item)?;
             let node = self.parse_at(file, revision, at, limits::NODEREV_LEN, |bytes, _| {
@@ -127,21 +128,7 @@ impl Fs {
             if self.layout.is_logical() { ITEM_CHANGES } else { self.trailer(revision)?.changes };
         let changes = self.with_file(revision, |file| {
             let at = self.item_offset(file, revision, item)?;
-            self.parse_at(file, revision, at, CHANGES_LEN, |bytes, is_end| {
-                let parse = |bytes: &[u8]| {
-                    let mut list = Changes::new(bytes);
-                    let built = ChangedPaths::collect(&mut list)?;
-                    if list.is_terminated() || is_end {
-                        Ok(built)
-                    } else {
-                        Err(sapwood_fsfs_format::Error::UnexpectedEnd("changed paths"))
-                    }
-                };
-                parse(bytes).or_else(|error| match spell_names(bytes) {
-                    Some(bytes) => parse(&bytes),
-                    None => Err(error),
-                })
-            })
+            self.parse_at(file, revision, at, CHANGES_LEN, ChangedPaths::parse)
         })?;
         Ok(self.caches.put(key, changes))
     }
@@ -168,6 +155,23 @@ impl Fs {
 }
 
 impl ChangedPaths {
+    /// The list at the start of `bytes`, which nothing follows when `is_end`.
+    pub(crate) fn parse(bytes: &[u8], is_end: bool) -> sapwood_fsfs_format::Result<Self> {
+        let parse = |bytes: &[u8]| {
+            let mut list = Changes::new(bytes);
+            let built = Self::collect(&mut list)?;
+            if list.is_terminated() || is_end {
+                Ok(built)
+            } else {
+                Err(sapwood_fsfs_format::Error::UnexpectedEnd("changed paths"))
+            }
+        };
+        parse(bytes).or_else(|error| match spell_names(bytes) {
+            Some(bytes) => parse(&bytes),
+            None => Err(error),
+        })
+    }
+
     fn collect<'a>(
         list: &mut dyn Iterator<Item = sapwood_fsfs_format::Result<ChangeRef<'a>>>,
     ) -> sapwood_fsfs_format::Result<Self> {

@@ -36,6 +36,7 @@ pub mod root;
 pub mod stats;
 pub mod storage;
 pub mod storage_write;
+mod straight;
 pub mod text_delta;
 pub mod txn;
 pub mod txns;
@@ -44,7 +45,7 @@ pub mod uuid;
 pub mod verify;
 mod watched;
 
-pub use ahead::{Ahead, BATCH as AHEAD_BATCH, NodesWanted};
+pub use ahead::{Ahead, BATCH as AHEAD_BATCH, NodesWanted, Novelty};
 pub use cache::{CacheStats, Caches};
 pub use changes::{ChangeKind, ChangedPath, ChangedPaths};
 pub use contents::Contents;

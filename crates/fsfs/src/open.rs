@@ -36,7 +36,7 @@ pub(crate) fn open(db: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Re
     let shared = match known.filter(|known| known.identity == identity) {
         Some(shared) => shared,
         None => {
-            let shared = Arc::new(read(db, caches, storage, identity)?);
+            let shared = Arc::new(read(db, caches, storage, identity, options.largest_block)?);
             if share {
                 caches.remember(db, &shared);
             }
@@ -56,6 +56,7 @@ fn read(
     caches: &Arc<Caches>,
     storage: Arc<dyn Storage>,
     identity: [Option<Stamp>; 4],
+    largest_block: Option<usize>,
 ) -> Result<Shared> {
     check_type(&*storage, db)?;
     let path = db.join(names::FORMAT);
@@ -68,6 +69,7 @@ fn read(
     };
     let (uuid, instance) = read_uuid(&*storage, db, format.number)?;
     let options = read_options(&*storage, db, format.number)?;
+    let most = largest_block.filter(|size| size.is_power_of_two()).unwrap_or(usize::MAX);
     let shared = Shared {
         id: caches.new_id(),
         path: db.to_owned(),
@@ -75,7 +77,7 @@ fn read(
         layout: Layout::new(format),
         uuid,
         instance,
-        block_size: options.block_size,
+        block_size: options.block_size.min(most),
         identity,
         min_unpacked: AtomicU64::new(0),
         min_unpacked_file: Mutex::default(),

@@ -18,6 +18,7 @@ use crate::cache::Caches;
 use crate::error::Result;
 use crate::filesystem::Filesystem;
 use crate::revprops::RevpropsSnapshot;
+use crate::straight::Straight;
 
 /// How many threads of a process read ahead.
 const MAX_READERS: usize = 2;
@@ -106,7 +107,7 @@ pub struct Prefetch {
     /// The batch that the request was in when the team was last told.
     batch: Option<u64>,
     /// For what the request itself reads ahead.
-    revprops: Option<RevpropsSnapshot>,
+    reader: Option<Reader>,
 }
 
 impl Prefetch {
@@ -119,7 +120,7 @@ impl Prefetch {
             quiet: 0,
             team: None,
             batch: None,
-            revprops: None,
+            reader: None,
         }
     }
 
@@ -165,9 +166,9 @@ impl Prefetch {
                 team.shared.wait_for(n);
                 return;
             };
-            let revprops = self.revprops.get_or_insert_with(|| self.fs.revprops_snapshot());
+            let reader = self.reader.get_or_insert_with(|| Reader::new(&self.fs, self.range));
             // What is wrong shows again when the request comes to it.
-            let _ = load(&self.fs, revprops, &self.range, next.n);
+            let _ = reader.load(next.n);
         }
     }
 }
@@ -194,6 +195,7 @@ impl Team {
         while let Some(seat) = Seat::take(&fs.fs.caches) {
             let (fs, shared) = (fs.clone(), Arc::clone(&shared));
             let run = move || {
+                crate::straight::make_room();
                 // Whatever is wrong with a revision, the request itself will find and report.
                 let _ = read_ahead(&fs, range, &shared);
                 drop(seat);
@@ -221,10 +223,10 @@ impl Drop for Team {
 }
 
 /// The right to be one of the readers of the process.
-struct Seat(Arc<Caches>);
+pub(crate) struct Seat(Arc<Caches>);
 
 impl Seat {
-    fn take(caches: &Arc<Caches>) -> Option<Self> {
+    pub(crate) fn take(caches: &Arc<Caches>) -> Option<Self> {
         let more = |n: usize| (n < MAX_READERS).then(|| n.saturating_add(1));
         let readers: &AtomicUsize = &caches.readers;
         readers.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
@@ -374,32 +376,66 @@ impl Drop for Taken<'_> {
 }
 
 fn read_ahead(fs: &Filesystem, range: Range, shared: &Progress) -> Result<()> {
-    let mut revprops = fs.revprops_snapshot();
+    let mut reader = Reader::new(fs, range);
     while let Some(taken) = shared.take() {
         let before = READS.get();
-        let bytes = load(fs, &mut revprops, &range, taken.n)?;
+        let bytes = reader.load(taken.n)?;
         drop(taken);
         shared.done(bytes, READS.get() != before);
     }
     Ok(())
 }
 
-/// Brings what is wanted of a batch into the caches; gives its bytes there.
-fn load(fs: &Filesystem, revprops: &mut RevpropsSnapshot, range: &Range, n: u64) -> Result<usize> {
-    let wanted = range.wanted;
-    for revision in range.batch(n) {
-        fs.will_need_revision(revision, wanted, revprops);
+/// Reads batches of a request's revisions.
+#[derive(Debug)]
+struct Reader {
+    fs: Filesystem,
+    range: Range,
+    revprops: RevpropsSnapshot,
+    straight: Straight,
+    /// What of the present batch is read by way of blocks and packs.
+    left: Vec<(Revnum, Wanted)>,
+}
+
+impl Reader {
+    fn new(fs: &Filesystem, range: Range) -> Self {
+        let revprops = fs.revprops_snapshot();
+        Self { fs: fs.clone(), range, revprops, straight: Straight::default(), left: Vec::new() }
     }
-    let mut bytes = 0usize;
-    for revision in range.batch(n) {
-        if wanted.changes && revision > Revnum::ZERO {
-            bytes = bytes.saturating_add(fs.changed_paths(revision)?.byte_len());
+
+    /// Brings what is wanted of a batch into the caches; gives its bytes there.
+    fn load(&mut self, n: u64) -> Result<usize> {
+        let Self { fs, range, revprops, straight, left } = self;
+        let mut bytes = 0usize;
+        left.clear();
+        for revision in range.batch(n) {
+            let Wanted { mut changes, revprops: mut props } = range.wanted;
+            changes &= revision > Revnum::ZERO;
+            if changes && let Some(len) = straight.changes(&fs.fs, revision) {
+                bytes = bytes.saturating_add(len);
+                changes = false;
+            }
+            if props && let Some(len) = straight.revprops(&fs.fs, revprops, revision) {
+                bytes = bytes.saturating_add(len);
+                props = false;
+            }
+            let wanted = Wanted { changes, revprops: props };
+            if changes || props {
+                fs.will_need_revision(revision, wanted, revprops);
+                left.push((revision, wanted));
+            }
         }
-        if wanted.revprops
-            && let Some(props) = revprops.get_settled(revision)?
-        {
-            bytes = bytes.saturating_add(props.byte_len());
+        bytes = bytes.saturating_add(straight.finish(&fs.fs));
+        for (revision, wanted) in left.drain(..) {
+            if wanted.changes {
+                bytes = bytes.saturating_add(fs.changed_paths(revision)?.byte_len());
+            }
+            if wanted.revprops
+                && let Some(props) = revprops.get_settled(revision)?
+            {
+                bytes = bytes.saturating_add(props.byte_len());
+            }
         }
+        Ok(bytes)
     }
-    Ok(bytes)
 }

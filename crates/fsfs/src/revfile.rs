@@ -17,14 +17,10 @@ use crate::cache::files::FileKey;
 use crate::cache::item::{Block, Key, Kind};
 use crate::error::{Error, Result};
 use crate::filesystem::{Fs, Unpublished};
-use crate::storage::StoredFile;
+use crate::storage::{PAGE, StoredFile};
 
 /// How often a reader starts over because a shard was packed under its feet.
 const RETRIES: u32 = 10;
-
-/// What every size of a page of memory is a multiple of, in bytes. Blocks are multiples too, or
-/// smaller than a page and thus never read in part.
-const PAGE: usize = 4096;
 
 /// Which file holds a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,6 +178,11 @@ impl Fs {
         }
     }
 
+    /// Whether the first block of a file is in the cache.
+    pub(crate) fn has_first_block(&self, file: &RevFile) -> bool {
+        self.cached_block(&self.block_key(file, 0)).is_some()
+    }
+
     fn cached_block(&self, key: &Key) -> Option<Arc<Block>> {
         match self.caches.blocks.get(key) {
             Some(crate::cache::item::Item::Block(block)) => Some(block),
@@ -203,10 +204,46 @@ impl Fs {
             return;
         }
         if let Ok(open) = self.open_file(file) {
+            if first == last && self.take_block(file, &*open, first) {
+                return;
+            }
             let size = u64::try_from(self.block_size).unwrap_or(u64::MAX);
             let count = last.saturating_sub(first).saturating_add(1);
             open.will_need(first.saturating_mul(size), size.saturating_mul(count));
         }
+    }
+
+    /// Reads a block if the system has it in memory.
+    fn take_block(&self, file: &RevFile, open: &dyn StoredFile, number: u64) -> bool {
+        if !self.caches.may_be_in_memory() {
+            return false;
+        }
+        let size = u64::try_from(self.block_size).unwrap_or(u64::MAX);
+        let mut bytes = vec![0; self.block_size];
+        let Some(read) = open.read_now(&mut bytes, number.saturating_mul(size)) else {
+            self.caches.was_not_in_memory();
+            return false;
+        };
+        let at_end = read.checked_rem(PAGE) != Some(0) && open.short_read_is_end();
+        if read < self.block_size && !at_end {
+            return false;
+        }
+        self.caches.block_reads.fetch_add(1, Ordering::Relaxed);
+        crate::prefetch::note_read();
+        bytes.truncate(read);
+        self.keep_block(file, number, bytes.into_boxed_slice());
+        true
+    }
+
+    fn keep_block(&self, file: &RevFile, number: u64, bytes: Box<[u8]>) -> Arc<Block> {
+        // A small revision file is now known as a whole; its handle is of no more use.
+        if number == 0 && !file.key.packed && bytes.len() < self.block_size {
+            self.caches.files.close(file.key);
+        }
+        let block = Arc::new(Block(bytes));
+        let item = crate::cache::item::Item::Block(Arc::clone(&block));
+        self.caches.blocks.put(self.block_key(file, number), item, block.0.len());
+        block
     }
 
     /// The block of a file that holds an offset.
@@ -231,14 +268,7 @@ impl Fs {
         let open = self.open_file(file)?;
         let size = u64::try_from(self.block_size).unwrap_or(u64::MAX);
         let bytes = self.read_block(file, &*open, number.saturating_mul(size))?;
-        // A small revision file is now known as a whole; its handle is of no more use.
-        if number == 0 && !file.key.packed && bytes.len() < self.block_size {
-            self.caches.files.close(file.key);
-        }
-        let block = Arc::new(Block(bytes));
-        let item = crate::cache::item::Item::Block(Arc::clone(&block));
-        self.caches.blocks.put(key, item, block.0.len());
-        Ok(block)
+        Ok(self.keep_block(file, number, bytes))
     }
 
     fn read_block(&self, file: &RevFile, open: &dyn StoredFile, offset: u64) -> Result<Box<[u8]>> {
@@ -276,7 +306,8 @@ impl Fs {
             match open.append_at(block, at) {
                 Ok(0) => break,
                 Ok(_) => {
-                    // A read that fails half-way gives the whole pages before.
+                    // A read that fails half-way gives the whole pages before; blocks are whole
+                    // pages, or smaller than one and thus never read in part.
                     let ragged = block.len().checked_rem(PAGE) != Some(0);
                     if ragged && block.len() < block.capacity() && open.short_read_is_end() {
                         break;

@@ -23,11 +23,10 @@ use crate::cache::item::{Cached, Key, Kind};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
 use crate::storage::{Stamp, StoredFile};
+use crate::straight::Straight;
 
 /// The longest file of unpacked revision properties that is read.
 const FILE_LEN: usize = 1 << 28;
-/// How much of a file is asked for ahead.
-const FILE_HINT: u64 = 16 << 10;
 /// How often a reader starts over because files were replaced under its feet.
 const RETRIES: u32 = 10;
 
@@ -82,6 +81,18 @@ impl RevpropShards {
     }
 }
 
+/// What is known of properties before they are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unread {
+    /// They are in the cache, and take so many bytes there.
+    Known(usize),
+    /// They are in a file of their own, in the folder of this shard. Read now, they are of this
+    /// generation, or newer.
+    InFile { shard: u64, generation: u64 },
+    /// They are packed, or were changed a moment ago.
+    Elsewhere,
+}
+
 /// Reads revision properties for one request: each shard is checked for changes by other programs
 /// when it is first touched, and trusted for the rest of the request. Make a new one for each
 /// request; never keep one for long.
@@ -96,6 +107,8 @@ pub struct RevpropsSnapshot {
     /// Files that the system was told of, open. They were opened after the generation of their
     /// shard was found out, as if they had been read then.
     ahead: HashMap<Revnum, Arc<dyn StoredFile>>,
+    /// Reads what the system has in memory.
+    straight: Option<Box<Straight>>,
 }
 
 /// How many files are held open to be read soon.
@@ -112,6 +125,7 @@ impl Filesystem {
             last: None,
             seen: HashMap::new(),
             ahead: HashMap::new(),
+            straight: None,
         }
     }
 
@@ -168,23 +182,36 @@ impl RevpropsSnapshot {
         if settled { self.get(revision).map(Some) } else { Ok(None) }
     }
 
-    /// Says that the properties of `revision` will be asked for soon. A hint, which never fails.
-    pub fn will_need(&mut self, revision: Revnum) {
+    /// Where the properties of `revision` are to be read by somebody who looks at many of them: see
+    /// [`Unread`].
+    pub(crate) fn unread(&mut self, revision: Revnum) -> Unread {
         let fs = Arc::clone(&self.fs.fs);
         let shard = fs.revprop_shard(revision);
-        if shard.packed || self.ahead.len() >= AHEAD {
-            return;
+        if shard.packed {
+            return Unread::Elsewhere;
         }
-        let Ok(generation) = self.generation(&fs, shard) else { return };
+        // Found out now, before the file is opened: see `RevpropsSnapshot::ahead`.
+        let Ok(Some(Settled(generation))) = self.settled(revision) else {
+            return Unread::Elsewhere;
+        };
         let key = Key { fs: fs.id, kind: Kind::Revprops, a: revision.0, b: 0, part: generation };
-        if fs.caches.get::<PropList>(key).is_some() {
+        match fs.caches.get::<PropList>(key) {
+            Some(props) => Unread::Known(props.byte_len()),
+            None => Unread::InFile { shard: shard.number, generation },
+        }
+    }
+
+    /// Says that the properties of `revision` will be asked for soon. A hint, which never fails.
+    pub fn will_need(&mut self, revision: Revnum) {
+        if self.ahead.len() >= AHEAD {
             return;
         }
-        let path = fs.file(&fs.layout.revprops_file(revision));
-        if let Ok(file) = fs.storage.open(&path) {
-            file.will_need(0, FILE_HINT);
+        let fs = Arc::clone(&self.fs.fs);
+        let mut straight = self.straight.take().unwrap_or_default();
+        if let Some(file) = straight.revprops_now(&fs, self, revision) {
             self.ahead.insert(revision, file);
         }
+        self.straight = Some(straight);
     }
 
     /// The filesystem.
@@ -297,6 +324,20 @@ impl Fs {
         };
         props.shrink_to_fit();
         Ok(self.caches.put(key, props))
+    }
+
+    /// Keeps properties that were read from a file of their own, and says how many bytes they take;
+    /// `None` when they are damaged.
+    pub(crate) fn keep_revprops(
+        &self,
+        revision: Revnum,
+        generation: u64,
+        bytes: &[u8],
+    ) -> Option<usize> {
+        let key = Key { fs: self.id, kind: Kind::Revprops, a: revision.0, b: 0, part: generation };
+        let mut props = parse(bytes, revision).ok()?;
+        props.shrink_to_fit();
+        Some(self.caches.put(key, props).byte_len())
     }
 
     fn packed_revprops(&self, shard: Shard, generation: u64, revision: Revnum) -> Result<PropList> {

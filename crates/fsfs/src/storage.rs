@@ -7,7 +7,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -27,7 +28,7 @@ pub struct Stamp {
 /// Files shorter than this take one read: packs of revision properties and manifests, most often.
 const SMALL: usize = 16 << 10;
 /// What every size of a page of memory is a multiple of, in bytes.
-const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
 
 /// How long after a change a time stamp may still stay the same for another change: file systems
 /// stamp with the granularity of a kernel tick at best and of two seconds at worst.
@@ -77,6 +78,13 @@ pub trait StoredFile: Send + Sync + fmt::Debug {
     /// does not wait. A hint, which may do nothing.
     fn will_need(&self, offset: u64, len: u64) {
         let _ = (offset, len);
+    }
+
+    /// Reads at `offset` what the system has in memory, without waiting for more. `None` when it
+    /// has nothing, or cannot say.
+    fn read_now(&self, buf: &mut [u8], offset: u64) -> Option<usize> {
+        let _ = (buf, offset);
+        None
     }
 
     /// Reads all of a small file; one that is longer than `limit` is an error of the kind
@@ -131,6 +139,23 @@ pub trait StoredFile: Send + Sync + fmt::Debug {
     }
 }
 
+/// A folder from which many files are opened one after the other: looking up all the folders above
+/// it each time would be a good part of the cost. Not to be kept longer than a request, for another
+/// folder may take its place.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    handle: Option<OwnedFd>,
+}
+
+impl Folder {
+    /// The folder at `path`, which nobody has looked at yet.
+    #[must_use]
+    pub const fn new(path: PathBuf) -> Self {
+        Self { path, handle: None }
+    }
+}
+
 /// A place that holds files. Errors keep their `ErrorKind`: `NotFound` has a meaning of its own.
 pub trait Storage: Send + Sync + fmt::Debug {
     /// Opens a file for positioned reads.
@@ -138,6 +163,14 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// # Errors
     /// Whatever the system reports.
     fn open(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>>;
+
+    /// Opens a file of a folder for positioned reads.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn open_in(&self, folder: &mut Folder, name: &str) -> io::Result<Arc<dyn StoredFile>> {
+        self.open(&folder.path.join(name))
+    }
 
     /// Reads a whole small file; one that is longer than `limit` is an error of the kind
     /// `FileTooLarge`.
@@ -177,6 +210,12 @@ impl StoredFile for fs::File {
         let _ = rustix::fs::fadvise(self, offset, len, rustix::fs::Advice::WillNeed);
     }
 
+    fn read_now(&self, buf: &mut [u8], offset: u64) -> Option<usize> {
+        let room = &mut [io::IoSliceMut::new(buf)];
+        let read = rustix::io::preadv2(self, room, offset, rustix::io::ReadWriteFlags::NOWAIT);
+        read.ok().filter(|read| *read > 0)
+    }
+
     // True of regular files, which revision files are.
     fn short_read_is_end(&self) -> bool {
         true
@@ -190,6 +229,21 @@ impl StoredFile for fs::File {
 impl Storage for LocalStorage {
     fn open(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
         Ok(Arc::new(fs::File::open(path)?))
+    }
+
+    fn open_in(&self, folder: &mut Folder, name: &str) -> io::Result<Arc<dyn StoredFile>> {
+        use rustix::fs::{Mode, OFlags};
+        let Folder { path, handle } = folder;
+        let handle = match handle {
+            Some(handle) => handle,
+            None => {
+                let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                handle.insert(rustix::fs::open(&*path, flags, Mode::empty())?)
+            }
+        };
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(handle, name, flags, Mode::empty())?;
+        Ok(Arc::new(fs::File::from(file)))
     }
 
     fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
@@ -218,6 +272,25 @@ impl Storage for LocalStorage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_a_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("one"), "first").unwrap();
+        let mut folder = Folder::new(dir.path().to_owned());
+        let mut buf = [0; 16];
+        let file = LocalStorage.open_in(&mut folder, "one").unwrap();
+        assert_eq!(file.read_at(&mut buf, 0).unwrap(), 5);
+        // What was just written is in memory, if the file system can tell.
+        assert!(matches!(file.read_now(&mut buf, 0), None | Some(5)));
+        assert_eq!(&buf[..5], b"first");
+        assert_eq!(file.read_now(&mut buf, 5), None);
+        let missing = LocalStorage.open_in(&mut folder, "two").unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        let mut nowhere = Folder::new(dir.path().join("three"));
+        let missing = LocalStorage.open_in(&mut nowhere, "one").unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
 
     #[test]
     fn whole_files_of_every_length() {

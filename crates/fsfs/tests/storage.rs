@@ -94,6 +94,12 @@ impl StoredFile for StrangeFile {
         let len = if short == 0 { buf.len() } else { buf.len().min(1 + offset as usize % short) };
         self.file.read_at(&mut buf[..len], offset)
     }
+    fn read_now(&self, buf: &mut [u8], offset: u64) -> Option<usize> {
+        self.storage.count().ok()?;
+        let short = self.storage.short.load(Ordering::Relaxed) as usize;
+        let len = if short == 0 { buf.len() } else { buf.len().min(short) };
+        self.file.read_now(&mut buf[..len], offset)
+    }
     fn short_read_is_end(&self) -> bool {
         self.storage.short.load(Ordering::Relaxed) == 0
     }
@@ -107,7 +113,10 @@ fn open(
     storage: &Arc<Strange>,
     cache: usize,
 ) -> sapwood_fsfs::Result<Filesystem> {
-    let options = OpenOptions { storage: Some(Arc::new(Handle(Arc::clone(storage)))) };
+    let options = OpenOptions {
+        storage: Some(Arc::new(Handle(Arc::clone(storage)))),
+        ..OpenOptions::default()
+    };
     Filesystem::open(&repo.path().join("db"), &Caches::new(cache), &options)
 }
 

@@ -57,6 +57,13 @@ impl FileTable {
         }
         // Opening is slow on a network: not under the lock.
         let file = self.open(storage, &path())?;
+        self.keep(key, Arc::clone(&file));
+        Ok(file)
+    }
+
+    /// Keeps a file that was opened.
+    pub(crate) fn keep(&self, key: FileKey, file: Arc<dyn StoredFile>) {
+        let now = self.clock.fetch_add(1, Ordering::Relaxed);
         let mut files = self.files.lock();
         if files.len() >= self.most {
             let oldest = files.iter().min_by_key(|(_, (used, _))| *used).map(|(key, _)| *key);
@@ -64,8 +71,12 @@ impl FileTable {
                 files.remove(&oldest);
             }
         }
-        files.insert(key, (now, Arc::clone(&file)));
-        Ok(file)
+        files.insert(key, (now, file));
+    }
+
+    /// Counts a file that was opened elsewhere.
+    pub(crate) fn count(&self) {
+        self.opens.fetch_add(1, Ordering::Relaxed);
     }
 
     fn open(&self, storage: &dyn Storage, path: &Path) -> io::Result<Arc<dyn StoredFile>> {

@@ -29,6 +29,10 @@ const MAX_FILESYSTEMS: usize = 512;
 /// How many revision files are kept open.
 const MAX_FILES: usize = 256;
 
+/// After a file that the system did not have in memory, so many are asked for before it is tried
+/// again.
+const LOOK_AGAIN: u32 = 64;
+
 /// One budget of memory shared by every filesystem that is opened with it.
 pub struct Caches {
     pub(crate) blocks: Store,
@@ -39,6 +43,9 @@ pub struct Caches {
     pub(crate) loading: Loading,
     /// Threads that read ahead now.
     pub(crate) readers: AtomicUsize,
+    /// So many more files are asked for ahead without looking whether the system has them in
+    /// memory: see [`Caches::may_be_in_memory`].
+    not_in_memory: AtomicU32,
     capacity: usize,
     filesystems: Mutex<HashMap<PathBuf, (u64, Arc<Shared>)>>,
     clock: AtomicU64,
@@ -80,6 +87,7 @@ impl Caches {
             block_reads: AtomicU64::new(0),
             loading: Loading::default(),
             readers: AtomicUsize::new(0),
+            not_in_memory: AtomicU32::new(0),
             capacity: bytes,
             filesystems: Mutex::new(HashMap::new()),
             clock: AtomicU64::new(0),
@@ -99,6 +107,18 @@ impl Caches {
             block_reads: self.block_reads.load(Ordering::Relaxed),
             opens: self.files.opens(),
         }
+    }
+
+    /// Whether it is worth looking if the system has a file in memory, to read it at once instead
+    /// of asking for it: not for a while after one that it did not have.
+    pub(crate) fn may_be_in_memory(&self) -> bool {
+        let one_less = |left: u32| left.checked_sub(1);
+        self.not_in_memory.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_err()
+    }
+
+    /// A file was not in memory.
+    pub(crate) fn was_not_in_memory(&self) {
+        self.not_in_memory.store(LOOK_AGAIN, Ordering::Relaxed);
     }
 
     /// How many bytes may be held.

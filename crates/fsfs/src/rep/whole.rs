@@ -62,6 +62,7 @@ impl Fs {
                 if let Some(dir) = self.caches.get(key) {
                     return Ok(dir);
                 }
+                crate::ahead::note_made();
                 let dir = self.with_text(rep, None, |text| {
                     Directory::parse(text).map_err(|e| {
                         let cause = SvnError::from(e);

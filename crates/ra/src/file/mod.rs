@@ -53,6 +53,10 @@ pub struct FileSession {
     cancel: CancelToken,
 }
 
+/// A program reads little of each block, and most often what the system has in memory: copying
+/// more costs more than reading twice.
+const BLOCK: usize = 16 << 10;
+
 /// Everything may be read.
 const ALL: &Everything = &Everything;
 
@@ -81,7 +85,9 @@ impl FileSession {
         let path = paths::canonical_fspath(&path).into_owned();
         let root = Repository::find_root(Path::new(&path)).ok_or_else(|| open_failed(url))?;
         let caches = settings.caches.get(&settings.config)?;
-        let repository = Repository::open(&root, &caches, &settings.open_options)
+        let mut options = settings.open_options.clone();
+        options.largest_block.get_or_insert(BLOCK);
+        let repository = Repository::open(&root, &caches, &options)
             .map_err(|e| open_failed(url).with_cause(e.into()))?;
         let uuid = repository.fs().uuid().map_err(SvnError::from)?;
         let root = root.to_string_lossy();
