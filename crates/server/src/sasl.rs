@@ -9,16 +9,15 @@
 
 mod options;
 mod saslauthd;
-mod scram;
 
 use std::sync::Arc;
 
 use sapwood_core::config::Config;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, base64};
 use sapwood_wire_svn::Encode as _;
+use sapwood_wire_svn::scram::{Hash, RANDOM, ScramError, ScramServer, is_same};
 
 use self::options::SaslOptions;
-use self::scram::{Hash, Scram};
 use crate::auth::{cram_md5, refuse};
 use crate::conf::Blanket;
 use crate::connection::{Connection, Wait};
@@ -199,7 +198,11 @@ impl Verifier {
                 let Some(first) = token_or_step(conn, token, b"")? else {
                     return Ok(Outcome::Anew);
                 };
-                let mut scram = match Scram::new(hash, &first, &|user| self.password(user)) {
+                let (Some(nonce), Some(salt)) = (random(), random()) else {
+                    return Ok("SASL(-1): generic failure: no random numbers".into());
+                };
+                let password = |user: &str| self.password(user);
+                let mut scram = match ScramServer::new(hash, &first, &password, &nonce, &salt) {
                     Ok(scram) => scram,
                     Err(why) => return Ok(why.into()),
                 };
@@ -277,9 +280,19 @@ impl Verifier {
     }
 }
 
-/// Whether two secrets are the same; takes the same time wherever they differ.
-fn is_same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+impl From<ScramError> for Outcome {
+    fn from(why: ScramError) -> Self {
+        match why {
+            ScramError::Malformed => BAD_PROTOCOL.into(),
+            ScramError::NotProven => FAILED.into(),
+        }
+    }
+}
+
+fn random() -> Option<[u8; RANDOM]> {
+    let mut bytes = [0; RANDOM];
+    let flags = rustix::rand::GetRandomFlags::empty();
+    (rustix::rand::getrandom(&mut bytes, flags) == Ok(RANDOM)).then_some(bytes)
 }
 
 /// Sends a challenge and receives the answer; `None` when the client says something else.

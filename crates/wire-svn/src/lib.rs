@@ -9,6 +9,7 @@
 //! * [`failure`], [`data`]: error chains, property lists, log entries, directory entries, locks.
 //! * [`editor`]: tree deltas: an [`sapwood_delta::Editor`] that writes editor commands, and a
 //!   driver that reads them.
+//! * [`scram`]: what both sides say when a password is proved by SCRAM.
 //!
 //! Nothing here does I/O. Invariant: no input makes this crate panic, recurse, or take memory that
 //! is not in proportion to the bytes that really arrived, within [`Limits`].
@@ -20,6 +21,7 @@ pub mod editor;
 pub mod encode;
 pub mod error;
 pub mod failure;
+pub mod scram;
 
 pub use buffer::InputBuffer;
 pub use decode::{Decoder, Item, Limits, List, Progress, Tuple};

@@ -1,12 +1,14 @@
-//! `use-sasl`: the reference's client, which has Cyrus SASL, against our server.
+//! `use-sasl`: the reference's client, which has Cyrus SASL, against our server; our client against
+//! both servers.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
+use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::server::free_port;
 use sapwood_testkit::{Output, Programs, Repository, Shape};
 
@@ -18,8 +20,12 @@ struct Server {
 
 impl Server {
     fn start(repo: &Repository) -> Self {
+        Self::start_of(&Programs::ours(), repo)
+    }
+
+    fn start_of(programs: &Programs, repo: &Repository) -> Self {
         let port = free_port();
-        let child = Programs::ours()
+        let child = programs
             .command("svnserve")
             .args(["-d", "--foreground", "--listen-host", "127.0.0.1", "--listen-port"])
             .arg(port.to_string())
@@ -45,6 +51,66 @@ impl Server {
             args.extend(["--username", user, "--password", password]);
         }
         Programs::reference().run("svn", args)
+    }
+}
+
+/// The database in which Cyrus SASL itself keeps passwords.
+fn sasldb(at: &Path) {
+    let script = "use DB_File; tie %h, 'DB_File', $ARGV[0], O_RDWR|O_CREAT, 0600, $DB_HASH or die; \
+                  $h{\"ada\\0A place\\0userPassword\"} = $ARGV[1]; untie %h";
+    let made = Command::new("perl").args(["-e", script]).arg(at).arg(PASSWORD).status().unwrap();
+    assert!(made.success(), "perl with DB_File is needed");
+}
+
+#[test]
+fn our_client_proves_who_it_is_to_both_servers() {
+    let clients = [Programs::reference(), Programs::ours()];
+    for server in &clients {
+        let repo = Repository::scripted(&Shape::few()[0]);
+        let db = repo.parent().join("sasldb");
+        sasldb(&db);
+        // Cyrus SASL reads its configuration once.
+        let start = || Server::start_of(server, &repo);
+        let dump = |server: &Server, client: &Programs, user: &str, password: &str| {
+            let url = format!("svn://127.0.0.1:{}/repo", server.port);
+            let mut args = vec!["dump", "-q", "-r", "0", &*url];
+            args.extend(["--non-interactive", "--no-auth-cache"]);
+            if !user.is_empty() {
+                args.extend(["--username", user, "--password", password]);
+            }
+            client.run("svnrdump", args)
+        };
+        let plugin = format!("auxprop_plugin: sasldb\nsasldb_path: {}\n", db.display());
+        for list in
+            ["", "SCRAM-SHA-512", "SCRAM-SHA-256", "SCRAM-SHA-1", "CRAM-MD5", "LOGIN", "PLAIN"]
+        {
+            let list = if list.is_empty() { String::new() } else { format!("mech_list: {list}\n") };
+            configure(&repo, "[sasl]\nuse-sasl = true\n", &format!("{plugin}{list}"));
+            let server = start();
+            for (user, password, right) in [
+                ("ada", PASSWORD, true),
+                ("ada", "wrong", false),
+                ("nobody", PASSWORD, false),
+                ("", "", false),
+            ] {
+                let [wanted, found] = clients.each_ref().map(|c| dump(&server, c, user, password));
+                let what = format!("{list} {user} {password}");
+                assert_eq!(found.code == 0, right, "{what}: {}", found.stderr_text());
+                if list.is_empty() {
+                    // Which mechanism is the strongest that both sides know may differ.
+                    assert_eq!(wanted.code, found.code, "{what}");
+                } else {
+                    assert_same(&what, &wanted, &found);
+                }
+            }
+        }
+        // A mechanism that is not ours, and none that takes a password.
+        configure(&repo, "[sasl]\nuse-sasl = true\n", &format!("{plugin}mech_list: NTLM\n"));
+        let refused = dump(&start(), &clients[1], "ada", PASSWORD);
+        assert_eq!(refused.code, 1);
+        let open = "anon-access = read\n[sasl]\nuse-sasl = true\n";
+        configure(&repo, open, &plugin);
+        dump(&start(), &clients[1], "", "").expect_success("anonymous");
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Connection {
     may_have_answered: bool,
     /// The first thing that went wrong with the connection itself; nothing works after it.
     broken: Option<SvnError>,
+    /// Whether what went wrong is that the connection ended, or was given up: another one may do.
+    lost: bool,
 }
 
 impl Connection {
@@ -47,7 +49,28 @@ impl Connection {
             transferred: 0,
             may_have_answered: false,
             broken: None,
+            lost: false,
         }
+    }
+
+    /// Takes the place of `before`, which has ended.
+    pub(super) fn replace(self, before: &mut Self) {
+        let transferred = self.transferred.saturating_add(before.transferred);
+        *before = Self { transferred, ..self };
+    }
+
+    /// Whether the connection has ended, or was given up.
+    #[must_use]
+    pub const fn is_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// Whether there is nobody any more to take a request, as far as can be told now. To be asked
+    /// between requests.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        let idle = self.broken.is_none() && self.input.is_empty() && self.output.is_empty();
+        self.lost || (idle && self.transport.is_closed())
     }
 
     /// Bytes that went over the network, both ways.
@@ -63,6 +86,7 @@ impl Connection {
 
     /// Nothing more can be said over this connection: the two sides have lost step.
     pub fn give_up(&mut self) {
+        self.lost = true;
         self.broken.get_or_insert_with(closed);
     }
 
@@ -166,12 +190,18 @@ impl Connection {
     fn read_more(&mut self, missing: usize) -> SvnResult<()> {
         let Self { input, transport, .. } = self;
         match input.read_more(missing, |room| transport.read(room)) {
-            Ok(0) => Err(closed()),
+            Ok(0) => {
+                self.lost = true;
+                Err(closed())
+            }
             Ok(got) => {
                 self.count(got);
                 Ok(())
             }
-            Err(e) => Err(SvnError::io(&e, "Can't read from connection")),
+            Err(e) => {
+                self.lost = true;
+                Err(SvnError::io(&e, "Can't read from connection"))
+            }
         }
     }
 
@@ -195,6 +225,7 @@ impl Connection {
         self.count(self.output.len().saturating_add(more.len()));
         self.output.clear();
         self.output.shrink_to(KEEP_BYTES);
+        self.lost |= result.is_err();
         self.note(result.map_err(|e| SvnError::io(&e, "Can't write to connection")))
     }
 

@@ -72,7 +72,7 @@ impl SvnSession {
         self.settle()?;
         let mut conn = self.conn()?;
         write_request(conn.out(), request);
-        self.authenticate(&mut conn)?;
+        self.authenticate_reader(&mut conn)?;
         Ok(Box::new(SvnReport { session: self, conn, editor }))
     }
 

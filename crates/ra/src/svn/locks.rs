@@ -7,7 +7,7 @@ use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List};
 
 use super::connection::Connection;
 use super::replies::read_lock;
-use super::session::SvnSession;
+use super::session::{SvnSession, old_server};
 use crate::session::Told;
 
 const OLD_SERVER: &str = "Server doesn't support the get-lock command";
@@ -107,7 +107,8 @@ impl SvnSession {
             out.close();
         }
         out.raw(b") ) ) ");
-        self.authenticate_new(&mut conn, "Server doesn't support the lock command")?;
+        self.authenticate(&mut conn)
+            .map_err(|e| old_server(e, "Server doesn't support the lock command"))?;
         let mut all = true;
         for (path, _) in paths {
             let found = outcome(
@@ -143,7 +144,8 @@ impl SvnSession {
             out.close();
         }
         out.raw(b") ) ) ");
-        self.authenticate_new(&mut conn, "Server doesn't support the unlock command")?;
+        self.authenticate(&mut conn)
+            .map_err(|e| old_server(e, "Server doesn't support the unlock command"))?;
         let mut all = true;
         for (path, _) in paths {
             let found = outcome(

@@ -1,12 +1,17 @@
-//! Proving who one is: ANONYMOUS, EXTERNAL and CRAM-MD5, as the server offers them.
+//! Proving who one is, by the mechanisms that the server offers.
+//!
+//! ANONYMOUS, EXTERNAL and CRAM-MD5 are what every server knows. Servers with `use-sasl` may want
+//! others, of which the strongest is taken: SCRAM, then CRAM-MD5, then the password in the clear,
+//! as the reference's client with Cyrus SASL does. None of these encrypts the connection.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use md5::Md5;
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, SvnError, SvnResult, base64};
+use sapwood_wire_svn::scram::{Hash, RANDOM, ScramClient};
 use sapwood_wire_svn::{Encode as _, Item};
 
 use super::connection::Connection;
-use crate::auth::Authenticator;
+use crate::auth::{Authenticator, Simple};
 
 /// What a login needs to know.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +32,35 @@ struct Offered {
     any: bool,
     anonymous: bool,
     external: bool,
-    cram_md5: bool,
+    /// The strongest of those that take a password.
+    password: Option<Mechanism>,
+}
+
+/// A way to prove that one knows a password, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Mechanism {
+    /// The password itself, after a question for the name.
+    Login,
+    /// The password itself.
+    Plain,
+    CramMd5,
+    ScramSha1,
+    ScramSha256,
+    ScramSha512,
+}
+
+impl Mechanism {
+    fn of(word: &str) -> Option<Self> {
+        Some(match word {
+            "LOGIN" => Self::Login,
+            "PLAIN" => Self::Plain,
+            "CRAM-MD5" => Self::CramMd5,
+            "SCRAM-SHA-1" => Self::ScramSha1,
+            "SCRAM-SHA-256" => Self::ScramSha256,
+            "SCRAM-SHA-512" => Self::ScramSha512,
+            _ => return None,
+        })
+    }
 }
 
 fn not_authorized(message: impl Into<String>) -> SvnError {
@@ -49,8 +82,7 @@ pub fn answer_request(conn: &mut Connection, login: &Login<'_>) -> SvnResult<()>
                 match word {
                     "ANONYMOUS" => offered.anonymous = true,
                     "EXTERNAL" => offered.external = true,
-                    "CRAM-MD5" => offered.cram_md5 = true,
-                    _ => {}
+                    _ => offered.password = offered.password.max(Mechanism::of(word)),
                 }
             }
         }
@@ -59,24 +91,24 @@ pub fn answer_request(conn: &mut Connection, login: &Login<'_>) -> SvnResult<()>
     })?;
     let Some((offered, realm)) = wanted else { return Ok(()) };
     if login.is_tunneled && offered.external {
-        choose(conn, "EXTERNAL", true);
+        choose(conn, "EXTERNAL", Some(""));
         return accepted(conn);
     }
     if offered.anonymous {
-        choose(conn, "ANONYMOUS", true);
+        choose(conn, "ANONYMOUS", Some(""));
         return accepted(conn);
     }
-    if offered.cram_md5 {
-        return cram_md5(conn, login, &format!("{} {realm}", login.realm_prefix));
+    if let Some(mechanism) = offered.password {
+        return prove(conn, login, &format!("{} {realm}", login.realm_prefix), mechanism);
     }
     Err(SvnError::new(ErrorCode::RA_SVN_NO_MECHANISMS, ""))
 }
 
-fn choose(conn: &mut Connection, mechanism: &str, with_token: bool) {
+fn choose(conn: &mut Connection, mechanism: &str, token: Option<&str>) {
     let out = conn.out();
     out.open();
     out.word(mechanism);
-    out.bracketed_text(with_token.then_some(""));
+    out.bracketed_text(token);
     out.close();
 }
 
@@ -102,13 +134,32 @@ fn accepted(conn: &mut Connection) -> SvnResult<()> {
     }
 }
 
-/// CRAM-MD5 (RFC 2195) with one credential after the other.
-fn cram_md5(conn: &mut Connection, login: &Login<'_>, realm: &str) -> SvnResult<()> {
+/// Tries one credential after the other.
+fn prove(
+    conn: &mut Connection,
+    login: &Login<'_>,
+    realm: &str,
+    mechanism: Mechanism,
+) -> SvnResult<()> {
     let mut attempts = login.auth.attempts(realm, login.host)?;
     let mut refused = None;
     while let Some(simple) = attempts.next_credentials()? {
-        choose(conn, "CRAM-MD5", false);
-        match try_cram_md5(conn, &simple.username, &simple.password)? {
+        let outcome = match mechanism {
+            Mechanism::CramMd5 => {
+                choose(conn, "CRAM-MD5", None);
+                try_cram_md5(conn, &simple.username, &simple.password)?
+            }
+            Mechanism::Login => try_login(conn, &simple)?,
+            Mechanism::Plain => {
+                let token = format!("\0{}\0{}", simple.username, simple.password);
+                choose(conn, "PLAIN", Some(&base64::encode(token.as_bytes())));
+                last_word(conn)?
+            }
+            Mechanism::ScramSha1 => try_scram(conn, &simple, Hash::Sha1)?,
+            Mechanism::ScramSha256 => try_scram(conn, &simple, Hash::Sha256)?,
+            Mechanism::ScramSha512 => try_scram(conn, &simple, Hash::Sha512)?,
+        };
+        match outcome {
             None => return attempts.save(),
             Some(why) => refused = Some(why),
         }
@@ -117,6 +168,65 @@ fn cram_md5(conn: &mut Connection, login: &Login<'_>, realm: &str) -> SvnResult<
         None => not_authorized("Can't get username or password"),
         Some(why) => not_authorized(format!("Authentication error from server: {why}")),
     })
+}
+
+/// The end of an exchange: `None` when the server is content, else why it is not.
+fn last_word(conn: &mut Connection) -> SvnResult<Option<String>> {
+    match step(conn)? {
+        (status, None) if status == "success" => Ok(None),
+        (status, why) if status == "failure" => Ok(Some(why.unwrap_or_default())),
+        _ => Err(unexpected()),
+    }
+}
+
+/// LOGIN: the server asks for the name, then for the password.
+fn try_login(conn: &mut Connection, simple: &Simple) -> SvnResult<Option<String>> {
+    choose(conn, "LOGIN", None);
+    for answer in [&simple.username, &simple.password] {
+        match step(conn)? {
+            (status, Some(_)) if status == "step" => {}
+            (status, why) if status == "failure" => return Ok(Some(why.unwrap_or_default())),
+            _ => return Err(unexpected()),
+        }
+        conn.out().text(&base64::encode(answer.as_bytes()));
+    }
+    last_word(conn)
+}
+
+/// SCRAM: the server proves that it knows the password too, or is not believed.
+fn try_scram(conn: &mut Connection, simple: &Simple, hash: Hash) -> SvnResult<Option<String>> {
+    let mut random = [0; RANDOM];
+    let flags = rustix::rand::GetRandomFlags::empty();
+    if rustix::rand::getrandom(&mut random, flags) != Ok(RANDOM) {
+        return Err(not_authorized("No random numbers"));
+    }
+    let password = simple.password.as_bytes();
+    let mut client = ScramClient::new(hash, &simple.username, password, &random);
+    choose(conn, hash.mechanism(), Some(&base64::encode(client.first().as_bytes())));
+    loop {
+        let (status, said) = step(conn)?;
+        if status == "failure" {
+            return Ok(Some(said.unwrap_or_default()));
+        }
+        let said = said.and_then(|said| base64::decode(said.as_bytes())).ok_or_else(unexpected)?;
+        let wrong = |error: sapwood_wire_svn::scram::ScramError| {
+            not_authorized(format!("Authentication with the server failed: {error}"))
+        };
+        match &*status {
+            "step" if !client.has_answered() => {
+                let answer = client.answer(&said).map_err(wrong)?;
+                conn.out().text(&base64::encode(answer.as_bytes()));
+            }
+            "success" => return client.verify(&said).map(|()| None).map_err(wrong),
+            // The proof may come before the end.
+            "step" => {
+                client.verify(&said).map_err(wrong)?;
+                conn.out().text("");
+                return last_word(conn);
+            }
+            _ => return Err(unexpected()),
+        }
+    }
 }
 
 /// `None` when the server is content, else why it is not.

@@ -58,31 +58,30 @@ impl SvnSession {
                 "Server doesn't support atomic changes of revision properties",
             ));
         }
-        self.exchange(
-            |out| {
-                if atomic {
-                    out.raw(b"( change-rev-prop2 ( ");
-                    out.rev(change.revision);
-                    out.text(change.name);
-                    out.bracketed(change.value);
-                    out.open();
-                    out.bool(change.expected.is_none());
-                    if let Some(Some(old)) = change.expected {
-                        out.string(old);
-                    }
-                    out.raw(b") ) ) ");
-                } else {
-                    out.raw(b"( change-rev-prop ( ");
-                    out.rev(change.revision);
-                    out.text(change.name);
-                    if let Some(value) = change.value {
-                        out.string(value);
-                    }
-                    out.raw(b") ) ");
-                }
-            },
-            |_| Ok(()),
-        )
+        let mut conn = self.conn()?;
+        let out = conn.out();
+        if atomic {
+            out.raw(b"( change-rev-prop2 ( ");
+            out.rev(change.revision);
+            out.text(change.name);
+            out.bracketed(change.value);
+            out.open();
+            out.bool(change.expected.is_none());
+            if let Some(Some(old)) = change.expected {
+                out.string(old);
+            }
+            out.raw(b") ) ) ");
+        } else {
+            out.raw(b"( change-rev-prop ( ");
+            out.rev(change.revision);
+            out.text(change.name);
+            if let Some(value) = change.value {
+                out.string(value);
+            }
+            out.raw(b") ) ");
+        }
+        self.authenticate(&mut conn)?;
+        conn.reply(|_| Ok(()))
     }
 
     pub(super) fn kind_of(
@@ -139,7 +138,7 @@ impl SvnSession {
         // Servers 1.8.0 to 1.8.8 take what is missing here for "true".
         out.bool(false);
         out.raw(b") ) ");
-        self.authenticate(&mut conn)?;
+        self.authenticate_reader(&mut conn)?;
         let (file, expected) = conn.reply(|mut reply| {
             let expected = reply.bracketed_bytes()?.map(<[u8]>::to_vec);
             let revision = reply.rev()?;

@@ -1,4 +1,9 @@
 //! A session over the svn protocol: greeting, places, and the exchange that most requests are.
+//!
+//! A connection that ended between two requests (a server that was started again, a firewall that
+//! forgets idle connections) is replaced by a new one, without a word, when the next request
+//! comes. A request that was sent and heard nothing is sent a second time over a new connection,
+//! once, when it only reads; what changes the repository is never sent twice.
 
 use std::cell::{RefCell, RefMut};
 use std::io::Write;
@@ -16,7 +21,7 @@ use sapwood_repos::locations::Segment;
 use sapwood_wire_svn::editor::WireOptions;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
 
-use super::connection::Connection;
+use super::connection::{Connection, closed};
 use super::login::{Login, answer_request};
 use super::transport::Transport;
 use super::tunnel;
@@ -63,6 +68,8 @@ pub struct SvnSession {
     host: String,
     is_tunneled: bool,
     pub(super) user_agent: String,
+    /// What is needed to connect again.
+    settings: Option<Settings>,
 }
 
 /// What the server says first.
@@ -110,10 +117,11 @@ impl SvnSession {
                 tunnel::start(&words)?
             }
         };
-        Self::over(transport, url, settings)
+        let session = Self::over(transport, url, settings)?;
+        Ok(Self { settings: Some(settings.clone()), ..session })
     }
 
-    /// Begins a session with whoever is at the other end of `transport`.
+    /// Begins a session with whoever is at the other end of `transport`, and with nobody else.
     ///
     /// # Errors
     /// As [`SvnSession::open`].
@@ -197,12 +205,31 @@ impl SvnSession {
                 Some(name) => format!("{user_agent} {name}"),
                 None => user_agent,
             },
+            settings: None,
         })
     }
 
-    /// The connection, when nothing else is using it.
+    /// The connection, when nothing else is using it; a new one when it has ended.
     pub(super) fn conn(&self) -> SvnResult<RefMut<'_, Connection>> {
-        self.conn.try_borrow_mut().map_err(|_| Error::Busy.into())
+        let mut conn = self.conn.try_borrow_mut().map_err(|_| SvnError::from(Error::Busy))?;
+        if conn.has_ended() && self.settings.is_some() && self.reopen(&mut conn).is_err() {
+            // Nothing is sent to somebody who may be half gone.
+            conn.give_up();
+        }
+        Ok(conn)
+    }
+
+    /// Connects again, in place of a connection that has ended.
+    fn reopen(&self, conn: &mut Connection) -> SvnResult<()> {
+        let settings = self.settings.as_ref().ok_or_else(closed)?;
+        let url = self.place.borrow().server.clone();
+        let again = Self::open(&url, settings)?;
+        if again.uuid != self.uuid || again.root_url != self.root_url {
+            // Another repository is in its place.
+            return Err(closed());
+        }
+        again.conn.into_inner().replace(conn);
+        Ok(())
     }
 
     /// Whether the server has told of a capability by its word.
@@ -221,18 +248,25 @@ impl SvnSession {
         answer_request(conn, &login)
     }
 
-    /// The same for commands that old servers do not know.
-    pub(super) fn authenticate_new(&self, conn: &mut Connection, otherwise: &str) -> SvnResult<()> {
-        self.authenticate(conn).map_err(|error| {
-            if error.code() == ErrorCode::RA_SVN_UNKNOWN_CMD {
-                error.wrap(ErrorCode::RA_NOT_IMPLEMENTED, otherwise)
-            } else {
-                error
+    /// The same for a command that only reads and is in the output buffer as a whole: it is sent
+    /// again when the connection turns out to have ended.
+    pub(super) fn authenticate_reader(&self, conn: &mut Connection) -> SvnResult<()> {
+        let request = conn.out().clone();
+        match self.authenticate(conn) {
+            Err(_) if conn.is_lost() && self.reopen(conn).is_ok() => {
+                *conn.out() = request;
+                self.authenticate(conn)
             }
-        })
+            other => other,
+        }
     }
 
-    /// A command with a simple reply.
+    /// The same for commands that old servers do not know.
+    pub(super) fn authenticate_new(&self, conn: &mut Connection, otherwise: &str) -> SvnResult<()> {
+        self.authenticate_reader(conn).map_err(|error| old_server(error, otherwise))
+    }
+
+    /// A command that only reads, with a simple reply.
     pub(super) fn exchange<T>(
         &self,
         write: impl FnOnce(&mut Vec<u8>),
@@ -240,7 +274,7 @@ impl SvnSession {
     ) -> SvnResult<T> {
         let mut conn = self.conn()?;
         write(conn.out());
-        self.authenticate(&mut conn)?;
+        self.authenticate_reader(&mut conn)?;
         conn.reply(look)
     }
 
@@ -294,6 +328,15 @@ impl SvnSession {
             Version::V0
         };
         WireOptions { svndiff, compression: 5, absent_entries: self.knows("absent-entries") }
+    }
+}
+
+/// What is told of a command that the server does not know.
+pub(super) fn old_server(error: SvnError, otherwise: &str) -> SvnError {
+    if error.code() == ErrorCode::RA_SVN_UNKNOWN_CMD {
+        error.wrap(ErrorCode::RA_NOT_IMPLEMENTED, otherwise)
+    } else {
+        error
     }
 }
 

@@ -161,7 +161,7 @@ impl SvnSession {
         let wanted = Wanted::of(request.revprops);
         let mut conn = self.conn()?;
         write_log(conn.out(), request, &paths);
-        self.authenticate(&mut conn)?;
+        self.authenticate_reader(&mut conn)?;
         let (mut ceased, mut nesting, mut told) = (Ceased::default(), 0u64, 0u64);
         let result = loop {
             let more = next(&mut conn, "Log entry not a list", |tuple| {
@@ -215,7 +215,7 @@ impl SvnSession {
             out.close();
         }
         out.raw(b") ) ");
-        self.authenticate(&mut conn)?;
+        self.authenticate_reader(&mut conn)?;
         let result = loop {
             let more = next(&mut conn, "List entry not a list", |tuple| {
                 let (path, dirent) = read_listed(tuple)?;

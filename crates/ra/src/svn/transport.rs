@@ -84,6 +84,20 @@ impl Transport {
         write_both(out, first, second)
     }
 
+    /// Whether the other side has closed the connection, and everything that it said was read.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        if !self.readable_now() {
+            return false;
+        }
+        match self {
+            // What can be read without waiting is the end, an error, or something unasked for.
+            Self::Tcp(stream) => !matches!(stream.peek(&mut [0]), Ok(1..)),
+            Self::Tunnel { output, .. } => rustix::io::ioctl_fionread(output).is_ok_and(|n| n == 0),
+            Self::Recorded(_) => false,
+        }
+    }
+
     /// Whether something (or the end) can be read without waiting.
     #[must_use]
     pub fn readable_now(&self) -> bool {
