@@ -4,8 +4,9 @@
 mod demo;
 
 use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
@@ -58,7 +59,7 @@ struct Options {
 
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    let options = match parse(args) {
+    let options = match parse(args.clone()) {
         Ok(options) => options,
         Err(words) => {
             report::stderr(&format!("sapwood serve: {words}\n"));
@@ -70,6 +71,7 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
         print!("{HELP}");
         return ExitCode::SUCCESS;
     }
+    svnserve::with_few_arenas(this_program(), &args);
     match serve(&options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -77,6 +79,14 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The command that starts this program once more.
+fn this_program() -> SvnResult<Command> {
+    let this = std::env::current_exe().map_err(|e| SvnError::io(&e, "Can't find this program"))?;
+    let mut command = Command::new(this);
+    command.arg0("sapwood").arg("serve");
+    Ok(command)
 }
 
 fn parse(args: Vec<OsString>) -> Result<Options, String> {

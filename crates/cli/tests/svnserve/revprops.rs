@@ -2,10 +2,12 @@
 //! servers, and the same properties afterwards.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::repository::Packing;
-use sapwood_testkit::{Programs, Repository, Shape};
+use sapwood_testkit::{History, Programs, Repository, Server, Shape};
 
 use crate::wire::{GREETING, talk};
 
@@ -92,5 +94,116 @@ fn plain_and_atomic() {
         let [reference, ours] = [Programs::reference(), Programs::ours()]
             .map(|programs| talk(&programs, &repository, &[], requests.as_bytes()));
         assert_eq!(String::from_utf8_lossy(&reference), String::from_utf8_lossy(&ours), "{bad}");
+    }
+}
+
+/// A repository whose log the server has kept in the form in which it is sent.
+struct Kept {
+    repository: Repository,
+    server: Server,
+}
+
+impl Kept {
+    /// 40 revisions in shards of eight.
+    fn new(packing: Packing) -> Self {
+        let mut history = History::new("kept");
+        for number in 1..=40 {
+            let mut txn = history.begin("anna", &format!("message {number:02}"));
+            txn.add(&format!("file{number}"), "text");
+            txn.commit();
+        }
+        let repository = Repository::new(&Shape::new("1.10").shard(8).pack(packing), history);
+        let server = Server::start(&Programs::ours(), repository.parent(), &[]);
+        Self { repository, server }
+    }
+
+    fn log(&self) -> String {
+        let url = self.server.url("repo");
+        let log = Programs::reference().run("svn", ["log", "-v", &url]);
+        log.expect_success("log").stdout_text()
+    }
+
+    fn reads(&self) -> u64 {
+        let io = std::fs::read_to_string(format!("/proc/{}/io", self.server.pid())).unwrap();
+        let line = io.lines().find_map(|line| line.strip_prefix("syscr: ")).unwrap();
+        line.parse().unwrap()
+    }
+
+    /// Asks for the log until it is kept: the third request reads nothing.
+    fn warm(&self) {
+        let reads = [(); 3].map(|()| {
+            let before = self.reads();
+            self.log();
+            self.reads() - before
+        });
+        assert_eq!(reads[2], 0, "nothing was kept: {reads:?}");
+    }
+
+    /// The next log tells the message of one revision, and all others as they were.
+    #[track_caller]
+    fn tells(&self, number: u64, message: &str, what: &str) {
+        let log = self.log();
+        assert_eq!(log.matches(message).count(), 1, "{what}: {log}");
+        assert!(!log.contains(&format!("message {number:02}")), "{what}");
+        assert_eq!(log.matches("message ").count(), 39, "{what}");
+    }
+
+    /// Another program changes a message.
+    fn set(&self, number: u64, message: &str) {
+        let file = self.repository.parent().join("message");
+        std::fs::write(&file, message).unwrap();
+        let (number, file) = (number.to_string(), file.to_str().unwrap());
+        let args = ["setlog", "--bypass-hooks", &self.repository.arg(), "-r", &number, file];
+        Programs::reference().run("svnadmin", args).expect_success("setlog");
+    }
+
+    /// Puts another file in the place of one of revision properties, with the same length.
+    fn rewrite(&self, folder: &str, from: &str, to: &str) {
+        let holds = |path: &Path| {
+            let bytes = std::fs::read(path).unwrap();
+            bytes.windows(from.len()).any(|window| window == from.as_bytes())
+        };
+        let folder = self.repository.path().join("db/revprops").join(folder);
+        let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        let path: PathBuf = files.into_iter().find(|path| holds(path)).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let changed = sapwood_testkit::compare::replace(&bytes, from.as_bytes(), to.as_bytes());
+        let beside = folder.join("beside");
+        std::fs::write(&beside, changed).unwrap();
+        std::fs::rename(&beside, &path).unwrap();
+    }
+}
+
+#[test]
+fn changes_by_other_programs_show_in_a_log_that_was_kept() {
+    let (loose, packed) = (Kept::new(Packing::None), Kept::new(Packing::All));
+    let to_pack = [Programs::reference(), Programs::ours()]
+        .map(|programs| (Kept::new(Packing::None), programs));
+    // What changed within the last two seconds is not kept.
+    std::thread::sleep(Duration::from_millis(2300));
+    for (kept, folder, what) in [(&loose, "1", "not packed"), (&packed, "1.pack", "packed")] {
+        kept.warm();
+        kept.set(12, "by a program");
+        kept.tells(12, "by a program", what);
+        // Again at once, while no stamp of the folder can be trusted, to the same length.
+        for text in ["by_a_program", "by-a-program", "by+a+program"] {
+            kept.set(12, text);
+            kept.tells(12, text, what);
+        }
+        kept.rewrite(folder, "by+a+program", "by=a=program");
+        kept.tells(12, "by=a=program", what);
+    }
+    // Packed and changed while the server still goes by the folder that is not packed.
+    for (kept, programs) in to_pack {
+        kept.warm();
+        programs.run("svnadmin", ["pack", "-q", &kept.repository.arg()]).expect_success("pack");
+        kept.set(12, programs.label);
+        kept.tells(12, programs.label, "packed since");
+    }
+    std::thread::sleep(Duration::from_millis(2300));
+    for (kept, folder, what) in [(&loose, "1", "not packed"), (&packed, "1.pack", "packed")] {
+        kept.warm();
+        kept.rewrite(folder, "by=a=program", "moved hither");
+        kept.tells(12, "moved hither", what);
     }
 }

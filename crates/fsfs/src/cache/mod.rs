@@ -28,6 +28,9 @@ use crate::filesystem::Shared;
 const MAX_FILESYSTEMS: usize = 512;
 /// How many revision files are kept open.
 const MAX_FILES: usize = 256;
+/// One byte in so many is lost between the values: the allocator cannot use every hole that one
+/// leaves for the next.
+const SLACK: usize = 6;
 
 /// After a file that the system did not have in memory, so many are asked for before it is tried
 /// again.
@@ -79,10 +82,11 @@ impl Caches {
     /// Caches that together hold at most `bytes` bytes.
     #[must_use]
     pub fn new(bytes: usize) -> Arc<Self> {
-        let for_blocks = bytes.checked_div(4).unwrap_or(0);
+        let values = bytes.saturating_sub(bytes.checked_div(SLACK).unwrap_or(0));
+        let for_blocks = values.checked_div(4).unwrap_or(0);
         Arc::new(Self {
             blocks: Store::new(for_blocks),
-            items: Store::new(bytes.saturating_sub(for_blocks)),
+            items: Store::new(values.saturating_sub(for_blocks)),
             files: FileTable::new(MAX_FILES),
             block_reads: AtomicU64::new(0),
             loading: Loading::default(),

@@ -9,7 +9,8 @@
 //!    the same way (format 6 and later: [`crate::revprop_pack`]);
 //! 3. `min-unpacked-rev` is replaced: written beside, synced, moved, the folder synced. Before
 //!    this nobody looks at the new files, after it everybody does;
-//! 4. the shard's old files are removed. Whoever still reads them notices, and looks again.
+//! 4. the shard's old files are removed, those of revision properties before the write lock is
+//!    given back. Whoever still reads them notices, and looks again.
 //!
 //! One process packs at a time: it holds `pack-lock` (format 7 and later) or, in older formats,
 //! the write lock all the while. While a shard goes through steps 2 to 4, the next one is already
@@ -268,13 +269,14 @@ impl Work<'_> {
             storage
                 .replace(&path, text.as_bytes(), Some(&path), flush)
                 .map_err(|e| Error::replacing(e, &path))?;
+            shared.refresh_min_unpacked()?;
+            // Before anybody can change the packed properties: who still goes by the old folder
+            // must find it changed.
+            if with_revprops {
+                shared.remove_unpacked_revprops(&**storage, shard)?;
+            }
         }
-        shared.refresh_min_unpacked()?;
-        remove_dir_all(&**storage, &shared.shard_dir(shard))?;
-        if with_revprops {
-            shared.remove_unpacked_revprops(&**storage, shard)?;
-        }
-        Ok(())
+        remove_dir_all(&**storage, &shared.shard_dir(shard))
     }
 
     /// Removes what a run that was interrupted in step 4 left of the shards before `shard`.
