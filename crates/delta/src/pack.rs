@@ -4,7 +4,10 @@
 //! Compressors are made when first needed and reused: setting one up costs more than most
 //! sections do.
 
+use std::fmt;
+
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use lz4_flex::block::{CompressTable, compress_into_with_table};
 
 use crate::error::Error;
 use crate::svndiff::Version;
@@ -68,12 +71,40 @@ pub(crate) struct Packer {
     /// zlib's levels, 0 (store) to 9.
     level: u8,
     deflate: Option<Compress>,
+    lz4: Tables,
     scratch: Vec<u8>,
 }
 
+/// LZ4's tables, for short and for long sections. Which one is used decides what is found, so a
+/// section always gets the one that fits its length.
+#[derive(Default)]
+struct Tables {
+    small: Option<CompressTable>,
+    large: Option<CompressTable>,
+}
+
+impl fmt::Debug for Tables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tables").finish_non_exhaustive()
+    }
+}
+
+/// Bytes of scratch memory that are little.
+const SMALL: usize = 40 << 10;
+/// Sections from this length on need the larger table.
+const LARGE: usize = 0xffff;
+/// Shorter sections are never made shorter by LZ4: their last bytes are always stored as they are.
+const LZ4_MIN: usize = 13;
+
 impl Packer {
     pub(crate) const fn new(version: Version, level: u8) -> Self {
-        Self { version, level, deflate: None, scratch: Vec::new() }
+        let lz4 = Tables { small: None, large: None };
+        Self { version, level, deflate: None, lz4, scratch: Vec::new() }
+    }
+
+    /// Whether it takes so little memory that hundreds of threads may keep one.
+    pub(crate) fn is_small(&self) -> bool {
+        self.deflate.is_none() && self.lz4.large.is_none() && self.scratch.capacity() <= SMALL
     }
 
     /// Replaces `out` by the section that holds `data`.
@@ -109,11 +140,19 @@ impl Packer {
     }
 
     fn lz4(&mut self, data: &[u8]) -> Option<usize> {
-        if data.is_empty() {
+        if data.len() < LZ4_MIN {
             return None;
         }
-        self.scratch.resize(lz4_flex::block::get_maximum_output_size(data.len()), 0);
-        let len = lz4_flex::block::compress_into(data, &mut self.scratch).ok()?;
+        let room = lz4_flex::block::get_maximum_output_size(data.len());
+        if self.scratch.len() < room {
+            self.scratch.resize(room, 0);
+        }
+        let table = if data.len() < LARGE {
+            self.lz4.small.get_or_insert_with(CompressTable::small)
+        } else {
+            self.lz4.large.get_or_insert_with(CompressTable::large)
+        };
+        let len = compress_into_with_table(data, &mut self.scratch, table).ok()?;
         (len < data.len()).then_some(len)
     }
 }
@@ -134,6 +173,24 @@ mod tests {
             assert_eq!(back, Ok(data));
         }
         packed.len()
+    }
+
+    #[test]
+    fn reused_tables_make_the_same() {
+        let text = |len: u32| -> Vec<u8> {
+            (0..len).flat_map(|n| (n % 977 / 3).to_string().into_bytes()).collect()
+        };
+        let mut packer = Packer::new(Version::V2, 5);
+        for len in [3, 40_000, 5, 14, 13, 12, 4000, 21_000, 23_000, 100, 30_000, 4000] {
+            let data = text(len);
+            let (mut reused, mut fresh) = (Vec::new(), Vec::new());
+            packer.pack(&data, &mut reused);
+            varint::encode_len(&mut fresh, data.len());
+            let mut packed = vec![0; lz4_flex::block::get_maximum_output_size(data.len())];
+            let made = lz4_flex::block::compress_into(&data, &mut packed).unwrap();
+            fresh.extend_from_slice(if made < data.len() { &packed[..made] } else { &data });
+            assert_eq!(reused, fresh, "{len}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Text deltas as streams of windows.
 
+use std::cell::Cell;
 use std::io::Read;
 
 use sapwood_core::{SvnError, SvnResult};
@@ -69,20 +70,32 @@ pub(crate) fn read_full(reader: &mut impl Read, buf: &mut [u8]) -> SvnResult<usi
     Ok(done)
 }
 
-/// Reads up to `len` bytes into `buf`, replacing what it holds.
-fn read_up_to(reader: &mut impl Read, len: usize, buf: &mut Vec<u8>) -> SvnResult<()> {
+/// Reads up to `len` bytes into `buf`, which grows to that at most and never shrinks: how many.
+fn read_up_to(reader: &mut impl Read, len: usize, buf: &mut Vec<u8>) -> SvnResult<usize> {
     // Most texts are much shorter than a window: the buffer grows with them.
     let mut done = 0usize;
-    let mut size = FIRST_READ.max(buf.len()).min(len);
     loop {
-        buf.resize(size, 0);
-        done = done.saturating_add(read_full(reader, buf.get_mut(done..).unwrap_or_default())?);
-        if done < size || size == len {
-            buf.truncate(done);
-            return Ok(());
+        let size = buf.len().min(len);
+        if done == size {
+            if size == len {
+                return Ok(done);
+            }
+            buf.resize(size.saturating_mul(4).clamp(FIRST_READ, len.max(FIRST_READ)), 0);
+            continue;
         }
-        size = size.saturating_mul(4).min(len);
+        let room = buf.get_mut(done..size).unwrap_or_default();
+        done = done.saturating_add(read_full(reader, room)?);
+        if done < size {
+            return Ok(done);
+        }
     }
+}
+
+/// Reads up to `len` bytes into `buf`, replacing what it holds.
+fn read_piece(reader: &mut impl Read, len: usize, buf: &mut Vec<u8>) -> SvnResult<()> {
+    let read = read_up_to(reader, len, buf)?;
+    buf.truncate(read);
+    Ok(())
 }
 
 /// How much of a text is read first.
@@ -96,9 +109,38 @@ pub struct ComputedDelta<S, T> {
     source: Option<S>,
     target: T,
     source_offset: u64,
+    /// Bytes of the last source view.
+    source_len: usize,
+    workshop: Box<Workshop>,
+}
+
+/// What it takes to compute windows. Each thread keeps one for the next text, unless it has grown
+/// large: most texts are short, and getting memory for them would take longer than they do.
+#[derive(Debug, Default)]
+struct Workshop {
     source_view: Vec<u8>,
     target_view: Vec<u8>,
+    window: Window,
     xdelta: Xdelta,
+}
+
+/// Bytes of a view that is kept, at most: a server has hundreds of threads.
+const KEPT: usize = 32 << 10;
+
+thread_local! {
+    static WORKSHOP: Cell<Option<Box<Workshop>>> = const { Cell::new(None) };
+}
+
+impl<S, T> Drop for ComputedDelta<S, T> {
+    fn drop(&mut self) {
+        let workshop = std::mem::take(&mut self.workshop);
+        let Workshop { source_view, target_view, window, .. } = &*workshop;
+        let largest = source_view.capacity().max(target_view.capacity());
+        if largest.max(window.new_data.capacity()) <= KEPT {
+            // When the thread is ending, it is not kept.
+            let _ = WORKSHOP.try_with(|kept| kept.set(Some(workshop)));
+        }
+    }
 }
 
 impl<S: Read, T: Read> ComputedDelta<S, T> {
@@ -108,31 +150,43 @@ impl<S: Read, T: Read> ComputedDelta<S, T> {
             source: Some(source),
             target,
             source_offset: 0,
-            source_view: Vec::new(),
-            target_view: Vec::new(),
-            xdelta: Xdelta::new(),
+            source_len: 0,
+            workshop: WORKSHOP.take().unwrap_or_default(),
         }
+    }
+
+    /// As [`TextDelta::next_window`], for who is done with the window before the next one.
+    ///
+    /// # Errors
+    /// Whatever reading the source or the target meets.
+    pub fn next_view(&mut self) -> SvnResult<Option<&Window>> {
+        let last_len = u64::try_from(self.source_len).unwrap_or(u64::MAX);
+        self.source_offset = self.source_offset.saturating_add(last_len);
+        self.source_len = 0;
+        let Workshop { source_view, target_view, window, xdelta } = &mut *self.workshop;
+        if let Some(source) = &mut self.source {
+            self.source_len = read_up_to(source, WINDOW_MAX, source_view)?;
+            if self.source_len < WINDOW_MAX {
+                self.source = None;
+            }
+        }
+        let target_len = read_up_to(&mut self.target, WINDOW_MAX, target_view)?;
+        if target_len == 0 {
+            return Ok(None);
+        }
+        let source = source_view.get(..self.source_len).unwrap_or_default();
+        let target = target_view.get(..target_len).unwrap_or_default();
+        xdelta.compute(self.source_offset, source, target, window);
+        Ok(Some(window))
     }
 }
 
 impl<S: Read, T: Read> TextDelta for ComputedDelta<S, T> {
     fn next_window(&mut self) -> SvnResult<Option<Window>> {
-        let last_len = u64::try_from(self.source_view.len()).unwrap_or(u64::MAX);
-        self.source_offset = self.source_offset.saturating_add(last_len);
-        self.source_view.clear();
-        if let Some(source) = &mut self.source {
-            read_up_to(source, WINDOW_MAX, &mut self.source_view)?;
-            if self.source_view.len() < WINDOW_MAX {
-                self.source = None;
-            }
-        }
-        read_up_to(&mut self.target, WINDOW_MAX, &mut self.target_view)?;
-        if self.target_view.is_empty() {
+        if self.next_view()?.is_none() {
             return Ok(None);
         }
-        let mut window = Window::default();
-        self.xdelta.compute(self.source_offset, &self.source_view, &self.target_view, &mut window);
-        Ok(Some(window))
+        Ok(Some(std::mem::take(&mut self.workshop.window)))
     }
 }
 
@@ -156,7 +210,7 @@ impl<T: Read> TextDelta for FullText<T> {
             return Ok(None);
         }
         let mut data = Vec::new();
-        read_up_to(&mut self.target, WINDOW_MAX, &mut data)?;
+        read_piece(&mut self.target, WINDOW_MAX, &mut data)?;
         self.ended = data.len() < WINDOW_MAX;
         Ok(if data.is_empty() { None } else { Some(Window::full_text(data)) })
     }
@@ -194,7 +248,7 @@ impl<R: Read> StoredDelta<R> {
     /// Reads the stream's header, if nothing was read yet, and gives its encoding.
     fn version(&mut self) -> SvnResult<Option<Version>> {
         if self.piece.is_empty() {
-            read_up_to(&mut self.reader, STREAM_HEADER_LEN, &mut self.piece)?;
+            read_piece(&mut self.reader, STREAM_HEADER_LEN, &mut self.piece)?;
             self.decoder.push(&self.piece);
             if self.decoder.next_window()?.is_some() {
                 return Ok(None);
@@ -217,7 +271,7 @@ impl<R: Read> TextDelta for StoredDelta<R> {
             if self.ended {
                 return Ok(None);
             }
-            read_up_to(&mut self.reader, PIECE, &mut self.piece)?;
+            read_piece(&mut self.reader, PIECE, &mut self.piece)?;
             if self.piece.is_empty() {
                 self.ended = true;
                 self.decoder.finish()?;
@@ -245,7 +299,7 @@ impl<R: Read> TextDelta for StoredDelta<R> {
 impl<R: Read> EncodedDelta for StoredDelta<R> {
     fn next_bytes(&mut self) -> SvnResult<Option<&[u8]>> {
         if !std::mem::take(&mut self.header_first) {
-            read_up_to(&mut self.reader, PIECE, &mut self.piece)?;
+            read_piece(&mut self.reader, PIECE, &mut self.piece)?;
         }
         Ok(if self.piece.is_empty() { None } else { Some(&self.piece) })
     }

@@ -74,7 +74,7 @@ fn bulk_writer(path: &Path, storage: Arc<dyn WriteStorage>) -> Arc<Writer> {
 fn stopped_at_every_operation() {
     for (format, step) in [(2, 13), (3, 11), (8, 4)] {
         let step = if sapwood_testkit::long() { 1 } else { step };
-        let dir = tempfile::tempdir().unwrap();
+        let dir = common::memory();
         let path = dir.path().join("repo");
         repository(&path, format);
         commit(&path);
@@ -110,7 +110,7 @@ fn stopped_at_every_operation() {
 #[test]
 fn the_same_files_as_one_by_one() {
     for format in [1, 4, 6, 8] {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = common::memory();
         let (bulk, single) = (dir.path().join("bulk"), dir.path().join("single"));
         for path in [&bulk, &single] {
             repository(path, format);
@@ -137,7 +137,7 @@ fn the_same_files_as_one_by_one() {
 /// Others commit in between: nobody's revision is lost.
 #[test]
 fn beside_others() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = common::memory();
     let path = dir.path().join("repo");
     repository(&path, 8);
     let (bulk, single) = std::thread::scope(|scope| {

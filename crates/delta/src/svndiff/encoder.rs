@@ -1,5 +1,7 @@
 //! Encoding windows as a svndiff stream.
 
+use std::cell::Cell;
+
 use crate::pack::Packer;
 use crate::svndiff::Version;
 use crate::varint;
@@ -10,25 +12,58 @@ use crate::window::{Op, Window};
 #[derive(Debug)]
 pub struct Encoder {
     version: Version,
+    level: u8,
     header_done: bool,
+    tools: Option<Box<Tools>>,
+}
+
+/// What it takes to encode. Each thread keeps the last ones for the next stream, unless they have
+/// grown large: most streams are short, and getting memory for them would take longer than they do.
+#[derive(Debug)]
+struct Tools {
+    version: Version,
+    level: u8,
     packer: Packer,
     instructions: Vec<u8>,
     packed_instructions: Vec<u8>,
     packed_data: Vec<u8>,
 }
 
+thread_local! {
+    static KEPT: Cell<Option<Box<Tools>>> = const { Cell::new(None) };
+}
+
+impl Tools {
+    /// Those that the thread keeps, if they are for such a stream; else new ones.
+    fn take(version: Version, level: u8) -> Box<Self> {
+        let kept = KEPT.take().filter(|tools| tools.version == version && tools.level == level);
+        kept.unwrap_or_else(|| {
+            Box::new(Self {
+                version,
+                level,
+                packer: Packer::new(version, level),
+                instructions: Vec::new(),
+                packed_instructions: Vec::new(),
+                packed_data: Vec::new(),
+            })
+        })
+    }
+}
+
+impl Drop for Encoder {
+    fn drop(&mut self) {
+        if let Some(tools) = self.tools.take().filter(|tools| tools.packer.is_small()) {
+            // When the thread is ending, they are not kept.
+            let _ = KEPT.try_with(|kept| kept.set(Some(tools)));
+        }
+    }
+}
+
 impl Encoder {
     /// An encoder for a new stream. `level` is zlib's, 0 to 9, and counts for version 1 only.
     #[must_use]
     pub const fn new(version: Version, level: u8) -> Self {
-        Self {
-            version,
-            header_done: false,
-            packer: Packer::new(version, level),
-            instructions: Vec::new(),
-            packed_instructions: Vec::new(),
-            packed_data: Vec::new(),
-        }
+        Self { version, level, header_done: false, tools: None }
     }
 
     /// The encoding of the stream.
@@ -49,25 +84,28 @@ impl Encoder {
     /// Appends a window, and the stream's header before the first.
     pub fn encode(&mut self, window: &Window, out: &mut Vec<u8>) {
         self.finish(out);
-        self.instructions.clear();
+        let (version, level) = (self.version, self.level);
+        let tools = &mut **self.tools.get_or_insert_with(|| Tools::take(version, level));
+        let Tools { packer, instructions, packed_instructions, packed_data, .. } = tools;
+        instructions.clear();
         for op in &window.ops {
-            encode_op(op, &mut self.instructions);
+            encode_op(op, instructions);
         }
         varint::encode(out, window.source_offset);
         varint::encode_len(out, window.source_len);
         varint::encode_len(out, window.target_len);
         if self.version == Version::V0 {
-            varint::encode_len(out, self.instructions.len());
+            varint::encode_len(out, instructions.len());
             varint::encode_len(out, window.new_data.len());
-            out.extend_from_slice(&self.instructions);
+            out.extend_from_slice(instructions);
             out.extend_from_slice(&window.new_data);
         } else {
-            self.packer.pack(&self.instructions, &mut self.packed_instructions);
-            self.packer.pack(&window.new_data, &mut self.packed_data);
-            varint::encode_len(out, self.packed_instructions.len());
-            varint::encode_len(out, self.packed_data.len());
-            out.extend_from_slice(&self.packed_instructions);
-            out.extend_from_slice(&self.packed_data);
+            packer.pack(instructions, packed_instructions);
+            packer.pack(&window.new_data, packed_data);
+            varint::encode_len(out, packed_instructions.len());
+            varint::encode_len(out, packed_data.len());
+            out.extend_from_slice(packed_instructions);
+            out.extend_from_slice(packed_data);
         }
     }
 }

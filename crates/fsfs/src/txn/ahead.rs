@@ -8,8 +8,8 @@
 use std::io::Read;
 
 use sapwood_core::{Md5, NodeKind, Revnum, Sha1};
+use sapwood_delta::ComputedDelta;
 use sapwood_delta::svndiff::Encoder;
-use sapwood_delta::{ComputedDelta, TextDelta as _};
 use sapwood_fsfs_format::{NodeRev, RepHeader, RepLocation, Representation};
 
 use super::deltify::{Part, RepReader};
@@ -65,8 +65,8 @@ impl Writer {
         };
         let (mut svndiff, mut encoder) = (Vec::new(), self.encoder());
         let mut delta = ComputedDelta::new(RepReader::new(&self.fs, base), text);
-        while let Some(window) = delta.next_window()? {
-            encoder.encode(&window, &mut svndiff);
+        while let Some(window) = delta.next_view()? {
+            encoder.encode(window, &mut svndiff);
         }
         encoder.finish(&mut svndiff);
         let len = u64::try_from(text.len()).unwrap_or(u64::MAX);

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::{Md5, Revnum, Sha1, SvnError};
-use sapwood_delta::{ApplyReader, ComputedDelta, StoredDelta, TextDelta as _};
+use sapwood_delta::{ApplyReader, ComputedDelta, StoredDelta};
 use sapwood_fsfs_format::rep::ENDREP;
 use sapwood_fsfs_format::{ItemType, NodeRev, RepHeader, RepLocation, Representation, limits};
 
@@ -108,8 +108,8 @@ impl Read for RepReader {
             let left = bytes.get(self.taken..).unwrap_or_default();
             if !left.is_empty() || buf.is_empty() {
                 let len = left.len().min(buf.len());
-                for (to, from) in buf.iter_mut().zip(left) {
-                    *to = *from;
+                if let (Some(to), Some(from)) = (buf.get_mut(..len), left.get(..len)) {
+                    to.copy_from_slice(from);
                 }
                 self.taken = self.taken.saturating_add(len);
                 return Ok(len);
@@ -202,8 +202,8 @@ impl Txn {
         };
         let mut encoder = self.writer.encoder();
         let mut delta = ComputedDelta::new(source, &mut target);
-        while let Some(window) = delta.next_window()? {
-            self.proto.append_with(|out| encoder.encode(&window, out))?;
+        while let Some(window) = delta.next_view()? {
+            self.proto.append_with(|out| encoder.encode(window, out))?;
             self.show_large()?;
         }
         self.proto.append_with(|out| encoder.finish(out))?;

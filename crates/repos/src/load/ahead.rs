@@ -57,7 +57,14 @@ struct Waiting {
     bytes: usize,
     /// Nobody takes anything any more.
     abandoned: bool,
+    /// Memory of pieces that were taken, for the next ones: the thread that gives it back is not
+    /// the one that needs it.
+    spare: Vec<Vec<u8>>,
 }
+
+/// Pieces whose memory is kept, and its bytes for each at most.
+const SPARE: usize = 64;
+const SPARE_LEN: usize = 64 << 10;
 
 /// Batches of events on their way.
 #[derive(Default)]
@@ -102,6 +109,22 @@ impl Queue {
                     }
                 }
                 None => self.changed.wait(&mut waiting),
+            }
+        }
+    }
+
+    /// Empty memory for a piece.
+    fn spare(&self) -> Vec<u8> {
+        self.waiting.lock().spare.pop().unwrap_or_default()
+    }
+
+    /// Takes back the memory of a piece.
+    fn give_back(&self, mut piece: Vec<u8>) {
+        piece.clear();
+        if (1..=SPARE_LEN).contains(&piece.capacity()) {
+            let mut waiting = self.waiting.lock();
+            if waiting.spare.len() < SPARE {
+                waiting.spare.push(piece);
             }
         }
     }
@@ -196,7 +219,7 @@ impl DumpVisitor for Sender {
             let bytes = piece.len();
             return self.send(Event::Piece(piece), bytes);
         }
-        let mut whole = Vec::new();
+        let mut whole = self.queue.spare();
         let mut read = || -> SvnResult<()> {
             while let Some(bytes) = text.next_bytes()? {
                 whole.extend_from_slice(bytes);
@@ -263,6 +286,12 @@ struct Pieces<'a> {
     failed: Option<SvnError>,
 }
 
+impl Drop for Pieces<'_> {
+    fn drop(&mut self) {
+        self.receiver.queue.give_back(std::mem::take(&mut self.piece));
+    }
+}
+
 impl Read for Pieces<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let have = self.fill_buf()?;
@@ -282,7 +311,10 @@ impl BufRead for Pieces<'_> {
                 return Err(io::Error::other(error.clone()));
             }
             match self.receiver.next() {
-                Event::Piece(piece) => (self.piece, self.used) = (piece, 0),
+                Event::Piece(piece) => {
+                    self.used = 0;
+                    self.receiver.queue.give_back(std::mem::replace(&mut self.piece, piece));
+                }
                 Event::Failed(error) => self.failed = Some(error),
                 // The sender sends the whole text, or an error.
                 _ => return Ok(&[]),
