@@ -86,6 +86,9 @@ pub(crate) struct Shared {
     pub(crate) youngest: AtomicU64,
     pub(crate) current_file: Mutex<Watched<()>>,
     pub(crate) revprop_shards: Mutex<RevpropShards>,
+    /// The folder of the folders of revision properties when it was last looked at, if a change
+    /// after that is certain to show.
+    pub(crate) revprop_top: Mutex<Option<Stamp>>,
     /// Numbers of transactions that this process took from `txn-current` and has not used: the
     /// next, and the end.
     pub(crate) txn_numbers: Mutex<(u64, u64)>,
@@ -241,6 +244,26 @@ impl Filesystem {
     }
 }
 
+impl Fs {
+    /// What a reader of revision properties looks at once a second: what is packed, and whether
+    /// somebody put another folder in the place of one that we hold open (no program of
+    /// Subversion's does).
+    pub(crate) fn glance_at_revprops(&self) -> Result<()> {
+        if self.glance_at_min_unpacked()? {
+            let now = std::time::SystemTime::now();
+            let top = self.file(sapwood_fsfs_format::layout::names::REVPROPS);
+            let stamp = self.storage.stamp(&top).ok().filter(|stamp| stamp.is_settled(now));
+            let mut known = self.revprop_top.lock();
+            if stamp.is_none() || *known != stamp {
+                *known = stamp;
+                drop(known);
+                self.caches.folders.close_all_of(self.id);
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Shared {
     /// The first revision that is not packed, as last seen.
     pub(crate) fn min_unpacked(&self) -> Revnum {
@@ -286,12 +309,13 @@ impl Shared {
     /// As [`Shared::refresh_min_unpacked`], but not more often than once a second. For revision
     /// properties: who packs a shard takes its folder away under the same lock, and the reader
     /// that misses the folder looks again; only after a crash between the two steps would the old
-    /// folder be there still.
-    pub(crate) fn glance_at_min_unpacked(&self) -> Result<()> {
+    /// folder be there still. Whether this was the time to look.
+    fn glance_at_min_unpacked(&self) -> Result<bool> {
         let now = self.opened.elapsed().as_secs().saturating_add(1);
         if self.min_unpacked_glance.swap(now, Ordering::Relaxed) != now {
             self.refresh_min_unpacked()?;
+            return Ok(true);
         }
-        Ok(())
+        Ok(false)
     }
 }

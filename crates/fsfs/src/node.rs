@@ -110,9 +110,12 @@ impl Node {
     /// The child that an entry of this directory stands for: [`Node::child`] without a look into
     /// the directory.
     pub fn child_of(&self, entry: &DirEntryRef<'_>) -> Result<Self> {
-        let rev = self.fs.fs.node(&entry.id)?;
-        let path = sapwood_core::path::join(&self.path, entry.name).into();
-        Ok(Self { fs: self.fs.clone(), path, rev })
+        Ok(self.child_with(entry.name, self.fs.fs.node(&entry.id)?))
+    }
+    /// The child called `name`, which is `rev`.
+    pub(crate) fn child_with(&self, name: &str, rev: Arc<NodeRev>) -> Self {
+        let path = sapwood_core::path::join(&self.path, name).into();
+        Self { fs: self.fs.clone(), path, rev }
     }
     /// The length of a file's contents in bytes.
     pub fn length(&self) -> Result<u64> {

@@ -86,6 +86,7 @@ fn read(
         youngest: AtomicU64::new(0),
         current_file: Mutex::default(),
         revprop_shards: Mutex::default(),
+        revprop_top: Mutex::default(),
         txn_numbers: Mutex::default(),
         write_config: options.write.map_or_else(OnceLock::new, OnceLock::from),
         openings: AtomicUsize::new(0),

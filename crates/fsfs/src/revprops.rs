@@ -19,7 +19,9 @@ use sapwood_core::{ErrorCode, PropList, Revnum, SvnError};
 use sapwood_fsfs_format::layout::{names, since};
 use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
 
+use crate::cache::files::FileKey;
 use crate::cache::item::{Cached, Key, Kind};
+use crate::credits::CreditBlocks;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
 use crate::storage::{Stamp, StoredFile};
@@ -109,6 +111,13 @@ pub struct RevpropsSnapshot {
     ahead: HashMap<Revnum, Arc<dyn StoredFile>>,
     /// Reads what the system has in memory.
     straight: Option<Box<Straight>>,
+    pub(crate) credits: CreditBlocks,
+}
+
+impl Drop for RevpropsSnapshot {
+    fn drop(&mut self) {
+        self.keep_credits();
+    }
 }
 
 /// How many files are held open to be read soon.
@@ -126,6 +135,7 @@ impl Filesystem {
             seen: HashMap::new(),
             ahead: HashMap::new(),
             straight: None,
+            credits: CreditBlocks::default(),
         }
     }
 
@@ -156,6 +166,7 @@ impl RevpropsSnapshot {
                     // Packed, or a pack replaced, since we looked.
                     self.last = None;
                     self.seen.remove(&shard);
+                    self.credits.clear();
                     fs.refresh_min_unpacked()?;
                     let again = fs.revprop_shard(revision);
                     if again == shard && !shard.packed {
@@ -214,6 +225,17 @@ impl RevpropsSnapshot {
         self.straight = Some(straight);
     }
 
+    /// The same of date and author.
+    pub(crate) fn will_need_credits(&mut self, revision: Revnum) {
+        let known = match self.generation_of(revision) {
+            Ok(Some(generation)) => self.has_credits(revision, generation),
+            _ => false,
+        };
+        if !known {
+            self.will_need(revision);
+        }
+    }
+
     /// The filesystem.
     #[must_use]
     pub const fn fs(&self) -> &Filesystem {
@@ -240,10 +262,23 @@ impl RevpropsSnapshot {
     /// What is packed is found out when the first properties are asked for.
     fn look_once(&mut self, fs: &Fs) -> Result<()> {
         if !self.started {
-            fs.glance_at_min_unpacked()?;
+            fs.glance_at_revprops()?;
             self.started = true;
         }
         Ok(())
+    }
+
+    /// The generation of the folder that holds the properties of `revision`; `None` when the
+    /// folder is gone.
+    pub(crate) fn generation_of(&mut self, revision: Revnum) -> Result<Option<u64>> {
+        let fs = Arc::clone(&self.fs.fs);
+        fs.ensure_exists(revision)?;
+        self.look_once(&fs)?;
+        match self.generation(&fs, fs.revprop_shard(revision)) {
+            Ok(generation) => Ok(Some(generation)),
+            Err(Error::FileGone { .. }) => Ok(None),
+            Err(e) => Err(e),
+        }
     }
 
     fn generation(&mut self, fs: &Fs, shard: Shard) -> Result<u64> {
@@ -255,9 +290,8 @@ impl RevpropsSnapshot {
         let generation = match self.seen.get(&shard) {
             Some(generation) => *generation,
             None => {
-                let dir = fs.revprop_dir(shard);
                 let now = SystemTime::now();
-                let stamp = fs.storage.stamp(&dir).map_err(|e| gone_or(e, dir))?;
+                let stamp = fs.revprop_dir_stamp(shard)?;
                 let generation = fs.revprop_shards.lock().generation(shard, stamp, now);
                 self.seen.insert(shard, generation);
                 generation
@@ -286,9 +320,38 @@ fn missing(fs: &Fs, revision: Revnum, path: PathBuf) -> Error {
 }
 
 impl Fs {
+    /// Whether `generation` is that of the folder with the properties of `revision`, and a change
+    /// would give it another.
+    pub(crate) fn is_settled(&self, revision: Revnum, generation: u64) -> bool {
+        let shard = self.revprop_shard(revision);
+        let shards = self.revprop_shards.lock();
+        shards.known.get(&shard).is_some_and(|s| s.settled && s.generation == generation)
+    }
+
     fn revprop_shard(&self, revision: Revnum) -> Shard {
         let packed = self.layout.is_revprop_packed(revision, self.min_unpacked());
         Shard { packed, number: self.layout.shard(revision).unwrap_or(0) }
+    }
+
+    /// The present stamp of a folder: of the open one, where the system has such, which is a
+    /// fraction of the work of finding it by its path.
+    fn revprop_dir_stamp(&self, shard: Shard) -> Result<Stamp> {
+        let folders = &self.caches.folders;
+        let key = FileKey { fs: self.id, packed: shard.packed, number: shard.number };
+        if let Some(folder) = folders.known(key) {
+            match folder.stamp() {
+                Ok(stamp) => return Ok(stamp),
+                // Gone, and maybe there is another in its place.
+                Err(_) => folders.close(key),
+            }
+        }
+        let dir = self.revprop_dir(shard);
+        let stamp = match self.storage.stamp(&dir) {
+            Ok(stamp) => stamp,
+            Err(e) => return Err(gone_or(e, dir)),
+        };
+        folders.offer(key, || self.storage.open_folder(&dir));
+        Ok(stamp)
     }
 
     fn revprop_dir(&self, shard: Shard) -> PathBuf {

@@ -35,6 +35,19 @@ pub(crate) const PAGE: usize = 4096;
 const RACY: Duration = Duration::from_secs(2);
 
 impl Stamp {
+    fn of(meta: &fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt as _;
+        let time = |sec: i64, nsec: i64| {
+            i128::from(sec).saturating_mul(1_000_000_000).saturating_add(i128::from(nsec))
+        };
+        Self {
+            inode: meta.ino(),
+            len: meta.len(),
+            modified: time(meta.mtime(), meta.mtime_nsec()),
+            changed: time(meta.ctime(), meta.ctime_nsec()),
+        }
+    }
+
     /// Whether a change after `now` is certain to give another stamp. While it is not, equal
     /// stamps prove nothing.
     #[must_use]
@@ -130,6 +143,15 @@ pub trait StoredFile: Send + Sync + fmt::Debug {
     /// Whatever the system reports.
     fn len(&self) -> io::Result<u64>;
 
+    /// The present stamp of what was opened; an error of the kind `NotFound` when it is gone, and
+    /// `Unsupported` where only [`Storage::stamp`] tells.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    fn stamp(&self) -> io::Result<Stamp> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Whether the file is empty.
     ///
     /// # Errors
@@ -190,6 +212,15 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// # Errors
     /// Whatever the system reports.
     fn stamp(&self, path: &Path) -> io::Result<Stamp>;
+
+    /// Opens a folder, for its stamp alone.
+    ///
+    /// # Errors
+    /// Whatever the system reports; of the kind `Unsupported` where there is no such thing.
+    fn open_folder(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
+        let _ = path;
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// The local file system.
@@ -224,6 +255,15 @@ impl StoredFile for fs::File {
     fn len(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
     }
+
+    fn stamp(&self) -> io::Result<Stamp> {
+        use std::os::unix::fs::MetadataExt as _;
+        let meta = self.metadata()?;
+        if meta.nlink() == 0 {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(Stamp::of(&meta))
+    }
 }
 
 impl Storage for LocalStorage {
@@ -255,17 +295,11 @@ impl Storage for LocalStorage {
     }
 
     fn stamp(&self, path: &Path) -> io::Result<Stamp> {
-        use std::os::unix::fs::MetadataExt as _;
-        let meta = fs::metadata(path)?;
-        let time = |sec: i64, nsec: i64| {
-            i128::from(sec).saturating_mul(1_000_000_000).saturating_add(i128::from(nsec))
-        };
-        Ok(Stamp {
-            inode: meta.ino(),
-            len: meta.len(),
-            modified: time(meta.mtime(), meta.mtime_nsec()),
-            changed: time(meta.ctime(), meta.ctime_nsec()),
-        })
+        Ok(Stamp::of(&fs::metadata(path)?))
+    }
+
+    fn open_folder(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
+        Ok(Arc::new(fs::File::open(path)?))
     }
 }
 

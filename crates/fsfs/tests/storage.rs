@@ -60,6 +60,16 @@ impl Strange {
     }
 }
 
+impl Strange {
+    fn older(&self, mut stamp: Stamp) -> Stamp {
+        self.stamps.fetch_add(1, Ordering::Relaxed);
+        let age = i128::from(self.age.load(Ordering::Relaxed)) * 1_000_000_000;
+        stamp.modified -= age;
+        stamp.changed -= age;
+        stamp
+    }
+}
+
 #[derive(Debug, Clone)]
 struct Handle(Arc<Strange>);
 
@@ -78,12 +88,11 @@ impl Storage for Handle {
         LocalStorage.list(path)
     }
     fn stamp(&self, path: &Path) -> io::Result<Stamp> {
-        self.0.stamps.fetch_add(1, Ordering::Relaxed);
-        let mut stamp = LocalStorage.stamp(path)?;
-        let age = i128::from(self.0.age.load(Ordering::Relaxed)) * 1_000_000_000;
-        stamp.modified -= age;
-        stamp.changed -= age;
-        Ok(stamp)
+        Ok(self.0.older(LocalStorage.stamp(path)?))
+    }
+    fn open_folder(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
+        let file = LocalStorage.open_folder(path)?;
+        Ok(Arc::new(StrangeFile { file, storage: Arc::clone(&self.0) }))
     }
 }
 
@@ -105,6 +114,9 @@ impl StoredFile for StrangeFile {
     }
     fn len(&self) -> io::Result<u64> {
         self.file.len()
+    }
+    fn stamp(&self) -> io::Result<Stamp> {
+        Ok(self.storage.older(self.file.stamp()?))
     }
 }
 
@@ -227,6 +239,83 @@ fn changes_of_revision_properties_are_seen() {
             }
         }
     }
+}
+
+#[test]
+fn changes_of_date_and_author_are_seen() {
+    let reference = Programs::reference();
+    let set = |repo: &Repository, revision: u64, name: &str, value: &str| {
+        let file = repo.parent().join("value");
+        std::fs::write(&file, value).unwrap();
+        let mut command = reference.command("svnadmin");
+        command.args(["setrevprop", "-r", &revision.to_string(), &repo.arg(), name]).arg(&file);
+        sapwood_testkit::Output::of(&mut command).expect_success("setrevprop");
+    };
+    for shape in shapes() {
+        for age in [0, 3600] {
+            let repo = Repository::random(&shape, 3, 30);
+            let storage = Arc::new(Strange::default());
+            storage.age.store(age, Ordering::Relaxed);
+            let fs = open(&repo, &storage, 64 << 20).unwrap();
+            let long = "x".repeat(100);
+            for (author, date) in [("one", 1), (long.as_str(), 2), ("two", 3)] {
+                let date = format!("2020-01-0{date}T00:00:00.000000Z");
+                for (revision, name, value) in
+                    [(3, "svn:author", author), (12, "svn:date", date.as_str())]
+                {
+                    set(&repo, revision, name, value);
+                    // The second pass finds what the first one kept.
+                    for _ in 0..2 {
+                        let mut snapshot = fs.revprops_snapshot();
+                        for number in (0..=30).map(Revnum) {
+                            let props = fs.revprops(number).unwrap();
+                            let credits = snapshot.credits(number).unwrap();
+                            assert_eq!(
+                                credits.author(),
+                                props.get("svn:author"),
+                                "{} {age} {author} r{number} r{revision} {name}",
+                                shape.name()
+                            );
+                            assert_eq!(credits.date(), props.get("svn:date"));
+                            if number.0 == revision {
+                                assert_eq!(props.get(name), Some(value.as_bytes()));
+                            }
+                        }
+                    }
+                }
+            }
+            if age > 0 {
+                let before = storage.operations.load(Ordering::Relaxed);
+                let mut snapshot = fs.revprops_snapshot();
+                (0..=30).for_each(|n| drop(snapshot.credits(Revnum(n)).unwrap()));
+                assert_eq!(storage.operations.load(Ordering::Relaxed), before);
+            }
+        }
+    }
+}
+
+#[test]
+fn another_folder_of_revision_properties_is_noticed() {
+    let repo = Repository::random(&Shape::new("1.10"), 3, 10);
+    let storage = Arc::new(Strange::default());
+    storage.age.store(3600, Ordering::Relaxed);
+    let fs = open(&repo, &storage, 64 << 20).unwrap();
+    assert!(fs.revprops(Revnum(5)).unwrap().get("svn:author").is_some());
+    let folder = repo.path().join("db/revprops/0");
+    let aside = repo.path().join("db/revprops/aside");
+    std::fs::rename(&folder, &aside).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    for n in 0..=10 {
+        std::fs::write(folder.join(n.to_string()), "K 3\nnew\nV 1\n1\nEND\n").unwrap();
+    }
+    // Looked for once a second.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    assert_eq!(fs.revprops(Revnum(5)).unwrap().get("new"), Some(&b"1"[..]));
+    assert!(fs.revprops_snapshot().credits(Revnum(5)).unwrap().author().is_none());
+    // A folder that is gone is noticed at once.
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::rename(&aside, &folder).unwrap();
+    assert!(fs.revprops(Revnum(5)).unwrap().get("svn:author").is_some());
 }
 
 #[test]

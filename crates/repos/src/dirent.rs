@@ -1,9 +1,7 @@
 //! What is told about one node in listings.
 
-use std::sync::Arc;
-
-use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError};
-use sapwood_fsfs::{Node, RevpropsSnapshot, Root};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError};
+use sapwood_fsfs::{Credits, Node, RevpropsSnapshot, Root};
 
 use crate::error::Result;
 
@@ -20,26 +18,26 @@ pub struct Dirent {
     pub committed: CommittedInfo,
 }
 
-/// When and by whom a node was last changed. Holds the revision's properties as cached.
+/// When and by whom a node was last changed.
 #[derive(Clone, Debug)]
 pub struct CommittedInfo {
     /// The revision.
     pub revision: Revnum,
-    /// All of its properties.
-    pub revprops: Arc<PropList>,
+    /// Its date and author.
+    pub credits: Credits,
 }
 
 impl CommittedInfo {
     /// `svn:date` as stored.
     #[must_use]
     pub fn date(&self) -> Option<&str> {
-        self.revprops.get_str(sapwood_core::props::names::DATE)
+        self.credits.date_text()
     }
 
-    /// `svn:author` as stored.
+    /// `svn:author`, when it is text.
     #[must_use]
     pub fn author(&self) -> Option<&str> {
-        self.revprops.get_str(sapwood_core::props::names::AUTHOR)
+        std::str::from_utf8(self.credits.author()?).ok()
     }
 }
 
@@ -63,7 +61,7 @@ pub fn committed_info(revprops: &mut RevpropsSnapshot, node: &Node) -> Result<Co
 /// # Errors
 /// Corruption and system errors.
 pub fn committed_in(revprops: &mut RevpropsSnapshot, revision: Revnum) -> Result<CommittedInfo> {
-    Ok(CommittedInfo { revision, revprops: revprops.get(revision)? })
+    Ok(CommittedInfo { revision, credits: revprops.credits(revision)? })
 }
 
 /// What is at `path`; `None` when nothing is.

@@ -45,7 +45,7 @@ pub use error::{Error, Result};
 pub use file_revs::{FileRev, FileRevReceiver, FileRevsRequest, file_revs};
 pub use hooks::Hooks;
 pub use iprops::inherited_props;
-pub use list::{ListRequest, list};
+pub use list::{ListEntry, ListReceiver, ListRequest, list};
 pub use locations::{Segment, deleted_rev, location_segments, locations};
 pub use locks::{LockRequest, LockResults, UnlockRequest, lock_paths, unlock_paths};
 pub use log::{

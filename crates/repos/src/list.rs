@@ -1,5 +1,6 @@
 //! Listing a tree.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,6 +38,38 @@ pub struct ListEntry<'a> {
     pub dirent: Option<&'a Dirent>,
 }
 
+/// Who is told the nodes of a listing.
+#[allow(clippy::missing_errors_doc)] // All: what the receiver meets.
+pub trait ListReceiver {
+    /// One node.
+    fn entry(&mut self, entry: &ListEntry<'_>) -> SvnResult<()>;
+
+    /// The number of the form in which the receiver encodes entries, when what is told below a
+    /// directory may be kept so for the next one who asks: no date, author or anything else that
+    /// may change is in it, and one number always means the same form.
+    fn form(&self) -> Option<u32> {
+        None
+    }
+
+    /// Appends an entry in that form.
+    fn encode(&self, entry: &ListEntry<'_>, out: &mut Vec<u8>) -> SvnResult<()> {
+        let _ = (entry, out);
+        Ok(())
+    }
+
+    /// Many entries in that form.
+    fn encoded(&mut self, entries: &[u8]) -> SvnResult<()> {
+        let _ = entries;
+        Ok(())
+    }
+}
+
+impl<F: FnMut(&ListEntry<'_>) -> SvnResult<()>> ListReceiver for F {
+    fn entry(&mut self, entry: &ListEntry<'_>) -> SvnResult<()> {
+        self(entry)
+    }
+}
+
 /// Tells `receiver` the nodes at and below a path: a directory, then its children in bytewise order
 /// of their names, each followed by what is below it. Nothing is told of a path that may not be
 /// read.
@@ -49,7 +82,7 @@ pub fn list(
     request: &ListRequest<'_>,
     authorizer: &dyn PathAuthorizer,
     cancel: &CancelToken,
-    receiver: &mut dyn FnMut(&ListEntry<'_>) -> SvnResult<()>,
+    receiver: &mut dyn ListReceiver,
 ) -> Result<()> {
     if request.depth < Depth::Empty {
         let number = if request.depth == Depth::Unknown { -2 } else { -1 };
@@ -74,30 +107,21 @@ pub fn list(
         return Ok(());
     }
     let everything = authorizer.subtree(request.path)? == SubtreeAccess::Readable;
-    let mut walk = Walk { request, revprops: root.fs().revprops_snapshot(), receiver };
-    if walk.matches(path::basename(request.path)) {
-        walk.tell(&top)?;
-    }
-    if top.kind() == NodeKind::File || request.depth == Depth::Empty {
-        return Ok(());
-    }
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let _over = SetAtEnd(&over);
-        let help = |top: &Node| {
-            let Some(seat) = root.fs().spare_reader() else { return };
-            let (top, over) = (top.clone(), &over);
-            let work = move || {
-                seat.begin();
-                // Whatever is wrong, the walk itself will find and report.
-                let _ = read_backwards(root.fs(), top, request.path_info_only, over);
-                drop(seat);
-            };
-            let builder = std::thread::Builder::new().name("list-ahead".to_owned());
-            let _ = builder.stack_size(STACK).spawn_scoped(scope, work);
-        };
-        walk.run(root, top, everything, authorizer, cancel, &mut ahead, help)
-    })
+    let form = receiver
+        .form()
+        .filter(|_| everything && request.patterns.is_none() && request.depth == Depth::Infinity);
+    let mut walk = Walk {
+        request,
+        revprops: root.fs().revprops_snapshot(),
+        receiver,
+        form,
+        waiting: Vec::new(),
+        first_kept: 0,
+    };
+    let told = walk.all(root, top, everything, authorizer, cancel, &mut ahead);
+    // What was found before something went wrong is told.
+    let sent = walk.flush();
+    told.and(sent)
 }
 
 /// Stack of a helper, in bytes.
@@ -128,7 +152,7 @@ fn read_backwards(
     let mut novelty = Novelty::new();
     let mut left = fs.cache_capacity().checked_div(SHARE).unwrap_or(0);
     let entries = top.entries()?;
-    let mut stack = vec![Level { at: entries.len(), entries, dir: top }];
+    let mut stack = vec![Level { at: entries.len(), ..Level::new(top, entries, 0) }];
     while let Some(level) = stack.last_mut() {
         let Some(at) = level.at.checked_sub(1) else {
             stack.pop();
@@ -153,7 +177,7 @@ fn read_backwards(
             let bytes = u64::try_from(entries.byte_len()).unwrap_or(u64::MAX).saturating_mul(3);
             let Some(rest) = left.checked_sub(bytes) else { return Ok(()) };
             left = rest;
-            stack.push(Level { at: entries.len(), entries, dir: node });
+            stack.push(Level { at: entries.len(), ..Level::new(node, entries, 0) });
         }
         if novelty.known_in_a_row() >= MET {
             return Ok(());
@@ -162,19 +186,77 @@ fn read_backwards(
     Ok(())
 }
 
+/// A directory that is being listed: its entries and the next place in them.
 struct Level {
     dir: Node,
     entries: Arc<Directory>,
     at: usize,
+    /// Where in what waits the listing of what is below begins.
+    start: usize,
+    /// Directories below, the listings of which are kept if this one gets too long, and where
+    /// they are in what waits.
+    parts: Vec<(Node, Range<usize>)>,
 }
+
+impl Level {
+    const fn new(dir: Node, entries: Arc<Directory>, start: usize) -> Self {
+        Self { dir, entries, at: 0, start, parts: Vec::new() }
+    }
+}
+
+/// Longer listings are not kept in one piece, in bytes.
+const LIMIT: usize = 64 << 10;
+/// Shorter ones are as soon made as found.
+const WORTHWHILE: usize = 256;
 
 struct Walk<'a> {
     request: &'a ListRequest<'a>,
     revprops: RevpropsSnapshot,
-    receiver: &'a mut dyn FnMut(&ListEntry<'_>) -> SvnResult<()>,
+    receiver: &'a mut dyn ListReceiver,
+    /// The form in which listings are kept.
+    form: Option<u32>,
+    /// Entries in that form that the receiver did not get yet.
+    waiting: Vec<u8>,
+    /// Listings are kept of the directories that are open from this one on.
+    first_kept: usize,
 }
 
 impl Walk<'_> {
+    fn all(
+        &mut self,
+        root: &Root,
+        top: Node,
+        everything: bool,
+        authorizer: &dyn PathAuthorizer,
+        cancel: &CancelToken,
+        ahead: &mut Ahead,
+    ) -> Result<()> {
+        let request = self.request;
+        if self.matches(path::basename(request.path)) {
+            self.tell(&top)?;
+        }
+        if top.kind() == NodeKind::File || request.depth == Depth::Empty {
+            return Ok(());
+        }
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let _over = SetAtEnd(&over);
+            let help = |top: &Node| {
+                let Some(seat) = root.fs().spare_reader() else { return };
+                let (top, over) = (top.clone(), &over);
+                let work = move || {
+                    seat.begin();
+                    // Whatever is wrong, the walk itself will find and report.
+                    let _ = read_backwards(root.fs(), top, request.path_info_only, over);
+                    drop(seat);
+                };
+                let builder = std::thread::Builder::new().name("list-ahead".to_owned());
+                let _ = builder.stack_size(STACK).spawn_scoped(scope, work);
+            };
+            self.run(root, top, everything, authorizer, cancel, ahead, help)
+        })
+    }
+
     /// Walks the tree below `top`, which was told. `help` is called once, when the walk has to
     /// read, and gets the directory that it is in.
     #[allow(clippy::too_many_arguments)] // What `list` was given, and what it found.
@@ -190,13 +272,13 @@ impl Walk<'_> {
     ) -> Result<()> {
         let request = self.request;
         let mut help = Some(help);
-        // Directories being listed: their entries and the next place in them. Grows with the depth of
-        // the tree only.
         let mut path = String::new();
-        let mut stack = vec![Level { entries: top.entries()?, dir: top, at: 0 }];
+        // Grows with the depth of the tree only.
+        let mut stack = Vec::new();
+        self.open(&mut stack, top)?;
         while let Some(level) = stack.last_mut() {
             let Some(entry) = level.entries.get(level.at) else {
-                stack.pop();
+                self.close(&mut stack)?;
                 continue;
             };
             if level.at.is_multiple_of(AHEAD_BATCH) && ahead.is_cold() {
@@ -235,16 +317,103 @@ impl Walk<'_> {
                     path.push('/');
                 }
                 path.push_str(entry.name);
-                (self.receiver)(&ListEntry { path: &path, kind: entry.kind, dirent: None })?;
-                continue;
+                self.pass_on(&ListEntry { path: &path, kind: entry.kind, dirent: None })?;
+            } else {
+                let node = level.dir.child_of(&entry)?;
+                if is_match {
+                    self.tell(&node)?;
+                }
+                if descend {
+                    self.open(&mut stack, node)?;
+                }
             }
-            let node = level.dir.child_of(&entry)?;
-            if is_match {
-                self.tell(&node)?;
+            self.limit(&mut stack)?;
+        }
+        Ok(())
+    }
+
+    /// Begins to list what is below `dir`, or tells all of it when its listing is kept.
+    fn open(&mut self, stack: &mut Vec<Level>, dir: Node) -> Result<()> {
+        let is_in_kept = self.first_kept < stack.len();
+        if let Some(form) = self.form {
+            if let Some(listing) = dir.kept_listing(form) {
+                if is_in_kept {
+                    self.waiting.extend_from_slice(listing.bytes());
+                    return Ok(());
+                }
+                self.flush()?;
+                return Ok(self.receiver.encoded(listing.bytes())?);
             }
-            if descend {
-                stack.push(Level { entries: node.entries()?, dir: node, at: 0 });
+            if !is_in_kept {
+                self.flush()?;
             }
+        }
+        let (entries, start) = (dir.entries()?, self.waiting.len());
+        stack.push(Level::new(dir, entries, start));
+        Ok(())
+    }
+
+    /// Ends the innermost directory.
+    fn close(&mut self, stack: &mut Vec<Level>) -> Result<()> {
+        let depth = stack.len();
+        let (Some(level), Some(form)) = (stack.pop(), self.form) else { return Ok(()) };
+        let all = level.start..self.waiting.len();
+        if self.first_kept < depth && all.len() >= WORTHWHILE {
+            match stack.last_mut().filter(|_| self.first_kept < depth.saturating_sub(1)) {
+                Some(outer) => outer.parts.push((level.dir, all)),
+                None => level.dir.keep_listing(form, self.waiting.get(all).unwrap_or_default()),
+            }
+        }
+        self.first_kept = self.first_kept.min(stack.len());
+        Ok(())
+    }
+
+    /// Gives up keeping the listings that got too long; the parts that are complete are kept.
+    fn limit(&mut self, stack: &mut [Level]) -> Result<()> {
+        let Some(form) = self.form else { return Ok(()) };
+        let mut given_up = false;
+        while let Some(level) = stack.get_mut(self.first_kept) {
+            if self.waiting.len().saturating_sub(level.start) <= LIMIT {
+                break;
+            }
+            for (dir, part) in std::mem::take(&mut level.parts) {
+                dir.keep_listing(form, self.waiting.get(part).unwrap_or_default());
+            }
+            self.first_kept = self.first_kept.saturating_add(1);
+            given_up = true;
+        }
+        let Some(first) = stack.get(self.first_kept) else {
+            return if self.waiting.len() >= LIMIT { self.flush() } else { Ok(()) };
+        };
+        if given_up {
+            let done = first.start;
+            self.receiver.encoded(self.waiting.get(..done).unwrap_or_default())?;
+            self.waiting.drain(..done);
+            let left = |at: &mut usize| *at = at.saturating_sub(done);
+            for level in stack.iter_mut().skip(self.first_kept) {
+                left(&mut level.start);
+                for (_, part) in &mut level.parts {
+                    left(&mut part.start);
+                    left(&mut part.end);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells what waits. No listing that is to be kept may have begun in it.
+    fn flush(&mut self) -> Result<()> {
+        if !self.waiting.is_empty() {
+            self.receiver.encoded(&self.waiting)?;
+            self.waiting.clear();
+        }
+        Ok(())
+    }
+
+    fn pass_on(&mut self, entry: &ListEntry<'_>) -> Result<()> {
+        match self.form {
+            Some(_) => self.receiver.encode(entry, &mut self.waiting)?,
+            None => self.receiver.entry(entry)?,
         }
         Ok(())
     }
@@ -274,7 +443,6 @@ impl Walk<'_> {
         } else {
             Some(stat_node(&mut self.revprops, node)?)
         };
-        let entry = ListEntry { path: node.path(), kind: node.kind(), dirent: dirent.as_ref() };
-        Ok((self.receiver)(&entry)?)
+        self.pass_on(&ListEntry { path: node.path(), kind: node.kind(), dirent: dirent.as_ref() })
     }
 }

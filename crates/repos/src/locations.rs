@@ -248,7 +248,21 @@ pub(crate) fn deleted_rev_in(
     start: Revnum,
     end: Revnum,
 ) -> Result<Option<Revnum>> {
-    let (start, mut end) = (start.min(end), start.max(end));
+    let (start, end) = (start.min(end), start.max(end));
+    if let Some(known) = roots.fs.kept_deletion(path, start, end) {
+        return Ok(known);
+    }
+    let found = find_deletion(roots, path, start, end)?;
+    roots.fs.keep_deletion(path, start, end, found);
+    Ok(found)
+}
+
+fn find_deletion(
+    roots: &mut Roots<'_>,
+    path: &str,
+    start: Revnum,
+    mut end: Revnum,
+) -> Result<Option<Revnum>> {
     let Some(first) = roots.get(start)?.find(path)? else { return Ok(None) };
     // Whether `path` in a revision is the node of `start`, not replaced since: a copy made
     // later is a replacement even when it is related.

@@ -10,7 +10,8 @@ use parking_lot::Mutex;
 
 use crate::storage::{Storage, StoredFile};
 
-/// Names one revision file or pack file of one filesystem. Their contents never change.
+/// Names one revision file or pack file of one filesystem, the contents of which never change; or a
+/// folder of revision properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileKey {
     /// The filesystem's number in the caches.
@@ -61,6 +62,38 @@ impl FileTable {
         Ok(file)
     }
 
+    fn open(&self, storage: &dyn Storage, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
+        self.opens.fetch_add(1, Ordering::Relaxed);
+        storage.open(path)
+    }
+
+    /// What is open under this name.
+    pub(crate) fn known(&self, key: FileKey) -> Option<Arc<dyn StoredFile>> {
+        let now = self.clock.fetch_add(1, Ordering::Relaxed);
+        let mut files = self.files.lock();
+        let (used, file) = files.get_mut(&key)?;
+        *used = now;
+        Some(Arc::clone(file))
+    }
+
+    /// Keeps what `open` gives under this name, if there is room. One time in so many as there
+    /// are places, room is made: who needs more of them than there are, one after the other,
+    /// shall not open and close all of them each time.
+    pub(crate) fn offer(
+        &self,
+        key: FileKey,
+        open: impl FnOnce() -> io::Result<Arc<dyn StoredFile>>,
+    ) {
+        let most = u64::try_from(self.most).unwrap_or(u64::MAX).max(1);
+        let has_room = self.files.lock().len() < self.most;
+        if has_room || self.clock.load(Ordering::Relaxed).is_multiple_of(most) {
+            self.opens.fetch_add(1, Ordering::Relaxed);
+            if let Ok(file) = open() {
+                self.keep(key, file);
+            }
+        }
+    }
+
     /// Keeps a file that was opened.
     pub(crate) fn keep(&self, key: FileKey, file: Arc<dyn StoredFile>) {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
@@ -79,9 +112,9 @@ impl FileTable {
         self.opens.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn open(&self, storage: &dyn Storage, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
-        self.opens.fetch_add(1, Ordering::Relaxed);
-        storage.open(path)
+    /// Closes what is open of one filesystem.
+    pub(crate) fn close_all_of(&self, fs: u32) {
+        self.files.lock().retain(|key, _| key.fs != fs);
     }
 
     /// Closes all files.

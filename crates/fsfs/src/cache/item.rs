@@ -8,7 +8,11 @@ use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
 use sapwood_fsfs_format::{Directory, L2pPage, NodeRev, Trailer};
 
 use crate::changes::ChangedPaths;
+use crate::credits::CreditBlock;
+use crate::deletion::Deletion;
+use crate::family::Family;
 use crate::index::FileIndex;
+use crate::listing::Listing;
 use crate::log_blocks::EncodedEntries;
 use crate::rep::header::RepStart;
 use crate::verify::summary::DirSummary;
@@ -157,6 +161,14 @@ items! {
     DirSummary(DirSummary) = 16, |_| size_of::<DirSummary>();
     /// Encoded log entries: first revision, form, generation of the shard.
     LogEntries(EncodedEntries) = 17, EncodedEntries::weight;
+    /// Date and author of neighbouring revisions: first revision, generation of the shard.
+    Credits(CreditBlock) = 18, CreditBlock::weight;
+    /// Encoded listings by the directory's representation: revision, item, path and form mixed.
+    Listing(Listing) = 19, Listing::weight;
+    /// The node-revisions of a directory's entries, by its representation: revision, item.
+    Family(Family) = 20, Family::weight;
+    /// When a path was deleted: first and last revision, path mixed.
+    Deletion(Deletion) = 21, Deletion::weight;
     /// Manifest of packed revision properties: shard.
     RevpropManifest(RevpropManifest) = 12, RevpropManifest::byte_len;
     /// A file of packed revision properties: first revision, generation of the shard.

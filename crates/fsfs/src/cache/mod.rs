@@ -31,6 +31,8 @@ const MAX_FILES: usize = 256;
 /// One byte in so many is lost between the values: the allocator cannot use every hole that one
 /// leaves for the next.
 const SLACK: usize = 6;
+/// How many folders of revision properties are kept open.
+const MAX_FOLDERS: usize = 64;
 
 /// After a file that the system did not have in memory, so many are asked for before it is tried
 /// again.
@@ -41,6 +43,8 @@ pub struct Caches {
     pub(crate) blocks: Store,
     pub(crate) items: Store,
     pub(crate) files: FileTable,
+    /// Folders of revision properties, which are looked at again and again.
+    pub(crate) folders: FileTable,
     pub(crate) block_reads: AtomicU64,
     /// Blocks that are being read.
     pub(crate) loading: Loading,
@@ -88,6 +92,7 @@ impl Caches {
             blocks: Store::new(for_blocks),
             items: Store::new(values.saturating_sub(for_blocks)),
             files: FileTable::new(MAX_FILES),
+            folders: FileTable::new(MAX_FOLDERS),
             block_reads: AtomicU64::new(0),
             loading: Loading::default(),
             readers: AtomicUsize::new(0),
@@ -148,6 +153,7 @@ impl Caches {
         self.items.clear();
         self.blocks.clear();
         self.files.clear();
+        self.folders.clear();
     }
 
     /// A number for a filesystem that no other one shares.

@@ -35,7 +35,7 @@ const TURNS: u32 = 16;
 
 /// Keys hash themselves; this only hands the number on.
 #[derive(Default)]
-struct PassThrough(u64);
+pub(crate) struct PassThrough(u64);
 
 impl Hasher for PassThrough {
     fn finish(&self) -> u64 {

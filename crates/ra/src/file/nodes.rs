@@ -6,13 +6,13 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::props::names;
 use sapwood_core::{NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_fsfs::{Node, RevpropsSnapshot};
-use sapwood_repos::{CommittedInfo, committed_info};
+use sapwood_repos::{CommittedInfo, ListEntry, committed_info};
 
 use super::{ALL, FileSession};
 use crate::session::{Dirent, DirentFields, FetchedDir, FetchedFile, ListRequest};
 
 fn time_of(info: &CommittedInfo) -> SvnResult<Option<Timestamp>> {
-    let date = info.revprops.get(names::DATE);
+    let date = info.credits.date();
     Ok(date.map(Timestamp::parse).transpose()?)
 }
 
@@ -42,10 +42,11 @@ impl FileSession {
         let mut props = (*node.props()?).clone();
         let info = committed_info(revprops, node)?;
         props.set(names::ENTRY_COMMITTED_REV, info.revision.to_string());
-        for (entry, name) in
-            [(names::ENTRY_COMMITTED_DATE, names::DATE), (names::ENTRY_LAST_AUTHOR, names::AUTHOR)]
-        {
-            if let Some(value) = info.revprops.get(name) {
+        for (entry, value) in [
+            (names::ENTRY_COMMITTED_DATE, info.credits.date()),
+            (names::ENTRY_LAST_AUTHOR, info.credits.author()),
+        ] {
+            if let Some(value) = value {
                 props.set(entry, value);
             }
         }
@@ -133,7 +134,7 @@ impl FileSession {
             depth: request.depth,
             path_info_only: request.fields.kind_only(),
         };
-        sapwood_repos::list(&root, &wanted, ALL, &self.cancel, &mut |entry| {
+        sapwood_repos::list(&root, &wanted, ALL, &self.cancel, &mut |entry: &ListEntry<'_>| {
             let dirent = match entry.dirent {
                 Some(dirent) => told(dirent)?,
                 None => Dirent {

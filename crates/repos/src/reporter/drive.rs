@@ -10,7 +10,7 @@ use std::sync::Arc;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
 use sapwood_fsfs::{
-    AHEAD_BATCH, Ahead, DirEntry, Directory, Filesystem, Node, NodesWanted, Relation,
+    AHEAD_BATCH, Ahead, Children, DirEntry, Directory, Filesystem, Node, NodesWanted, Relation,
     RevpropsSnapshot, Root,
 };
 
@@ -93,6 +93,7 @@ struct Level {
     source_hint: usize,
     target: Node,
     target_entries: Arc<Directory>,
+    children: Children,
     /// In the order in which they are to be sent, where that is not the order of names.
     target_order: Option<Vec<u32>>,
     depths: Depths,
@@ -234,7 +235,8 @@ impl Drive<'_> {
             Some(node) if wanted => Some(node.entries()?),
             _ => None,
         };
-        let target_entries = if wanted { target.entries()? } else { Arc::default() };
+        let children = if wanted { target.children()? } else { Children::default() };
+        let target_entries = Arc::clone(children.entries());
         let readable =
             readable || self.authorizer.subtree(target.path())? == SubtreeAccess::Readable;
         Ok(Level {
@@ -247,6 +249,7 @@ impl Drive<'_> {
             target_order: sending_order(self.fs, &target_entries),
             target,
             target_entries,
+            children,
             depths,
             done_source: HashSet::new(),
             done_target: HashSet::new(),
@@ -440,7 +443,8 @@ impl Drive<'_> {
         if from >= level.ahead {
             self.read_ahead(level, from);
         }
-        while let Some(entry) = nth(&entries, level.target_order.as_deref(), at) {
+        while let Some(place) = nth_place(&entries, level.target_order.as_deref(), at) {
+            let Some(entry) = entries.get(place) else { break };
             at = at.saturating_add(1);
             if level.done_target.contains(entry.name) {
                 continue;
@@ -476,7 +480,7 @@ impl Drive<'_> {
                 (Some(dir), Some(entry)) => Some(dir.child_of(&entry)?),
                 _ => None,
             };
-            let target = level.target.child_of(&entry)?;
+            let target = level.children.node(&level.target, place)?;
             let target_path = target.shared_path();
             let entry = Entry {
                 source: Source {
@@ -662,11 +666,17 @@ fn relevant<'i>(info: &'i PathInfo, prefix: &str) -> Option<&'i str> {
     path::skip_ancestor(prefix, &info.path).filter(|below| !below.is_empty())
 }
 
+/// Where the entry is that is sent as number `at`.
+fn nth_place(entries: &Directory, order: Option<&[u32]>, at: usize) -> Option<usize> {
+    let place = match order {
+        None => at,
+        Some(order) => usize::try_from(*order.get(at)?).ok()?,
+    };
+    (place < entries.len()).then_some(place)
+}
+
 fn nth<'d>(entries: &'d Directory, order: Option<&[u32]>, at: usize) -> Option<DirEntry<'d>> {
-    match order {
-        None => entries.get(at),
-        Some(order) => entries.get(usize::try_from(*order.get(at)?).ok()?),
-    }
+    entries.get(nth_place(entries, order, at)?)
 }
 
 /// The order in which a directory's entries are sent: that of their names, except in filesystems

@@ -5,16 +5,18 @@ use sapwood_core::path::{self, join, skip_ancestor};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_fsfs::{AHEAD_BATCH, Ahead, DirEntry, Node, NodesWanted, RevpropsSnapshot, Root};
-use sapwood_repos::list::ListRequest;
 use sapwood_repos::{Inherit, PathAuthorizer as _, committed_in, committed_info, inherited_props};
+use sapwood_repos::{ListEntry, ListReceiver, ListRequest};
 use sapwood_wire_svn::data::{
     Dirent, DirentFields, write_dir_entry, write_dirent, write_list_entry, write_props,
 };
+use sapwood_wire_svn::encode::LARGE_STRING;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, Sink as _, Tuple};
 
 use super::or_youngest;
 use crate::access::Required;
 use crate::auth::{must_have_access, trivial_auth};
+use crate::connection::Connection;
 use crate::oplog::{DepthNote, encode_all, note};
 use crate::session::{CommandResult, Fail, Session};
 
@@ -44,8 +46,8 @@ fn write_node_props(session: &mut Session<'_>, root: &Root, node: &Node) -> Comm
     let revision = info.revision.to_string();
     let entry_props = [
         (names::ENTRY_COMMITTED_REV, Some(revision.as_bytes())),
-        (names::ENTRY_COMMITTED_DATE, info.revprops.get(names::DATE)),
-        (names::ENTRY_LAST_AUTHOR, info.revprops.get(names::AUTHOR)),
+        (names::ENTRY_COMMITTED_DATE, info.credits.date()),
+        (names::ENTRY_LAST_AUTHOR, info.credits.author()),
         (names::ENTRY_UUID, Some(session.uuid.as_bytes())),
     ];
     write_props(out, entry_props.into_iter().filter_map(|(name, value)| Some((name, value?))));
@@ -194,12 +196,13 @@ pub(super) fn get_dir(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comma
     let fields = DirentFields::read(params.opt_list()?)?;
     let want_inherited = params.opt_bool()?.unwrap_or(false);
     let found = request.find(session, "get-dir", want_inherited)?;
-    let entries = if want_contents { Some(found.node.entries()?) } else { None };
+    let children = if want_contents { Some(found.node.children()?) } else { None };
     all_or_nothing(session, |session| {
         session.conn.out().raw(b"( success ( ");
         found.write_start(session)?;
         session.conn.out().open();
-        if let Some(entries) = entries {
+        if let Some(mut children) = children {
+            let entries = std::sync::Arc::clone(children.entries());
             let mut revprops = found.root.fs().revprops_snapshot();
             for (at, entry) in entries.iter().enumerate() {
                 if at.is_multiple_of(AHEAD_BATCH) && ahead.is_cold() {
@@ -208,8 +211,8 @@ pub(super) fn get_dir(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comma
                     let revprops = Some(&mut revprops).filter(|_| fields.committed());
                     found.root.fs().will_need_nodes(&ids, NodesWanted::default(), revprops);
                 }
-                let (dir, path) = (&found.node, &found.path);
-                send_entry(session, &mut revprops, dir, path, &entry, fields)?;
+                let node = || children.node(&found.node, at);
+                send_entry(session, &mut revprops, &found.path, &entry, fields, node)?;
             }
         }
         session.conn.out().close();
@@ -220,10 +223,10 @@ pub(super) fn get_dir(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comma
 fn send_entry(
     session: &mut Session<'_>,
     revprops: &mut RevpropsSnapshot,
-    dir: &Node,
     dir_path: &str,
     entry: &DirEntry<'_>,
     fields: DirentFields,
+    node: impl FnOnce() -> sapwood_fsfs::Result<Node>,
 ) -> CommandResult {
     let restricted = !session.access.everything_readable()
         || session.access.blanket() < Required::Read.blanket();
@@ -238,7 +241,7 @@ fn send_entry(
     };
     let (mut size, mut has_props) = (0, false);
     if fields.size || fields.has_props {
-        let node = dir.child_of(entry)?;
+        let node = node()?;
         if fields.size && entry.kind == NodeKind::File {
             size = node.length()?;
         }
@@ -250,7 +253,7 @@ fn send_entry(
         has_props,
         created_rev: info.as_ref().map_or(Revnum::ZERO, |info| info.revision),
         date: Some(info.as_ref().and_then(|info| info.date()).unwrap_or(EPOCH)),
-        author: info.as_ref().and_then(|info| info.revprops.get(names::AUTHOR)),
+        author: info.as_ref().and_then(|info| info.credits.author()),
     };
     write_dir_entry(session.conn.out(), entry.name, &dirent);
     Ok(session.conn.relieve()?)
@@ -289,7 +292,7 @@ fn wire_dirent<'a>(dirent: &'a sapwood_repos::Dirent, date: &'a str) -> Dirent<'
         has_props: dirent.has_props,
         created_rev: dirent.committed.revision,
         date: Some(date),
-        author: dirent.committed.revprops.get(names::AUTHOR),
+        author: dirent.committed.credits.author(),
     }
 }
 
@@ -312,6 +315,63 @@ pub(super) fn stat(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
     write_dirent(out, &wire_dirent(&dirent, &date));
     out.raw(b") ) ) ) ");
     Ok(())
+}
+
+/// Writes the entries of a `list`.
+struct ListWriter<'c> {
+    conn: &'c mut Connection,
+    fields: DirentFields,
+}
+
+impl ListWriter<'_> {
+    fn write(&self, entry: &ListEntry<'_>, out: &mut Vec<u8>) -> SvnResult<()> {
+        match entry.dirent {
+            Some(dirent) => {
+                let date = wire_date(dirent.committed.date())?;
+                write_list_entry(out, entry.path, &wire_dirent(dirent, &date), self.fields);
+            }
+            None => {
+                let dirent = Dirent {
+                    kind: Some(entry.kind),
+                    size: 0,
+                    has_props: false,
+                    created_rev: Revnum::ZERO,
+                    date: None,
+                    author: None,
+                };
+                write_list_entry(out, entry.path, &dirent, self.fields);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ListReceiver for ListWriter<'_> {
+    fn entry(&mut self, entry: &ListEntry<'_>) -> SvnResult<()> {
+        let mut out = std::mem::take(self.conn.out());
+        let result = self.write(entry, &mut out);
+        *self.conn.out() = out;
+        result.and_then(|()| self.conn.relieve())
+    }
+
+    fn form(&self) -> Option<u32> {
+        let DirentFields { kind, size, has_props, created_rev, time, last_author } = self.fields;
+        let bits = [kind, size, has_props, created_rev].into_iter();
+        let number = bits.fold(0, |number, bit| (number << 1) | u32::from(bit));
+        (!time && !last_author).then_some(number)
+    }
+
+    fn encode(&self, entry: &ListEntry<'_>, out: &mut Vec<u8>) -> SvnResult<()> {
+        self.write(entry, out)
+    }
+
+    fn encoded(&mut self, entries: &[u8]) -> SvnResult<()> {
+        if entries.len() >= LARGE_STRING {
+            return self.conn.write_through(entries);
+        }
+        self.conn.out().raw(entries);
+        self.conn.relieve()
+    }
 }
 
 /// `list`
@@ -348,26 +408,8 @@ pub(super) fn list(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
         path_info_only: fields.kind_only(),
     };
     let Session { conn, access, shared, .. } = session;
-    let result = sapwood_repos::list(&root, &request, access, &shared.cancel, &mut |entry| {
-        match entry.dirent {
-            Some(dirent) => {
-                let date = wire_date(dirent.committed.date())?;
-                write_list_entry(conn.out(), entry.path, &wire_dirent(dirent, &date), fields);
-            }
-            None => {
-                let dirent = Dirent {
-                    kind: Some(entry.kind),
-                    size: 0,
-                    has_props: false,
-                    created_rev: Revnum::ZERO,
-                    date: None,
-                    author: None,
-                };
-                write_list_entry(conn.out(), entry.path, &dirent, fields);
-            }
-        }
-        conn.relieve()
-    });
+    let mut receiver = ListWriter { conn, fields };
+    let result = sapwood_repos::list(&root, &request, access, &shared.cancel, &mut receiver);
     session.conn.out().word("done");
     result?;
     session.conn.success();

@@ -1,0 +1,114 @@
+//! The node-revisions of all entries of a directory, found together.
+//!
+//! Who goes through a whole directory wants the node-revision of each of its entries: a look-up
+//! each, for which the cache has to be searched in places that nobody touched for long. So
+//! whoever did that leaves them behind as one item, by the directory's representation, in the
+//! order of its entries. They are shared with those that are kept one by one.
+
+use std::sync::Arc;
+
+use sapwood_fsfs_format::{Directory, NodeRev, RepLocation};
+
+use crate::cache::item::{Cached, Key};
+use crate::error::{Error, Result};
+use crate::node::Node;
+
+/// The node-revisions of fewer entries are as soon found one by one.
+const FEW: usize = 3;
+/// Those of more entries are not kept together: one item would be a large part of the cache.
+const MANY: usize = 4096;
+/// What an allocation and the shared pointer's counters take.
+const OVERHEAD: usize = 32;
+
+/// The node-revisions of a directory's entries, in their order.
+#[derive(Debug)]
+pub(crate) struct Family(Box<[Arc<NodeRev>]>);
+
+impl Family {
+    /// As if nobody else held them.
+    pub(crate) fn weight(&self) -> usize {
+        let each = |node: &Arc<NodeRev>| {
+            node.byte_len().saturating_add(OVERHEAD).saturating_add(size_of_val(node))
+        };
+        self.0.iter().map(each).fold(0, usize::saturating_add)
+    }
+}
+
+/// The entries of a directory, for one who wants the nodes of most of them.
+#[derive(Debug, Default)]
+pub struct Children {
+    entries: Arc<Directory>,
+    known: Known,
+}
+
+#[derive(Debug, Default)]
+enum Known {
+    /// They are looked for one by one.
+    #[default]
+    Nothing,
+    /// They are looked for one by one, and are to be kept together: those that were found, and how
+    /// many.
+    Some(Key, Vec<Option<Arc<NodeRev>>>, usize),
+    All(Arc<Family>),
+}
+
+impl Node {
+    /// A directory's entries, and the way to the nodes of most of them; E160016 for a file.
+    ///
+    /// # Errors
+    /// As [`Node::entries`].
+    pub fn children(&self) -> Result<Children> {
+        let entries = self.entries()?;
+        let place = match self.rev.text.map(|rep| rep.location) {
+            Some(RepLocation::Rev { revision, item }) => Some((revision, item)),
+            _ => None,
+        };
+        let Some((revision, item)) = place.filter(|_| (FEW..=MANY).contains(&entries.len())) else {
+            return Ok(Children { entries, known: Known::Nothing });
+        };
+        let fs = &self.fs.fs;
+        let key = Key { fs: fs.id, kind: Family::KIND, a: revision.0, b: item, part: 0 };
+        let known = match fs.caches.get::<Family>(key) {
+            Some(family) => Known::All(family),
+            None => Known::Some(key, Vec::new(), 0),
+        };
+        Ok(Children { entries, known })
+    }
+}
+
+impl Children {
+    /// The entries.
+    #[must_use]
+    pub const fn entries(&self) -> &Arc<Directory> {
+        &self.entries
+    }
+
+    /// The node of the entry at a position, `dir` being the directory.
+    ///
+    /// # Errors
+    /// As [`Node::child_of`].
+    pub fn node(&mut self, dir: &Node, at: usize) -> Result<Node> {
+        let Some(entry) = self.entries.get(at) else {
+            return Err(Error::Corrupt(format!("Directory '{}' has no entry {at}", dir.path())));
+        };
+        if let Known::All(family) = &self.known
+            && let Some(rev) = family.0.get(at)
+        {
+            return Ok(dir.child_with(entry.name, Arc::clone(rev)));
+        }
+        let node = dir.child_of(&entry)?;
+        if let Known::Some(key, found, count) = &mut self.known {
+            found.resize(self.entries.len(), None);
+            if let Some(place) = found.get_mut(at)
+                && place.replace(Arc::clone(&node.rev)).is_none()
+            {
+                *count = count.saturating_add(1);
+            }
+            if *count == self.entries.len() {
+                let all = std::mem::take(found).into_iter().flatten().collect();
+                self.known = Known::All(dir.fs.fs.caches.put(*key, Family(all)));
+            }
+        }
+        Ok(node)
+    }
+}

@@ -1,0 +1,63 @@
+//! What a listing tells of everything below a directory, as a receiver encodes it.
+//!
+//! A directory's text names node-revisions, which never change: the listing of all that is below
+//! is the same as long as the directory's representation is, but for dates and authors, which are
+//! not for here. Names in listings are whole paths, so the path is part of what a listing is kept
+//! by.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use sapwood_core::NodeKind;
+use sapwood_fsfs_format::RepLocation;
+
+use crate::cache::item::{Cached, Key};
+use crate::node::Node;
+
+/// The encoded listing of everything below a directory.
+#[derive(Debug)]
+pub struct Listing {
+    path: Box<str>,
+    form: u32,
+    bytes: Box<[u8]>,
+}
+
+impl Listing {
+    /// The entries, one after the other.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.path.len().saturating_add(self.bytes.len()).saturating_add(size_of::<Self>())
+    }
+}
+
+impl Node {
+    fn listing_key(&self, form: u32) -> Option<Key> {
+        let rep = self.rev.text.filter(|_| self.rev.kind == NodeKind::Dir)?;
+        let RepLocation::Rev { revision, item } = rep.location else { return None };
+        let mut hasher = DefaultHasher::new();
+        (&*self.path, form).hash(&mut hasher);
+        let kind = Listing::KIND;
+        Some(Key { fs: self.fs.fs.id, kind, a: revision.0, b: item, part: hasher.finish() })
+    }
+
+    /// The listing of everything below this directory in the receiver's form number `form`, if it
+    /// is kept.
+    #[must_use]
+    pub fn kept_listing(&self, form: u32) -> Option<Arc<Listing>> {
+        let found = self.fs.fs.caches.get::<Listing>(self.listing_key(form)?)?;
+        Some(found).filter(|found| *found.path == *self.path && found.form == form)
+    }
+
+    /// Keeps such a listing, which must tell of everything below and hold neither dates nor
+    /// authors.
+    pub fn keep_listing(&self, form: u32, bytes: &[u8]) {
+        if let Some(key) = self.listing_key(form) {
+            let listing = Listing { path: (&*self.path).into(), form, bytes: bytes.into() };
+            self.fs.fs.caches.put(key, listing);
+        }
+    }
+}
