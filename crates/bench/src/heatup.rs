@@ -34,6 +34,7 @@ pub fn run(plan: &Plan, say: &mut Say<'_>, cancel: &CancelToken) -> SvnResult<Re
     let format = plan.selection.formats.first().copied().unwrap_or(Format::F8);
     let packing = plan.selection.packings.last().copied().unwrap_or(Packing::Packed);
     stock.provide(format, packing, say)?;
+    stock.settle();
     let mut results = Results::default();
     results.about.push(("history".to_owned(), plan.source.about()));
     results.about.extend(machine::about());

@@ -67,6 +67,7 @@ pub fn run(plan: &Plan, say: &mut Say<'_>, cancel: &CancelToken) -> SvnResult<Re
         }
     }
     run.results.about.push(("sizes".to_owned(), sizes.join(", ")));
+    stock.settle();
     run.everything(&stock, say, cancel);
     Ok(run.results)
 }

@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 use sapwood_core::{CancelToken, SvnError, SvnResult};
 
@@ -49,6 +50,9 @@ pub(crate) struct Stock<'a> {
     pub(crate) reference: Option<&'a Programs>,
     pub(crate) cancel: &'a CancelToken,
 }
+
+/// How old repositories are when they are measured, at least.
+const SETTLED: Duration = Duration::from_millis(2_500);
 
 /// Is told what is being done.
 pub type Say<'a> = dyn FnMut(&str) + 'a;
@@ -95,6 +99,18 @@ impl Stock<'_> {
         }
         fs::write(&note, about).map_err(|e| cannot("write", &note, &e))?;
         Ok(size_of(&path))
+    }
+
+    /// Waits until the repositories are no longer new: a server cannot trust what it keeps of files
+    /// that changed a moment ago, because the clock of the disk could hide another change.
+    pub(crate) fn settle(&self) {
+        let young = |entry: fs::DirEntry| {
+            let made = entry.metadata().and_then(|found| found.modified()).ok()?;
+            SETTLED.checked_sub(made.elapsed().unwrap_or_default())
+        };
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let notes = entries.filter(|entry| entry.path().extension().is_some_and(|e| e == "made"));
+        std::thread::sleep(notes.filter_map(young).max().unwrap_or_default());
     }
 
     fn write(&self, format: Format, path: &Path) -> SvnResult<()> {

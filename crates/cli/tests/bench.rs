@@ -84,5 +84,5 @@ fn wrong_usage() {
         assert!(!out.status.success() && said.contains(words), "{args:?}: {said}");
     }
     assert_eq!(std::fs::read_dir(dir).unwrap().count(), 0, "something was left");
-    assert!(done(dir, &["make-repo"]).contains("Assumed:"));
+    assert!(done(dir, &["make-repo"]).contains("Asked for:"));
 }
