@@ -27,6 +27,9 @@ const MAX_READERS: usize = 2;
 const BATCH: u64 = 16;
 /// How many batches are read ahead of the request at most.
 const WINDOW: u64 = 16;
+/// In packs, the system is told so many batches ahead, once in so many batches.
+const FAR: u64 = 64;
+const FAR_STEP: u64 = 4;
 /// What is read ahead takes about this part of the caches at most: one in so many bytes.
 const SHARE: u64 = 16;
 /// How many revisions that had to be read make a request cold.
@@ -408,6 +411,8 @@ impl Reader {
         let Self { fs, range, revprops, straight, left } = self;
         let mut bytes = 0usize;
         left.clear();
+        let first = range.nth(n.saturating_mul(BATCH));
+        let last = range.batch(n).last().unwrap_or(first);
         for revision in range.batch(n) {
             let Wanted { mut changes, revprops: mut props } = range.wanted;
             changes &= revision > Revnum::ZERO;
@@ -421,9 +426,21 @@ impl Reader {
             }
             let wanted = Wanted { changes, revprops: props };
             if changes || props {
-                fs.will_need_revision(revision, wanted, revprops);
+                // A pack has the lists of neighbouring revisions side by side: between the first
+                // and the last there is nothing to look up.
+                let ends = revision == first || revision == last;
+                if ends || !fs.fs.rev_file(revision).key.packed {
+                    fs.will_need_revision(revision, wanted, revprops);
+                }
                 left.push((revision, wanted));
             }
+        }
+        // The lists of a batch are a small part of a pack's block, which is asked for early.
+        if n.is_multiple_of(FAR_STEP)
+            && let Some(far) = range.batch(n.saturating_add(FAR)).next()
+            && fs.fs.rev_file(far).key.packed
+        {
+            fs.will_need_revision(far, range.wanted, revprops);
         }
         bytes = bytes.saturating_add(straight.finish(&fs.fs));
         for (revision, wanted) in left.drain(..) {
