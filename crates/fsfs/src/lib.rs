@@ -41,6 +41,7 @@ pub mod stats;
 pub mod storage;
 pub mod storage_write;
 mod straight;
+mod sync;
 pub mod text_delta;
 pub mod txn;
 pub mod txns;

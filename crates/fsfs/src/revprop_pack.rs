@@ -5,7 +5,7 @@
 //! looks at what is written here before `min-unpacked-rev` says that the shard is packed; what an
 //! interrupted run left behind is removed by the next.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sapwood_core::Revnum;
 use sapwood_core::config::Config;
@@ -14,7 +14,8 @@ use sapwood_fsfs_format::revprop_write::{divide, pack_name, write_manifest, writ
 
 use crate::error::{Error, Result};
 use crate::filesystem::Shared;
-use crate::storage_write::WriteStorage;
+use crate::storage_write::{NewFile, WriteStorage};
+use crate::sync::sync_files;
 
 /// The longest file of unpacked revision properties that is read.
 const FILE_LEN: usize = 1 << 28;
@@ -80,9 +81,14 @@ impl Shared {
         }
         let sizes: Vec<u64> =
             dumps.iter().map(|dump| u64::try_from(dump.len()).unwrap_or(u64::MAX)).collect();
-        let write = |path: &Path, bytes: &[u8]| {
-            let written = write_new(storage, path, bytes, flush);
-            written.map_err(|e| Error::io(e, "Can't write to file", path))
+        let mut files: Vec<(Box<dyn NewFile>, PathBuf)> = Vec::new();
+        let mut write = |path: PathBuf, bytes: &[u8]| -> Result<()> {
+            let written = write_new(storage, &path, bytes);
+            let file = written.map_err(|e| Error::io(e, "Can't write to file", &path))?;
+            if flush {
+                files.push((file, path));
+            }
+            Ok(())
         };
         let mut packs = Vec::new();
         for range in divide(&sizes, config.fill()) {
@@ -92,17 +98,22 @@ impl Shared {
             let part = dumps.get(range.clone()).unwrap_or_default().iter().map(Vec::as_slice);
             let mut bytes = Vec::new();
             write_pack(pack_first, part, config.compress, &mut bytes);
-            write(&dir.join(&name), &bytes)?;
+            write(dir.join(&name), &bytes)?;
             packs.push((name, u64::try_from(range.len()).unwrap_or(u64::MAX)));
         }
         let mut manifest = Vec::new();
         write_manifest(packs.iter().map(|(name, count)| (name.as_str(), *count)), &mut manifest);
-        write(&dir.join(names::MANIFEST), &manifest)?;
+        write(dir.join(names::MANIFEST), &manifest)?;
         let like = self.file(&self.layout.revprops_dir(Revnum(start)));
         storage
             .copy_permissions(&like, &dir)
             .map_err(|e| Error::io(e, "Can't set permissions on", &dir))?;
         if flush {
+            let mut new: Vec<(&mut dyn NewFile, &Path)> = Vec::new();
+            for (file, path) in &mut files {
+                new.push((&mut **file, path));
+            }
+            sync_files(self, new)?;
             sync_with_parent(storage, &dir)?;
         }
         Ok(())
@@ -128,18 +139,17 @@ impl Shared {
     }
 }
 
-/// Writes a new file whole, and durably if asked to.
-pub(crate) fn write_new(
+/// Writes a new file whole: the file.
+fn write_new(
     storage: &dyn WriteStorage,
     path: &Path,
     bytes: &[u8],
-    flush: bool,
-) -> std::io::Result<()> {
+) -> std::io::Result<Box<dyn NewFile>> {
     let mut file = storage.create(path)?;
     if !bytes.is_empty() {
         file.append(bytes)?;
     }
-    if flush { file.sync() } else { Ok(()) }
+    Ok(file)
 }
 
 fn ignore_missing(done: std::io::Result<()>) -> std::io::Result<()> {

@@ -40,7 +40,9 @@ fn stopped_at_every_operation() {
     let config = "[packed-revprops]\nrevprop-pack-size = 1\n[debug]\n";
     let shape = Shape::new("1.10").shard(7).pack(Packing::All).config(config);
     let repository = Repository::random(&shape, 5, 24);
-    let path = repository.path();
+    let dir = common::memory();
+    let path = dir.path().join("repo");
+    common::copy_tree(repository.path(), &path);
     let mut refused = 0u64;
     // The last revisions are not packed.
     for (revision, len) in [(3, 10), (1, 700), (9, 1200), (13, 700), (3, 20), (23, 700)] {

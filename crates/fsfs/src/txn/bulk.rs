@@ -35,8 +35,10 @@ use crate::storage_write::HeldLock;
 /// Revisions that are published at once, at most.
 const AT_ONCE: usize = 64;
 /// Revisions under way at most, and bytes of them.
-const UNDER_WAY: usize = 192;
+const UNDER_WAY: usize = 128;
 const BYTES_UNDER_WAY: usize = 32 << 20;
+/// Revisions that are written at once: to wake a thread for each costs more than it gains.
+const WRITTEN_AT_ONCE: usize = 16;
 /// How long a revision waits for others to be published with.
 const LINGER: Duration = Duration::from_millis(10);
 /// How long `write-lock` is held before others get their turn, about.
@@ -63,6 +65,10 @@ struct Line {
 #[derive(Debug, Default)]
 struct State {
     waiting: VecDeque<Ready>,
+    /// When the first of them came.
+    since: Option<Instant>,
+    /// Whether the other side sleeps until somebody comes.
+    asleep: bool,
     /// Revisions that are prepared and not published, and their bytes.
     count: usize,
     bytes: usize,
@@ -73,6 +79,13 @@ struct State {
     hurry: bool,
     failed: Option<SvnError>,
     closed: bool,
+}
+
+impl State {
+    /// Whether so much is under way that it must become less first.
+    const fn is_full(&self) -> bool {
+        self.count > UNDER_WAY || self.bytes > BYTES_UNDER_WAY && self.count > 1
+    }
 }
 
 /// The lock, and what was read under it.
@@ -182,15 +195,14 @@ impl Bulk {
             held.current = prepared.current;
         }
         state.waiting.push_back(Ready { txn, prepared, mode, len });
+        state.since.get_or_insert_with(Instant::now);
         state.count = state.count.saturating_add(1);
         state.bytes = state.bytes.saturating_add(len);
-        // The other side looks whenever it is done with something.
-        if state.waiting.len() == 1 {
+        // Otherwise the other side looks in time.
+        if state.asleep || state.waiting.len() == WRITTEN_AT_ONCE || state.is_full() {
             self.line.changed.notify_all();
         }
-        while state.failed.is_none()
-            && (state.count > UNDER_WAY || state.bytes > BYTES_UNDER_WAY && state.count > 1)
-        {
+        while state.failed.is_none() && state.is_full() {
             self.line.changed.wait(&mut state);
         }
         fail_as(&state)?;
@@ -283,57 +295,63 @@ struct Committer {
 impl Committer {
     fn run(&self) {
         let mut group: Vec<Ready> = Vec::new();
-        let mut deadline = None;
         loop {
-            let next = {
+            let (next, published) = {
                 let mut state = self.line.state.lock();
-                self.wait(&mut state, &group, deadline);
-                if state.closed && state.waiting.is_empty() && group.is_empty() {
+                self.wait(&mut state);
+                if state.closed && state.waiting.is_empty() {
                     return;
                 }
-                state.waiting.pop_front()
-            };
-            let full = match next {
-                Some(mut next) => {
-                    deadline.get_or_insert_with(|| Instant::now() + LINGER);
-                    let written = next.txn.put_on_disk(&mut next.prepared, next.mode);
-                    if !self.writer.flush {
-                        (next.prepared.file, next.prepared.revprops) = (None, None);
-                    }
-                    group.push(next);
-                    if let Err(error) = written {
-                        return self.fail(error.into(), &group);
-                    }
-                    group.len() >= AT_ONCE
+                let since = state.since.take();
+                let late = since.is_some_and(|since| since.elapsed() >= LINGER);
+                let many = group.len().saturating_add(state.waiting.len()) >= AT_ONCE;
+                let published = late || many || state.hurry || state.closed || state.is_full();
+                if !published {
+                    // These are not published yet, so their time goes on.
+                    state.since = since;
                 }
-                None => true,
+                (std::mem::take(&mut state.waiting), published)
             };
-            if full {
-                deadline = None;
-                if let Err(error) = self.publish(&mut group) {
+            for mut next in next {
+                let written = next.txn.put_on_disk(&mut next.prepared, next.mode);
+                if !self.writer.flush {
+                    (next.prepared.file, next.prepared.revprops) = (None, None);
+                }
+                group.push(next);
+                if let Err(error) = written {
                     return self.fail(error.into(), &group);
                 }
+            }
+            if published && let Err(error) = self.publish(&mut group) {
+                return self.fail(error.into(), &group);
             }
         }
     }
 
-    /// Waits until there is something to write, or a reason to publish what is written.
-    fn wait(&self, state: &mut MutexGuard<'_, State>, group: &[Ready], deadline: Option<Instant>) {
-        while state.waiting.is_empty() {
-            match deadline {
-                Some(deadline) if !group.is_empty() => {
-                    if state.hurry || self.line.changed.wait_until(state, deadline).timed_out() {
+    /// Waits until there is enough to write, or a reason to publish what is written.
+    fn wait(&self, state: &mut MutexGuard<'_, State>) {
+        while !state.closed && state.waiting.len() < WRITTEN_AT_ONCE {
+            match state.since {
+                _ if state.count > 0 && (state.hurry || state.is_full()) => return,
+                Some(since) => {
+                    let deadline = since.checked_add(LINGER).unwrap_or(since);
+                    if self.line.changed.wait_until(state, deadline).timed_out() {
                         return;
                     }
                 }
-                _ if state.closed => return,
-                _ if state.held.is_some() && !state.preparing => {
+                None if state.held.is_some() && !state.preparing => {
+                    state.asleep = true;
                     let idle = self.line.changed.wait_for(state, IDLE).timed_out();
+                    state.asleep = false;
                     if idle && state.count == 0 && !state.preparing {
                         state.held = None;
                     }
                 }
-                _ => self.line.changed.wait(state),
+                None => {
+                    state.asleep = true;
+                    self.line.changed.wait(state);
+                    state.asleep = false;
+                }
             }
         }
     }
@@ -374,6 +392,7 @@ impl Committer {
         fs.prepared.store(published.0, Ordering::Release);
         self.writer.drop_early_reps(published);
         state.waiting.clear();
+        state.since = None;
         state.count = 0;
         self.line.changed.notify_all();
     }

@@ -27,7 +27,6 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::{PropList, Revnum, SvnError};
@@ -40,18 +39,10 @@ use crate::error::{Error, Result};
 use crate::filesystem::Unpublished;
 use crate::rep_cache::Row;
 use crate::storage_write::{NewFile, create_beside};
+use crate::sync::sync_files;
 
 /// Transactions that one leader takes at most, so that the first need not wait for a crowd.
 const AT_ONCE: usize = 64;
-/// Threads that sync the files of a group. A disk takes several orders at once.
-const SYNCERS: usize = 16;
-/// Files that are not worth a thread.
-const FEW: usize = 4;
-/// Files from which on the whole file system is synced instead.
-const MANY: usize = 12;
-/// What that may take, and for each file, to be done the next time as well.
-const PATIENCE: Duration = Duration::from_millis(200);
-const PATIENCE_A_FILE: Duration = Duration::from_millis(4);
 
 /// A revision that was made.
 #[derive(Debug)]
@@ -371,7 +362,7 @@ fn move_all(
             }
         }
         files.push((&mut *file, beside));
-        sync_files(writer, files)?;
+        sync_files(&writer.fs.fs, files)?;
     }
 
     let mut folders: Vec<&Path> = Vec::new();
@@ -397,43 +388,6 @@ fn move_all(
         prepared.iter().try_for_each(|prepared| writer.read_back(prepared.revision))?;
     }
     storage.rename(beside, path, flush).map_err(fail)
-}
-
-/// Syncs files: many through the file system as a whole, which costs it one turn of its journal;
-/// few, and where that turns out slow because others write as well, one by one, several at once.
-fn sync_files(writer: &Writer, mut files: Vec<(&mut dyn NewFile, &Path)>) -> Result<()> {
-    let slow = &writer.fs.fs.whole_syncs_are_slow;
-    let count = u32::try_from(files.len()).unwrap_or(u32::MAX);
-    if files.len() >= MANY
-        && !slow.load(Ordering::Relaxed)
-        && let Some((first, path)) = files.first_mut()
-    {
-        let begun = Instant::now();
-        let done = first.sync_file_system();
-        if done.map_err(|e| Error::io(e, "Can't flush file to disk", path))? {
-            let patience = PATIENCE.saturating_add(PATIENCE_A_FILE.saturating_mul(count));
-            slow.store(begun.elapsed() > patience, Ordering::Relaxed);
-            return Ok(());
-        }
-    }
-    let sync = |(file, path): &mut (&mut dyn NewFile, &Path)| {
-        file.sync().map_err(|e| Error::io(e, "Can't flush file to disk", path))
-    };
-    let share = files.len().div_ceil(SYNCERS).max(FEW);
-    std::thread::scope(|scope| {
-        let mut parts = files.chunks_mut(share);
-        let own = parts.next();
-        let others: Vec<_> =
-            parts.map(|part| scope.spawn(move || part.iter_mut().try_for_each(sync))).collect();
-        let mut done = own.map_or(Ok(()), |part| part.iter_mut().try_for_each(sync));
-        for other in others {
-            let other = other.join().unwrap_or_else(|_| {
-                Err(Error::Corrupt("A thread that synced a file ended early".into()))
-            });
-            done = done.and(other);
-        }
-        done
-    })
 }
 
 /// The permissions that new revisions get: those of the revision before.

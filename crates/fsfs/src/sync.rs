@@ -1,0 +1,56 @@
+//! Making many files durable at once.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::filesystem::Shared;
+use crate::storage_write::NewFile;
+
+/// Threads that sync the files of a group. A disk takes several orders at once.
+const SYNCERS: usize = 16;
+/// Files that are not worth a thread.
+const FEW: usize = 4;
+/// Files from which on the whole file system is synced instead.
+const MANY: usize = 12;
+/// What that may take, and for each file, to be done the next time as well.
+const PATIENCE: Duration = Duration::from_millis(200);
+const PATIENCE_A_FILE: Duration = Duration::from_millis(4);
+
+/// Syncs files: many through the file system as a whole, which costs it one turn of its journal;
+/// few, and where that turns out slow because others write as well, one by one, several at once.
+pub(crate) fn sync_files(shared: &Shared, mut files: Vec<(&mut dyn NewFile, &Path)>) -> Result<()> {
+    let slow = &shared.whole_syncs_are_slow;
+    let count = u32::try_from(files.len()).unwrap_or(u32::MAX);
+    if files.len() >= MANY
+        && !slow.load(Ordering::Relaxed)
+        && let Some((first, path)) = files.first_mut()
+    {
+        let begun = Instant::now();
+        let done = first.sync_file_system();
+        if done.map_err(|e| Error::io(e, "Can't flush file to disk", path))? {
+            let patience = PATIENCE.saturating_add(PATIENCE_A_FILE.saturating_mul(count));
+            slow.store(begun.elapsed() > patience, Ordering::Relaxed);
+            return Ok(());
+        }
+    }
+    let sync = |(file, path): &mut (&mut dyn NewFile, &Path)| {
+        file.sync().map_err(|e| Error::io(e, "Can't flush file to disk", path))
+    };
+    let share = files.len().div_ceil(SYNCERS).max(FEW);
+    std::thread::scope(|scope| {
+        let mut parts = files.chunks_mut(share);
+        let own = parts.next();
+        let others: Vec<_> =
+            parts.map(|part| scope.spawn(move || part.iter_mut().try_for_each(sync))).collect();
+        let mut done = own.map_or(Ok(()), |part| part.iter_mut().try_for_each(sync));
+        for other in others {
+            let other = other.join().unwrap_or_else(|_| {
+                Err(Error::Corrupt("A thread that synced a file ended early".into()))
+            });
+            done = done.and(other);
+        }
+        done
+    })
+}
