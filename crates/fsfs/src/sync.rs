@@ -12,8 +12,9 @@ use crate::storage_write::NewFile;
 const SYNCERS: usize = 16;
 /// Files that are not worth a thread.
 const FEW: usize = 4;
-/// Files from which on the whole file system is synced instead.
-const MANY: usize = 12;
+/// Files from which on the whole file system is synced instead: where others have much to write,
+/// the first time takes long, so few files are not worth it.
+const MANY: usize = 32;
 /// What that may take, and for each file, to be done the next time as well.
 const PATIENCE: Duration = Duration::from_millis(200);
 const PATIENCE_A_FILE: Duration = Duration::from_millis(4);

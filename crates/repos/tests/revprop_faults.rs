@@ -42,7 +42,7 @@ fn stopped_at_every_operation() {
     let repository = Repository::random(&shape, 5, 24);
     let dir = common::memory();
     let path = dir.path().join("repo");
-    common::copy_tree(repository.path(), &path);
+    common::copy_tree(&repository.path(), &path);
     let mut refused = 0u64;
     // The last revisions are not packed.
     for (revision, len) in [(3, 10), (1, 700), (9, 1200), (13, 700), (3, 20), (23, 700)] {
