@@ -87,6 +87,32 @@ fn decode_from(bytes: Vec<u8>, utf8: bool) -> SvnResult<String> {
     })
 }
 
+/// The text with every line ending (`\r\n`, `\r`) made a newline; they must be all of one kind.
+///
+/// # Errors
+/// E135000 when they are not.
+pub(crate) fn with_newlines(text: String) -> SvnResult<String> {
+    if !text.contains('\r') {
+        return Ok(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut kind = None;
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find(['\r', '\n']) {
+        let (line, ending) = rest.split_at_checked(at).unwrap_or_default();
+        let this = if ending.starts_with("\r\n") { 2 } else { 1 };
+        let (this, after) = ending.split_at_checked(this).unwrap_or_default();
+        if *kind.get_or_insert(this) != this {
+            return Err(SvnError::new(ErrorCode::IO_INCONSISTENT_EOL, ""));
+        }
+        out.push_str(line);
+        out.push('\n');
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
 /// What ASCII can express of `text`.
 fn to_ascii(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -123,6 +149,22 @@ fn lumped(c: char) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn line_endings() {
+        for (text, expected) in [
+            ("", Some("")),
+            ("a\nb", Some("a\nb")),
+            ("a\r\nb\r\n", Some("a\nb\n")),
+            ("a\rb\r", Some("a\nb\n")),
+            ("a\r\nb\n", None),
+            ("a\r\r\n", None),
+            ("\n\r", None),
+        ] {
+            let made = with_newlines(text.to_owned());
+            assert_eq!(made.ok().as_deref(), expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn ascii_fallback() {

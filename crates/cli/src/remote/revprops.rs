@@ -5,6 +5,7 @@ use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, SvnResult};
 
 use crate::command::usage_error;
+use crate::locale;
 
 fn bad_name(text: String) -> SvnError {
     SvnError::new(ErrorCode::CLIENT_PROPERTY_NAME, text)
@@ -26,7 +27,8 @@ pub(crate) fn take(props: &mut PropList, text: &str) -> SvnResult<()> {
     if !is_valid_name(name) {
         return Err(bad_name(format!("'{name}' is not a valid Subversion property name")));
     }
-    props.set(name, normalized(value.as_bytes(), "Error normalizing property value")?);
+    // As it was typed: only log messages are made to have one kind of line ends, and not here.
+    props.set(name, value);
     Ok(())
 }
 
@@ -43,14 +45,13 @@ pub(crate) fn check_commit(props: &PropList) -> SvnResult<()> {
 
 /// Text with line ends of one kind, as log messages and `svn:` properties are kept.
 pub(crate) fn normalized(text: &[u8], otherwise: &str) -> SvnResult<Vec<u8>> {
-    let Ok(text) = std::str::from_utf8(text) else {
-        return Err(SvnError::new(
-            ErrorCode::EINVAL,
-            "Can't convert string from native encoding to 'UTF-8'",
-        )
-        .context(otherwise));
+    let text = match std::str::from_utf8(text) {
+        Ok(text) => Ok(text.to_owned()),
+        // Says what is wrong with it, in the words of the terminal's encoding.
+        Err(_) => locale::decode(text.to_vec()),
     };
-    Ok(text.replace("\r\n", "\n").replace('\r', "\n").into_bytes())
+    let text = text.and_then(locale::with_newlines).map_err(|e| e.context(otherwise))?;
+    Ok(text.into_bytes())
 }
 
 /// Checks that files and directories can have a property of this name.
@@ -153,7 +154,7 @@ mod tests {
         let mut props = PropList::new();
         take(&mut props, "a:b=c\r\nd=e").unwrap();
         take(&mut props, "empty").unwrap();
-        assert_eq!(props.get("a:b"), Some(&b"c\nd=e"[..]));
+        assert_eq!(props.get("a:b"), Some(&b"c\r\nd=e"[..]));
         assert_eq!(props.get("empty"), Some(&b""[..]));
         assert!(take(&mut props, "").is_err() && take(&mut props, "-x=1").is_err());
         check_commit(&props).unwrap();

@@ -3,7 +3,7 @@
 
 use std::io::Read as _;
 
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_core::{Revnum, SvnError, SvnResult};
 use sapwood_repos::{
     Everything, Hooks, RevpropHooks, RevpropRequest, change_revision_prop, change_txn_prop,
 };
@@ -88,30 +88,7 @@ pub(super) fn file_contents(path: &str) -> SvnResult<Vec<u8>> {
 
 /// A property's value out of the file that an argument names: in UTF-8, with single newlines.
 pub(super) fn value_in_file(arg: &str) -> SvnResult<String> {
-    with_newlines(locale::decode(file_contents(&file_path(arg)?)?)?)
-}
-
-/// The text with every line ending (`\r\n`, `\r`) made a newline; they must be all of one kind.
-fn with_newlines(text: String) -> SvnResult<String> {
-    if !text.contains('\r') {
-        return Ok(text);
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut kind = None;
-    let mut rest = text.as_str();
-    while let Some(at) = rest.find(['\r', '\n']) {
-        let (line, ending) = rest.split_at_checked(at).unwrap_or_default();
-        let this = if ending.starts_with("\r\n") { 2 } else { 1 };
-        let (this, after) = ending.split_at_checked(this).unwrap_or_default();
-        if *kind.get_or_insert(this) != this {
-            return Err(SvnError::new(ErrorCode::IO_INCONSISTENT_EOL, ""));
-        }
-        out.push_str(line);
-        out.push('\n');
-        rest = after;
-    }
-    out.push_str(rest);
-    Ok(out)
+    locale::with_newlines(locale::decode(file_contents(&file_path(arg)?)?)?)
 }
 
 /// Changes a property of a revision or transaction.
@@ -142,26 +119,5 @@ pub(super) fn change(
             )
         }
         Target::Transaction(txn) => change_txn_prop(&repository, txn, name, value),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn line_endings() {
-        for (text, expected) in [
-            ("", Some("")),
-            ("a\nb", Some("a\nb")),
-            ("a\r\nb\r\n", Some("a\nb\n")),
-            ("a\rb\r", Some("a\nb\n")),
-            ("a\r\nb\n", None),
-            ("a\r\r\n", None),
-            ("\n\r", None),
-        ] {
-            let made = with_newlines(text.to_owned());
-            assert_eq!(made.ok().as_deref(), expected, "{text:?}");
-        }
     }
 }

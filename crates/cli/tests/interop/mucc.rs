@@ -42,6 +42,8 @@ const COMMANDS: &[&[&str]] = &[
     &["-mm", "-U", "%u", "propset", "svn:eol-style", "LF", "a"],
     &["-mm", "-U", "%u", "cp", "99", "a/f", "a/i"],
     &["-U", "%u", "mkdir", "y"],
+    &["-m", "one\r\ntwo\n", "-U", "%u", "mkdir", "y"],
+    &["-mm", "--with-revprop", "p=one\rtwo\n", "-U", "%u", "mkdir", "y"],
     &["-mm", "-F", "%f", "-U", "%u", "mkdir", "y"],
     &["--with-revprop", "svn:author=y", "-mm", "-U", "%u", "mkdir", "y"],
     &["-mm", "-U", "%u", "put", "/no/such/file", "q"],
@@ -117,5 +119,53 @@ fn svnmucc_does_the_same() {
             assert_same(what, wanted, found);
         }
         assert_same("the revisions", &wanted_log, &found_log);
+    }
+}
+
+/// Editors: what they do to the file.
+const EDITORS: &[&str] = &[
+    "printf 'typed\\r\\nwords\\r\\n' > \"$1\"",
+    "printf 'typed\\r\\nwords\\n' > \"$1\"",
+    "printf 'caf\\303\\251' > \"$1\"",
+    "printf 'a\\377' > \"$1\"",
+    ": > \"$1\"",
+    ":",
+    "exit 3",
+];
+
+#[test]
+fn messages_typed_in_an_editor() {
+    let told = [Programs::reference(), Programs::ours()].map(|programs| {
+        let dir = tempfile::tempdir().unwrap();
+        create(&Shape::new("1.10"), &dir.path().join("r"));
+        let url = format!("file://{}", dir.path().join("r").display());
+        let mut told = Vec::new();
+        for (n, script) in EDITORS.iter().enumerate() {
+            let editor = dir.path().join("editor");
+            std::fs::write(&editor, format!("#!/bin/sh\n{script}\n")).unwrap();
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(&editor, mode).unwrap();
+            // A file of that name may be there.
+            if n % 2 == 1 {
+                std::fs::write(dir.path().join("svnmucc-commit.tmp"), "").unwrap();
+            }
+            let mut command = programs.command("svnmucc");
+            command.current_dir(dir.path()).env("SVN_EDITOR", "./editor");
+            command.args(["--force-interactive", "-U", &url, "mkdir", &format!("d{n}")]);
+            told.push(settled(&Output::of(&mut command), &url));
+            let mut left: Vec<_> = std::fs::read_dir(dir.path())
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            left.sort();
+            told.push(Output { code: 0, stdout: left.join(" ").into_bytes(), stderr: Vec::new() });
+        }
+        let log = Programs::reference().run("svn", ["log", "-v", &url]);
+        told.push(log.without_times());
+        told
+    });
+    let [wanted, found] = told;
+    for (n, (wanted, found)) in wanted.iter().zip(&found).enumerate() {
+        assert_same(&format!("output {n}"), wanted, found);
     }
 }
