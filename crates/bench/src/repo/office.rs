@@ -39,23 +39,25 @@ pub(super) fn write(build: &mut Build<'_, '_>) -> SvnResult<()> {
     while build.goes_on() {
         let mut txn = build.begin()?;
         let left = build.revisions().saturating_sub(build.youngest());
-        let due = DOCUMENTS.saturating_mul(build.youngest()).checked_div(build.revisions());
+        let due = DOCUMENTS.saturating_mul(build.youngest());
+        let due = due.checked_div(build.revisions()).unwrap_or(DOCUMENTS);
         for _ in 0..build.rng.between(1, 3) {
             serial = serial.saturating_add(1);
             let folder = build.rng.below(FOLDERS);
-            let kind = build.rng.below(100);
+            let kind = build.rng.below(1_000);
+            let enough = documents.len() > due;
             let at = build.rng.skewed(documents.len());
             match documents.get_mut(at) {
                 // A file that stays as it is: a picture, seldom something huge.
-                _ if kind < 12 => {
-                    let huge = kind == 0 && left > 20;
+                _ if kind < 60 => {
+                    let huge = kind < 2 && left > 20;
                     let (low, high) = if huge { (20, 60) } else { (1, 8) };
                     let len = build.rng.between(low << 20, high << 20);
                     let parts = vec![(build.rng.draw(), len)];
                     let path = format!("/trunk/folder{folder:02}/picture{serial:04}.png");
                     add(&mut txn, &path, &parts)?;
                 }
-                Some(document) if documents_are_enough(serial, due, kind) => {
+                Some(document) if enough => {
                     change(build, &mut document.parts);
                     txn.set_text(&document.path, &mut Parts::new(&document.parts), None)?;
                 }
@@ -80,11 +82,6 @@ pub(super) fn write(build: &mut Build<'_, '_>) -> SvnResult<()> {
     Ok(())
 }
 
-/// Whether a document is changed and none added: in most revisions, once there are some.
-const fn documents_are_enough(serial: usize, due: Option<usize>, kind: usize) -> bool {
-    matches!(due, Some(due) if serial > due) || kind > 40
-}
-
 fn add(txn: &mut sapwood_fsfs::txn::Txn, path: &str, parts: &[Part]) -> SvnResult<()> {
     txn.make_file(path)?;
     txn.set_text(path, &mut Parts::new(parts), None)?;
@@ -92,7 +89,7 @@ fn add(txn: &mut sapwood_fsfs::txn::Txn, path: &str, parts: &[Part]) -> SvnResul
 }
 
 fn part(build: &mut Build<'_, '_>) -> Part {
-    (build.rng.draw(), build.rng.skewed(300_000).saturating_add(2_000))
+    (build.rng.draw(), build.rng.skewed(120_000).saturating_add(2_000))
 }
 
 /// Other contents for one to three parts, now and then one part more.

@@ -132,9 +132,9 @@ Ours:      8,000 files growing to 60,000 on head, six levels deep; three changed
 Large files that do not compress: documents, tables, pictures.
 Asked for: large binaries (issue 4).
 Ours:      everything else. 1,500 revisions of 600 documents, each a few to thirty parts
-           of 2 to 300 KB of which one to three change in a revision (as those of a
+           of 2 to 120 KB of which one to three change in a revision (as those of a
            .docx or .xlsx do), pictures of 1 to 8 MB that stay as they are, and now
-           and then a file of 20 to 60 MB. About 2 GB.
+           and then a file of 20 to 60 MB.
 ",
         revisions: 1_500,
         targets: Targets { tree: "/trunk", file: "/trunk/index.txt" },
