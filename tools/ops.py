@@ -4,9 +4,9 @@
     tools/ops.py --sapwood target/release/sapwood --repos DIR --repo f8p > tables.md
 
 Speaks the svn protocol itself and does nothing with the replies, so that the servers are measured and not a
-client. How long a reply is, is found out first; after that a reply is over when so many bytes have come. Servers take turns; figures are medians. CPU is the server's, from its control group
-where there is one. The repository must have /trunk, /trunk/README and /trunk/CHANGES, as those of
-docs/benchmarks.md do.
+client; a reply is over when what has come ends as replies to that request do. Servers take turns; figures are
+medians. CPU is the server's, from its control group where there is one. The repository must have /trunk,
+/trunk/README and /trunk/CHANGES, as those of docs/benchmarks.md do.
 """
 import argparse
 import multiprocessing
@@ -63,8 +63,6 @@ class Client:
         self.opened = quiet.Client(port, name, 0)
         self.socket = self.opened.socket
         self.buffer = bytearray(1 << 20)
-        # Of each request the lengths of what comes, up to where the client has to speak again.
-        self.lengths = {}
 
     def receive(self):
         got = self.socket.recv_into(self.buffer)
@@ -73,57 +71,41 @@ class Client:
         return got
 
     def until(self, end):
-        """How many bytes come until they end like this."""
-        tail, total = b"", 0
+        """Takes what comes until it ends like this."""
+        tail = b""
         while not tail.endswith(end):
             got = self.receive()
-            total += got
             tail = (tail + bytes(self.buffer[max(0, got - len(end)):got]))[-len(end):]
-        return total
 
-    def learn(self, request, end):
-        """Finds out how long the reply to a request is, and lets the server's caches settle."""
-        before = None
-        for _ in range(8):
-            self.socket.sendall(request)
-            lengths = [self.until(end)]
-            if end == EDIT:
-                self.socket.sendall(ACCEPT)
-                lengths.append(self.until(ACCEPT))
+    def try_out(self, request, end):
+        """Makes sure that a reply ends where it is taken to end, and lets the server's caches settle. Its length may
+        change: a text that was kept meanwhile comes in other pieces."""
+        for _ in range(4):
+            self.ask(request, end)
             self.socket.settimeout(0.05)
             try:
                 self.receive()
                 sys.exit(f"more than the reply to {request}")
             except TimeoutError:
                 self.socket.settimeout(60)
-            if lengths == before:
-                self.lengths[request] = lengths
-                return
-            before = lengths
-        sys.exit(f"the reply to {request} is of another length each time")
 
-    def take(self, length):
-        while length > 0:
-            length -= self.receive()
-
-    def ask(self, request):
+    def ask(self, request, end):
         self.socket.sendall(request)
-        first, *rest = self.lengths[request]
-        self.take(first)
-        for length in rest:
+        self.until(end)
+        if end == EDIT:
             self.socket.sendall(ACCEPT)
-            self.take(length)
+            self.until(ACCEPT)
 
 
 def single(server, options, request, end):
     """Operations a second, and microseconds of server CPU an operation."""
     client = Client(server.port, options.repo)
-    client.learn(request, end)
+    client.try_out(request, end)
     for _ in range(50):
-        client.ask(request)
+        client.ask(request, end)
     cpu, begun = server.used()[0], time.perf_counter()
     for _ in range(options.count):
-        client.ask(request)
+        client.ask(request, end)
     wall = time.perf_counter() - begun
     return options.count / wall, (server.used()[0] - cpu) / options.count * 1e6
 
@@ -133,15 +115,14 @@ def together(server, options, requests):
     server's reads."""
     clients = [Client(server.port, options.repo) for _ in range(8)]
     for request, end in requests:
-        clients[0].learn(request, end)
+        clients[0].try_out(request, end)
     for client in clients:
-        client.lengths = clients[0].lengths
         client.socket.settimeout(60)
 
     def work(number):
         for turn in range(options.rounds):
             for at in range(len(requests)):
-                clients[number].ask(requests[(at * 5 + number * 3 + turn) % len(requests)][0])
+                clients[number].ask(*requests[(at * 5 + number * 3 + turn) % len(requests)])
     # Processes: threads of this language would wait for each other.
     fork = multiprocessing.get_context("fork")
     workers = [fork.Process(target=work, args=[number]) for number in range(8)]
