@@ -71,11 +71,12 @@ svn propset -q svn:ignore '*.tmp' trunk
 svn commit -q -m change; svn update -q; say grace "The harvest of 2024."
 cd "$work"
 svnadmin pack -q "$repo"
-# What a repository that nobody writes to can do without.
+# What can be done without.
 rm -rf "$repo"/hooks/* "$repo"/db/rep-cache.db* "$repo"/db/transactions/* "$repo"/db/txn-protorevs/* \
   "$repo"/db/node-origins "$repo"/README.txt
-printf '[general]\nanon-access = read\nauth-access = read\nrealm = Orchard\n' > "$repo/conf/svnserve.conf"
-rm -f "$repo"/conf/passwd "$repo"/conf/authz "$repo"/conf/hooks-env.tmpl
+printf '[general]\nanon-access = read\nauth-access = write\npassword-db = passwd\nrealm = Orchard\n' > "$repo/conf/svnserve.conf"
+printf '[users]\ndemo = demo\n' > "$repo/conf/passwd"
+rm -f "$repo"/conf/authz "$repo"/conf/hooks-env.tmpl
 # The explanations in fsfs.conf are longer than the history.
 grep -v '^#' "$repo/db/fsfs.conf" | grep -v '^$' > fsfs.conf; cp fsfs.conf "$repo/db/fsfs.conf"
 svnadmin verify -q "$repo"

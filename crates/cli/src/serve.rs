@@ -32,10 +32,11 @@ usage: sapwood serve PATH
        sapwood serve --demo [PATH]
 
 Serves the repository at PATH, or all repositories in the folder PATH, over svn://,
-until Ctrl-C. Who may read is said by each repository's conf/svnserve.conf.
+until Ctrl-C. Each repository's conf/svnserve.conf says who may read and write.
 
 With --demo, a small repository with some history is made first, at PATH or in the
-user's data folder, if there is none.
+user's data folder, if there is none. Everybody may read it; the user 'demo' with the
+password 'demo' may commit.
 
 Options:
   --listen ADDRESS   listen there (127.0.0.1: this machine only; 0.0.0.0: everywhere)
@@ -149,7 +150,7 @@ fn serve(options: &Options) -> SvnResult<()> {
     let only = (repositories == [root.clone()]).then(|| root.clone());
     settings.only = only;
     let shared = Arc::new(Shared::new(settings, log));
-    say_hello(&listener, &served_root, &repositories);
+    say_hello(&listener, &served_root, &repositories, options.demo);
     svnserve::serve(&listener, &shared, false)?;
     println!("\nEnded.");
     Ok(())
@@ -182,7 +183,7 @@ fn find_repositories(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn say_hello(listener: &Listener, root: &Path, repositories: &[PathBuf]) {
+fn say_hello(listener: &Listener, root: &Path, repositories: &[PathBuf], is_demo: bool) {
     let port = listener.address().map_or(DEFAULT_PORT, |a| a.port());
     let host = match listener.address().map(|a| a.ip()) {
         Some(ip) if !ip.is_unspecified() && ip.is_ipv6() => format!("[{ip}]"),
@@ -209,6 +210,10 @@ fn say_hello(listener: &Listener, root: &Path, repositories: &[PathBuf]) {
         println!("  svn log -v {url}");
         println!("  svn ls -R {url}");
         println!("  svn checkout {url}");
+        if is_demo {
+            let user = "--username demo --password demo";
+            println!("  svn mkdir -m 'Something new.' {user} {url}/branches/new");
+        }
     }
     println!("\nCtrl-C ends it.");
     use std::io::Write as _;

@@ -261,6 +261,14 @@ fn the_demonstration() {
     let log = svn(&["log", "-q", &url]).expect_success("log").stdout_text();
     assert_eq!(log.matches("\nr").count(), 12);
     svn(&["checkout", "-q", &url, home.path().join("wc").to_str().unwrap()]).expect_success("co");
+    let new = format!("{url}/branches/new");
+    let refused = svn(&["mkdir", "-q", "-m", "new", &new]);
+    assert!(refused.stderr_text().contains("E170001"), "{}", refused.stderr_text());
+    let user = "--username demo --password demo";
+    assert!(said.contains(&format!("svn mkdir -m 'Something new.' {user} {new}\n")), "{said}");
+    let mut commit = vec!["mkdir", "-q", "-m", "new", &new];
+    commit.extend(user.split(' '));
+    svn(&commit).expect_success("commit");
     assert!(
         Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
     );
