@@ -120,7 +120,7 @@ pub(crate) fn print_help(out: &mut dyn Write) {
         "usage: sapwood PROGRAM [ARGUMENTS]\n\nSubversion in one program. Each of these is a program:\n",
     );
     for program in PROGRAMS {
-        text.push_str(&format!("  {:<14} {}\n", program.name, program.about));
+        text.push_str(&format!("  {:<18} {}\n", program.name, program.about));
     }
     text.push_str("\nType 'sapwood PROGRAM --help' for the help of one of them.\n");
     let _ = out.write_all(text.as_bytes());
