@@ -1,16 +1,20 @@
 //! The walk over source and target trees.
 //!
 //! Directories that are open in the edit are [`Level`]s of an explicit stack: what it holds grows
-//! with the depth of the tree, and with the number of report entries of one directory.
+//! with the depth of the tree, and with the number of report entries of one directory. What is told of
+//! one entry is in [`entry`].
+
+mod entry;
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use self::entry::{Depths, Entry, Source};
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
 use sapwood_fsfs::{
-    AHEAD_BATCH, Ahead, Children, DirEntry, Directory, Filesystem, Node, NodesWanted, Relation,
+    AHEAD_BATCH, Ahead, Children, DirEntry, Directory, Filesystem, Node, NodesWanted,
     RevpropsSnapshot, Root,
 };
 
@@ -47,40 +51,6 @@ pub(super) struct Drive<'a> {
     pub(super) editor: &'a mut dyn Editor,
 }
 
-/// Where an entry comes from. `path` without `node` is a place where nothing is.
-#[derive(Clone, Debug, Default)]
-struct Source {
-    revision: Revnum,
-    path: Option<String>,
-    node: Option<Node>,
-}
-
-/// How deep the working copy is at some place, and how deep the client wants it.
-#[derive(Clone, Copy, Debug)]
-struct Depths {
-    wc: Depth,
-    requested: Depth,
-}
-
-impl Depths {
-    fn below(self) -> Self {
-        let below = |depth| if depth == Depth::Immediates { Depth::Empty } else { depth };
-        Self { wc: below(self.wc), requested: below(self.requested) }
-    }
-
-    /// Whether an entry is wanted that the working copy is too shallow to have.
-    fn is_upgrade(self, kind: NodeKind) -> bool {
-        let Self { wc, requested } = self;
-        if requested == Depth::Unknown || requested <= wc || wc == Depth::Immediates {
-            return false;
-        }
-        match kind {
-            NodeKind::File => wc != Depth::Files,
-            NodeKind::Dir => !(wc == Depth::Empty && requested == Depth::Files),
-        }
-    }
-}
-
 /// A directory that is open in the edit.
 struct Level {
     handle: Handle,
@@ -113,19 +83,6 @@ enum Phase {
     Report,
     /// Entries of the target: the next one.
     Targets(usize),
-}
-
-/// An entry to be brought from source to target.
-struct Entry<'p> {
-    source: Source,
-    target_path: &'p str,
-    target: Option<Node>,
-    parent: Handle,
-    /// The path in the edit.
-    path: &'p str,
-    depths: Depths,
-    /// Whether all of the parent's target may be read.
-    readable: bool,
 }
 
 impl Drive<'_> {
@@ -193,7 +150,7 @@ impl Drive<'_> {
             depths,
             readable: false,
         };
-        if let Some(level) = self.update_entry(entry, Some(info))? {
+        if let Some(level) = self.update_entry(entry, Some(&info))? {
             self.walk(level)?;
         }
         Ok(self.editor.close_directory(root)?)
@@ -316,7 +273,6 @@ impl Drive<'_> {
         let too_deep =
             level.depths.requested == Depth::Files && (is_dir(&target) || is_dir(&source));
         let mut opened = None;
-        let had_info = info.is_some();
         if !too_deep && !excluded {
             let below = level.depths.below();
             let wc = info.as_ref().map_or(below.wc, |info| info.depth);
@@ -330,10 +286,10 @@ impl Drive<'_> {
                 depths: Depths { wc, requested: below.requested },
                 readable: level.readable,
             };
-            opened = self.update_entry(entry, info)?;
+            opened = self.update_entry(entry, info.as_ref())?;
         }
         // What is reported as excluded and is gone from the repository is deleted later.
-        if level.source_entries.is_some() && (!had_info || !excluded || has_target) {
+        if level.source_entries.is_some() && (info.is_none() || !excluded || has_target) {
             level.done_source.insert(name.clone());
         }
         level.done_target.insert(name);
@@ -498,166 +454,6 @@ impl Drive<'_> {
             return Ok(Some(self.update_entry(entry, None)?));
         }
         Ok(None)
-    }
-
-    /// Brings one entry from source to target. A directory that was opened for that is given back
-    /// to be walked.
-    fn update_entry(&mut self, entry: Entry<'_>, info: Option<PathInfo>) -> Result<Option<Level>> {
-        let Entry {
-            mut source,
-            target_path,
-            mut target,
-            parent,
-            path: edit_path,
-            depths,
-            readable,
-        } = entry;
-        let mut readable = readable;
-        let link = info.as_ref().and_then(|info| info.link.as_deref());
-        let linked = link.filter(|_| !self.is_switch).map(str::to_owned);
-        let target_path = linked.as_deref().unwrap_or(target_path);
-        if linked.is_some() {
-            target = self.target_root.find(target_path)?;
-            readable = false;
-        }
-        match &info {
-            Some(PathInfo { revision: None, .. }) => {
-                source.path = None;
-                source.node = None;
-            }
-            Some(PathInfo { revision: Some(revision), .. }) if source.path.is_some() => {
-                source.revision = *revision;
-                if let Some(link) = link {
-                    source.path = Some(link.to_owned());
-                }
-                let root = self.source_root(*revision)?;
-                source.node = match &source.path {
-                    Some(place) => root.find(place)?,
-                    None => None,
-                };
-            }
-            _ => {}
-        }
-        if source.path.is_some() && source.node.is_none() {
-            return Err(SvnError::new(
-                ErrorCode::FS_NOT_FOUND,
-                format!("Working copy path '{edit_path}' does not exist in repository"),
-            )
-            .into());
-        }
-        let mut related = false;
-        if let (Some(from), Some(to)) = (&source.node, &target)
-            && from.kind() == to.kind()
-        {
-            let relation = from.relation(to);
-            let is_file = to.kind() == NodeKind::File;
-            let mut changed = true;
-            // An unchanged copy of a file is no change: telling it would raise tree conflicts.
-            if !self.ignore_ancestry && is_file && relation == Relation::Common {
-                changed = !from.same_props_rep(to) || !from.same_contents_rep(to);
-            }
-            if (relation == Relation::Unchanged || !changed)
-                && !self.any_below(edit_path)
-                && (depths.requested <= depths.wc || is_file)
-                && self.nothing_to_tell(info.as_ref(), target_path)?
-            {
-                return Ok(None);
-            }
-            related = relation != Relation::Unrelated || self.ignore_ancestry;
-        }
-        if source.node.is_some() && !related {
-            self.delete(target_path, source.revision, edit_path, parent)?;
-            source.path = None;
-            source.node = None;
-        }
-        let Some(target) = target else {
-            self.skip(edit_path)?;
-            return Ok(None);
-        };
-        if !readable && !self.authorizer.readable(target_path)? {
-            match target.kind() {
-                NodeKind::Dir => self.editor.absent_directory(edit_path, parent)?,
-                NodeKind::File => self.editor.absent_file(edit_path, parent)?,
-            }
-            self.skip(edit_path)?;
-            return Ok(None);
-        }
-        match target.kind() {
-            NodeKind::Dir => {
-                let handle = if related {
-                    self.editor.open_directory(edit_path, parent, Some(source.revision))?
-                } else {
-                    self.editor.add_directory(edit_path, parent, None)?
-                };
-                let start_empty = info.is_some_and(|info| info.start_empty);
-                let path = edit_path.to_owned();
-                self.level(handle, path, source, target, start_empty, depths, readable).map(Some)
-            }
-            NodeKind::File => {
-                let token = info.as_ref().and_then(|info| info.lock_token.as_deref());
-                let handle = if related {
-                    let file = self.editor.open_file(edit_path, parent, Some(source.revision))?;
-                    self.delta_files(file, source.node.as_ref(), &target, token)?;
-                    file
-                } else {
-                    let copy = self.copy_source(&target)?;
-                    let from = copy.as_ref().map(|(revision, node)| (node.path(), *revision));
-                    let file = self.editor.add_file(edit_path, parent, from)?;
-                    self.delta_files(file, copy.as_ref().map(|(_, n)| n), &target, token)?;
-                    file
-                };
-                self.editor.close_file(handle, Some(target.md5()?))?;
-                Ok(None)
-            }
-        }
-    }
-
-    /// Whether an entry that did not change needs no mention: unless the working copy lacks what
-    /// is in it, or believes in a lock that is gone.
-    fn nothing_to_tell(&self, info: Option<&PathInfo>, target_path: &str) -> Result<bool> {
-        let Some(info) = info else { return Ok(true) };
-        if info.start_empty {
-            return Ok(false);
-        }
-        match &info.lock_token {
-            None => Ok(true),
-            Some(token) => Ok(self.fs.lock(target_path)?.is_some_and(|lock| lock.token == *token)),
-        }
-    }
-
-    /// Deletes an entry that is not related to what takes its place.
-    fn delete(
-        &mut self,
-        target_path: &str,
-        source_revision: Revnum,
-        edit_path: &str,
-        parent: Handle,
-    ) -> Result<()> {
-        let mut revision =
-            deleted_rev_in(&mut self.roots, target_path, source_revision, self.revision)?;
-        if revision.is_none() && self.target_root.kind(target_path)?.is_some() {
-            revision = self.revision.prev();
-        }
-        Ok(self.editor.delete_entry(edit_path, revision, parent)?)
-    }
-
-    /// What a new file was copied from, if the client wants to know and may read it.
-    fn copy_source(&mut self, target: &Node) -> Result<Option<(Revnum, Node)>> {
-        if !self.send_copyfrom_args {
-            return Ok(None);
-        }
-        let Some((copied, place)) = self.target_root.closest_copy(target.path())? else {
-            return Ok(None);
-        };
-        if place != target.path() {
-            return Ok(None);
-        }
-        let copy = self.fs.revision_root(copied)?.node(&place)?;
-        let Some((revision, source)) = copy.copied_from() else { return Ok(None) };
-        if !self.authorizer.readable(source)? {
-            return Ok(None);
-        }
-        Ok(Some((revision, self.source_root(revision)?.node(source)?)))
     }
 }
 
