@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::crashing::{Crashing, Loss};
-use common::{commit, commit_to, losses, open, read_all, reference_verifies, whole, writer};
+use common::{Growing, commit, commit_to, losses, open, read_all, whole, writer};
 use sapwood_core::Revnum;
 use sapwood_fsfs::{CreateOptions, LocalStorage, WriteStorage};
 use sapwood_repos::create::{RepositoryOptions, create};
@@ -53,38 +53,40 @@ fn stopped_at_every_operation() {
         let path = dir.path().join("repo");
         create(&path, &RepositoryOptions { fs, compatible_minor: None }).unwrap();
         commit(&path);
-        let mut young = open(&path).youngest().unwrap();
+        let growing = Growing::new(&path);
         let mut refused = 0u64;
         for operations in 0.. {
             let mut stopped = false;
-            // Each begins a shard, or does not, in turn.
-            let losses = losses(operations).into_iter().flat_map(|loss| [loss, loss]);
-            for loss in losses {
-                let storage = Crashing::after(operations);
-                let done = commit_to(&path, Arc::new(storage.clone()));
-                stopped = storage.crash(loss);
-                let what = format!("format {format}, {loss:?} after {operations}");
-                let now = open(&path).youngest().unwrap();
-                assert!(now == young || now == young.next(), "{what}: r{now}");
-                match done {
-                    Ok(revision) => assert_eq!(revision, now, "{what}"),
-                    Err(_) => refused += 1,
-                }
-                whole(&path);
-                young = commit(&path);
-                assert_eq!(young, now.next(), "{what}");
-                if stopped {
-                    young = commit(&path);
+            for loss in losses(operations) {
+                growing.renew();
+                // One begins a shard, the other does not.
+                for _ in 0..2 {
+                    let young = open(&path).youngest().unwrap();
+                    let storage = Crashing::after(operations);
+                    let done = commit_to(&path, Arc::new(storage.clone()));
+                    stopped |= storage.crash(loss);
+                    let what = format!("format {format}, {loss:?} after {operations}");
+                    let now = open(&path).youngest().unwrap();
+                    assert!(now == young || now == young.next(), "{what}: r{now}");
+                    match done {
+                        Ok(revision) => assert_eq!(revision, now, "{what}"),
+                        Err(_) => refused += 1,
+                    }
+                    whole(&path);
+                    assert_eq!(commit(&path), now.next(), "{what}");
+                    if now != young {
+                        commit(&path);
+                    }
                 }
             }
             if !stopped {
+                println!("format {format}: {operations} operations");
                 break;
             }
         }
         // There was something to stop at: creating, writing, syncing, moving, four files at least.
         assert!(refused >= 30, "{refused}");
-        reference_verifies(&path);
-        read_all(&path);
+        growing.end();
     }
 }
 

@@ -6,9 +6,13 @@
 
 pub mod crashing;
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use crashing::{Crashing, Loss};
 use sapwood_core::{CancelToken, NodeKind, Revnum};
@@ -137,12 +141,40 @@ pub fn losses(number: u64) -> Vec<Loss> {
 /// What is stopped: a repository, and the storage to do it with.
 pub type Work<'a> = dyn Fn(&Path, Arc<dyn WriteStorage>) -> Result<(), String> + 'a;
 
+/// What a crash left in a folder: names, kinds, contents, permissions and, of files that are older than
+/// `since`, times. Younger ones count as equally young, so that what a stop at one operation leaves
+/// can be known again after a stop at another.
+fn state_of(folder: &Path, since: SystemTime) -> u64 {
+    let mut state = DefaultHasher::new();
+    let mut todo = vec![folder.to_owned()];
+    while let Some(path) = todo.pop() {
+        path.strip_prefix(folder).unwrap().hash(&mut state);
+        let meta = std::fs::symlink_metadata(&path).unwrap();
+        meta.mode().hash(&mut state);
+        if meta.is_dir() {
+            let entries = std::fs::read_dir(&path).unwrap();
+            let mut entries: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+            entries.sort();
+            todo.append(&mut entries);
+        } else if meta.is_symlink() {
+            std::fs::read_link(&path).unwrap().hash(&mut state);
+        } else {
+            std::fs::read(&path).unwrap().hash(&mut state);
+            Some(meta.modified().unwrap()).filter(|time| *time < since).hash(&mut state);
+        }
+    }
+    state.finish()
+}
+
 /// Runs `work` on copies of `original`, stopped after each number of operations, with a crash of the
 /// machine after each, and once more without stopping, after which the machine crashes too. `check`
 /// looks at what is left and hears whether the work was done. Then the work is done again, without
-/// a crash, and followed by a commit. How many operations there were.
+/// a crash, and followed by a commit. What an earlier crash left just so is not looked at again. How
+/// many operations there were.
 pub fn everywhere(original: &Path, work: &Work<'_>, check: &dyn Fn(&Path, bool)) -> u64 {
     let dir = memory();
+    let start = SystemTime::now();
+    let (mut seen, mut turns) = (HashSet::new(), 0);
     for operations in 0.. {
         let mut stopped = false;
         for loss in losses(operations) {
@@ -152,18 +184,57 @@ pub fn everywhere(original: &Path, work: &Work<'_>, check: &dyn Fn(&Path, bool))
             let done = work(&path, Arc::new(storage.clone()));
             stopped = storage.crash(loss);
             assert_eq!(done.is_err(), stopped, "{operations}: {done:?}");
-            check(&path, !stopped);
-            work(&path, Arc::new(LocalStorage)).unwrap();
-            check(&path, true);
-            commit(&path);
-            whole(&path);
+            turns += 1;
+            if seen.insert((stopped, state_of(&path, start))) {
+                check(&path, !stopped);
+                work(&path, Arc::new(LocalStorage)).unwrap();
+                check(&path, true);
+                commit(&path);
+                whole(&path);
+            }
             std::fs::remove_dir_all(&path).unwrap();
         }
         if !stopped {
+            println!("{operations} operations, {turns} crashes, {} states", seen.len());
             return operations;
         }
     }
     0
+}
+
+/// A repository that work is stopped in again and again, so that each time it has what earlier
+/// crashes left; from time to time it is what it was at first, so that looking at all of it does not
+/// take longer and longer.
+#[derive(Debug)]
+pub struct Growing {
+    path: PathBuf,
+    original: PathBuf,
+}
+
+impl Growing {
+    /// Begins with what is at `path`.
+    pub fn new(path: &Path) -> Self {
+        let original = path.with_extension("original");
+        copy_tree(path, &original);
+        Self { path: path.to_owned(), original }
+    }
+
+    /// Begins again if there are more than 60 revisions.
+    #[track_caller]
+    pub fn renew(&self) {
+        if open(&self.path).youngest().unwrap() > Revnum(60) {
+            self.end();
+            std::fs::remove_dir_all(&self.path).unwrap();
+            copy_tree(&self.original, &self.path);
+        }
+    }
+
+    /// Looks at all of it, and has the reference do so.
+    #[track_caller]
+    pub fn end(&self) {
+        reference_verifies(&self.path);
+        read_all(&self.path);
+    }
 }
 
 pub fn text(error: impl std::fmt::Display) -> String {
