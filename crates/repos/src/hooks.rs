@@ -6,32 +6,27 @@
 //! wrote to standard error is told to the user. A hook that is there but cannot be run never
 //! counts as one that agreed; nor does one that runs longer than the limit that may be set.
 
+mod process;
+
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
-use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::io::{self, ErrorKind, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal};
 use sapwood_core::config::{Case, Config};
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_fsfs::txn::Txn;
 
 use crate::repository::Repository;
 
-/// What is kept of a hook's standard error, in bytes; the rest is read and forgotten.
-const MAX_STDERR: u64 = 1 << 20;
 /// What is read of a hook's standard output where it counts, in bytes.
 const MAX_OUTPUT: u64 = 1 << 20;
 /// The longest `hooks-env` file that is read, in bytes.
 const MAX_ENV_FILE: u64 = 1 << 20;
 /// The section of `hooks-env` for hooks that have none of their own.
 const DEFAULT_SECTION: &str = "default";
-/// The exit code of a hook that could not be started, as in the reference.
-const NOT_STARTED: i32 = 255;
 
 /// The hooks of one repository.
 #[derive(Clone, Debug)]
@@ -284,41 +279,10 @@ impl Hooks {
         input: Option<&[u8]>,
         stdout: Stdio,
     ) -> SvnResult<()> {
-        let environment = self.environment(name)?;
-        let fail = |e: &io::Error| {
-            SvnError::io(e, "Can't prepare standard input").wrap(
-                ErrorCode::REPOS_BAD_ARGS,
-                format!("Failed to start '{}' hook", program.display()),
-            )
-        };
-        let stdin = match input {
-            Some(bytes) => Stdio::from(file_of(bytes).map_err(|e| fail(&e))?),
-            None => Stdio::null(),
-        };
         let mut command = Command::new(program);
-        command.arg(&self.repository).args(args).env_clear().envs(environment);
-        command.stdin(stdin).stdout(stdout).stderr(Stdio::piped());
-        if self.time_limit.is_some() {
-            command.process_group(0);
-        }
-        let mut child = match command.spawn() {
-            Ok(child) => child,
-            // The reference finds out in the child, which ends with this code and says nothing.
-            Err(_) => return Err(blocked(name, NOT_STARTED, "")),
-        };
-        let (read, status) = match self.time_limit {
-            None => (read_stderr(child.stderr.take()), child.wait()),
-            Some(limit) => {
-                let Some((read, status)) = wait_within(&mut child, limit) else {
-                    return Err(timed_out(name, limit));
-                };
-                (read, status)
-            }
-        };
-        let status = status.map_err(|e| {
-            SvnError::io(&e, format_args!("Error waiting for process '{}'", program.display()))
-        })?;
-        judge(name, status, read)
+        command.arg(&self.repository).args(args).env_clear().envs(self.environment(name)?);
+        command.stdout(stdout);
+        process::run(name, command, input, self.time_limit)
     }
 
     /// The environment of the hook `name`.
@@ -340,55 +304,6 @@ impl Hooks {
         }
         read_environment(&bytes, &env_file.to_string_lossy(), name)
     }
-}
-
-/// What a hook writes to standard error, up to its end.
-fn read_stderr(pipe: Option<ChildStderr>) -> io::Result<Vec<u8>> {
-    let mut stderr = Vec::new();
-    let Some(mut pipe) = pipe else { return Ok(stderr) };
-    io::Read::by_ref(&mut pipe)
-        .take(MAX_STDERR)
-        .read_to_end(&mut stderr)
-        .and_then(|_| io::copy(&mut pipe, &mut io::sink()))?;
-    Ok(stderr)
-}
-
-/// Waits until a hook has ended, and with it its standard error: what it wrote there, and its
-/// status. `None` when that took longer than `limit`: then it was killed.
-fn wait_within(
-    child: &mut Child,
-    limit: Duration,
-) -> Option<(io::Result<Vec<u8>>, io::Result<ExitStatus>)> {
-    let deadline = Instant::now().checked_add(limit);
-    let left = || deadline.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
-    let (done, read) = mpsc::channel();
-    let pipe = child.stderr.take();
-    // Whoever has left the process group may hold the other end for ever: nobody waits for this.
-    std::thread::spawn(move || done.send(read_stderr(pipe)));
-    let read = read.recv_timeout(left());
-    let mut pause = Duration::from_millis(1);
-    if let Ok(read) = read {
-        loop {
-            match child.try_wait() {
-                Ok(None) if left().is_zero() => break,
-                Ok(None) => std::thread::sleep(pause.min(left())),
-                Ok(Some(status)) => return Some((read, Ok(status))),
-                Err(e) => return Some((read, Err(e))),
-            }
-            pause = pause.saturating_mul(2).min(Duration::from_millis(50));
-        }
-    }
-    // The group is the hook's own. Only one that has ended cannot be killed.
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(group, Signal::KILL);
-    }
-    let _ = child.wait();
-    None
-}
-
-fn timed_out(name: &str, limit: Duration) -> SvnError {
-    let message = format!("'{name}' hook failed (it was killed after {} s).  ", limit.as_secs());
-    failure(message, "")
 }
 
 /// The lock tokens as a `pre-commit` hook reads them. (The reference's order is that of a table with
@@ -431,14 +346,6 @@ pub fn read_environment(bytes: &[u8], path: &str, name: &str) -> SvnResult<Vec<(
         .collect())
 }
 
-/// A nameless file that holds `bytes`, to be read from its start.
-fn file_of(bytes: &[u8]) -> io::Result<File> {
-    let mut file = tempfile::tempfile()?;
-    file.write_all(bytes)?;
-    file.rewind()?;
-    Ok(file)
-}
-
 /// A switch as hooks get it.
 const fn flag(on: bool) -> &'static str {
     if on { "1" } else { "0" }
@@ -447,58 +354,6 @@ const fn flag(on: bool) -> &'static str {
 /// Paths, one a line.
 fn lines_of(paths: &[&str]) -> String {
     paths.iter().flat_map(|path| [*path, "\n"]).collect()
-}
-
-/// What a hook's end means.
-fn judge(name: &str, status: ExitStatus, stderr: io::Result<Vec<u8>>) -> SvnResult<()> {
-    if status.success() {
-        return stderr.map(drop).map_err(|e| {
-            SvnError::io(&e, "Can't read stream").wrap(
-                ErrorCode::REPOS_HOOK_FAILURE,
-                format!("'{name}' hook succeeded, but error output could not be read"),
-            )
-        });
-    }
-    let output = match stderr.map(String::from_utf8) {
-        Ok(Ok(text)) => text,
-        Ok(Err(_)) => {
-            "[Error output could not be translated from the native locale to UTF-8.]".to_owned()
-        }
-        Err(_) => "[Error output could not be read.]".to_owned(),
-    };
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Err(blocked(name, code, &output)),
-        (None, signal) => {
-            // The portable runtime's numbers: by a signal, and by one with a core dump.
-            let why = if status.core_dumped() { 6 } else { 2 };
-            let signal = signal.unwrap_or_default();
-            let message = format!(
-                "'{name}' hook failed (did not exit cleanly: apr_exit_why_e was {why}, exitcode \
-                 was {signal}).  "
-            );
-            Err(failure(message, &output))
-        }
-    }
-}
-
-/// The error of a hook that ended with an exit code.
-fn blocked(name: &str, code: i32, output: &str) -> SvnError {
-    let action = match name {
-        "start-commit" | "pre-commit" => "Commit",
-        "pre-revprop-change" => "Revprop change",
-        "pre-lock" => "Lock",
-        "pre-unlock" => "Unlock",
-        _ => return failure(format!("{name} hook failed (exit code {code})"), output),
-    };
-    failure(format!("{action} blocked by {name} hook (exit code {code})"), output)
-}
-
-fn failure(message: String, output: &str) -> SvnError {
-    let message = match output {
-        "" => message + " with no output.",
-        output => message + " with output:\n" + output,
-    };
-    SvnError::new(ErrorCode::REPOS_HOOK_FAILURE, message)
 }
 
 #[cfg(test)]
@@ -511,58 +366,5 @@ mod tests {
         let lines = token_lines(&[pair("x", "t:1"), pair("A/a b%", "t:1"), pair("é", "t:2")]);
         let lines = String::from_utf8(lines).unwrap();
         assert_eq!(lines, "LOCK-TOKENS:\nA/a%20b%|t:1\né|t:2\n\n");
-    }
-
-    #[test]
-    fn hooks_in_time() {
-        let run = |script: &str, limit| {
-            let mut command = Command::new("/bin/sh");
-            command.args(["-c", script]).stderr(Stdio::piped()).process_group(0);
-            let mut child = command.spawn().unwrap();
-            let ended = wait_within(&mut child, limit);
-            assert!(matches!(child.try_wait(), Ok(Some(_))));
-            ended.map(|(read, status)| (read.unwrap(), status.unwrap().code()))
-        };
-        let long = Duration::from_secs(600);
-        assert_eq!(run("echo no >&2; exit 3", long), Some((b"no\n".to_vec(), Some(3))));
-        assert_eq!(run("exec 2>&-; exit 0", long), Some((Vec::new(), Some(0))));
-        // The time is over at once; the program would run long, and so would its child.
-        for script in ["sleep 600", "sleep 600 & wait", "exec 2>&-; sleep 600"] {
-            assert_eq!(run(script, Duration::from_millis(20)), None);
-        }
-        let error = timed_out("pre-commit", Duration::from_secs(5));
-        let words = "'pre-commit' hook failed (it was killed after 5 s).   with no output.";
-        assert_eq!((error.code(), error.message()), (ErrorCode::REPOS_HOOK_FAILURE, words));
-    }
-
-    #[test]
-    fn how_hooks_end() {
-        let ended = |raw| ExitStatus::from_raw(raw);
-        assert!(judge("pre-commit", ended(0), Ok(b"chatter".to_vec())).is_ok());
-        for (name, raw, output, words) in [
-            (
-                "start-commit",
-                3 << 8,
-                "",
-                "Commit blocked by start-commit hook (exit code 3) with no output.",
-            ),
-            (
-                "post-commit",
-                1 << 8,
-                "x\n",
-                "post-commit hook failed (exit code 1) with output:\nx\n",
-            ),
-            (
-                "pre-lock",
-                9,
-                "",
-                "'pre-lock' hook failed (did not exit cleanly: apr_exit_why_e was 2, exitcode was 9).   with no output.",
-            ),
-        ] {
-            let error = judge(name, ended(raw), Ok(output.into())).unwrap_err();
-            assert_eq!((error.code(), error.message()), (ErrorCode::REPOS_HOOK_FAILURE, words));
-        }
-        let error = judge("pre-commit", ended(256), Ok(vec![0xff])).unwrap_err();
-        assert!(error.message().contains("could not be translated"));
     }
 }
