@@ -3,13 +3,9 @@
 //! It only learns from the editor calls *what* changed; properties and texts it reads from the
 //! revision itself, so the driver need not send any.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 
-use sapwood_core::{
-    ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, hashdump, path, props::names, rawname,
-};
-use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, hashdump, path, props::names, rawname};
 use sapwood_fsfs::{Node, Root};
 
 use super::record::{header_line, header_value, write_error};
@@ -19,7 +15,10 @@ use crate::dumpstream::header;
 use crate::error::Result;
 
 mod check;
+mod edit;
 mod text;
+
+use edit::Dir;
 
 /// What happens to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,14 +62,29 @@ impl Found {
     }
 }
 
-/// A directory that is open in the edit.
-struct Dir {
-    path: String,
-    written: bool,
-    /// What to compare with instead of the same path in the revision before.
-    compare: Option<(String, Revnum)>,
-    deleted: BTreeSet<String>,
-    new_names: bool,
+/// What follows the headers of a node's record.
+#[derive(Default)]
+struct Body {
+    /// The node as it is now, and what it is compared with, where they had to be found already.
+    new: Option<Node>,
+    old: Option<Node>,
+    with_props: bool,
+    with_text: bool,
+}
+
+impl Body {
+    /// Everything that the node has.
+    fn whole(kind: Option<NodeKind>) -> Self {
+        let with_text = kind == Some(NodeKind::File);
+        Self { with_props: true, with_text, ..Self::default() }
+    }
+
+    /// What is not as it was before.
+    fn difference(kind: Option<NodeKind>, old: Node, new: Node) -> Result<Self> {
+        let with_text = kind == Some(NodeKind::File) && text_changed(&old, &new)?;
+        let with_props = !new.same_props_rep(&old);
+        Ok(Self { new: Some(new), old: Some(old), with_props, with_text })
+    }
 }
 
 /// Writes node records.
@@ -89,8 +103,6 @@ pub(crate) struct NodeDumper<'a> {
     head: Vec<u8>,
     block: Vec<u8>,
 }
-
-const FILE: Handle = Handle(u64::MAX);
 
 impl<'a> NodeDumper<'a> {
     pub(crate) fn new(
@@ -178,97 +190,93 @@ impl<'a> NodeDumper<'a> {
         }
         self.head.clear();
         self.head_node(path, kind);
-        let mut old: Option<Node> = None;
-        let mut new: Option<Node> = None;
-        let (mut with_props, mut with_text) = (false, false);
-        let is_file = kind == Some(NodeKind::File);
-        match action {
-            Action::Change => {
-                self.expect_there(path, self.revision, kind, "Change invalid path")?;
-                header_line(&mut self.head, header::NODE_ACTION, b"change");
-                let before = self.revision.prev().unwrap_or_default();
-                let (old_path, old_rev) = compare.unwrap_or((path, before));
-                let now = self.root.node(&fspath(path))?;
-                let before = match self.before(&now, old_path) {
-                    Some(before) => before,
-                    None => self.revision_node(old_rev, old_path)?,
-                };
-                with_props = !now.same_props_rep(&before);
-                with_text = is_file && text_changed(&before, &now)?;
-                old = Some(before);
-                new = Some(now);
-            }
-            Action::Delete => {
+        let body = match (action, copy_from) {
+            (Action::Change, _) => self.changed(path, kind, compare)?,
+            (Action::Delete, _) => {
                 self.expect_there(path, self.revision, kind, "Deleting invalid path")?;
-                if let Some(tracker) = &mut self.tracker {
-                    tracker.delete(path);
-                }
+                self.track(|tracker| tracker.delete(path));
                 header_line(&mut self.head, header::NODE_ACTION, b"delete");
+                Body::default()
             }
-            Action::Replace if copy_from.is_none() => {
+            (Action::Replace, None) => {
                 self.expect_there(path, self.revision, None, "Replacing non-existent path")?;
-                if let Some(tracker) = &mut self.tracker {
-                    tracker.add(path);
-                }
+                self.track(|tracker| tracker.add(path));
                 header_line(&mut self.head, header::NODE_ACTION, b"replace");
-                with_text = is_file;
-                with_props = true;
+                Body::whole(kind)
             }
-            Action::Replace | Action::Add => {
-                if action == Action::Replace {
-                    self.expect_there(path, self.revision, None, "Replacing non-existent path")?;
-                    if let Some(tracker) = &mut self.tracker {
-                        tracker.delete(path);
-                    }
-                    // A replacement with history is a deletion, with a single empty line after
-                    // its headers, and an addition.
-                    self.head.clear();
-                    self.head_node(path, None);
-                    header_line(&mut self.head, header::NODE_ACTION, b"delete");
-                    self.head.push(b'\n');
-                    self.head_node(path, kind);
-                }
-                self.expect_not_there(path)?;
-                header_line(&mut self.head, header::NODE_ACTION, b"add");
-                match copy_from {
-                    None => {
-                        if let Some(tracker) = &mut self.tracker {
-                            tracker.add(path);
-                        }
-                        with_text = is_file;
-                        with_props = true;
-                    }
-                    Some((source, source_rev)) => {
-                        let source = path::canonical_relpath(source);
-                        let before = self.copied(path, kind, &source, source_rev)?;
-                        let now = self.root.node(&fspath(path))?;
-                        with_props = !now.same_props_rep(&before);
-                        if is_file {
-                            with_text = text_changed(&before, &now)?;
-                            self.head_sums(
-                                &before,
-                                header::COPY_SOURCE_MD5,
-                                header::COPY_SOURCE_SHA1,
-                            )?;
-                        }
-                        old = Some(before);
-                        new = Some(now);
-                    }
-                }
+            (Action::Replace, Some(_)) => {
+                self.expect_there(path, self.revision, None, "Replacing non-existent path")?;
+                self.track(|tracker| tracker.delete(path));
+                // A replacement with history is a deletion, with a single empty line after its
+                // headers, and an addition.
+                self.head.clear();
+                self.head_node(path, None);
+                header_line(&mut self.head, header::NODE_ACTION, b"delete");
+                self.head.push(b'\n');
+                self.head_node(path, kind);
+                self.added(path, kind, copy_from)?
             }
-        }
-        if !with_text && !with_props {
+            (Action::Add, _) => self.added(path, kind, copy_from)?,
+        };
+        if !body.with_text && !body.with_props {
             self.head.extend_from_slice(b"\n\n");
             return self.flush_head();
         }
-        let new = match new {
+        let new = match body.new {
             Some(node) => node,
             None => self.root.node(&fspath(path))?,
         };
-        if with_props {
-            self.prop_block(path, &new, old.as_ref())?;
+        if body.with_props {
+            self.prop_block(path, &new, body.old.as_ref())?;
         }
-        self.content(&new, old.as_ref(), with_props, with_text)
+        self.content(&new, body.old.as_ref(), body.with_props, body.with_text)
+    }
+
+    /// The headers of a changed node, and what follows them.
+    fn changed(
+        &mut self,
+        path: &str,
+        kind: Option<NodeKind>,
+        compare: Option<(&str, Revnum)>,
+    ) -> Result<Body> {
+        self.expect_there(path, self.revision, kind, "Change invalid path")?;
+        header_line(&mut self.head, header::NODE_ACTION, b"change");
+        let before = self.revision.prev().unwrap_or_default();
+        let (old_path, old_rev) = compare.unwrap_or((path, before));
+        let now = self.root.node(&fspath(path))?;
+        let before = match self.before(&now, old_path) {
+            Some(before) => before,
+            None => self.revision_node(old_rev, old_path)?,
+        };
+        Body::difference(kind, before, now)
+    }
+
+    /// The same of a new node.
+    fn added(
+        &mut self,
+        path: &str,
+        kind: Option<NodeKind>,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> Result<Body> {
+        self.expect_not_there(path)?;
+        header_line(&mut self.head, header::NODE_ACTION, b"add");
+        let Some((source, source_rev)) = copy_from else {
+            self.track(|tracker| tracker.add(path));
+            return Ok(Body::whole(kind));
+        };
+        let source = path::canonical_relpath(source);
+        let before = self.copied(path, kind, &source, source_rev)?;
+        if kind == Some(NodeKind::File) {
+            self.head_sums(&before, header::COPY_SOURCE_MD5, header::COPY_SOURCE_SHA1)?;
+        }
+        Body::difference(kind, before, self.root.node(&fspath(path))?)
+    }
+
+    /// Lets the tracker know, if there is one.
+    fn track(&mut self, what: impl FnOnce(&mut Tracker)) {
+        if let Some(tracker) = &mut self.tracker {
+            what(tracker);
+        }
     }
 
     fn head_node(&mut self, path: &str, kind: Option<NodeKind>) {
@@ -298,9 +306,7 @@ impl<'a> NodeDumper<'a> {
                 let text = format!("Copying from invalid path to '{path}' in r{}", self.revision);
                 e.context(text)
             })?;
-            if let Some(tracker) = &mut self.tracker {
-                tracker.copy(path, source, source_rev);
-            }
+            self.track(|tracker| tracker.copy(path, source, source_rev));
         }
         if !self.settings.verify && source_rev < self.settings.oldest && self.settings.notices {
             let text = format!(
@@ -374,185 +380,4 @@ fn text_changed(old: &Node, new: &Node) -> Result<bool> {
         }
     }
     Ok(!new.same_contents_rep(old))
-}
-
-impl NodeDumper<'_> {
-    fn dir_mut(&mut self, handle: Handle) -> SvnResult<&mut Dir> {
-        usize::try_from(handle.0)
-            .ok()
-            .and_then(|at| self.dirs.get_mut(at))
-            .ok_or_else(|| SvnError::new(ErrorCode::ASSERTION_FAIL, "No such directory is open"))
-    }
-
-    fn push_dir(&mut self, dir: Dir) -> Handle {
-        let handle = Handle(u64::try_from(self.dirs.len()).unwrap_or(u64::MAX));
-        self.dirs.push(dir);
-        handle
-    }
-
-    /// What a child of `parent` compares with.
-    fn child_compare(&mut self, parent: Handle, path: &str) -> SvnResult<Option<(String, Revnum)>> {
-        let parent = self.dir_mut(parent)?;
-        Ok(parent
-            .compare
-            .as_ref()
-            .map(|(source, rev)| (path::join(source, path::basename(path)), *rev)))
-    }
-
-    fn add(
-        &mut self,
-        path: &str,
-        kind: NodeKind,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<()> {
-        let replaces = self.dir_mut(parent)?.deleted.remove(path);
-        let action = if replaces { Action::Replace } else { Action::Add };
-        self.dump(path, Some(kind), action, copy_from, None).map_err(SvnError::from)?;
-        if !replaces && self.settings.check_normalization {
-            self.dir_mut(parent)?.new_names = true;
-        }
-        Ok(())
-    }
-}
-
-impl Editor for NodeDumper<'_> {
-    sapwood_delta::ignore_absent!();
-    sapwood_delta::nothing_to_abort!();
-
-    fn open_root(&mut self, _base: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.push_dir(Dir {
-            path: String::new(),
-            written: false,
-            compare: None,
-            deleted: BTreeSet::new(),
-            new_names: false,
-        }))
-    }
-
-    fn delete_entry(
-        &mut self,
-        path: &str,
-        _revision: Option<Revnum>,
-        parent: Handle,
-    ) -> SvnResult<()> {
-        self.dir_mut(parent)?.deleted.insert(path.to_owned());
-        Ok(())
-    }
-
-    fn add_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.add(path, NodeKind::Dir, parent, copy_from)?;
-        Ok(self.push_dir(Dir {
-            path: path.to_owned(),
-            written: true,
-            compare: copy_from
-                .map(|(source, rev)| (path::canonical_relpath(source).into_owned(), rev)),
-            deleted: BTreeSet::new(),
-            new_names: false,
-        }))
-    }
-
-    fn open_directory(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        _base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        let compare = self.child_compare(parent, path)?;
-        Ok(self.push_dir(Dir {
-            path: path.to_owned(),
-            written: false,
-            compare,
-            deleted: BTreeSet::new(),
-            new_names: false,
-        }))
-    }
-
-    fn change_dir_prop(
-        &mut self,
-        dir: Handle,
-        _name: &str,
-        _value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        let dir = self.dir_mut(dir)?;
-        if dir.written {
-            return Ok(());
-        }
-        dir.written = true;
-        let path = dir.path.clone();
-        let compare = dir.compare.clone();
-        let compare = compare.as_ref().map(|(path, rev)| (path.as_str(), *rev));
-        self.dump(&path, Some(NodeKind::Dir), Action::Change, None, compare).map_err(SvnError::from)
-    }
-
-    fn close_directory(&mut self, handle: Handle) -> SvnResult<()> {
-        if self.settings.verify {
-            let dir = self.dir_mut(handle)?;
-            let (path, new_names) = (dir.path.clone(), dir.new_names);
-            self.check_entries(&path, new_names).map_err(SvnError::from)?;
-        }
-        let deleted = std::mem::take(&mut self.dir_mut(handle)?.deleted);
-        for path in deleted {
-            self.dump(&path, None, Action::Delete, None, None).map_err(SvnError::from)?;
-        }
-        // Directories close in the order in which they opened, the last one first.
-        if let Ok(at) = usize::try_from(handle.0) {
-            self.dirs.truncate(at);
-        }
-        Ok(())
-    }
-
-    fn add_file(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        copy_from: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        self.add(path, NodeKind::File, parent, copy_from)?;
-        Ok(FILE)
-    }
-
-    fn open_file(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        _base: Option<Revnum>,
-    ) -> SvnResult<Handle> {
-        let compare = self.child_compare(parent, path)?;
-        let compare = compare.as_ref().map(|(path, rev)| (path.as_str(), *rev));
-        self.dump(path, Some(NodeKind::File), Action::Change, None, compare)
-            .map_err(SvnError::from)?;
-        Ok(FILE)
-    }
-
-    fn apply_textdelta(
-        &mut self,
-        _file: Handle,
-        _base: Option<Md5>,
-        _delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn change_file_prop(
-        &mut self,
-        _file: Handle,
-        _name: &str,
-        _value: Option<&[u8]>,
-    ) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn close_file(&mut self, _file: Handle, _text: Option<Md5>) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
-    }
 }

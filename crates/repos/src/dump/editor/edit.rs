@@ -1,0 +1,199 @@
+//! The editor calls: which nodes changed, and how.
+
+use std::collections::BTreeSet;
+
+use sapwood_core::{ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_delta::{Editor, Handle, TextDelta};
+
+use super::{Action, NodeDumper};
+
+/// A directory that is open in the edit.
+pub(super) struct Dir {
+    path: String,
+    /// Whether its record stands in the stream.
+    written: bool,
+    /// What to compare with instead of the same path in the revision before.
+    compare: Option<(String, Revnum)>,
+    /// Entries that went away, until another one comes in their place.
+    deleted: BTreeSet<String>,
+    /// Whether it has names that it did not have before.
+    new_names: bool,
+}
+
+impl Dir {
+    fn opened(path: &str, compare: Option<(String, Revnum)>) -> Self {
+        Self {
+            path: path.to_owned(),
+            written: false,
+            compare,
+            deleted: BTreeSet::new(),
+            new_names: false,
+        }
+    }
+}
+
+/// Whatever file is open: its record is written when it is opened.
+const FILE: Handle = Handle(u64::MAX);
+
+impl NodeDumper<'_> {
+    fn dir_mut(&mut self, handle: Handle) -> SvnResult<&mut Dir> {
+        usize::try_from(handle.0)
+            .ok()
+            .and_then(|at| self.dirs.get_mut(at))
+            .ok_or_else(|| SvnError::new(ErrorCode::ASSERTION_FAIL, "No such directory is open"))
+    }
+
+    fn push_dir(&mut self, dir: Dir) -> Handle {
+        let handle = Handle(u64::try_from(self.dirs.len()).unwrap_or(u64::MAX));
+        self.dirs.push(dir);
+        handle
+    }
+
+    /// What a child of `parent` compares with.
+    fn child_compare(&mut self, parent: Handle, path: &str) -> SvnResult<Option<(String, Revnum)>> {
+        let parent = self.dir_mut(parent)?;
+        Ok(parent
+            .compare
+            .as_ref()
+            .map(|(source, rev)| (path::join(source, path::basename(path)), *rev)))
+    }
+
+    fn add(
+        &mut self,
+        path: &str,
+        kind: NodeKind,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<()> {
+        let replaces = self.dir_mut(parent)?.deleted.remove(path);
+        let action = if replaces { Action::Replace } else { Action::Add };
+        self.dump(path, Some(kind), action, copy_from, None)?;
+        if !replaces && self.settings.check_normalization {
+            self.dir_mut(parent)?.new_names = true;
+        }
+        Ok(())
+    }
+}
+
+impl Editor for NodeDumper<'_> {
+    sapwood_delta::ignore_absent!();
+    sapwood_delta::nothing_to_abort!();
+
+    fn open_root(&mut self, _base: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(self.push_dir(Dir::opened("", None)))
+    }
+
+    fn delete_entry(
+        &mut self,
+        path: &str,
+        _revision: Option<Revnum>,
+        parent: Handle,
+    ) -> SvnResult<()> {
+        self.dir_mut(parent)?.deleted.insert(path.to_owned());
+        Ok(())
+    }
+
+    fn add_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        self.add(path, NodeKind::Dir, parent, copy_from)?;
+        let compare =
+            copy_from.map(|(source, rev)| (path::canonical_relpath(source).into_owned(), rev));
+        Ok(self.push_dir(Dir { written: true, ..Dir::opened(path, compare) }))
+    }
+
+    fn open_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        _base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        let compare = self.child_compare(parent, path)?;
+        Ok(self.push_dir(Dir::opened(path, compare)))
+    }
+
+    fn change_dir_prop(
+        &mut self,
+        dir: Handle,
+        _name: &str,
+        _value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        let dir = self.dir_mut(dir)?;
+        if dir.written {
+            return Ok(());
+        }
+        dir.written = true;
+        let path = dir.path.clone();
+        let compare = dir.compare.clone();
+        let compare = compare.as_ref().map(|(path, rev)| (path.as_str(), *rev));
+        Ok(self.dump(&path, Some(NodeKind::Dir), Action::Change, None, compare)?)
+    }
+
+    fn close_directory(&mut self, handle: Handle) -> SvnResult<()> {
+        if self.settings.verify {
+            let dir = self.dir_mut(handle)?;
+            let (path, new_names) = (dir.path.clone(), dir.new_names);
+            self.check_entries(&path, new_names)?;
+        }
+        let deleted = std::mem::take(&mut self.dir_mut(handle)?.deleted);
+        for path in deleted {
+            self.dump(&path, None, Action::Delete, None, None)?;
+        }
+        // Directories close in the order in which they opened, the last one first.
+        if let Ok(at) = usize::try_from(handle.0) {
+            self.dirs.truncate(at);
+        }
+        Ok(())
+    }
+
+    fn add_file(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        self.add(path, NodeKind::File, parent, copy_from)?;
+        Ok(FILE)
+    }
+
+    fn open_file(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        _base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        let compare = self.child_compare(parent, path)?;
+        let compare = compare.as_ref().map(|(path, rev)| (path.as_str(), *rev));
+        self.dump(path, Some(NodeKind::File), Action::Change, None, compare)?;
+        Ok(FILE)
+    }
+
+    fn apply_textdelta(
+        &mut self,
+        _file: Handle,
+        _base: Option<Md5>,
+        _delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn change_file_prop(
+        &mut self,
+        _file: Handle,
+        _name: &str,
+        _value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn close_file(&mut self, _file: Handle, _text: Option<Md5>) -> SvnResult<()> {
+        Ok(())
+    }
+
+    fn close_edit(&mut self) -> SvnResult<()> {
+        Ok(())
+    }
+}
