@@ -17,7 +17,7 @@ use std::collections::HashMap;
 mod expand;
 mod parser;
 
-pub use parser::{Event, Flow, SyntaxError, parse_events};
+pub use parser::{Event, SyntaxError, parse_events, trim};
 
 use crate::error::{ErrorCode, SvnError, SvnResult};
 
@@ -87,9 +87,10 @@ impl Config {
         let mut config = Self::new(case);
         parse_events(bytes, &mut |event| {
             if let Event::Value { section, option, value } = event {
-                config.set(section, option, value);
+                let text = String::from_utf8_lossy;
+                config.set(&text(section), &text(option), value);
             }
-            Ok(Flow::Continue)
+            Ok(())
         })?;
         Ok(config)
     }

@@ -1,7 +1,8 @@
 //! The line parser below [`super::Config`], usable on its own where the order and repetition of
 //! sections matter (authorization files).
-
-use std::borrow::Cow;
+//!
+//! Invariant: sections and options are told in the order of the file, and exactly as often as they
+//! stand there.
 
 use thiserror::Error;
 
@@ -50,37 +51,26 @@ impl From<SvnError> for SyntaxError {
     }
 }
 
-/// What the parser found.
+/// What the parser found. Names and values are bytes: a file in another encoding than UTF-8 stays
+/// readable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// A section begins; it may be empty, and may have begun before.
     Open {
         /// Its name, which may be empty.
-        section: &'a str,
+        section: &'a [u8],
     },
     /// An option with its whole value.
     Value {
         /// The section.
-        section: &'a str,
+        section: &'a [u8],
         /// The name, without white space around it.
-        option: &'a str,
+        option: &'a [u8],
         /// The value, without white space around it; lines that go on are joined by a space.
         value: &'a [u8],
     },
-    /// The section ends.
-    Close {
-        /// Its name.
-        section: &'a str,
-    },
-}
-
-/// Whether a receiver wants more events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flow {
-    /// Go on.
-    Continue,
-    /// That is enough; the rest of the file is not even looked at.
-    Stop,
+    /// The section that was open ends.
+    Close,
 }
 
 /// White space in C's sense.
@@ -97,13 +87,17 @@ fn trim_end(bytes: &[u8]) -> &[u8] {
     bytes.get(..bytes.len().saturating_sub(spaces)).unwrap_or_default()
 }
 
-fn text(bytes: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(bytes)
+/// `bytes` without white space (in C's sense) at both ends.
+#[must_use]
+pub fn trim(bytes: &[u8]) -> &[u8] {
+    trim_end(trim_start(bytes))
 }
 
 /// The lines of a file.
 struct Lines<'a> {
     rest: Option<&'a [u8]>,
+    /// The number of the line that comes next.
+    number: u64,
 }
 
 impl<'a> Lines<'a> {
@@ -123,6 +117,30 @@ impl<'a> Lines<'a> {
         };
         Some(line.get(line.iter().take_while(|b| **b == b'\r').count()..).unwrap_or_default())
     }
+
+    /// Counts a line that was read.
+    fn count(&mut self) {
+        self.number = self.number.saturating_add(1);
+    }
+
+    /// Appends the indented lines that go on with a value; an empty one ends it and is used up.
+    fn read_on(&mut self, value: &mut Vec<u8>) {
+        loop {
+            let before = self.rest;
+            let Some(line) = self.next() else { return };
+            let body = trim_start(line);
+            if !body.is_empty() && body.len() == line.len() {
+                self.rest = before;
+                return;
+            }
+            self.count();
+            if body.is_empty() {
+                return;
+            }
+            value.push(b' ');
+            value.extend_from_slice(trim_end(body));
+        }
+    }
 }
 
 /// Parses a file and hands every section and option to `receiver`, in the order of the file.
@@ -131,82 +149,51 @@ impl<'a> Lines<'a> {
 /// The first fault of the file, or the receiver's own error.
 pub fn parse_events(
     bytes: &[u8],
-    receiver: &mut dyn FnMut(Event<'_>) -> Result<Flow, SvnError>,
+    receiver: &mut dyn FnMut(Event<'_>) -> Result<(), SvnError>,
 ) -> Result<(), SyntaxError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut lines = Lines { rest: Some(bytes) };
-    let mut line_number: u64 = 1;
-    let mut section: Option<Cow<'_, str>> = None;
+    let mut lines = Lines { rest: Some(bytes), number: 1 };
+    let mut open: Option<&[u8]> = None;
     let mut value = Vec::new();
-    let mut pending = None;
-    while let Some(line) = pending.take().or_else(|| lines.next()) {
-        let body = trim_start(line);
-        let indented = body.len() < line.len();
-        let line_now = line_number;
+    while let Some(text) = lines.next() {
+        let body = trim_start(text);
+        let indented = body.len() < text.len();
+        let line = lines.number;
         match body.first() {
-            None => line_number = line_number.saturating_add(1),
-            Some(b'[') if indented => {
-                return Err(SyntaxError::IndentedSection { line: line_now });
-            }
+            None => lines.count(),
+            Some(b'[') if indented => return Err(SyntaxError::IndentedSection { line }),
             Some(b'[') => {
-                if let Some(section) = section.take()
-                    && receiver(Event::Close { section: &section })? == Flow::Stop
-                {
-                    return Ok(());
+                if open.take().is_some() {
+                    receiver(Event::Close)?;
                 }
                 let name = body.get(1..).unwrap_or_default();
                 let end = memchr::memchr(b']', name);
-                let name = end
-                    .and_then(|end| name.get(..end))
-                    .ok_or(SyntaxError::OpenSection { line: line_now })?;
-                let name = section.insert(text(name));
-                if receiver(Event::Open { section: name })? == Flow::Stop {
-                    return Ok(());
-                }
+                let name =
+                    end.and_then(|end| name.get(..end)).ok_or(SyntaxError::OpenSection { line })?;
+                open = Some(name);
+                receiver(Event::Open { section: name })?;
             }
-            Some(b'#') if indented => {
-                return Err(SyntaxError::IndentedComment { line: line_now });
-            }
-            Some(b'#') => line_number = line_number.saturating_add(1),
+            Some(b'#') if indented => return Err(SyntaxError::IndentedComment { line }),
+            Some(b'#') => lines.count(),
             Some(_) => {
-                let section = section
-                    .as_deref()
-                    .filter(|name| !name.is_empty())
-                    .ok_or(SyntaxError::NoSection { line: line_now })?;
+                let section =
+                    open.filter(|name| !name.is_empty()).ok_or(SyntaxError::NoSection { line })?;
                 if indented {
-                    return Err(SyntaxError::IndentedOption { line: line_now });
+                    return Err(SyntaxError::IndentedOption { line });
                 }
-                let separator = memchr::memchr2(b'=', b':', line);
-                let (name, first) = separator
-                    .and_then(|at| Some((line.get(..at)?, line.get(at.saturating_add(1)..)?)))
-                    .ok_or(SyntaxError::NoSeparator { line: line_now })?;
+                let (name, first) = memchr::memchr2(b'=', b':', text)
+                    .and_then(|at| Some((text.get(..at)?, text.get(at.saturating_add(1)..)?)))
+                    .ok_or(SyntaxError::NoSeparator { line })?;
+                lines.count();
                 value.clear();
-                value.extend_from_slice(trim_end(trim_start(first)));
-                line_number = line_number.saturating_add(1);
-                // Indented lines go on with the value; an empty one ends it and is used up.
-                for next in std::iter::from_fn(|| lines.next()) {
-                    let body = trim_start(next);
-                    if body.is_empty() {
-                        line_number = line_number.saturating_add(1);
-                        break;
-                    }
-                    if body.len() == next.len() {
-                        pending = Some(next);
-                        break;
-                    }
-                    line_number = line_number.saturating_add(1);
-                    value.push(b' ');
-                    value.extend_from_slice(trim_end(body));
-                }
-                let event = Event::Value { section, option: &text(trim_end(name)), value: &value };
-                if receiver(event)? == Flow::Stop {
-                    return Ok(());
-                }
+                value.extend_from_slice(trim(first));
+                lines.read_on(&mut value);
+                receiver(Event::Value { section, option: trim_end(name), value: &value })?;
             }
         }
     }
-    if let Some(section) = section {
-        receiver(Event::Close { section: &section })?;
+    if open.is_some() {
+        receiver(Event::Close)?;
     }
     Ok(())
 }
@@ -215,17 +202,18 @@ pub fn parse_events(
 mod tests {
     use super::*;
 
-    fn events(text: &[u8]) -> Result<Vec<String>, SyntaxError> {
+    fn events(bytes: &[u8]) -> Result<Vec<String>, SyntaxError> {
+        let text = String::from_utf8_lossy;
         let mut seen = Vec::new();
-        parse_events(text, &mut |event| {
+        parse_events(bytes, &mut |event| {
             seen.push(match event {
-                Event::Open { section } => format!("[{section}"),
+                Event::Open { section } => format!("[{}", text(section)),
                 Event::Value { section, option, value } => {
-                    format!("{section}.{option}={}", String::from_utf8_lossy(value))
+                    format!("{}.{}={}", text(section), text(option), text(value))
                 }
-                Event::Close { section } => format!("{section}]"),
+                Event::Close => "]".to_owned(),
             });
-            Ok(Flow::Continue)
+            Ok(())
         })?;
         Ok(seen)
     }
@@ -235,9 +223,9 @@ mod tests {
         assert_eq!(
             events(b"\xef\xbb\xbf# c\r\n[a] junk\r\nx = 1 \r\n  2\r\n\t#3\r\n\r\ny:z=\n[]\n")
                 .unwrap(),
-            ["[a", "a.x=1 2 #3", "a.y=z=", "a]", "[", "]"]
+            ["[a", "a.x=1 2 #3", "a.y=z=", "]", "[", "]"]
         );
-        assert_eq!(events(b"[a]\nx=1").unwrap(), ["[a", "a.x=1", "a]"]);
+        assert_eq!(events(b"[a]\nx=1").unwrap(), ["[a", "a.x=1", "]"]);
         assert_eq!(events(b"").unwrap(), Vec::<String>::new());
     }
 
@@ -259,16 +247,22 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_may_stop_or_refuse() {
-        let mut count = 0;
-        let mut stop = |_: Event<'_>| {
-            count += 1;
-            Ok(if count == 2 { Flow::Stop } else { Flow::Continue })
+    fn bytes_that_are_no_text() {
+        let mut seen = Vec::new();
+        let mut keep = |event: Event<'_>| {
+            if let Event::Value { section, option, value } = event {
+                seen.extend([section.to_vec(), option.to_vec(), value.to_vec()]);
+            }
+            Ok(())
         };
-        assert_eq!(parse_events(b"[a]\nx=1\nnonsense\n", &mut stop), Ok(()));
-        assert_eq!(count, 2);
+        parse_events(b"[\xe9]\n\xff = \x0b\xfe\n", &mut keep).unwrap();
+        assert_eq!(seen, [b"\xe9", b"\xff", b"\xfe"]);
+    }
+
+    #[test]
+    fn a_receiver_may_refuse() {
         let refusal = SvnError::new(ErrorCode::AUTHZ_INVALID_CONFIG, "no");
-        let result = parse_events(b"[a]\n", &mut |_| Err(refusal.clone()));
+        let result = parse_events(b"[a]\nnonsense\n", &mut |_| Err(refusal.clone()));
         assert_eq!(result.map_err(SvnError::from), Err(refusal));
     }
 }

@@ -12,7 +12,6 @@
 //! Invariant: answers come from the file as parsed, nothing here looks at the disk again, so one
 //! request sees one set of rules.
 
-mod ini;
 mod model;
 mod parse;
 mod rule;

@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use sapwood_core::config::{self, Event};
 use sapwood_core::{SvnError, SvnResult};
 
-use super::ini::{self, Event};
 use super::model::{Access, Acl, Entry, GlobalRights, Groups, Model, Who, add_access};
 use super::rule::{Rule, SectionName, invalid, parse_section_name, show};
 
@@ -88,7 +88,7 @@ pub(super) fn parse(
         aliases: HashMap::new(),
         users: BTreeSet::new(),
     };
-    ini::parse(rules, |event| parser.event(&event))?;
+    config::parse_events(rules, &mut |event| parser.event(&event))?;
     if let Some(groups) = groups {
         if !parser.groups.is_empty() {
             return Err(invalid(
@@ -98,7 +98,7 @@ pub(super) fn parse(
         }
         parser.sections.clear();
         parser.global_groups = true;
-        ini::parse(groups, |event| parser.event(&event))?;
+        config::parse_events(groups, &mut |event| parser.event(&event))?;
     }
     parser.finish(warn)
 }
@@ -127,14 +127,14 @@ fn decorated(mark: u8, name: &[u8]) -> Box<[u8]> {
 impl Parser {
     fn event(&mut self, event: &Event<'_>) -> SvnResult<()> {
         match *event {
-            Event::Section(name) => self.open_section(name),
-            Event::Value(name, value) => match self.state {
+            Event::Open { section } => self.open_section(section),
+            Event::Value { option: name, value, .. } => match self.state {
                 In::Groups => self.add_group(name, value),
                 In::Aliases => self.add_alias(name, value),
                 In::Rule => self.add_entry(name, value),
                 In::Nothing => Ok(()),
             },
-            Event::EndSection => {
+            Event::Close => {
                 self.state = In::Nothing;
                 Ok(())
             }
@@ -193,7 +193,7 @@ impl Parser {
         }
         let members = value
             .split(|b| *b == b',')
-            .map(ini::trim)
+            .map(config::trim)
             .filter(|m| !m.is_empty())
             .map(Box::from)
             .collect();
