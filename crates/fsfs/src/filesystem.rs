@@ -1,6 +1,5 @@
 //! One opened filesystem: format, `current`, revision properties, transactions.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -99,8 +98,8 @@ pub(crate) struct Shared {
     /// The open `rep-cache.db` of writers; closed with the last opening, because a database that
     /// is open for writing keeps its file system from being unmounted or made read-only.
     pub(crate) rep_cache: Mutex<OpenRepCache>,
-    /// What writers know of delta chains, by revision and item of the first representation.
-    pub(crate) chains: Mutex<HashMap<(u64, u64), txn::Chain>>,
+    /// What writers know of delta chains and predecessors.
+    pub(crate) ancestry: txn::Ancestry,
     /// Those who want to commit.
     pub(crate) commits: txn::Queue,
     /// Whether syncing the whole file system took long when that was last done.

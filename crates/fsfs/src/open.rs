@@ -91,7 +91,7 @@ fn read(
         write_config: options.write.map_or_else(OnceLock::new, OnceLock::from),
         openings: AtomicUsize::new(0),
         rep_cache: Mutex::default(),
-        chains: Mutex::default(),
+        ancestry: crate::txn::Ancestry::default(),
         commits: crate::txn::Queue::default(),
         whole_syncs_are_slow: AtomicBool::new(false),
         unpublished: Mutex::default(),

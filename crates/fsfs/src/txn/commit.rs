@@ -427,6 +427,7 @@ impl Txn {
             if let (Some(props), Some((revision, item))) = (props, place(node.props)) {
                 fs.caches.put(key(PropList::KIND, revision, item), props);
             }
+            self.writer.note_ancestors(&node);
             if let Location::Rev { revision, item } = node.id.location {
                 fs.caches.put(key(NodeRev::KIND, revision, item), node);
             }

@@ -2,14 +2,17 @@
 //! it with an equal one.
 
 use std::io::{self, Read};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::{Md5, Revnum, Sha1, SvnError};
 use sapwood_delta::{ApplyReader, ComputedDelta, StoredDelta};
 use sapwood_fsfs_format::rep::ENDREP;
-use sapwood_fsfs_format::{ItemType, NodeRev, RepHeader, RepLocation, Representation, limits};
+use sapwood_fsfs_format::{
+    ItemType, NodeRev, NodeRevId, RepHeader, RepLocation, Representation, limits,
+};
 
+use super::ancestry::Ancestor;
 use super::{FRESH_CHAINS, FRESH_LEN, KnownText, Txn, Writer, ahead};
 use crate::cache::item::{Cached as _, Key, Text};
 use crate::contents::TextReader;
@@ -19,9 +22,6 @@ use crate::rep::svndiff::WINDOW;
 
 /// A base shorter than this saves less than the delta's own header takes.
 const SHORTEST_BASE: u64 = 64;
-
-/// Chains whose length is kept at most.
-const CHAINS: usize = 1 << 16;
 
 /// Which text of a node a representation holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,26 +120,6 @@ impl Read for RepReader {
             if self.piece.is_none() {
                 return Ok(0);
             }
-        }
-    }
-}
-
-/// Counts how many shards a walk touches.
-struct Shards {
-    count: u32,
-    last: u64,
-}
-
-impl Shards {
-    fn new(last: u64, first: u64) -> Self {
-        let mut this = Self { count: 1, last };
-        this.add(first);
-        this
-    }
-
-    fn add(&mut self, shard: u64) {
-        if std::mem::replace(&mut self.last, shard) != shard {
-            self.count = self.count.saturating_add(1);
         }
     }
 }
@@ -303,10 +283,6 @@ impl Txn {
             let key = Key { fs: fs.id, kind: Text::KIND, a: revision.0, b: item, part: 0 };
             fs.caches.put(key, text);
         }
-        let mut known = fs.chains.lock();
-        if known.len().saturating_add(fresh.chains.len()) > CHAINS {
-            known.clear();
-        }
         for (item, base) in fresh.chains {
             let chain = match base {
                 None => (1, 1),
@@ -316,7 +292,7 @@ impl Txn {
                     (length.saturating_add(1), shards.saturating_add(more))
                 }
             };
-            known.insert((revision.0, item), chain);
+            fs.ancestry.add_chain(revision, item, chain);
         }
     }
 
@@ -396,23 +372,19 @@ impl Writer {
             return Ok(None);
         }
         // The last step back first: most are no longer.
-        let mut base = self.predecessor_of(node, node)?;
+        let last = self.predecessor_id(node, node)?;
+        let mut base = Ancestor { id: node.id, crossings: 0 };
+        self.step(&mut base, last, youngest);
         if walk > 1 {
-            let last = Arc::clone(&base);
-            let mut shards =
-                Shards::new(self.shard_of(youngest), self.shard_of_node(&last, youngest));
-            for _ in 1..walk {
-                base = self.predecessor_of(&base, node)?;
-                shards.add(self.shard_of_node(&base, youngest));
-            }
+            self.walk_back(&mut base, walk.saturating_sub(1), node, youngest)?;
             // The steps must not open more shards than the skips would.
             if walk < config.max_linear_deltification
-                && 1u64.checked_shl(shards.count.saturating_sub(1)).is_some_and(|n| n <= walk)
+                && 1u64.checked_shl(base.crossings).is_some_and(|n| n <= walk)
             {
-                base = last;
+                base.id = last;
             }
         }
-        let Some(rep) = part.of(&base) else { return Ok(None) };
+        let Some(rep) = part.of(&*self.fs.fs.node(&base.id)?) else { return Ok(None) };
         if rep.expanded_size < SHORTEST_BASE {
             return Ok(None);
         }
@@ -424,24 +396,19 @@ impl Writer {
         Ok(if length >= limit || too_far { None } else { Some(rep) })
     }
 
-    fn shard_of(&self, revision: Revnum) -> u64 {
+    pub(super) fn shard_of(&self, revision: Revnum) -> u64 {
         // In the linear layout every revision has a file of its own.
         self.fs.fs.layout.shard(revision).unwrap_or(revision.0)
     }
 
-    fn shard_of_node(&self, node: &NodeRev, youngest: Revnum) -> u64 {
-        self.shard_of(node.id.revision().unwrap_or(youngest))
-    }
-
     /// The predecessor of one of the revisions of `node`.
-    fn predecessor_of(&self, of: &NodeRev, node: &NodeRev) -> Result<Arc<NodeRev>> {
-        let Some(id) = of.predecessor else {
-            return Err(Error::Corrupt(format!(
+    pub(super) fn predecessor_id(&self, of: &NodeRev, node: &NodeRev) -> Result<NodeRevId> {
+        of.predecessor.ok_or_else(|| {
+            Error::Corrupt(format!(
                 "Node-revision '{}' has fewer predecessors than it says",
                 node.id
-            )));
-        };
-        self.fs.fs.node(&id)
+            ))
+        })
     }
 
     /// How many representations have to be read for `rep`, and in how many shards they are.
@@ -450,16 +417,16 @@ impl Writer {
     /// what it has found out.
     fn chain_length(&self, rep: &Representation) -> Result<(u64, u32)> {
         let RepLocation::Rev { mut revision, mut item } = rep.location else { return Ok((0, 1)) };
-        let first = (revision.0, item);
-        let mut known = self.fs.fs.chains.lock();
+        let first = (revision, item);
+        let known = &self.fs.fs.ancestry;
         // Shards along the way here; those of the rest of the chain come to it.
         let (mut length, mut shards) = (0u64, 0u32);
         let mut last = None;
         let found = loop {
-            if let Some((more, more_shards)) = known.get(&(revision.0, item)) {
+            if let Some((more, more_shards)) = known.chain(revision, item) {
                 let same = last == Some(self.shard_of(revision));
-                let more_shards = if same { more_shards.saturating_sub(1) } else { *more_shards };
-                break (length.saturating_add(*more), shards.saturating_add(more_shards));
+                let more_shards = if same { more_shards.saturating_sub(1) } else { more_shards };
+                break (length.saturating_add(more), shards.saturating_add(more_shards));
             }
             let shard = self.shard_of(revision);
             if last.replace(shard) != Some(shard) {
@@ -478,10 +445,7 @@ impl Writer {
                 return Err(Error::Corrupt("Delta chain of a representation has no end".into()));
             }
         };
-        if known.len() >= CHAINS {
-            known.clear();
-        }
-        known.insert(first, found);
+        known.add_chain(first.0, first.1, found);
         Ok(found)
     }
 }

@@ -312,7 +312,7 @@ pub(super) fn give_up(writer: &Writer) {
     let fs = &writer.fs.fs;
     fs.unpublished.lock().clear();
     fs.caches.clear();
-    fs.chains.lock().clear();
+    fs.ancestry.clear();
 }
 
 fn make_durable(

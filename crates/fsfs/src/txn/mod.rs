@@ -12,6 +12,7 @@
 //! readers walk history by them.
 
 mod ahead;
+mod ancestry;
 mod bulk;
 mod changes;
 mod commit;
@@ -40,6 +41,7 @@ use sapwood_fsfs_format::{
 };
 
 pub use self::ahead::{DeltaAhead, KnownText};
+pub(crate) use self::ancestry::Ancestry;
 pub use self::bulk::Bulk;
 pub use self::config::WriteConfig;
 pub use self::disk::flags;
@@ -51,6 +53,7 @@ pub use self::writer::{WriteOptions, Writer};
 use crate::error::Result;
 use crate::storage::Stamp;
 use crate::storage_write::HeldLock;
+use ancestry::Chain;
 use changes::ChangeList;
 use nodes::TxnNode;
 use proto::ProtoRev;
@@ -100,10 +103,6 @@ struct Fresh {
     /// How long the chains of their bases are, and in how many shards, and the base's revision.
     chains: Vec<(u64, Option<(Chain, Revnum)>)>,
 }
-
-/// How many representations one is a delta to, one after the other, and in how many shards all of
-/// them are.
-pub(crate) type Chain = (u64, u32);
 
 /// Bytes of new texts that a transaction keeps for the cache.
 const FRESH_LEN: usize = 8 << 20;
