@@ -64,17 +64,30 @@ fn component(name: &[u8], names: Names) -> Result<&str> {
 const ENTRY_LEN: usize = 48;
 const NAME_SHARE: usize = 3;
 
-/// A whole directory in two allocations, sorted bytewise by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A whole directory in two allocations, sorted bytewise by name. It may know where its entries
+/// are in the hash dump that it was parsed from.
+#[derive(Clone, Debug, Default)]
 pub struct Directory {
     names: Box<str>,
     entries: Box<[Slot]>,
+    /// Where the entries of the hash dump end, if it is known where they begin.
+    text_end: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+impl PartialEq for Directory {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Directory {}
+
+#[derive(Clone, Copy, Debug)]
 struct Slot {
     start: u32,
     len: u32,
+    /// Where the entry begins in the hash dump.
+    text: u32,
     kind: NodeKind,
     id: NodeRevId,
 }
@@ -106,15 +119,21 @@ impl Directory {
         let mut entries: Vec<Slot> =
             Vec::with_capacity(bytes.len().checked_div(ENTRY_LEN).unwrap_or(0));
         let mut before = "";
-        for entry in (DirEntries { names: spelling, ..DirEntries::new(bytes) }) {
+        let mut reader = DirEntries { names: spelling, ..DirEntries::new(bytes) };
+        let mut at = 0;
+        while let Some(entry) = reader.next() {
             let entry = entry?;
             if entry.name <= before {
                 return Ok(None);
             }
             before = entry.name;
-            entries.push(Self::slot(&entry, &mut names)?);
+            entries.push(Self::slot(&entry, at, &mut names)?);
+            at = bytes.len().saturating_sub(reader.entries.rest().len());
         }
-        Ok(Some(Self { names: names.into_boxed_str(), entries: entries.into_boxed_slice() }))
+        // Names that had to be spelt are not those of the text.
+        let text_end = u32::try_from(at).ok().filter(|_| spelling == Names::Plain);
+        let (names, entries) = (names.into_boxed_str(), entries.into_boxed_slice());
+        Ok(Some(Self { names, entries, text_end }))
     }
 
     fn parse_unsorted(bytes: &[u8], names: Names) -> Result<Self> {
@@ -127,18 +146,33 @@ impl Directory {
         Self::from_sorted(&all)
     }
 
-    /// Puts the name of an entry behind the others.
-    fn slot(entry: &DirEntryRef<'_>, names: &mut String) -> Result<Slot> {
-        let fits = |n: usize| {
-            u32::try_from(n).map_err(|_| Error::TooLarge {
-                what: "directory",
-                size: u64::try_from(n).unwrap_or(u64::MAX),
-                limit: u64::from(u32::MAX),
-            })
-        };
+    /// Puts the name of an entry, which begins at `text`, behind the others.
+    fn slot(entry: &DirEntryRef<'_>, text: usize, names: &mut String) -> Result<Slot> {
         let (start, len) = (fits(names.len())?, fits(entry.name.len())?);
         names.push_str(entry.name);
-        Ok(Slot { start, len, kind: entry.kind, id: entry.id })
+        Ok(Slot { start, len, text: fits(text)?, kind: entry.kind, id: entry.id })
+    }
+
+    /// What becomes of this directory by some changes, in the order of their names, and its hash
+    /// dump: `text` is the present one, of which is taken over what stays. `None` when it is not
+    /// known where the entries are in it.
+    pub fn change<'a>(
+        &self,
+        text: &[u8],
+        changes: impl Iterator<Item = (&'a str, Option<(NodeKind, NodeRevId)>)>,
+    ) -> Result<Option<(Self, Vec<u8>)>> {
+        let end = self.text_end.and_then(|end| usize::try_from(end).ok());
+        let Some(text) = end.and_then(|end| {
+            let (entries, terminator) = text.split_at_checked(end)?;
+            (terminator == TERMINATOR).then_some(entries)
+        }) else {
+            return Ok(None);
+        };
+        let mut new = Changed::new(self, text);
+        for (name, now) in changes {
+            new.change(name, now)?;
+        }
+        new.finish().map(Some)
     }
 
     /// Parses a transaction's `.children` file: a hash dump, then changes.
@@ -261,11 +295,105 @@ impl Directory {
     }
 }
 
+/// The last line of a hash dump.
+const TERMINATOR: &[u8] = b"END\n";
+/// Room for what comes to a directory.
+const NEW_TEXT: usize = 256;
+
+fn fits(n: usize) -> Result<u32> {
+    u32::try_from(n).map_err(|_| Error::TooLarge {
+        what: "directory",
+        size: u64::try_from(n).unwrap_or(u64::MAX),
+        limit: u64::from(u32::MAX),
+    })
+}
+
+/// A directory and its hash dump while they are made from those before.
+struct Changed<'a> {
+    old: &'a Directory,
+    old_text: &'a [u8],
+    /// So many of the old entries are dealt with.
+    done: usize,
+    names: String,
+    entries: Vec<Slot>,
+    text: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl<'a> Changed<'a> {
+    fn new(old: &'a Directory, old_text: &'a [u8]) -> Self {
+        Self {
+            old,
+            old_text,
+            done: 0,
+            names: String::with_capacity(old.names.len().saturating_add(NEW_TEXT / 4)),
+            entries: Vec::with_capacity(old.len().saturating_add(1)),
+            text: Vec::with_capacity(old_text.len().saturating_add(NEW_TEXT)),
+            value: Vec::new(),
+        }
+    }
+
+    fn change(&mut self, name: &str, now: Option<(NodeKind, NodeRevId)>) -> Result<()> {
+        let left = self.old.entries.get(self.done..).unwrap_or_default();
+        let (before, there) = match left.binary_search_by(|slot| self.old.name(slot).cmp(name)) {
+            Ok(at) => (at, true),
+            Err(at) => (at, false),
+        };
+        self.keep_to(self.done.saturating_add(before))?;
+        self.done = self.done.saturating_add(usize::from(there));
+        if let Some((kind, id)) = now {
+            let entry = DirEntryRef { name, kind, id };
+            self.entries.push(Directory::slot(&entry, self.text.len(), &mut self.names)?);
+            entry.write(&mut self.text, &mut self.value);
+        }
+        Ok(())
+    }
+
+    /// Takes over the old entries before number `end`.
+    fn keep_to(&mut self, end: usize) -> Result<()> {
+        let kept = self.old.entries.get(self.done..end).unwrap_or_default();
+        let Some(first) = kept.first() else { return Ok(()) };
+        let place = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+        let (names_end, text_end) = match self.old.entries.get(end) {
+            Some(next) => (place(next.start), place(next.text)),
+            None => (self.old.names.len(), self.old_text.len()),
+        };
+        let names = self.old.names.get(place(first.start)..names_end);
+        let text = self.old_text.get(place(first.text)..text_end);
+        let (Some(names), Some(text)) = (names, text) else {
+            return Err(Error::corrupt("Directory entry corrupt"));
+        };
+        // What moved by so many bytes, perhaps to the front, is within what fits.
+        let names_by = fits(self.names.len())?.wrapping_sub(first.start);
+        let text_by = fits(self.text.len())?.wrapping_sub(first.text);
+        self.names.push_str(names);
+        self.text.extend_from_slice(text);
+        fits(self.names.len())?;
+        fits(self.text.len())?;
+        self.entries.extend(kept.iter().map(|slot| Slot {
+            start: slot.start.wrapping_add(names_by),
+            text: slot.text.wrapping_add(text_by),
+            ..*slot
+        }));
+        self.done = end;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(Directory, Vec<u8>)> {
+        self.keep_to(self.old.len())?;
+        let text_end = Some(fits(self.text.len())?);
+        self.text.extend_from_slice(TERMINATOR);
+        let (names, entries) = (self.names.into_boxed_str(), self.entries.into_boxed_slice());
+        Ok((Directory { names, entries, text_end }, self.text))
+    }
+}
+
 /// Makes a directory of entries that come in the order of their names.
 #[derive(Debug)]
 pub struct DirectoryBuilder {
     names: String,
     entries: Vec<Slot>,
+    text_end: Option<u32>,
 }
 
 #[allow(clippy::missing_errors_doc)]
@@ -273,19 +401,35 @@ impl DirectoryBuilder {
     /// For about so many entries, and so many bytes of names.
     #[must_use]
     pub fn new(entries: usize, names: usize) -> Self {
-        Self { names: String::with_capacity(names), entries: Vec::with_capacity(entries) }
+        let names = String::with_capacity(names);
+        Self { names, entries: Vec::with_capacity(entries), text_end: None }
     }
 
     /// Adds an entry, whose name must come after the names before.
     pub fn push(&mut self, entry: &DirEntryRef<'_>) -> Result<()> {
-        self.entries.push(Directory::slot(entry, &mut self.names)?);
+        self.entries.push(Directory::slot(entry, 0, &mut self.names)?);
+        Ok(())
+    }
+
+    /// Adds an entry, whose name must come after the names before, and appends it to the hash dump
+    /// `text` that holds those and nothing else. `value` is scratch space.
+    pub fn write(
+        &mut self,
+        entry: &DirEntryRef<'_>,
+        text: &mut Vec<u8>,
+        value: &mut Vec<u8>,
+    ) -> Result<()> {
+        self.entries.push(Directory::slot(entry, text.len(), &mut self.names)?);
+        entry.write(text, value);
+        self.text_end = Some(fits(text.len())?);
         Ok(())
     }
 
     /// The directory.
     #[must_use]
     pub fn finish(self) -> Directory {
-        Directory { names: self.names.into_boxed_str(), entries: self.entries.into_boxed_slice() }
+        let (names, entries) = (self.names.into_boxed_str(), self.entries.into_boxed_slice());
+        Directory { names, entries, text_end: self.text_end }
     }
 }
 
@@ -381,6 +525,53 @@ mod tests {
         dir.write(&mut out);
         assert_eq!(String::from_utf8(out).unwrap(), SAMPLE);
         assert!(Directory::parse(b"END\n").unwrap().is_empty());
+    }
+
+    /// Changing a directory with its text makes what writing all entries makes.
+    #[test]
+    fn changes_of_directory_and_text() {
+        let id = |n: u64| NodeRevId {
+            node: crate::IdPart::new(sapwood_core::Revnum(n), n * 7),
+            copy: crate::IdPart::ROOT,
+            location: crate::Location::Rev { revision: sapwood_core::Revnum(n), item: n % 5 },
+        };
+        let mut all: BTreeMap<String, (NodeKind, NodeRevId)> = BTreeMap::new();
+        let mut dir = Directory::default();
+        let mut text = b"END\n".to_vec();
+        assert!(dir.change(&text, std::iter::empty()).unwrap().is_none());
+        dir = Directory::parse(&text).unwrap();
+        for round in 0..400u64 {
+            let mut changes = BTreeMap::new();
+            for n in 0..round % 4 {
+                let name = format!("n{}", (round * 31 + n * 17) % 40 * 997);
+                let now = (round * 5 + n) % 7 > 1;
+                changes.insert(name, now.then(|| (NodeKind::File, id(round * round))));
+            }
+            for (name, now) in &changes {
+                match now {
+                    Some(now) => drop(all.insert(name.clone(), *now)),
+                    None => drop(all.remove(name)),
+                }
+            }
+            let list = changes.iter().map(|(name, now)| (name.as_str(), *now));
+            (dir, text) = dir.change(&text, list).unwrap().unwrap();
+            let (mut written, mut value) = (Vec::new(), Vec::new());
+            let mut builder = DirectoryBuilder::new(0, 0);
+            for (name, (kind, id)) in &all {
+                let entry = DirEntryRef { name, kind: *kind, id: *id };
+                builder.write(&entry, &mut written, &mut value).unwrap();
+            }
+            hashdump::write_terminator(&mut written, END);
+            assert_eq!(text, written);
+            assert_eq!(dir, Directory::parse(&text).unwrap());
+            let built = builder.finish();
+            assert_eq!((&built, built.text_end.unwrap_or(0)), (&dir, dir.text_end.unwrap()));
+            assert!(dir.change(&text[1..], std::iter::empty()).unwrap().is_none());
+        }
+        // Texts in another order are read all the same, but not known by their places.
+        let two = "K 1\nb\nV 13\nfile 2.0.r9/8\nK 1\na\nV 13\nfile 2.0.r9/8\nEND\n";
+        let dir = Directory::parse(two.as_bytes()).unwrap();
+        assert!(dir.change(two.as_bytes(), std::iter::empty()).unwrap().is_none());
     }
 
     #[test]

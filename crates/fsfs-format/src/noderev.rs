@@ -136,19 +136,26 @@ impl NodeRev {
                 out.push(b'\n');
             }
         }
-        let mut path_line = |head: std::fmt::Arguments<'_>, path: &str| {
-            text::push_display(head, out);
+        let path_line = |path: &str, out: &mut Vec<u8>| {
             out.extend_from_slice(&rawname::to_bytes(path));
             out.push(b'\n');
         };
-        path_line(format_args!("cpath: "), &self.created_path);
+        out.extend_from_slice(b"cpath: ");
+        path_line(&self.created_path, out);
         if let Some((revision, path)) = &self.copy_from {
-            path_line(format_args!("copyfrom: {revision} "), path);
+            out.extend_from_slice(b"copyfrom: ");
+            text::push_number(revision.0, out);
+            out.push(b' ');
+            path_line(path, out);
         }
-        match &self.copy_root {
-            Some((Some(revision), path)) => path_line(format_args!("copyroot: {revision} "), path),
-            Some((None, path)) => path_line(format_args!("copyroot: -1 "), path),
-            None => {}
+        if let Some((revision, path)) = &self.copy_root {
+            out.extend_from_slice(b"copyroot: ");
+            match revision {
+                Some(revision) => text::push_number(revision.0, out),
+                None => out.extend_from_slice(b"-1"),
+            }
+            out.push(b' ');
+            path_line(path, out);
         }
         let mut line = |name: &str, value: std::fmt::Arguments<'_>| {
             text::push_display(format_args!("{name}: {value}\n"), out);

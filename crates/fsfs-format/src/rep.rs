@@ -44,6 +44,17 @@ impl Uniquifier {
     const NONE: Self = Self { txn: TxnId { base: Revnum(0), number: 0 }, number: 0 };
 }
 
+impl Uniquifier {
+    /// Appends the text form, as `Display` writes it, but faster.
+    fn write(&self, out: &mut Vec<u8>) {
+        text::push_number(self.txn.base.0, out);
+        out.push(b'-');
+        base36::push(self.txn.number, out);
+        out.extend_from_slice(b"/_");
+        base36::push(self.number, out);
+    }
+}
+
 impl fmt::Display for Uniquifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/_{}", self.txn, Base36(self.number))
@@ -173,7 +184,10 @@ impl Representation {
                 None => out.extend_from_slice(b" -"),
             }
             match unique {
-                Some(unique) => text::push_display(format_args!(" {unique}"), out),
+                Some(unique) => {
+                    out.push(b' ');
+                    unique.write(out);
+                }
                 None => out.extend_from_slice(b" -"),
             }
         } else if let (true, Some(sha1)) = (format >= since::PACKING, self.sha1) {
@@ -241,7 +255,13 @@ impl RepHeader {
             Self::Plain => out.extend_from_slice(b"PLAIN\n"),
             Self::SelfDelta => out.extend_from_slice(b"DELTA\n"),
             Self::Delta { revision, item, length } => {
-                text::push_display(format_args!("DELTA {revision} {item} {length}\n"), out);
+                out.extend_from_slice(b"DELTA ");
+                text::push_number(revision.0, out);
+                for number in [*item, *length] {
+                    out.push(b' ');
+                    text::push_number(number, out);
+                }
+                out.push(b'\n');
             }
         }
     }

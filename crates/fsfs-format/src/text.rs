@@ -52,10 +52,20 @@ pub(crate) fn push_number(value: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
+/// Bytes that are made digits of at once: a SHA-1.
+const HEX_AT_ONCE: usize = 20;
+
 /// Appends bytes as hexadecimal digits.
 pub(crate) fn push_hex(bytes: &[u8], out: &mut Vec<u8>) {
     let digit = |n: u8| if n < 10 { b'0'.wrapping_add(n) } else { b'a'.wrapping_add(n - 10) };
-    out.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+    for some in bytes.chunks(HEX_AT_ONCE) {
+        let mut text = [0; HEX_AT_ONCE * 2];
+        for (pair, byte) in text.as_chunks_mut().0.iter_mut().zip(some) {
+            *pair = [digit(byte >> 4), digit(byte & 15)];
+        }
+        let len = some.len().saturating_mul(2);
+        out.extend_from_slice(text.get(..len).unwrap_or_default());
+    }
 }
 
 /// Appends anything that can be displayed.

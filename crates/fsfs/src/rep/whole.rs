@@ -6,7 +6,7 @@ use sapwood_core::{PropList, SvnError};
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::{Directory, NodeRev, RepLocation, Representation, TxnId, limits};
 
-use crate::cache::item::{Cached, Key};
+use crate::cache::item::{Cached, Key, Text};
 use crate::contents::TextReader;
 use crate::error::{Error, Result};
 use crate::filesystem::Fs;
@@ -40,6 +40,15 @@ impl Fs {
             whole.extend_from_slice(piece.bytes());
         }
         parse(&whole)
+    }
+
+    /// The whole text of a representation, if it is in the cache and known to be right.
+    pub(crate) fn text_at_hand(&self, rep: &Representation) -> Option<Arc<Text>> {
+        let RepLocation::Rev { revision, item } = rep.location else { return None };
+        let key = Key { fs: self.id, kind: Text::KIND, a: revision.0, b: item, part: 0 };
+        let text = self.caches.get::<Text>(key)?;
+        let is_whole = u64::try_from(text.bytes.len()) == Ok(rep.expanded_size);
+        (is_whole && text.verified.get() == Some(&rep.md5)).then_some(text)
     }
 
     /// The entries of a directory.

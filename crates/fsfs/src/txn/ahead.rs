@@ -13,9 +13,8 @@ use sapwood_delta::svndiff::Encoder;
 use sapwood_fsfs_format::{NodeRev, RepHeader, RepLocation, Representation};
 
 use super::deltify::{Part, RepReader};
-use super::{FRESH_LEN, Txn, Writer};
+use super::{Txn, Writer};
 use crate::error::{Error, Result};
-use crate::rep::svndiff::WINDOW;
 use crate::root::Root;
 
 /// A delta that was computed ahead.
@@ -130,8 +129,7 @@ impl Txn {
             // A text that failed half way leaves no trace. The first error counts.
             let _ = self.proto.take_back();
         })?;
-        let keep = !bytes.is_empty() && bytes.len() <= WINDOW && self.fresh.bytes < FRESH_LEN;
-        self.open_text = keep.then_some(bytes);
+        self.keep_text(bytes);
         self.open_base = delta.base;
         Ok(Representation {
             location: RepLocation::ProtoRev { item: 0 },

@@ -25,6 +25,7 @@ use sapwood_fsfs_format::{
 use super::deltify::{Hashes, Part};
 use super::disk::flags;
 use super::group::{self, Committed, Prepared};
+use super::nodes::Entries;
 use super::{Folder, ROOT, Txn, Writer};
 use crate::cache::Caches;
 use crate::cache::item::{Cached, Key};
@@ -36,6 +37,8 @@ use crate::storage_write::NewFile;
 
 /// Bytes of caches for a revision that is read back before it becomes visible.
 const READ_BACK_CACHE: usize = 16 << 20;
+/// Where the text of a node-revision begins to grow.
+const NODE_LEN: usize = 640;
 /// Directories with longer texts than this are not put into the cache by who writes them.
 const CACHED_DIR: usize = 1 << 20;
 
@@ -275,7 +278,7 @@ impl Txn {
         if at == ROOT {
             self.check_root(&node)?;
         }
-        let mut text = Vec::new();
+        let mut text = Vec::with_capacity(NODE_LEN);
         node.write(self.format(), &mut text);
         // What cannot be read back must not become a revision.
         let (node, _) = NodeRev::parse(&text).map_err(|e| Error::Svn(e.into()))?;
@@ -322,40 +325,67 @@ impl Txn {
         if entries.changed.is_empty() {
             return Ok(None);
         }
+        let (directory, text) = self.directory_text(&entries, node.text.as_ref())?;
+        let uniquifier = self.take_uniquifier();
+        let is_cached = text.len() <= CACHED_DIR;
+        let rep = if self.writer.config.deltify_directories {
+            let base = self.delta_base(node, Part::Text)?;
+            let rep = self.write_delta(base, &mut text.as_slice(), Hashes::Md5)?;
+            self.keep_text(text);
+            rep
+        } else {
+            self.write_plain(&text, false)?
+        };
+        let rep = self.end_rep(Representation { uniquifier, ..rep }, ItemType::DirRep)?;
+        node.text = Some(rep);
+        Ok(Some(directory).filter(|_| is_cached))
+    }
+
+    /// The entries of a changed directory, and how they are stored. `before` was its text.
+    fn directory_text(
+        &self,
+        entries: &Entries,
+        before: Option<&Representation>,
+    ) -> Result<(Directory, Vec<u8>)> {
+        let mut changed = Vec::with_capacity(entries.changed.len());
+        for (name, now) in &entries.changed {
+            let name: &str = name;
+            let now = match now {
+                Some((kind, id)) => Some((*kind, self.final_id(name, *id)?)),
+                None => None,
+            };
+            changed.push((name, now));
+        }
+        let fail = |e: sapwood_fsfs_format::Error| Error::Svn(e.into());
+        // What is at hand of the text before saves writing most of it anew.
+        if let Some(before) = before.and_then(|rep| self.writer.fs.fs.text_at_hand(rep))
+            && let Some(done) =
+                entries.base.change(&before.bytes, changed.into_iter()).map_err(fail)?
+        {
+            return Ok(done);
+        }
         let base = &entries.base;
         let names = base.names_len().saturating_add(NEW_NAMES);
         let mut parsed = DirectoryBuilder::new(base.len().saturating_add(1), names);
         let room = names.saturating_add(base.len().saturating_mul(ENTRY_LEN));
         let (mut text, mut value) = (Vec::with_capacity(room), Vec::new());
         for (name, kind, id) in entries.iter() {
-            let id = match id.location {
-                Location::Rev { .. } => id,
-                Location::Txn(_) => {
-                    let child = self.by_id.get(&(id.node, id.copy)).copied();
-                    child
-                        .and_then(|child| self.nodes.get(child)?.final_id)
-                        .ok_or_else(|| Error::Corrupt(format!("Entry '{name}' was not written")))?
-                }
-            };
-            let entry = DirEntryRef { name, kind, id };
-            entry.write(&mut text, &mut value);
-            parsed.push(&entry).map_err(|e| Error::Svn(e.into()))?;
+            let entry = DirEntryRef { name, kind, id: self.final_id(name, id)? };
+            parsed.write(&entry, &mut text, &mut value).map_err(fail)?;
         }
         hashdump::write_terminator(&mut text, hashdump::END);
+        Ok((parsed.finish(), text))
+    }
 
-        let uniquifier = self.take_uniquifier();
-        let rep = if self.writer.config.deltify_directories {
-            let base = self.delta_base(node, Part::Text)?;
-            self.write_delta(base, &mut text.as_slice(), Hashes::Md5)?
-        } else {
-            self.write_plain(&text, false)?
-        };
-        let rep = self.end_rep(Representation { uniquifier, ..rep }, ItemType::DirRep)?;
-        node.text = Some(rep);
-        if text.len() > CACHED_DIR {
-            return Ok(None);
+    /// The id that the entry `name` has in the new revision.
+    fn final_id(&self, name: &str, id: NodeRevId) -> Result<NodeRevId> {
+        if matches!(id.location, Location::Rev { .. }) {
+            return Ok(id);
         }
-        Ok(Some(parsed.finish()))
+        let child = self.by_id.get(&(id.node, id.copy)).copied();
+        child
+            .and_then(|child| self.nodes.get(child)?.final_id)
+            .ok_or_else(|| Error::Corrupt(format!("Entry '{name}' was not written")))
     }
 
     /// Writes a node's changed properties.

@@ -44,7 +44,7 @@ impl Part {
 /// Which checksums of a text are computed while it is stored.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Hashes {
-    /// Of directories, which nobody shares.
+    /// Of directories, which nobody shares. Who has such a text keeps it for the cache.
     Md5,
     Both,
     /// None: these are they.
@@ -178,7 +178,7 @@ impl Txn {
             md5: (!matches!(hashes, Hashes::Known(_))).then(Md5Hasher::new),
             sha1: matches!(hashes, Hashes::Both).then(Sha1Hasher::new),
             len: 0,
-            kept: (self.fresh.bytes < FRESH_LEN).then(Vec::new),
+            kept: (self.fresh.bytes < FRESH_LEN && !matches!(hashes, Hashes::Md5)).then(Vec::new),
         };
         let mut encoder = self.writer.encoder();
         let mut delta = ComputedDelta::new(source, &mut target);
@@ -203,6 +203,12 @@ impl Txn {
             sha1,
             uniquifier: None,
         })
+    }
+
+    /// Keeps the text of the open item for the cache, unless it is too long.
+    pub(super) fn keep_text(&mut self, text: Vec<u8>) {
+        let keep = !text.is_empty() && text.len() <= WINDOW && self.fresh.bytes < FRESH_LEN;
+        self.open_text = keep.then_some(text);
     }
 
     /// Begins an item and writes a text as it is into it. The item stays open.

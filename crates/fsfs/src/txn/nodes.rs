@@ -34,6 +34,7 @@ pub(super) type EntryNow = Option<(NodeKind, NodeRevId)>;
 /// The entries of a changed directory: those it had, and what became of some of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entries {
+    /// The directory that the node's text is, as long as that is one of a revision.
     pub(super) base: Arc<Directory>,
     pub(super) changed: BTreeMap<Box<str>, EntryNow>,
 }
