@@ -213,7 +213,12 @@ impl L2pPage {
         let mut offsets = Vec::with_capacity(count);
         let mut last = 0u64;
         for _ in 0..count {
-            last = last.wrapping_add_signed(reader.signed()?);
+            // A page that ends too early is one of another length than the table says.
+            let step = reader.signed().map_err(|error| match error {
+                Error::UnexpectedEnd(_) => wrong(),
+                other => other,
+            })?;
+            last = last.wrapping_add_signed(step);
             // Stored is the offset plus 1, and 0 for none.
             offsets.push(last.wrapping_sub(1));
         }

@@ -218,7 +218,7 @@ impl P2lPage {
         if len == 0 {
             // The first item of the next page that has any covers this one whole.
             entries.push(run.entry()?);
-            return Ok(Self { entries: entries.into_boxed_slice() });
+            return Self::within(header, entries);
         }
         while run.reader.position() < len {
             entries.push(run.entry()?);
@@ -233,6 +233,19 @@ impl P2lPage {
                 return Err(Error::index("P2L page descriptions leave a gap or overlap"));
             }
             entries.push(next.entry()?);
+        }
+        Self::within(header, entries)
+    }
+
+    /// A page, if its last entry ends within the last page.
+    fn within(header: &P2lHeader, entries: Vec<P2lEntry>) -> Result<Self> {
+        let end = header.page_count().saturating_mul(header.page_size);
+        if entries.last().is_some_and(|last| last.end() > end) {
+            let revision = header.first_revision;
+            let message = format!(
+                "Last P2L index entry extends beyond the last page in revision {revision}."
+            );
+            return Err(Error::IndexOverflow(message.into()));
         }
         Ok(Self { entries: entries.into_boxed_slice() })
     }
@@ -349,6 +362,28 @@ mod tests {
             assert!(page.entries().last().unwrap().end() >= (at + 1) * 16);
         }
         assert_eq!(header.page_at(160), None);
+    }
+
+    #[test]
+    fn no_item_ends_behind_the_last_page() {
+        let mut out = Vec::new();
+        let entry = P2lEntry {
+            offset: 0,
+            size: 20,
+            item_type: ItemType::FileRep,
+            fnv1: 0,
+            revision: Revnum(6),
+            item: 3,
+        };
+        write_p2l(Revnum(6), 16, &[entry], &mut out);
+        let header = P2lHeader::parse(&out, 1000, Revnum(6), 20).unwrap();
+        let (start, _) = header.bounds(0).unwrap();
+        let mut bytes = out[usize::try_from(start).unwrap()..].to_vec();
+        assert_eq!(P2lPage::parse(&bytes, &header, 0).unwrap().entries().len(), 1);
+        // Its size.
+        bytes[1] = 33;
+        let error = P2lPage::parse(&bytes, &header, 0).unwrap_err();
+        assert_eq!(error.code(), sapwood_core::ErrorCode::FS_INDEX_OVERFLOW, "{error}");
     }
 
     #[test]

@@ -25,7 +25,8 @@ impl P2lIndex {
         let header = fs.parse_at(file, file.first, start, limit, |bytes, _| {
             let bytes = bytes.get(..limit).unwrap_or(bytes);
             P2lHeader::parse(bytes, len, file.first, footer.l2p_offset)
-        })?;
+        });
+        let header = header.map_err(|error| fs.index_error(file, footer.footer_offset, error))?;
         Ok(Self { header, start, len })
     }
 
@@ -41,6 +42,7 @@ impl P2lIndex {
         let bytes = fs.bytes(file, at, len)?;
         P2lPage::parse(&bytes, &self.header, page)
             .map_err(|e| fs.item_error(file, file.first, at, e))
+            .map_err(|error| fs.index_error(file, self.start.saturating_add(self.len), error))
     }
 
     /// Calls `found` with all entries, in the order of offsets, each once. The filler behind the

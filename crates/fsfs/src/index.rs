@@ -51,6 +51,34 @@ impl Fs {
             .map_err(|e| self.item_error(file, file.first, from, e))
     }
 
+    /// An error of an index whose stream ends at `end`, as the reference tells it; but with the code of
+    /// corruption, where the reference has 0, which is success.
+    pub(crate) fn index_error(&self, file: &RevFile, end: u64, error: Error) -> Error {
+        match error {
+            Error::Item { error: format::Error::UnexpectedEnd(_), .. } => {
+                Error::Svn(sapwood_core::SvnError::new(
+                    ErrorCode::FS_CORRUPT,
+                    format!(
+                        "Unexpected end of index file {} at offset 0x{end:x}",
+                        self.rev_file_path(file.key).display()
+                    ),
+                ))
+            }
+            other => other,
+        }
+    }
+
+    /// The header of the log-to-phys index of a file with that footer.
+    pub(crate) fn l2p_header(&self, file: &RevFile, footer: &Footer) -> Result<L2pHeader> {
+        let len = footer.l2p_len();
+        let limit = usize::try_from(len).unwrap_or(usize::MAX);
+        self.parse_at(file, file.first, footer.l2p_offset, limit, |bytes, _| {
+            let bytes = bytes.get(..limit).unwrap_or(bytes);
+            L2pHeader::parse(bytes, len, file.first, file.count)
+        })
+        .map_err(|error| self.index_error(file, footer.p2l_offset, error))
+    }
+
     /// Footer and index header of a file with logical addressing.
     pub(crate) fn file_index(&self, file: &RevFile) -> Result<Arc<FileIndex>> {
         let key = self.file_key::<FileIndex>(file, 0);
@@ -58,12 +86,7 @@ impl Fs {
             return Ok(index);
         }
         let footer = self.footer(file)?;
-        let len = footer.p2l_offset.saturating_sub(footer.l2p_offset);
-        let limit = usize::try_from(len).unwrap_or(usize::MAX);
-        let l2p = self.parse_at(file, file.first, footer.l2p_offset, limit, |bytes, _| {
-            let bytes = bytes.get(..limit.min(bytes.len())).unwrap_or_default();
-            L2pHeader::parse(bytes, len, file.first, file.count)
-        })?;
+        let l2p = self.l2p_header(file, &footer)?;
         Ok(self.caches.put(key, FileIndex { footer, l2p }))
     }
 

@@ -266,6 +266,32 @@ fn an_item_behind_all_items() {
     assert!(error.ends_with(&format!(" for PHYS {}", footer.l2p_offset)), "{error}");
 }
 
+/// Indexes that end too early.
+#[test]
+fn indexes_that_do_not_fit() {
+    let repo = Repository::random(&Shape::new("1.10").shard(4), 5, 3);
+    let db = repo.path().join("db");
+    let path = db.join("revs/0/2");
+    let bytes = std::fs::read(&path).unwrap();
+    let footer = Footer::parse(&bytes, bytes.len() as u64, Revnum(2)).unwrap();
+    let (p2l, end) = (footer.p2l_offset as usize, footer.footer_offset as usize);
+    let spoiled = |change: &dyn Fn(&mut [u8])| {
+        let (mut bad, mut footer) = (bytes[..end].to_vec(), footer);
+        change(&mut bad);
+        footer.l2p_md5 = Md5::of(&bad[footer.l2p_offset as usize..p2l]);
+        footer.p2l_md5 = Md5::of(&bad[p2l..]);
+        footer.write(&mut bad);
+        write(&path, &bad);
+        answer(&db).unwrap_err()
+    };
+    // All that is left of the stream is the beginning of a number.
+    let error = spoiled(&|bad| bad[end - 4..].fill(0x80));
+    assert!(error.starts_with("E160004: Unexpected end of index file "), "{error}");
+    assert!(error.ends_with(&format!("/db/revs/0/2 at offset 0x{end:x}")), "{error}");
+    let error = spoiled(&|bad| bad[p2l - 1] = 0x80);
+    assert!(error.ends_with(": L2P actual page size does not match page table value."), "{error}");
+}
+
 #[test]
 #[ignore = "takes minutes"]
 fn much_damage_to_every_shape() {

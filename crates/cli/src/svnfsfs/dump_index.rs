@@ -23,7 +23,11 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         let kind = TYPES.get(usize::from(entry.item_type.number())).unwrap_or(&"???");
         Ok(out.text(&format!(
             "{:>12x} {:>12x} {kind} {:>9} {:>8} {:08x}\n",
-            entry.offset, entry.size, entry.revision.0, entry.item, entry.fnv1
+            entry.offset,
+            entry.size,
+            entry.revision.0.cast_signed(),
+            entry.item,
+            entry.fnv1
         ))?)
     })?;
     Ok(())

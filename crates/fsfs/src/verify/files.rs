@@ -121,12 +121,7 @@ impl<'a> Checker<'a> {
 
     fn open_headers(&mut self) -> Result<()> {
         let (fs, file, footer) = (self.fs, self.file, self.footer);
-        let len = footer.l2p_len();
-        let limit = usize::try_from(len).unwrap_or(usize::MAX);
-        self.l2p = Some(fs.parse_at(file, file.first, footer.l2p_offset, limit, |bytes, _| {
-            let bytes = bytes.get(..limit).unwrap_or(bytes);
-            L2pHeader::parse(bytes, len, file.first, file.count)
-        })?);
+        self.l2p = Some(fs.l2p_header(file, &footer)?);
         let p2l = P2lIndex::open(fs, file)?;
         if p2l.header.file_size() != footer.l2p_offset {
             return Err(inconsistent(format!(
@@ -166,7 +161,14 @@ impl<'a> Checker<'a> {
     /// The entry that begins at an offset by the phys-to-log index.
     fn p2l_entry(&mut self, offset: u64) -> Result<Option<P2lEntry>> {
         let Some(index) = &self.p2l else { return Ok(None) };
-        let Some(number) = index.header.page_at(offset) else { return Ok(None) };
+        let Some(number) = index.header.page_at(offset) else {
+            let message = format!(
+                "Offset {} too large in revision {}",
+                offset.cast_signed(),
+                self.file.first
+            );
+            return Err(Error::Svn(SvnError::new(ErrorCode::FS_INDEX_OVERFLOW, message)));
+        };
         if self.p2l_pages.len() > PAGES {
             self.p2l_pages.clear();
         }
