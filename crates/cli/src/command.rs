@@ -4,6 +4,8 @@
 //! Help has the reference's structure in our own words. The sentences about wrong usage are the
 //! reference's, because scripts and its test suite look at them.
 
+mod help;
+
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,6 +18,8 @@ use crate::locale;
 use crate::output::Output;
 use crate::report;
 use crate::revision::RevisionRange;
+
+pub(crate) use help::{FS_MODULES, RA_MODULES, version_text};
 
 /// The version of Subversion whose behaviour this is.
 pub(crate) const COMPATIBLE_VERSION: &str = "1.14.5";
@@ -448,69 +452,6 @@ impl Program {
         }
         Ok(())
     }
-
-    fn help(&self, invocation: &mut Invocation<'_>) -> SvnResult<()> {
-        let args = invocation.take_args(0, usize::MAX)?;
-        if !args.is_empty() {
-            for arg in args {
-                match self.find(&arg) {
-                    Some(subcommand) => invocation.out.text(&self.subcommand_help(subcommand))?,
-                    None => {
-                        invocation.out.flush()?;
-                        report::stderr(&format!("\"{arg}\": unknown command.\n\n"));
-                    }
-                }
-            }
-            return Ok(());
-        }
-        if invocation.options.has("version") {
-            let quiet = invocation.options.has("quiet");
-            return invocation.out.text(&version_text(self.name, quiet, self.modules));
-        }
-        let mut text = self.help_header.to_owned();
-        for subcommand in self.subcommands {
-            text.push_str("   ");
-            text.push_str(&title(subcommand));
-            text.push('\n');
-        }
-        text.push('\n');
-        invocation.out.text(&text)
-    }
-
-    fn subcommand_help(&self, subcommand: &Subcommand) -> String {
-        let mut text = title(subcommand);
-        text.push_str(": ");
-        text.push_str(subcommand.help);
-        for (heading, names) in
-            [("Valid options", subcommand.options), ("Global options", self.global_options)]
-        {
-            self.describe_options(&mut text, heading, names, subcommand);
-        }
-        text
-    }
-
-    fn describe_options(
-        &self,
-        text: &mut String,
-        heading: &str,
-        names: &[&str],
-        subcommand: &Subcommand,
-    ) {
-        if names.is_empty() {
-            return;
-        }
-        text.push_str(&format!("\n{heading}:\n"));
-        for long in names {
-            let Some(option) = self.option(long) else { continue };
-            let about = subcommand
-                .overrides
-                .iter()
-                .find(|(name, _)| name == long)
-                .map_or(option.about, |(_, about)| about);
-            text.push_str(&format!("  {:<24} : {about}\n", option.display()));
-        }
-        text.push('\n');
-    }
 }
 
 /// Takes `-r N` and `-r N:M`, for programs whose `-r` is like this.
@@ -536,42 +477,4 @@ pub(crate) fn parse_number(text: &str) -> SvnResult<u64> {
     // The reference counts with signed numbers, whatever it says.
     let number = word.parse::<i64>().ok().and_then(|n| u64::try_from(n).ok());
     number.ok_or_else(|| wrong(format!("Number '{text}' is out of range '[0, {}]'", u64::MAX)))
-}
-
-/// A subcommand's name with its aliases.
-fn title(subcommand: &Subcommand) -> String {
-    if subcommand.aliases.is_empty() {
-        return subcommand.name.to_owned();
-    }
-    format!("{} ({})", subcommand.name, subcommand.aliases.join(", "))
-}
-
-/// What `--version` of programs ends with that work on repositories.
-pub(crate) const FS_MODULES: &str = "The following repository back-end (FS) modules are available:\n\n\
-    * fs_fs : Module for working with a plain file (FSFS) repository.\n\n";
-/// What `--version` of programs ends with that work on URLs.
-pub(crate) const RA_MODULES: &str = "The following repository access (RA) modules are available:\n\n\
-    * ra_svn : Module for accessing a repository using the svn network protocol.\n  \
-      - handles 'svn' scheme\n\
-    * ra_local : Module for accessing a repository on local disk.\n  \
-      - handles 'file' scheme\n\n";
-
-/// What `--version` prints.
-pub(crate) fn version_text(program: &str, quiet: bool, modules: &str) -> String {
-    if quiet {
-        return format!("{COMPATIBLE_VERSION}\n");
-    }
-    format!("{}{modules}", version_head(program))
-}
-
-/// The part of the version text that is the same for all programs.
-pub(crate) fn version_head(program: &str) -> String {
-    format!(
-        "{program}, version {COMPATIBLE_VERSION} (Sapwood {})\n   compiled on {}-{}\n\n\
-         Sapwood is Subversion rebuilt, and works with Subversion's repositories and clients.\n\
-         It is licensed under the Apache License, version 2.0.\n\n",
-        env!("CARGO_PKG_VERSION"),
-        std::env::consts::ARCH,
-        std::env::consts::OS,
-    )
 }

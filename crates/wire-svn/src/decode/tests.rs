@@ -1,6 +1,7 @@
 //! Tests of the item codec: round trips of arbitrary items cut anywhere, and hostile bytes.
 
 use proptest::prelude::*;
+use sapwood_core::Revnum;
 
 use super::*;
 use crate::encode::Encode as _;
