@@ -112,7 +112,7 @@ impl SpareReader {
     /// To be called by the new thread before it does anything.
     #[allow(clippy::unused_self)] // Only such threads need it.
     pub fn begin(&self) {
-        crate::straight::make_room();
+        crate::cache::room::begin();
     }
 }
 

@@ -12,6 +12,7 @@ use sapwood_fsfs_format::Layout;
 use crate::cache::Caches;
 use crate::changes::ChangedPaths;
 use crate::error::{Error, Result};
+use crate::log_blocks::SpanEncoder;
 use crate::node::{Node, NodeRevId};
 use crate::prefetch::{Prefetch, Wanted};
 use crate::revprop_pack::RevpropPackConfig;
@@ -185,10 +186,17 @@ impl Filesystem {
 
     /// Says that revisions `from` to `to` are about to be read, in this order, and what of them.
     /// The request tells the returned value how far it is, and keeps it until it ends. A hint: it
-    /// may read ahead, and never fails.
+    /// may read ahead, and never fails. With `encoder`, whole spans of packed revisions are left
+    /// in the cache as [`EncodedEntries`](crate::EncodedEntries), in the place of what they are made of.
     #[must_use]
-    pub fn prefetch_revisions(&self, from: Revnum, to: Revnum, wanted: Wanted) -> Prefetch {
-        Prefetch::new(self, from, to, wanted)
+    pub fn prefetch_revisions(
+        &self,
+        from: Revnum,
+        to: Revnum,
+        wanted: Wanted,
+        encoder: Option<SpanEncoder>,
+    ) -> Prefetch {
+        Prefetch::new(self, from, to, wanted, encoder)
     }
 
     /// The repository's UUID.

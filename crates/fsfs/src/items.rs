@@ -124,13 +124,26 @@ impl Fs {
             return Ok(changes);
         }
         self.ensure_exists(revision)?;
+        Ok(self.caches.put(key, self.read_changes(revision)?))
+    }
+
+    /// The same for one who is about to keep what he makes of them: they are not kept.
+    pub(crate) fn changed_paths_for_once(&self, revision: Revnum) -> Result<Arc<ChangedPaths>> {
+        let key = Key { fs: self.id, kind: ChangedPaths::KIND, a: revision.0, b: 0, part: 0 };
+        if let Some(changes) = self.caches.get(key) {
+            return Ok(changes);
+        }
+        self.ensure_exists(revision)?;
+        Ok(Arc::new(self.read_changes(revision)?))
+    }
+
+    fn read_changes(&self, revision: Revnum) -> Result<ChangedPaths> {
         let item =
             if self.layout.is_logical() { ITEM_CHANGES } else { self.trailer(revision)?.changes };
-        let changes = self.with_file(revision, |file| {
+        self.with_file(revision, |file| {
             let at = self.item_offset(file, revision, item)?;
             self.parse_at(file, revision, at, CHANGES_LEN, ChangedPaths::parse)
-        })?;
-        Ok(self.caches.put(key, changes))
+        })
     }
 
     /// The paths that a transaction changed so far.

@@ -62,7 +62,7 @@ pub use filesystem::{Filesystem, FormatInfo, OpenOptions};
 pub use history::History;
 pub use listing::Listing;
 pub use locks::{Lock, LockOptions, LockOutcome, LockTarget, UnlockTarget};
-pub use log_blocks::{EncodedEntries, LogSpan};
+pub use log_blocks::{EncodeEntry, EncodedEntries, LogSpan, SpanEncoder};
 pub use node::{Node, NodeRevId, Relation};
 pub use prefetch::{Prefetch, Wanted};
 pub use revprops::RevpropsSnapshot;

@@ -8,10 +8,12 @@
 
 use std::sync::Arc;
 
-use sapwood_core::Revnum;
+use sapwood_core::{PropList, Revnum};
 
 use crate::cache::item::{Cached, Key};
+use crate::changes::ChangedPaths;
 use crate::error::Result;
+use crate::prefetch::Wanted;
 use crate::revprops::{RevpropsSnapshot, Settled};
 
 /// Revisions that are kept together.
@@ -70,6 +72,25 @@ impl EncodedEntries {
     fn shrink_to_fit(&mut self) {
         self.bytes.shrink_to_fit();
         self.ends.shrink_to_fit();
+    }
+}
+
+/// Appends the entry of a revision, of which these changed paths and properties are told. False
+/// when more is needed to tell it.
+pub type EncodeEntry =
+    dyn Fn(Revnum, &ChangedPaths, Option<&PropList>, &mut Vec<u8>) -> bool + Send + Sync;
+
+/// How a receiver encodes log entries, for those who read ahead for it.
+pub struct SpanEncoder {
+    /// The number of the form.
+    pub form: u32,
+    /// What makes an entry.
+    pub encode: Box<EncodeEntry>,
+}
+
+impl std::fmt::Debug for SpanEncoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SpanEncoder").field("form", &self.form).finish_non_exhaustive()
     }
 }
 
@@ -138,6 +159,46 @@ impl RevpropsSnapshot {
             let fs = &self.fs().fs;
             fs.caches.put(span.key(fs.id, form), entries);
         }
+    }
+
+    /// Makes and keeps the entries of a span, unless they are kept: how many bytes they are. What
+    /// they are made of is not kept. `None` where they have to be made one by one.
+    pub(crate) fn make_entries(
+        &mut self,
+        span: &LogSpan,
+        youngest_first: bool,
+        wanted: Wanted,
+        encoder: &SpanEncoder,
+    ) -> Result<Option<usize>> {
+        if let Some(known) = self.encoded_entries(span, encoder.form) {
+            return Ok(Some(known.weight()));
+        }
+        let fs = self.fs().clone();
+        let none = Arc::new(ChangedPaths::default());
+        let mut entries = EncodedEntries::new(youngest_first);
+        let count = span.youngest.0.saturating_sub(span.oldest.0).saturating_add(1);
+        for i in 0..count {
+            let revision = Revnum(if youngest_first {
+                span.youngest.0.saturating_sub(i)
+            } else {
+                span.oldest.0.saturating_add(i)
+            });
+            let changes = match wanted.changes {
+                true => fs.fs.changed_paths_for_once(revision)?,
+                false => Arc::clone(&none),
+            };
+            let props = if wanted.revprops { Some(self.get_for_once(revision)?) } else { None };
+            let mut complete = true;
+            entries.push(|out| {
+                complete = (encoder.encode)(revision, &changes, props.as_deref(), out);
+            });
+            if !complete || entries.is_long() {
+                return Ok(None);
+            }
+        }
+        let weight = entries.weight();
+        self.keep_encoded_entries(span, encoder.form, entries);
+        Ok(Some(weight))
     }
 }
 

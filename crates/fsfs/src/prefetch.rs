@@ -17,6 +17,7 @@ use sapwood_core::Revnum;
 use crate::cache::Caches;
 use crate::error::Result;
 use crate::filesystem::Filesystem;
+use crate::log_blocks::{LogSpan, SpanEncoder};
 use crate::revprops::RevpropsSnapshot;
 use crate::straight::Straight;
 
@@ -100,6 +101,7 @@ impl Range {
 pub struct Prefetch {
     fs: Filesystem,
     range: Range,
+    encoder: Option<Arc<SpanEncoder>>,
     /// Reads of this thread when it was last looked at.
     reads: u64,
     /// Revisions lately that had to be read.
@@ -114,10 +116,17 @@ pub struct Prefetch {
 }
 
 impl Prefetch {
-    pub(crate) fn new(fs: &Filesystem, from: Revnum, to: Revnum, wanted: Wanted) -> Self {
+    pub(crate) fn new(
+        fs: &Filesystem,
+        from: Revnum,
+        to: Revnum,
+        wanted: Wanted,
+        encoder: Option<SpanEncoder>,
+    ) -> Self {
         Self {
             fs: fs.clone(),
             range: Range { from, to, wanted },
+            encoder: encoder.map(Arc::new),
             reads: READS.get(),
             cold: 0,
             quiet: 0,
@@ -153,7 +162,8 @@ impl Prefetch {
         self.quiet = 0;
         self.cold = self.cold.saturating_add(1);
         if self.cold >= COLD && self.range.count().saturating_sub(n) >= WORTHWHILE {
-            self.team = Team::start(&self.fs, self.range, n.div_euclid(BATCH));
+            let job = || Reader::new(&self.fs, self.range, self.encoder.clone());
+            self.team = Team::start(&self.fs, self.range, n.div_euclid(BATCH), job);
             self.cold = 0;
         }
     }
@@ -169,7 +179,8 @@ impl Prefetch {
                 team.shared.wait_for(n);
                 return;
             };
-            let reader = self.reader.get_or_insert_with(|| Reader::new(&self.fs, self.range));
+            let job = || Reader::new(&self.fs, self.range, self.encoder.clone());
+            let reader = self.reader.get_or_insert_with(job);
             // What is wrong shows again when the request comes to it.
             let _ = reader.load(next.n);
         }
@@ -185,7 +196,12 @@ struct Team {
 
 impl Team {
     /// `None` when all readers of the process are busy.
-    fn start(fs: &Filesystem, range: Range, at: u64) -> Option<Self> {
+    fn start(
+        fs: &Filesystem,
+        range: Range,
+        at: u64,
+        mut job: impl FnMut() -> Reader,
+    ) -> Option<Self> {
         let budget = fs.fs.caches.capacity();
         let shared = Arc::new(Progress {
             state: Mutex::new(State { at, next: at.saturating_add(1), ..State::default() }),
@@ -196,11 +212,11 @@ impl Team {
         });
         let mut readers = Vec::new();
         while let Some(seat) = Seat::take(&fs.fs.caches) {
-            let (fs, shared) = (fs.clone(), Arc::clone(&shared));
+            let (job, shared) = (job(), Arc::clone(&shared));
             let run = move || {
-                crate::straight::make_room();
+                crate::cache::room::begin();
                 // Whatever is wrong with a revision, the request itself will find and report.
-                let _ = read_ahead(&fs, range, &shared);
+                let _ = read_ahead(job, &shared);
                 drop(seat);
             };
             let name = "read-ahead".to_owned();
@@ -378,8 +394,7 @@ impl Drop for Taken<'_> {
     }
 }
 
-fn read_ahead(fs: &Filesystem, range: Range, shared: &Progress) -> Result<()> {
-    let mut reader = Reader::new(fs, range);
+fn read_ahead(mut reader: Reader, shared: &Progress) -> Result<()> {
     while let Some(taken) = shared.take() {
         let before = READS.get();
         let bytes = reader.load(taken.n)?;
@@ -394,26 +409,66 @@ fn read_ahead(fs: &Filesystem, range: Range, shared: &Progress) -> Result<()> {
 struct Reader {
     fs: Filesystem,
     range: Range,
+    encoder: Option<Arc<SpanEncoder>>,
     revprops: RevpropsSnapshot,
     straight: Straight,
     /// What of the present batch is read by way of blocks and packs.
     left: Vec<(Revnum, Wanted)>,
+    /// The span that was looked at last.
+    span: Option<LogSpan>,
 }
 
 impl Reader {
-    fn new(fs: &Filesystem, range: Range) -> Self {
-        let revprops = fs.revprops_snapshot();
-        Self { fs: fs.clone(), range, revprops, straight: Straight::default(), left: Vec::new() }
+    fn new(fs: &Filesystem, range: Range, encoder: Option<Arc<SpanEncoder>>) -> Self {
+        Self {
+            fs: fs.clone(),
+            range,
+            encoder,
+            revprops: fs.revprops_snapshot(),
+            straight: Straight::default(),
+            left: Vec::new(),
+            span: None,
+        }
+    }
+
+    /// Makes the log entries of the span that a revision of a pack is in, when the request comes to
+    /// this revision first of them: their bytes. `None` when the request tells the revision by
+    /// itself. A span belongs to the batch in which it begins.
+    fn entries(&mut self, revision: Revnum) -> Result<Option<usize>> {
+        let Some(encoder) = &self.encoder else { return Ok(None) };
+        if !self.fs.fs.rev_file(revision).key.packed {
+            return Ok(None);
+        }
+        if self.span.is_none_or(|span| revision < span.oldest || revision > span.youngest) {
+            self.span = self.revprops.log_span(revision)?;
+        }
+        let Range { from, to, wanted } = self.range;
+        let youngest_first = from >= to;
+        let (young, old) = if youngest_first { (from, to) } else { (to, from) };
+        let Some(span) = self.span.filter(|s| s.youngest <= young && s.oldest >= old) else {
+            return Ok(None);
+        };
+        let first = if youngest_first { span.youngest } else { span.oldest };
+        if revision != first {
+            return Ok(Some(0));
+        }
+        self.revprops.make_entries(&span, youngest_first, wanted, encoder)
     }
 
     /// Brings what is wanted of a batch into the caches; gives its bytes there.
     fn load(&mut self, n: u64) -> Result<usize> {
-        let Self { fs, range, revprops, straight, left } = self;
+        let range = self.range;
+        self.look_far(n);
         let mut bytes = 0usize;
-        left.clear();
+        self.left.clear();
         let first = range.nth(n.saturating_mul(BATCH));
         let last = range.batch(n).last().unwrap_or(first);
         for revision in range.batch(n) {
+            if let Some(made) = self.entries(revision)? {
+                bytes = bytes.saturating_add(made);
+                continue;
+            }
+            let Self { fs, revprops, straight, left, .. } = self;
             let Wanted { mut changes, revprops: mut props } = range.wanted;
             changes &= revision > Revnum::ZERO;
             if changes && let Some(len) = straight.changes(&fs.fs, revision) {
@@ -435,13 +490,7 @@ impl Reader {
                 left.push((revision, wanted));
             }
         }
-        // The lists of a batch are a small part of a pack's block, which is asked for early.
-        if n.is_multiple_of(FAR_STEP)
-            && let Some(far) = range.batch(n.saturating_add(FAR)).next()
-            && fs.fs.rev_file(far).key.packed
-        {
-            fs.will_need_revision(far, range.wanted, revprops);
-        }
+        let Self { fs, revprops, straight, left, .. } = self;
         bytes = bytes.saturating_add(straight.finish(&fs.fs));
         for (revision, wanted) in left.drain(..) {
             if wanted.changes {
@@ -454,5 +503,16 @@ impl Reader {
             }
         }
         Ok(bytes)
+    }
+
+    /// The lists of a batch are a small part of a pack's block, which is asked for early.
+    fn look_far(&mut self, n: u64) {
+        let Self { fs, range, revprops, .. } = self;
+        if n.is_multiple_of(FAR_STEP)
+            && let Some(far) = range.batch(n.saturating_add(FAR)).next()
+            && fs.fs.rev_file(far).key.packed
+        {
+            fs.will_need_revision(far, range.wanted, revprops);
+        }
     }
 }

@@ -149,6 +149,15 @@ impl Filesystem {
 impl RevpropsSnapshot {
     /// The properties of `revision`.
     pub fn get(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
+        self.get_and(revision, true)
+    }
+
+    /// The same for one who is about to keep what he makes of them: they are not kept.
+    pub(crate) fn get_for_once(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
+        self.get_and(revision, false)
+    }
+
+    fn get_and(&mut self, revision: Revnum, keep: bool) -> Result<Arc<PropList>> {
         let fs = Arc::clone(&self.fs.fs);
         fs.ensure_exists(revision)?;
         self.look_once(&fs)?;
@@ -157,7 +166,7 @@ impl RevpropsSnapshot {
             let found = match self.generation(&fs, shard) {
                 Ok(generation) => {
                     let open = self.ahead.remove(&revision);
-                    fs.revprops_of(shard, generation, revision, open)
+                    fs.revprops_of(shard, generation, revision, open, keep)
                 }
                 Err(e) => Err(e),
             };
@@ -369,6 +378,7 @@ impl Fs {
         generation: u64,
         revision: Revnum,
         open: Option<Arc<dyn StoredFile>>,
+        keep: bool,
     ) -> Result<Arc<PropList>> {
         let key = Key { fs: self.id, kind: Kind::Revprops, a: revision.0, b: 0, part: generation };
         if let Some(props) = self.caches.get::<PropList>(key) {
@@ -385,6 +395,9 @@ impl Fs {
             };
             parse(&bytes.map_err(|e| gone_or(e, path.clone()))?, revision)?
         };
+        if !keep {
+            return Ok(Arc::new(props));
+        }
         props.shrink_to_fit();
         Ok(self.caches.put(key, props))
     }

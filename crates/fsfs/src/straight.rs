@@ -179,13 +179,3 @@ fn open(fs: &Fs, folder: &mut Folder, revision: Revnum) -> Option<Arc<dyn Stored
     fs.caches.files.count();
     fs.storage.open_in(folder, &revision.to_string()).ok()
 }
-
-/// Makes room in the memory of a new thread. The system's allocator gives a thread room page by
-/// page, and each page stops all other threads that want memory; room that was there once is
-/// there again for nothing.
-pub(crate) fn make_room() {
-    const PIECE: usize = 100 << 10;
-    const PIECES: usize = 64;
-    let pieces: Vec<Vec<u8>> = (0..PIECES).map(|_| Vec::with_capacity(PIECE)).collect();
-    drop(std::hint::black_box(pieces));
-}

@@ -18,9 +18,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
-use sapwood_core::{NodeKind, Revnum, SvnError};
+use sapwood_core::{NodeKind, PropList, Revnum, SvnError};
 use sapwood_fsfs::storage::{Stamp, StoredFile};
-use sapwood_fsfs::{Caches, Filesystem, LocalStorage, Node, OpenOptions, Storage, Wanted};
+use sapwood_fsfs::{
+    Caches, ChangedPaths, Filesystem, LocalStorage, Node, OpenOptions, SpanEncoder, Storage, Wanted,
+};
 use sapwood_testkit::{Packing, Programs, Repository, Shape};
 
 /// The local file system with counters and faults.
@@ -419,7 +421,7 @@ fn log_everything(
     let mut sum = Vec::new();
     let youngest = fs.youngest()?.0;
     let mut revprops = fs.revprops_snapshot();
-    let mut ahead = fs.prefetch_revisions(Revnum(youngest), Revnum(0), wanted);
+    let mut ahead = fs.prefetch_revisions(Revnum(youngest), Revnum(0), wanted, None);
     for n in 0..=youngest {
         ahead.at(n);
         while let Some(storage) = patient
@@ -488,5 +490,84 @@ fn faults_met_while_reading_ahead_do_no_harm() {
         }
         storage.fails_at.store(0, Ordering::Relaxed);
         assert_eq!(log_everything(&fs, all, None).unwrap(), want, "{at}");
+    }
+}
+
+fn entry(revision: Revnum, changes: &ChangedPaths, props: Option<&PropList>, out: &mut Vec<u8>) {
+    out.extend(revision.to_string().as_bytes());
+    changes.iter().for_each(|change| out.extend(change.path.as_bytes()));
+    props.unwrap().iter().for_each(|(_, value)| out.extend(value));
+}
+
+/// Goes through all revisions as a log does that would rather tell whole spans encoded: what it
+/// tells. With `encoder` it waits, at place `patient`, until such are there.
+fn log_spans(
+    fs: &Filesystem,
+    encoder: Option<SpanEncoder>,
+    youngest_first: bool,
+    patient: u64,
+) -> Vec<u8> {
+    let youngest = fs.youngest().unwrap().0;
+    let nth = |n: u64| Revnum(if youngest_first { youngest - n } else { n });
+    let wanted = Wanted { changes: true, revprops: true };
+    let form = encoder.as_ref().map_or(0, |encoder| encoder.form);
+    let waits = encoder.is_some();
+    let mut ahead = fs.prefetch_revisions(nth(0), nth(youngest), wanted, encoder);
+    let mut revprops = fs.revprops_snapshot();
+    let (mut out, mut n, mut waited) = (Vec::new(), 0, false);
+    while n <= youngest {
+        ahead.at(n);
+        let mut kept = |n: u64| {
+            let span = revprops.log_span(nth(n)).unwrap()?;
+            let first = if youngest_first { span.youngest } else { span.oldest };
+            Some((span, revprops.encoded_entries(&span, form).filter(|_| first == nth(n))?))
+        };
+        while waits && n >= patient && !waited {
+            waited = (n..youngest.min(n + 60)).any(|n| kept(n).is_some());
+        }
+        if let Some((span, entries)) = kept(n) {
+            entries.pieces(youngest_first).for_each(|piece| out.extend(piece));
+            n += span.youngest.0 - span.oldest.0 + 1;
+        } else {
+            let changes = fs.changed_paths(nth(n)).unwrap();
+            entry(nth(n), &changes, Some(&revprops.get(nth(n)).unwrap()), &mut out);
+            n += 1;
+        }
+    }
+    out
+}
+
+#[test]
+fn log_entries_are_made_ahead() {
+    let repo = Repository::random(&Shape::new("1.10").shard(20).pack(Packing::Half), 3, 130);
+    let storage = Arc::new(Strange::default());
+    storage.age.store(3600, Ordering::Relaxed);
+    for (youngest_first, patient) in [(false, 12), (true, 80)] {
+        let fs = open(&repo, &storage, 64 << 20).unwrap();
+        let want = log_spans(&fs, None, youngest_first, patient);
+        let fs = open(&repo, &storage, 64 << 20).unwrap();
+        let encode = |revision, list: &ChangedPaths, props: Option<&PropList>, out: &mut _| {
+            entry(revision, list, props, out);
+            true
+        };
+        let encoder = SpanEncoder { form: 77, encode: Box::new(encode) };
+        let made = log_spans(&fs, Some(encoder), youngest_first, patient);
+        assert!(made == want, "{youngest_first}");
+    }
+    // One that cannot tell a revision leaves it to the request.
+    let fs = open(&repo, &storage, 64 << 20).unwrap();
+    let encode = |_, _: &ChangedPaths, _: Option<&PropList>, out: &mut Vec<u8>| {
+        out.push(b'!');
+        false
+    };
+    let encoder = SpanEncoder { form: 78, encode: Box::new(encode) };
+    let wanted = Wanted { changes: true, revprops: true };
+    let mut ahead = fs.prefetch_revisions(Revnum(1), Revnum(60), wanted, Some(encoder));
+    let mut revprops = fs.revprops_snapshot();
+    for n in 1..=60 {
+        ahead.at(n - 1);
+        let span = revprops.log_span(Revnum(n)).unwrap().unwrap();
+        assert!(revprops.encoded_entries(&span, 78).is_none());
+        fs.changed_paths(Revnum(n)).unwrap();
     }
 }

@@ -302,7 +302,8 @@ impl Run<'_> {
             })
         };
         let last = nth(count.saturating_sub(1));
-        let mut ahead = self.fs.prefetch_revisions(nth(0), last, self.wanted());
+        let mut ahead =
+            self.fs.prefetch_revisions(nth(0), last, self.wanted(), self.span_encoder());
         let mut n = 0;
         while n < count {
             let revision = nth(n);

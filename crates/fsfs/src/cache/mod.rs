@@ -9,6 +9,7 @@ pub(crate) mod files;
 mod ghosts;
 pub(crate) mod item;
 pub(crate) mod loading;
+pub(crate) mod room;
 pub(crate) mod store;
 
 use std::collections::HashMap;

@@ -183,6 +183,7 @@ impl Store {
     /// are not kept.
     pub(crate) fn put(&self, key: Key, item: Item, weight: usize) {
         let Some(shard) = self.shard(key.hash64()) else { return };
+        crate::cache::room::take(weight);
         let mut shard = shard.write();
         let weight = weight.saturating_add(OVERHEAD);
         if weight <= shard.budget.checked_div(2).unwrap_or(0) {

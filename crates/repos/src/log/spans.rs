@@ -1,10 +1,10 @@
 //! Runs of revisions that are told to every user alike, encoded once.
 
-use sapwood_core::Revnum;
 use sapwood_core::props::names;
-use sapwood_fsfs::{EncodedEntries, LogSpan, Prefetch};
+use sapwood_core::{PropList, Revnum};
+use sapwood_fsfs::{ChangedPaths, EncodedEntries, LogSpan, Prefetch, SpanEncoder};
 
-use super::{LogEncoder, Origin, RevpropSelection, Run};
+use super::{LogEncoder, LogEntry, Origin, RevpropSelection, Run};
 use crate::error::Result;
 
 /// A span to be told.
@@ -16,7 +16,53 @@ pub(super) struct Span {
     youngest_first: bool,
 }
 
+/// The names that each set of bits of [`Run::form`] stands for.
+const NAMES: [&[&str]; 8] = [
+    &[],
+    &[names::AUTHOR],
+    &[names::DATE],
+    &[names::AUTHOR, names::DATE],
+    &[names::LOG],
+    &[names::AUTHOR, names::LOG],
+    &[names::DATE, names::LOG],
+    &[names::AUTHOR, names::DATE, names::LOG],
+];
+
 impl Run<'_> {
+    /// For those who read ahead: makes the entries of [`Run::span`].
+    pub(super) fn span_encoder(&self) -> Option<SpanEncoder> {
+        let (encoder, form) = self.form()?;
+        let tells_changes = self.request.changed_paths;
+        let selection = match self.request.revprops {
+            RevpropSelection::All => RevpropSelection::All,
+            RevpropSelection::Names(_) => {
+                let bits = usize::try_from(form & 7).ok()?;
+                RevpropSelection::Names(NAMES.get(bits).copied()?)
+            }
+        };
+        let encode =
+            move |revision, changes: &ChangedPaths, revprops: Option<&PropList>, out: &mut _| {
+                // Those of old revisions are looked for by the request itself.
+                if tells_changes && changes.iter().any(|change| change.node_kind.is_none()) {
+                    return false;
+                }
+                let entry = LogEntry {
+                    revision: Some(revision),
+                    has_children: false,
+                    subtractive_merge: false,
+                    changes,
+                    marks: &[],
+                    carried: &[],
+                    revprops,
+                    selection,
+                    restricted: false,
+                };
+                (encoder.encode)(&entry, out);
+                true
+            };
+        Some(SpanEncoder { form, encode: Box::new(encode) })
+    }
+
     /// The span that begins with `revision`, when the log of everything, which goes on to `last`,
     /// tells all of it, to a receiver that takes it encoded, and nothing is hidden from the user.
     pub(super) fn span(&mut self, revision: Revnum, last: Revnum) -> Result<Option<Span>> {
