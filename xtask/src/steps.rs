@@ -6,9 +6,9 @@
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Formatting, lints, documentation tests, tests.
+/// Formatting, lints, documentation, its tests, tests.
 pub(crate) fn everything() -> Result<(), String> {
-    let steps: [fn() -> Result<(), String>; 4] = [fmt, clippy, doc_tests, || tests(&[])];
+    let steps: [fn() -> Result<(), String>; 5] = [fmt, clippy, docs, doc_tests, || tests(&[])];
     let failures: Vec<String> = steps.iter().filter_map(|step| step().err()).collect();
     if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
 }
@@ -21,6 +21,11 @@ pub(crate) fn fmt() -> Result<(), String> {
 /// All lints, in all targets, as errors.
 pub(crate) fn clippy() -> Result<(), String> {
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+}
+
+/// Documentation, of private items too, without broken links.
+fn docs() -> Result<(), String> {
+    cargo(&["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"])
 }
 
 /// The examples in documentation comments: nextest does not run them.

@@ -3,7 +3,7 @@
 //! The texts are read several times from their start. The first reading finds what they have in common
 //! at the start, the second what they have in common at the end; only what lies between, with some lines
 //! on both sides, is taken into memory and compared in the usual way. Invariant: what is printed is what
-//! [`crate::unified`] prints of the whole texts. When one of the texts is empty nothing is held at all.
+//! [`crate::unified()`] prints of the whole texts. When one of the texts is empty nothing is held at all.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};

@@ -2,7 +2,7 @@
 //!
 //! Two texts are cut into lines ([`lines`]), equal lines at both ends are set aside ([`scan`]), the
 //! rest is aligned ([`lcs`]), and what results ([`Diff`]) is printed as a unified diff
-//! ([`unified`]) or a property diff ([`props`]). Where several alignments are equally short the
+//! ([`mod@unified`]) or a property diff ([`props`]). Where several alignments are equally short the
 //! reference's choice is made, so that output is equal byte for byte.
 
 mod compare;

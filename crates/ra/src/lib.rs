@@ -1,7 +1,7 @@
 //! Sessions to a repository, wherever it is, behind one trait.
 //!
-//! [`open`] looks at a URL's scheme and gives a [`Session`]: `file:` is a repository opened in this
-//! process ([`file`]), `svn:` and `svn+TUNNEL:` talk to a server ([`svn`]). What differs between
+//! [`open()`] looks at a URL's scheme and gives a [`Session`]: `file:` is a repository opened in this
+//! process ([`mod@file`]), `svn:` and `svn+TUNNEL:` talk to a server ([`svn`]). What differs between
 //! them (how the user is known, what the other side can do) stays inside; callers only see the
 //! trait and errors with their E-codes.
 //!

@@ -10,7 +10,7 @@ use sapwood_fsfs::OpenOptions;
 use crate::auth::Authenticator;
 use crate::file::FileCaches;
 
-/// Everything that [`crate::open`] takes beside the URL. Clones share.
+/// Everything that [`crate::open()`] takes beside the URL. Clones share.
 #[derive(Clone)]
 pub struct Settings {
     /// The user's `config` file.

@@ -245,7 +245,7 @@ pub struct Dirent<'a> {
     /// File or directory; `None` is written as `none`.
     pub kind: Option<NodeKind>,
     /// Length of a file, 0 when not asked for. The reference sends -1 as a 64-bit number for
-    /// directories in [`write_stat`] and [`write_list_entry`], 0 in [`write_dir_entry`].
+    /// directories in [`write_dirent`] and [`write_list_entry`], 0 in [`write_dir_entry`].
     pub size: u64,
     /// Whether there are properties.
     pub has_props: bool,

@@ -10,7 +10,7 @@ macro_rules! codes {
     ($($name:ident = $number:literal, $message:literal;)*) => {
         impl ErrorCode {
             $(
-                #[doc = concat!("`E", $number, "`: \"", $message, "\".")]
+                #[doc = concat!("`E", $number, "`: `", $message, "`.")]
                 pub const $name: Self = Self($number);
             )*
 

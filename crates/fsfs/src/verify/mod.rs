@@ -1,7 +1,7 @@
 //! Whether what is on disk is whole: indexes, checksums, trees, revision properties, rep-cache.
 //!
 //! Two layers, as in the reference: [`Filesystem::verify_metadata`] looks at files and indexes
-//! (`svn_fs_verify`), [`Root::verify`] at one tree (`svn_fs_verify_root`).
+//! (`svn_fs_verify`), [`crate::Root::verify`] at one tree (`svn_fs_verify_root`).
 //! [`Filesystem::verify_revision`] reads all that a revision brought, with every checksum.
 
 use sapwood_core::{CancelToken, Revnum};

@@ -1,7 +1,7 @@
 //! Tree deltas on the wire: editor commands.
 //!
 //! [`WireEditor`] is an editor that writes commands; [`command`] reads them one by one;
-//! [`drive`] reads them all and drives an editor.
+//! [`drive()`] reads them all and drives an editor.
 
 pub mod command;
 pub mod drive;
