@@ -25,6 +25,7 @@ pub mod load_index;
 pub mod locks;
 pub mod log_blocks;
 pub mod maintenance;
+mod memcached;
 pub mod node;
 mod open;
 pub mod ordered;

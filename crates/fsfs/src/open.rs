@@ -155,6 +155,7 @@ fn read_options(storage: &dyn Storage, db: &Path, format: u32) -> Result<Options
     };
     let write = (WriteConfig::new(&config, format)?, RevpropPackConfig::new(&config, format)?);
     let block_size = if format < since::LOGICAL { BLOCK_SIZE } else { block_size(&config)? };
+    crate::memcached::check(&config)?;
     // There is no cache that could fail.
     config.get_bool("caches", "fail-stop", false)?;
     Ok(Options { block_size, write: Some(write) })

@@ -107,6 +107,11 @@ fn options_that_make_no_sense() {
     let mut findings = Findings::new("fsfs.conf");
     for (section, option) in [
         ("caches", "fail-stop = maybe"),
+        ("memcached-servers", "one = localhost"),
+        ("memcached-servers", "one = :80"),
+        ("memcached-servers", "one = host:65536"),
+        ("memcached-servers", "one ="),
+        ("memcached-servers", "one = [fe80::1%eth0]:80"),
         ("rep-sharing", "enable-rep-sharing = 2"),
         ("deltification", "enable-dir-deltification = x"),
         ("deltification", "max-linear-deltification = "),
@@ -126,8 +131,13 @@ fn options_that_make_no_sense() {
         let url = format!("file://{path}");
         findings.program("svnmucc", &["-m", "m", "-U", &url, "mkdir", "new"]);
     }
-    std::fs::write(repo.path().join("db/fsfs.conf"), "").unwrap();
-    findings.program("svnlook", &["youngest", &path]);
+    // A server that is not there is no error (with `fail-stop` it is one for the reference, and
+    // without, `svnadmin` warns of it: we do not ask).
+    let server = "[memcached-servers]\none = 127.0.0.1:9\n";
+    for config in ["", server] {
+        std::fs::write(repo.path().join("db/fsfs.conf"), config).unwrap();
+        findings.program("svnlook", &["tree", &path]);
+    }
     findings.finish();
 }
 
