@@ -6,6 +6,8 @@
 //! A session does one thing at a time: while an edit, a report or a reply is under way (also in
 //! the receivers of [`Session::log`] and its kin), other requests on the same session fail.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::Write;
 
 use sapwood_core::date::Timestamp;
@@ -116,6 +118,27 @@ pub struct LogEntry<'a> {
     pub changes: Vec<LogChange<'a>>,
     /// The properties that were asked for.
     pub revprops: Vec<(&'a str, &'a [u8])>,
+}
+
+/// Leaves one change of each path, the last: logs with merged revisions may tell several, those of
+/// a revision that was told elsewhere and those of the next entry.
+pub(crate) fn once_a_path(changes: &mut Vec<LogChange<'_>>) {
+    let mut places = HashMap::with_capacity(changes.len());
+    let mut kept: Vec<LogChange<'_>> = Vec::with_capacity(changes.len());
+    for change in changes.drain(..) {
+        match places.entry(change.path) {
+            Entry::Occupied(place) => {
+                if let Some(earlier) = kept.get_mut(*place.get()) {
+                    *earlier = change;
+                }
+            }
+            Entry::Vacant(place) => {
+                place.insert(kept.len());
+                kept.push(change);
+            }
+        }
+    }
+    *changes = kept;
 }
 
 impl LogEntry<'_> {

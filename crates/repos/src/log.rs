@@ -167,6 +167,13 @@ pub trait LogReceiver {
         None
     }
 
+    /// Whether ends of lists are told where no list is open, too. Subversion's log has such ends
+    /// (a merged revision that was told elsewhere ends the list that it did not begin); `svnserve`
+    /// keeps them to itself, sessions in the same process do not.
+    fn takes_all_ends(&self) -> bool {
+        false
+    }
+
     /// The next entries, encoded.
     fn encoded(&mut self, entries: &[u8]) -> SvnResult<()> {
         let _ = entries;
@@ -192,7 +199,8 @@ pub struct LogEncoder {
 /// Tells `receiver` the revisions that changed the requested paths.
 ///
 /// Entries without a revision end the list of merged revisions that the last entry with
-/// `has_children` began; they come only while such a list is open.
+/// `has_children` began; they come only while such a list is open, unless the receiver
+/// [takes all](LogReceiver::takes_all_ends).
 ///
 /// # Errors
 /// E160006 for revisions younger than the youngest, E160013 for paths that do not exist, E220001
@@ -422,10 +430,13 @@ impl Run<'_> {
         Ok(tell(self.receiver, &entry)?)
     }
 
-    /// Tells the end of a list of merged revisions, if the receiver has one open.
+    /// Tells the end of a list of merged revisions, if the receiver has one open or wants to know
+    /// anyway.
     fn tell_end(&mut self) -> Result<()> {
-        let Some(left) = self.open_lists.checked_sub(1) else { return Ok(()) };
-        self.open_lists = left;
+        if self.open_lists == 0 && !self.receiver.takes_all_ends() {
+            return Ok(());
+        }
+        self.open_lists = self.open_lists.saturating_sub(1);
         let entry = LogEntry {
             revision: None,
             has_children: false,

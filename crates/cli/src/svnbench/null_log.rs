@@ -15,7 +15,7 @@ use crate::svnadmin::lslocks::count_lines;
 /// What was counted.
 #[derive(Debug, Default)]
 struct Counts {
-    merge_depth: u64,
+    merge_depth: i64,
     revisions: u64,
     changes: u64,
     lines: u64,
@@ -32,6 +32,8 @@ fn add(total: &mut u64, count: usize) {
 impl Counts {
     fn take(&mut self, entry: &LogEntry<'_>) {
         let Some(revision) = entry.revision else {
+            // `file:` ends more lists than it begins; the reference's count goes below zero, and
+            // whatever is not zero counts as merged.
             self.merge_depth = self.merge_depth.saturating_sub(1);
             return;
         };
@@ -39,7 +41,7 @@ impl Counts {
         if revision == Revnum::ZERO && message.is_none() {
             return;
         }
-        let merged = self.merge_depth > 0;
+        let merged = self.merge_depth != 0;
         let lines = message.map_or(0, count_lines);
         add(&mut self.revisions, 1);
         add(&mut self.lines, lines);
@@ -50,7 +52,7 @@ impl Counts {
             add(&mut self.merged_changes, entry.changes.len());
         }
         if entry.has_children {
-            add(&mut self.merge_depth, 1);
+            self.merge_depth = self.merge_depth.saturating_add(1);
             add(&mut self.merges, 1);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::repositories;
 use sapwood_testkit::compare::assert_same;
-use sapwood_testkit::{Programs, Server, long};
+use sapwood_testkit::{History, Output, Programs, Repository, Server, Shape, long};
 
 /// `%u` stands for the URL.
 const COMMANDS: &[&[&str]] = &[
@@ -32,6 +32,59 @@ const COMMANDS: &[&[&str]] = &[
     &["null-export", "--password-from-stdin", "%u"],
 ];
 
+/// What `svnbench` says, without how long it took and what the messages of a protocol add up to.
+fn counted(programs: &Programs, args: &[String]) -> Output {
+    let out = programs.run("svnbench", args);
+    let lines = out.stdout_text();
+    let kept =
+        lines.lines().filter(|l| !l.ends_with(" seconds taken") && !l.contains(" bytes transf"));
+    let stdout = kept.collect::<Vec<_>>().join("\n").into_bytes();
+    Output { stdout, ..out }
+}
+
+/// A trunk and two branches, merged to and fro: merged revisions that are told elsewhere leave their
+/// changed paths to the next entry, and over `file:` more lists end than begin.
+#[test]
+fn merges_of_merges_are_counted_the_same() {
+    let mut history = History::new("merges-of-merges");
+    let mut first = history.begin("ann", "first");
+    first.mkdir("trunk").add("trunk/f", "1\n");
+    first.commit();
+    for (revision, branch) in [(1, "a"), (2, "b")] {
+        let mut copy = history.begin("ann", "branch");
+        copy.copy("trunk", revision, branch);
+        copy.commit();
+    }
+    let branches = ["trunk", "a", "b"];
+    for round in 0..4 {
+        for (at, branch) in branches.iter().enumerate() {
+            let last = history.youngest();
+            let source = branches[(at + 1 + round % 2) % 3];
+            if last > 3 {
+                let info = format!("/{source}:4-{last}\n");
+                let mut merge = history.begin("bea", "merge");
+                merge.propset(branch, "svn:mergeinfo", Some(info.as_bytes()));
+                merge.commit();
+            }
+            let mut work = history.begin("ann", "work");
+            work.edit(&format!("{branch}/f"), format!("{last}\n"));
+            work.commit();
+        }
+    }
+    let repo = Repository::new(&Shape::new("1.10").shard(7), history);
+    let servers = [Programs::reference(), Programs::ours()]
+        .map(|programs| Server::start(&programs, repo.parent(), &[]));
+    for url in servers.iter().map(|s| s.url("repo")).chain([repo.url()]) {
+        for below in ["", "/trunk", "/a"] {
+            let args = ["null-log", "-v", "-g", &format!("{url}{below}")].map(str::to_owned);
+            let [reference, ours] =
+                [Programs::reference(), Programs::ours()].map(|p| counted(&p, &args));
+            assert!(reference.stdout_text().contains(" merged in "), "{}", args.join(" "));
+            assert_same(&args.join(" "), &reference, &ours);
+        }
+    }
+}
+
 #[test]
 fn svnbench_counts_the_same() {
     for repo in repositories().step_by(if long() { 1 } else { 7 }) {
@@ -46,16 +99,8 @@ fn svnbench_counts_the_same() {
             let commands = COMMANDS.iter().copied().chain(blames.iter().map(|b| &b[..]));
             for command in commands {
                 let args: Vec<String> = command.iter().map(|a| a.replace("%u", &url)).collect();
-                let [reference, ours] = [Programs::reference(), Programs::ours()].map(|programs| {
-                    let out = programs.run("svnbench", &args);
-                    // How long it took, and what the messages of a protocol add up to.
-                    let lines = out.stdout_text();
-                    let kept = lines
-                        .lines()
-                        .filter(|l| !l.ends_with(" seconds taken") && !l.contains(" bytes transf"));
-                    let stdout = kept.collect::<Vec<_>>().join("\n").into_bytes();
-                    sapwood_testkit::Output { stdout, ..out }
-                });
+                let [reference, ours] =
+                    [Programs::reference(), Programs::ours()].map(|p| counted(&p, &args));
                 assert_same(&args.join(" "), &reference, &ours);
             }
         }

@@ -34,7 +34,7 @@ use crate::session::{
     Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
     FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogChange, LogEntry, LogRequest,
     MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest, RevpropChange, Session,
-    Told, require_mergeinfo,
+    Told, once_a_path, require_mergeinfo,
 };
 use crate::settings::Settings;
 
@@ -277,24 +277,9 @@ impl Session for FileSession {
             include_merged_revisions: request.include_merged_revisions,
             revprops: request.revprops,
         };
-        let mut depth = 0u64;
-        sapwood_repos::log(&self.repository, &request, ALL, &self.cancel, &mut |entry| {
-            if entry.revision.is_none() {
-                // The end of the whole log is told otherwise.
-                let Some(above) = depth.checked_sub(1) else { return Ok(()) };
-                depth = above;
-            }
-            if entry.has_children {
-                depth = depth.saturating_add(1);
-            }
-            receiver(&LogEntry {
-                revision: entry.revision,
-                has_children: entry.has_children,
-                subtractive_merge: entry.subtractive_merge,
-                changes: entry.changes().map(log_change).collect(),
-                revprops: entry.revprops().collect(),
-            })
-        })?;
+        let merged = request.include_merged_revisions;
+        let mut entries = Entries { merged, receiver };
+        sapwood_repos::log_to(&self.repository, &request, ALL, &self.cancel, &mut entries)?;
         Ok(())
     }
 
@@ -398,6 +383,32 @@ impl Session for FileSession {
 
     fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>> {
         self.begin_commit(request)
+    }
+}
+
+/// Takes the revisions of a log, as the reference's session in the same process does.
+struct Entries<'r> {
+    merged: bool,
+    receiver: &'r mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+}
+
+impl sapwood_repos::LogReceiver for Entries<'_> {
+    fn entry(&mut self, entry: &sapwood_repos::LogEntry<'_>) -> SvnResult<()> {
+        let mut changes: Vec<LogChange<'_>> = entry.changes().map(log_change).collect();
+        if self.merged {
+            once_a_path(&mut changes);
+        }
+        (self.receiver)(&LogEntry {
+            revision: entry.revision,
+            has_children: entry.has_children,
+            subtractive_merge: entry.subtractive_merge,
+            changes,
+            revprops: entry.revprops().collect(),
+        })
+    }
+
+    fn takes_all_ends(&self) -> bool {
+        self.merged
     }
 }
 

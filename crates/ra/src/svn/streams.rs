@@ -13,6 +13,7 @@ use super::replies::{read_listed, write_fields};
 use super::session::SvnSession;
 use crate::session::{
     Dirent, FileRev, FileRevReceiver, FileRevsRequest, ListRequest, LogEntry, LogRequest,
+    once_a_path,
 };
 
 /// Receives one item of a series; false at its end.
@@ -165,7 +166,10 @@ impl SvnSession {
         let (mut ceased, mut nesting, mut told) = (Ceased::default(), 0u64, 0u64);
         let result = loop {
             let more = next(&mut conn, "Log entry not a list", |tuple| {
-                let entry = log_entry(tuple, &wanted)?;
+                let mut entry = log_entry(tuple, &wanted)?;
+                if request.include_merged_revisions {
+                    once_a_path(&mut entry.changes);
+                }
                 if nesting == 0 {
                     told = told.saturating_add(1);
                 }
