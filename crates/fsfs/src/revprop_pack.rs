@@ -15,7 +15,7 @@ use sapwood_fsfs_format::revprop_write::{divide, pack_name, write_manifest, writ
 use crate::error::{Error, Result};
 use crate::filesystem::Shared;
 use crate::storage_write::{NewFile, WriteStorage};
-use crate::sync::sync_files;
+use crate::sync::sync_new_files;
 
 /// The longest file of unpacked revision properties that is read.
 const FILE_LEN: usize = 1 << 28;
@@ -63,6 +63,22 @@ impl Shared {
         config: RevpropPackConfig,
         flush: bool,
     ) -> Result<()> {
+        let mut files = self.write_revprops(storage, shard, config)?;
+        if flush {
+            sync_new_files(self, &mut files)?;
+            sync_with_parent(storage, &self.file(&self.layout.revprops_pack_dir(shard)))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the packed form of the revision properties of a shard: the files, which are not
+    /// durable yet, nor are their folder and its name.
+    pub(crate) fn write_revprops(
+        &self,
+        storage: &dyn WriteStorage,
+        shard: u64,
+        config: RevpropPackConfig,
+    ) -> Result<Vec<(Box<dyn NewFile>, PathBuf)>> {
         let size = self.layout.format.shard_size.unwrap_or(1);
         let start = shard.saturating_mul(size);
         let dir = self.file(&self.layout.revprops_pack_dir(shard));
@@ -84,10 +100,7 @@ impl Shared {
         let mut files: Vec<(Box<dyn NewFile>, PathBuf)> = Vec::new();
         let mut write = |path: PathBuf, bytes: &[u8]| -> Result<()> {
             let written = write_new(storage, &path, bytes);
-            let file = written.map_err(|e| Error::io(e, "Can't write to file", &path))?;
-            if flush {
-                files.push((file, path));
-            }
+            files.push((written.map_err(|e| Error::io(e, "Can't write to file", &path))?, path));
             Ok(())
         };
         let mut packs = Vec::new();
@@ -108,15 +121,7 @@ impl Shared {
         storage
             .copy_permissions(&like, &dir)
             .map_err(|e| Error::io(e, "Can't set permissions on", &dir))?;
-        if flush {
-            let mut new: Vec<(&mut dyn NewFile, &Path)> = Vec::new();
-            for (file, path) in &mut files {
-                new.push((&mut **file, path));
-            }
-            sync_files(self, new)?;
-            sync_with_parent(storage, &dir)?;
-        }
-        Ok(())
+        Ok(files)
     }
 
     /// Removes what the packed form of a shard's revision properties replaces. Revision 0 stays.

@@ -1,6 +1,6 @@
 //! Making many files durable at once.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -54,4 +54,16 @@ pub(crate) fn sync_files(shared: &Shared, mut files: Vec<(&mut dyn NewFile, &Pat
         }
         done
     })
+}
+
+/// The same for files with their paths.
+pub(crate) fn sync_new_files(
+    shared: &Shared,
+    files: &mut [(Box<dyn NewFile>, PathBuf)],
+) -> Result<()> {
+    let mut all: Vec<(&mut dyn NewFile, &Path)> = Vec::with_capacity(files.len());
+    for (file, path) in files {
+        all.push((&mut **file, path));
+    }
+    sync_files(shared, all)
 }

@@ -54,7 +54,7 @@ fn packs(format: u32, logical: bool) {
         whole(path);
         assert!(!done || open(path).min_unpacked_rev().unwrap() == Revnum(6));
     });
-    assert!(operations > 50, "{operations}");
+    assert!(operations > 30, "{operations}");
     // A pack that was stopped, then commits, then another pack.
     for left in [5, operations / 2, operations - 3] {
         let part = dir.path().join(format!("part{left}"));

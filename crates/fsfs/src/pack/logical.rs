@@ -18,6 +18,7 @@ use sapwood_fsfs_format::{
     limits,
 };
 
+use super::line::Built;
 use super::order::{ItemId, PlacedNode, order, sort_path};
 use super::output::Output;
 use super::source::Sources;
@@ -69,7 +70,7 @@ pub(super) fn build(
     config: PackConfig,
     shard: u64,
     cancel: &CancelToken,
-) -> Result<()> {
+) -> Result<Built> {
     let size = shared.layout.format.shard_size.unwrap_or(1);
     let first = shard.saturating_mul(size);
     let storage = &*options.storage;
@@ -328,7 +329,7 @@ impl<'a> Packer<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<()> {
+    fn finish(mut self) -> Result<Built> {
         let write = &self.config.write;
         let mut indexes = Vec::new();
         write_indexes(
@@ -341,7 +342,9 @@ impl<'a> Packer<'a> {
             &mut indexes,
         );
         self.output.append(&indexes)?;
-        self.output.finish(self.options.flush_to_disk)
+        let mut built = Built::default();
+        self.output.finish(&mut built)?;
+        Ok(built)
     }
 }
 

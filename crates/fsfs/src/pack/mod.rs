@@ -1,10 +1,11 @@
 //! Packing: all revisions of a complete shard become one file.
 //!
-//! The steps for one shard are the reference's, so that a crash between any two of them leaves a
-//! shard that is packed or one that is not:
+//! The steps are the reference's, so that a crash between any two of them leaves a shard that is
+//! packed or one that is not; but a few shards take them together ([`line`]), so that what they
+//! need of the disk they wait for once:
 //!
 //! 1. `revs/N.pack` is made anew (what an interrupted run left is removed first), with the pack
-//!    file ([`physical`] or [`logical`]); file and folders are synced;
+//!    file ([`physical`] or [`logical`]); files and folders are synced;
 //! 2. under the write lock, because revision properties may change, `revprops/N.pack` is made in
 //!    the same way (format 6 and later: [`crate::revprop_pack`]);
 //! 3. `min-unpacked-rev` is replaced: written beside, synced, moved, the folder synced. Before
@@ -13,18 +14,19 @@
 //!    given back. Whoever still reads them notices, and looks again.
 //!
 //! One process packs at a time: it holds `pack-lock` (format 7 and later) or, in older formats,
-//! the write lock all the while. While a shard goes through steps 2 to 4, the next one is already
-//! built on another thread: nothing of step 1 depends on the others.
+//! the write lock all the while. While shards go through steps 2 to 4, the next ones are already
+//! built on other threads: nothing of step 1, but for the syncing, depends on the others.
 
+mod line;
 mod logical;
 mod order;
 mod output;
 mod physical;
 mod source;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum};
 use sapwood_fsfs_format::layout::{names, since};
@@ -32,16 +34,21 @@ use sapwood_fsfs_format::layout::{names, since};
 use crate::dump_index::check;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Shared};
-use crate::revprop_pack::{RevpropPackConfig, remove_dir_all, sync_with_parent};
+use crate::revprop_pack::{RevpropPackConfig, remove_dir_all};
 use crate::storage::LocalStorage;
-use crate::storage_write::{HeldLock, WriteStorage};
+use crate::storage_write::{HeldLock, NewFile, WriteStorage};
+use crate::sync::sync_new_files;
 use crate::txn::WriteConfig;
+use line::{Built, Line};
 
 /// Items are aligned for readers that read by pages, whatever larger blocks `block-size` says:
 /// that is what the reference's tools and servers do unless told otherwise.
 const PAGE: u64 = 4096;
 /// Bytes of revision data that are held in memory at most, unless said otherwise.
 pub const DEFAULT_MEMORY: usize = 64 << 20;
+
+/// Threads that build packs.
+const BUILDERS: usize = 2;
 
 /// How to pack.
 #[derive(Clone, Debug)]
@@ -52,7 +59,7 @@ pub struct PackOptions {
     pub flush_to_disk: bool,
     /// Bytes of revision data that are held in memory at most; what is more is read twice.
     pub memory: usize,
-    /// Whether the next shard is built while one is finished.
+    /// Whether there may be several threads.
     pub threads: bool,
 }
 
@@ -140,70 +147,52 @@ impl Filesystem {
         // Another process may have packed meanwhile.
         let shards = shared.unpacked_shards(size)?;
         work.remove_leftovers(shards.start)?;
-        if !options.threads || shards.end.saturating_sub(shards.start) < 2 {
-            for shard in shards {
-                check(cancel)?;
-                notify(PackNotice::Start(shard))?;
-                build(shared, options, work.config, shard, cancel)?;
-                work.finish(shard)?;
-                notify(PackNotice::End(shard))?;
-            }
-            return Ok(());
-        }
-        let (send, built) = sync_channel(1);
+        let several = options.threads && shards.end.saturating_sub(shards.start) > 1;
+        let builders = if several { BUILDERS } else { 0 };
+        let room = options.memory.checked_div(builders).unwrap_or(options.memory);
+        let (config, own) = (work.config, PackOptions { memory: room, ..options.clone() });
+        let build = |shard| {
+            check(cancel)?;
+            build(shared, &own, config, shard, cancel)
+        };
+        let line = Line::new(&build, shards.clone(), builders);
         std::thread::scope(|scope| {
-            let (config, range) = (work.config, shards.clone());
-            let builder = std::thread::Builder::new().name("pack".into());
-            builder
-                .spawn_scoped(scope, move || {
-                    build_all(shared, options, config, range, cancel, send)
-                })
-                .map_err(|e| Error::io(e, "Can't start a thread for", &shared.path))?;
-            work.finish_all(shards, built, notify)
+            for _ in 0..builders {
+                let builder = std::thread::Builder::new().name("pack".into());
+                if let Err(e) = builder.spawn_scoped(scope, || line.run()) {
+                    line.stop();
+                    return Err(Error::io(e, "Can't start a thread for", &shared.path));
+                }
+            }
+            let done = work.finish_all(shards, &line, notify);
+            line.stop();
+            done
         })
     }
 }
 
-/// Builds the pack files of shards ahead of who finishes them. Ends when that one does.
-fn build_all(
-    shared: &Shared,
-    options: &PackOptions,
-    config: PackConfig,
-    shards: std::ops::Range<u64>,
-    cancel: &CancelToken,
-    send: SyncSender<Result<()>>,
-) {
-    for shard in shards {
-        let done = check(cancel).and_then(|()| build(shared, options, config, shard, cancel));
-        let failed = done.is_err();
-        if send.send(done).is_err() || failed {
-            return;
-        }
-    }
-}
-
-/// Step 1: makes `revs/N.pack`.
+/// Step 1 but for the syncing: makes `revs/N.pack`.
 fn build(
     shared: &Shared,
     options: &PackOptions,
     config: PackConfig,
     shard: u64,
     cancel: &CancelToken,
-) -> Result<()> {
+) -> Result<Built> {
     let storage = &*options.storage;
     let dir = shared.file(&shared.layout.pack_dir(shard));
     remove_dir_all(storage, &dir)?;
     storage.create_dir(&dir, false).map_err(|e| Error::io(e, "Can't create directory", &dir))?;
-    if shared.layout.is_logical() {
-        logical::build(shared, options, config, shard, cancel)?;
+    let built = if shared.layout.is_logical() {
+        logical::build(shared, options, config, shard, cancel)?
     } else {
-        physical::build(shared, options, shard, cancel)?;
-    }
+        physical::build(shared, options, shard, cancel)?
+    };
     let like = shared.shard_dir(shard);
     storage
         .copy_permissions(&like, &dir)
         .map_err(|e| Error::io(e, "Can't set permissions on", &dir))?;
-    if options.flush_to_disk { sync_with_parent(storage, &dir) } else { Ok(()) }
+    Ok(built)
 }
 
 impl Shared {
@@ -238,45 +227,116 @@ struct Work<'a> {
 impl Work<'_> {
     fn finish_all(
         &self,
-        shards: std::ops::Range<u64>,
-        built: Receiver<Result<()>>,
+        mut shards: Range<u64>,
+        line: &Line<'_>,
         notify: &mut dyn FnMut(PackNotice) -> Result<()>,
     ) -> Result<()> {
-        for shard in shards {
+        while !shards.is_empty() {
             check(self.cancel)?;
-            notify(PackNotice::Start(shard))?;
-            // The builder ends early only after an error, which it sent.
-            built.recv().unwrap_or_else(|_| Err(Error::Corrupt("Pack was not built".into())))?;
-            self.finish(shard)?;
-            notify(PackNotice::End(shard))?;
+            notify(PackNotice::Start(shards.start))?;
+            let group = line.next()?;
+            let bytes = group.iter().map(|built| built.bytes).fold(0, u64::saturating_add);
+            let count = u64::try_from(group.len()).unwrap_or(u64::MAX);
+            let end = shards.start.saturating_add(count);
+            self.finish(shards.start..end, group)?;
+            for shard in shards.start..end {
+                if shard > shards.start {
+                    notify(PackNotice::Start(shard))?;
+                }
+                notify(PackNotice::End(shard))?;
+            }
+            line.finished(count, bytes);
+            shards.start = end;
         }
         Ok(())
     }
 
-    /// Steps 2 to 4.
-    fn finish(&self, shard: u64) -> Result<()> {
+    /// The syncing of step 1, and steps 2 to 4.
+    fn finish(&self, shards: Range<u64>, built: Vec<Built>) -> Result<()> {
         let PackOptions { storage, flush_to_disk, .. } = self.options;
-        let (shared, flush) = (self.shared, *flush_to_disk);
-        let with_revprops = shared.layout.format.number >= since::REVPROP_PACKING;
+        let (shared, storage) = (self.shared, &**storage);
+        let layout = &shared.layout;
+        let with_revprops = layout.format.number >= since::REVPROP_PACKING;
+        let files = built.into_iter().flat_map(|built| built.files).collect();
+        self.sync(files, shards.clone().map(|shard| layout.pack_dir(shard)))?;
         {
             let _lock = (self.write_lock)()?;
             if with_revprops {
-                shared.pack_revprops(&**storage, shard, self.config.revprops, flush)?;
+                let config = self.config.revprops;
+                let files =
+                    self.each(&shards, &|shard| shared.write_revprops(storage, shard, config))?;
+                let dirs = shards.clone().map(|shard| layout.revprops_pack_dir(shard));
+                self.sync(files.into_iter().flatten().collect(), dirs)?;
             }
-            let size = shared.layout.format.shard_size.unwrap_or(1);
-            let text = format!("{}\n", shard.saturating_add(1).saturating_mul(size));
+            let size = layout.format.shard_size.unwrap_or(1);
+            let text = format!("{}\n", shards.end.saturating_mul(size));
             let path = shared.file(names::MIN_UNPACKED_REV);
             storage
-                .replace(&path, text.as_bytes(), Some(&path), flush)
+                .replace(&path, text.as_bytes(), Some(&path), *flush_to_disk)
                 .map_err(|e| Error::replacing(e, &path))?;
             shared.refresh_min_unpacked()?;
             // Before anybody can change the packed properties: who still goes by the old folder
             // must find it changed.
             if with_revprops {
-                shared.remove_unpacked_revprops(&**storage, shard)?;
+                self.each(&shards, &|shard| shared.remove_unpacked_revprops(storage, shard))?;
             }
         }
-        remove_dir_all(&**storage, &shared.shard_dir(shard))
+        self.each(&shards, &|shard| remove_dir_all(storage, &shared.shard_dir(shard)))?;
+        Ok(())
+    }
+
+    /// Makes new files durable, the names in their folders, and the names of these, which are in
+    /// one folder.
+    fn sync(
+        &self,
+        mut files: Vec<(Box<dyn NewFile>, PathBuf)>,
+        dirs: impl Iterator<Item = String>,
+    ) -> Result<()> {
+        if !self.options.flush_to_disk {
+            return Ok(());
+        }
+        if self.options.threads {
+            sync_new_files(self.shared, &mut files)?;
+        } else {
+            for (file, path) in &mut files {
+                file.sync().map_err(|e| Error::io(e, "Can't flush file to disk", path))?;
+            }
+        }
+        let sync = |dir: &Path| {
+            let synced = self.options.storage.sync_dir(dir);
+            synced.map_err(|e| Error::io(e, "Can't flush directory", dir))
+        };
+        let mut parent = None;
+        for dir in dirs.map(|dir| self.shared.file(&dir)) {
+            sync(&dir)?;
+            parent = dir.parent().map(Path::to_owned);
+        }
+        parent.map_or(Ok(()), |dir| sync(&dir))
+    }
+
+    /// Does something for each of some shards, on two threads if there may be several.
+    fn each<T: Send>(
+        &self,
+        shards: &Range<u64>,
+        work: &(dyn Fn(u64) -> Result<T> + Sync),
+    ) -> Result<Vec<T>> {
+        let half = shards.end.saturating_sub(shards.start).div_ceil(2);
+        let middle = shards.start.saturating_add(half);
+        if !self.options.threads || middle >= shards.end {
+            return shards.clone().map(work).collect();
+        }
+        let (first, rest) = (shards.start..middle, middle..shards.end);
+        std::thread::scope(|scope| {
+            let other = scope.spawn(move || rest.map(work).collect::<Result<Vec<T>>>());
+            let mut done = first.map(work).collect::<Result<Vec<T>>>();
+            let other = other
+                .join()
+                .unwrap_or_else(|_| Err(Error::Corrupt("A thread of a pack ended early".into())));
+            if let Ok(done) = &mut done {
+                done.extend(other?);
+            }
+            done
+        })
     }
 
     /// Removes what a run that was interrupted in step 4 left of the shards before `shard`.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::line::Built;
 use crate::error::{Error, Result};
 use crate::storage_write::{NewFile, WriteStorage};
 
@@ -53,15 +54,16 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// Writes what is left, and takes write permission away; durably, if asked to.
-    pub(super) fn finish(mut self, sync: bool) -> Result<()> {
+    /// Writes what is left, and takes write permission away: the file, which is not durable yet,
+    /// comes to `built`.
+    pub(super) fn finish(mut self, built: &mut Built) -> Result<()> {
         self.flush()?;
-        if sync {
-            self.file.sync().map_err(|e| Error::io(e, "Can't flush file to disk", &self.path))?;
-        }
         self.storage
             .set_read_only(&self.path)
-            .map_err(|e| Error::io(e, "Can't set file read-only", &self.path))
+            .map_err(|e| Error::io(e, "Can't set file read-only", &self.path))?;
+        built.bytes = built.bytes.saturating_add(self.len);
+        built.files.push((self.file, self.path));
+        Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {

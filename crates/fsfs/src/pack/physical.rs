@@ -5,6 +5,7 @@ use sapwood_core::{CancelToken, Revnum};
 use sapwood_fsfs_format::manifest::Manifest;
 
 use super::PackOptions;
+use super::line::Built;
 use super::output::Output;
 use super::source::Sources;
 use crate::dump_index::check;
@@ -19,7 +20,7 @@ pub(super) fn build(
     options: &PackOptions,
     shard: u64,
     cancel: &CancelToken,
-) -> Result<()> {
+) -> Result<Built> {
     let (storage, layout) = (&*options.storage, &shared.layout);
     let size = layout.format.shard_size.unwrap_or(1);
     let first = shard.saturating_mul(size);
@@ -48,6 +49,8 @@ pub(super) fn build(
     let mut text = Vec::new();
     Manifest::from_iter(offsets).write(&mut text);
     manifest.append(&text)?;
-    manifest.finish(options.flush_to_disk)?;
-    pack.finish(options.flush_to_disk)
+    let mut built = Built::default();
+    manifest.finish(&mut built)?;
+    pack.finish(&mut built)?;
+    Ok(built)
 }
