@@ -305,36 +305,14 @@ impl Writer {
                     continue;
                 }
             };
-            let refused = match file.lock.take().map(Lock::from_stored) {
-                None => Some(self.no_such_lock(path)),
-                Some(lock) if lock.is_expired(now()) => {
-                    index.add(path);
-                    removed.push((path, file));
-                    let fs = &self.fs.fs.uuid;
-                    Some(Error::new(
-                        ErrorCode::FS_LOCK_EXPIRED,
-                        format!(
-                            "Lock has expired: lock-token '{}' in filesystem '{fs}'",
-                            lock.token
-                        ),
-                    ))
-                }
-                Some(lock) if !break_lock && lock.token != target.token => {
-                    Some(self.no_such_lock(path))
-                }
-                Some(lock) if !break_lock && lock.owner != user => Some(Error::new(
-                    ErrorCode::FS_LOCK_OWNER_MISMATCH,
-                    format!(
-                        "User '{user}' is trying to use a lock owned by '{}' in filesystem '{}'",
-                        lock.owner, self.fs.fs.uuid
-                    ),
-                )),
-                Some(_) => {
-                    index.add(path);
-                    removed.push((path, file));
-                    None
-                }
-            };
+            let lock = file.lock.take().map(Lock::from_stored);
+            let user = (!break_lock).then_some(user);
+            let refused = self.unlock_refusal(lock.as_ref(), target, user);
+            // One that has expired goes too, though nobody is told that it was unlocked.
+            if refused.is_none() || lock.is_some_and(|lock| lock.is_expired(now())) {
+                index.add(path);
+                removed.push((path, file));
+            }
             done.push(refused.map(Err));
         }
         let sync = self.flush && targets.len() <= SYNCED_AT_ONCE;
@@ -353,6 +331,34 @@ impl Writer {
             self.take_out(folder, &unlocked, &like, sync)?;
         }
         Ok(())
+    }
+
+    /// Why a lock is not removed as asked; `user` is `None` for who breaks locks.
+    fn unlock_refusal(
+        &self,
+        lock: Option<&Lock>,
+        target: &UnlockTarget,
+        user: Option<&str>,
+    ) -> Option<Error> {
+        let fs = &self.fs.fs.uuid;
+        let Some(lock) = lock else { return Some(self.no_such_lock(&target.path)) };
+        if lock.is_expired(now()) {
+            let message =
+                format!("Lock has expired: lock-token '{}' in filesystem '{fs}'", lock.token);
+            return Some(Error::new(ErrorCode::FS_LOCK_EXPIRED, message));
+        }
+        let user = user?;
+        if lock.token != target.token {
+            return Some(self.no_such_lock(&target.path));
+        }
+        if lock.owner != user {
+            let message = format!(
+                "User '{user}' is trying to use a lock owned by '{}' in filesystem '{fs}'",
+                lock.owner
+            );
+            return Some(Error::new(ErrorCode::FS_LOCK_OWNER_MISMATCH, message));
+        }
+        None
     }
 
     fn no_such_lock(&self, path: &str) -> Error {

@@ -3,16 +3,27 @@
 //! All of it happens under the filesystem's write lock, with which nothing is packed meanwhile.
 
 use std::io;
-use std::path::Path;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, hashdump};
 use sapwood_fsfs_format::layout::names as file_names;
 use sapwood_fsfs_format::revprop_write::{
     counter_of, divide_again, pack_name, write_manifest, write_pack,
 };
+use sapwood_fsfs_format::revprops::RevpropManifest;
 
 use super::Writer;
 use crate::error::{Error, Result};
+
+/// A pack of revision properties that is to be divided.
+struct OldPack<'a> {
+    dir: &'a Path,
+    name: &'a str,
+    range: Range<u64>,
+    /// The counter in the names of its parts.
+    counter: u64,
+}
 
 impl Writer {
     /// Changes the properties of a revision: `change` is given the present ones and says what
@@ -115,57 +126,65 @@ impl Writer {
         }
 
         let counter = counter_of(name).ok_or_else(wrong)?.saturating_add(1);
-        let mut names = Vec::new();
-        let write = || -> Result<()> {
-            for part in parts {
-                let at = u64::try_from(part.start).unwrap_or(u64::MAX);
-                let first = Revnum(range.start.saturating_add(at));
-                let dumps = dumps.get(part).unwrap_or_default();
-                let mut bytes = Vec::new();
-                write_pack(first, dumps.iter().copied(), config.compress, &mut bytes);
-                let path = dir.join(pack_name(first, counter));
-                names.push((path, u64::try_from(dumps.len()).unwrap_or(u64::MAX)));
-                let Some((path, _)) = names.last() else { continue };
-                self.write_like(path, &bytes, &old)
-                    .map_err(|e| Error::io(e, "Can't write to file", path))?;
-            }
-            if self.flush {
-                // The new names are there for good before the manifest tells of them.
-                self.storage
-                    .sync_dir(&dir)
-                    .map_err(|e| Error::io(e, "Can't flush file to disk", &dir))?;
-            }
-            let mut lines = Vec::new();
-            for (other, others) in manifest.packs() {
-                if others == range {
-                    let parts = names
-                        .iter()
-                        .filter_map(|(path, count)| Some((path.file_name()?.to_str()?, *count)));
-                    write_manifest(parts, &mut lines);
-                } else {
-                    let count = others.end.saturating_sub(others.start);
-                    write_manifest([(other, count)], &mut lines);
+        let old = OldPack { dir: &dir, name, range, counter };
+        let mut written = Vec::new();
+        let divided = self.divide_pack(&old, &manifest, &dumps, parts, &mut written);
+        if divided.is_ok() {
+            // It does no harm when it stays.
+            let _ = self.storage.remove_file(&dir.join(name));
+        } else {
+            // The manifest may tell of the new ones already, if only the last sync failed.
+            let named = fs.read_revprop_manifest(&dir, shard);
+            if named.is_ok_and(|named| named.find(revision) == Some((name, old.range))) {
+                for (path, _) in &written {
+                    let _ = self.storage.remove_file(path);
                 }
-            }
-            self.replace(&dir.join(file_names::MANIFEST), &lines)
-        };
-        match write() {
-            Ok(()) => {
-                // It does no harm when it stays.
-                let _ = self.storage.remove_file(&old);
-                Ok(())
-            }
-            Err(e) => {
-                // The manifest may tell of them already, if only the last sync failed.
-                let named = fs.read_revprop_manifest(&dir, shard);
-                if named.is_ok_and(|named| named.find(revision) == Some((name, range))) {
-                    for (path, _) in &names {
-                        let _ = self.storage.remove_file(path);
-                    }
-                }
-                Err(e)
             }
         }
+        divided
+    }
+
+    /// Writes the parts of a pack under new names, and a manifest that names them in its place.
+    /// `written` gets the new files, each with the number of its revisions.
+    fn divide_pack(
+        &self,
+        old: &OldPack<'_>,
+        manifest: &RevpropManifest,
+        dumps: &[&[u8]],
+        parts: Vec<Range<usize>>,
+        written: &mut Vec<(PathBuf, u64)>,
+    ) -> Result<()> {
+        let OldPack { dir, name, range, counter } = old;
+        for part in parts {
+            let at = u64::try_from(part.start).unwrap_or(u64::MAX);
+            let first = Revnum(range.start.saturating_add(at));
+            let dumps = dumps.get(part).unwrap_or_default();
+            let mut bytes = Vec::new();
+            write_pack(first, dumps.iter().copied(), self.revprop_packing.compress, &mut bytes);
+            let path = dir.join(pack_name(first, *counter));
+            let done = self.write_like(&path, &bytes, &dir.join(name));
+            let failed = done.map_err(|e| Error::io(e, "Can't write to file", &path));
+            written.push((path, u64::try_from(dumps.len()).unwrap_or(u64::MAX)));
+            failed?;
+        }
+        if self.flush {
+            // The new names are there for good before the manifest tells of them.
+            let synced = self.storage.sync_dir(dir);
+            synced.map_err(|e| Error::io(e, "Can't flush file to disk", dir))?;
+        }
+        let mut lines = Vec::new();
+        for (other, others) in manifest.packs() {
+            if others == *range {
+                let parts = written
+                    .iter()
+                    .filter_map(|(path, count)| Some((path.file_name()?.to_str()?, *count)));
+                write_manifest(parts, &mut lines);
+            } else {
+                let count = others.end.saturating_sub(others.start);
+                write_manifest([(other, count)], &mut lines);
+            }
+        }
+        self.replace(&dir.join(file_names::MANIFEST), &lines)
     }
 
     /// Writes a file that nobody looks at yet, with the permissions of another.
