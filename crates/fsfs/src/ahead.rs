@@ -61,6 +61,12 @@ impl Ahead {
         }
         self.cold > 0
     }
+
+    /// What [`Ahead::is_cold`] said last.
+    #[must_use]
+    pub const fn was_cold(&self) -> bool {
+        self.cold > 0
+    }
 }
 
 thread_local! {

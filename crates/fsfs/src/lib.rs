@@ -72,4 +72,4 @@ pub use sapwood_fsfs_format::{DirEntryRef as DirEntry, Directory};
 pub use sapwood_fsfs_format::{ItemType, P2lEntry};
 pub use storage::{LocalStorage, Storage};
 pub use storage_write::WriteStorage;
-pub use text_delta::ContentsDelta;
+pub use text_delta::{ContentsDelta, svndiff_asked_for};

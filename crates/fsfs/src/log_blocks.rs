@@ -163,7 +163,10 @@ impl RevpropsSnapshot {
 
     /// Makes and keeps the entries of a span, unless they are kept: how many bytes they are. What
     /// they are made of is not kept. `None` where they have to be made one by one.
-    pub(crate) fn make_entries(
+    ///
+    /// # Errors
+    /// Corruption and system errors.
+    pub fn make_entries(
         &mut self,
         span: &LogSpan,
         youngest_first: bool,

@@ -5,6 +5,7 @@
 //! by window. The latter two are kept in the cache unless they are long, so that a repeated request
 //! costs one look-up a text and reads nothing.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use sapwood_core::{Revnum, SvnError, SvnResult};
@@ -17,6 +18,7 @@ use crate::cache::item::{Cached, Encoded, Key, RawRep};
 use crate::contents::Contents;
 use crate::error::Result;
 use crate::filesystem::Filesystem;
+use crate::node::Node;
 use crate::rep::chain::Keep;
 use crate::rep::header::RepData;
 use crate::rep::svndiff::Windows;
@@ -26,6 +28,17 @@ const KEEP_ENCODED: usize = 512 << 10;
 /// Longer svndiff that is stored is handed on, and kept, in pieces of this size, which is also the
 /// most memory that one such request takes.
 pub(crate) const PASS_LEN: usize = 64 << 10;
+
+thread_local! {
+    static ASKED: Cell<Option<Version>> = const { Cell::new(None) };
+}
+
+/// The newest svndiff that this thread was last asked for by [`TextDelta::encoded`] of a text: who
+/// reads ahead for the same receiver makes the same.
+#[must_use]
+pub fn svndiff_asked_for() -> Option<Version> {
+    ASKED.get()
+}
 
 /// The text of a node.
 #[derive(Clone, Copy, Debug)]
@@ -179,6 +192,34 @@ impl ContentsDelta {
     }
 }
 
+impl Node {
+    /// Leaves this file's text in the cache as svndiff not newer than `newest`, unless it is long:
+    /// how many bytes that is.
+    ///
+    /// # Errors
+    /// Corruption and system errors.
+    pub fn encode_ahead(&self, newest: Version) -> SvnResult<u64> {
+        let delta = self.delta_from(None)?;
+        if delta.target.is_long() {
+            return Ok(0);
+        }
+        let mut bytes = 0u64;
+        match delta.find_encoded(newest)? {
+            Some(State::Encoded(found, _)) => {
+                bytes = u64::try_from(found.bytes.len()).unwrap_or(u64::MAX);
+            }
+            Some(State::Encoding(mut encoding)) => {
+                while let Some(piece) = encoding.next()? {
+                    let len = u64::try_from(piece.len()).unwrap_or(u64::MAX);
+                    bytes = bytes.saturating_add(len);
+                }
+            }
+            _ => {}
+        }
+        Ok(bytes)
+    }
+}
+
 impl TextDelta for ContentsDelta {
     fn next_window(&mut self) -> SvnResult<Option<Window>> {
         if let State::Fresh = self.state {
@@ -195,6 +236,7 @@ impl TextDelta for ContentsDelta {
         if !matches!(self.state, State::Fresh) {
             return None;
         }
+        ASKED.set(Some(newest));
         self.state = match self.find_encoded(newest) {
             Ok(Some(state)) => state,
             Ok(None) => return None,

@@ -8,6 +8,7 @@
 //! together, youngest first ([`search`]); with merged revisions, searches nest on an explicit
 //! stack, so that no history can exhaust the thread's stack ([`merged`]).
 
+mod aside;
 mod changes;
 mod merged;
 mod search;

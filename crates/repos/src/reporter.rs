@@ -5,6 +5,7 @@
 //! describe and the target revision are walked side by side ([`drive`]), with a stack of our own,
 //! and the differences go to an editor.
 
+mod backwards;
 mod drive;
 mod files;
 mod spool;
@@ -222,6 +223,8 @@ impl<'a> Reporter<'a> {
             entries,
             lookahead,
             ahead: Ahead::new(),
+            top: None,
+            backwards: None,
             editor,
         };
         let driven = drive.run(

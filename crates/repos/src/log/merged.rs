@@ -10,6 +10,7 @@ use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::path;
 use sapwood_fsfs::{AHEAD_BATCH, Ahead};
 
+use super::aside::Aside;
 use super::search::Search;
 use super::{Carried, Origin, Run, told};
 use crate::error::Result;
@@ -101,37 +102,67 @@ impl Run<'_> {
         let wanted = self.wanted();
         let mut left = if self.request.limit > 0 { self.request.limit } else { u64::MAX };
         let mut ahead = Ahead::new();
-        let mut found = VecDeque::new();
+        let mut aside: Option<Aside> = None;
+        // What is to be told now, of which the other thread knows when there is one, and what it
+        // is busy with meanwhile.
+        let (mut now, mut next) = (VecDeque::new(), VecDeque::new());
+        let mut ended = Ok(false);
         while left > 0 {
-            let first = search.next(self.authorizer)?;
-            let Some(first) = first else { break };
-            found.push_back(first);
-            let mut failed = None;
-            if ahead.is_cold() {
-                let most = u64::try_from(AHEAD_BATCH).unwrap_or(1).min(left);
-                while u64::try_from(found.len()).is_ok_and(|n| n < most) {
-                    match search.next(self.authorizer) {
-                        Ok(Some(revision)) => {
-                            self.fs.will_need_revision(revision, wanted, &mut self.revprops);
-                            found.push_back(revision);
-                        }
-                        Ok(None) => break,
-                        Err(error) => {
-                            failed = Some(error);
-                            break;
-                        }
+            let pending = u64::try_from(now.len()).unwrap_or(u64::MAX);
+            if matches!(ended, Ok(false)) && pending < left {
+                let is_cold = ahead.is_cold();
+                let most = if is_cold || aside.is_some() { AHEAD_BATCH } else { 1 };
+                let most = u64::try_from(most).unwrap_or(1).min(left.saturating_sub(pending));
+                ended = self.search_some(search, most, &mut next);
+                if is_cold && aside.is_none() {
+                    for revision in next.iter().skip(1) {
+                        self.fs.will_need_revision(*revision, wanted, &mut self.revprops);
                     }
                 }
+                if let Some(aside) = &aside {
+                    aside.give(next.iter().copied());
+                }
             }
-            while let Some(revision) = found.pop_front() {
+            if aside.is_none() {
+                now.append(&mut next);
+            }
+            while let Some(revision) = now.pop_front() {
+                if let Some(aside) = &mut aside {
+                    aside.next();
+                }
                 self.one(revision, &no_change, state)?;
                 left = left.saturating_sub(1);
             }
-            if let Some(error) = failed {
-                return Err(error);
+            if next.is_empty() {
+                match ended {
+                    Ok(false) => {}
+                    Ok(true) => break,
+                    Err(error) => return Err(error),
+                }
             }
+            if aside.is_none() && ahead.was_cold() && left > 1 {
+                let start = |encoder| Aside::start(self.fs, wanted, encoder);
+                aside = self.span_encoder().and_then(start);
+            }
+            std::mem::swap(&mut now, &mut next);
         }
         Ok(())
+    }
+
+    /// Searches for so many revisions more: whether that was all of them.
+    fn search_some(
+        &self,
+        search: &mut Search,
+        most: u64,
+        found: &mut VecDeque<Revnum>,
+    ) -> Result<bool> {
+        for _ in 0..most {
+            match search.next(self.authorizer)? {
+                Some(revision) => found.push_back(revision),
+                None => return Ok(true),
+            }
+        }
+        Ok(false)
     }
 
     /// What the mergeinfo of the searched paths gained and lost in `revision`.

@@ -18,6 +18,7 @@ use sapwood_fsfs::{
     RevpropsSnapshot, Root,
 };
 
+use super::backwards::Backwards;
 use super::spool::{Entries, PathInfo};
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
 use crate::error::Result;
@@ -48,6 +49,10 @@ pub(super) struct Drive<'a> {
     /// The next entry of the report that was not used yet.
     pub(super) lookahead: Option<PathInfo>,
     pub(super) ahead: Ahead,
+    /// The directory that is sent with all that is below it.
+    pub(super) top: Option<Node>,
+    /// Reads from its end, once that is needed.
+    pub(super) backwards: Option<Backwards>,
     pub(super) editor: &'a mut dyn Editor,
 }
 
@@ -218,6 +223,11 @@ impl Drive<'_> {
 
     /// Walks a directory and everything below it; closes all of them.
     fn walk(&mut self, first: Level) -> Result<()> {
+        let is_whole =
+            first.depths.requested > Depth::Immediates || first.depths.requested == Depth::Unknown;
+        if first.source_entries.is_none() && self.text_deltas && is_whole {
+            self.top = Some(first.target.clone());
+        }
         let mut stack = vec![first];
         while let Some(level) = stack.last_mut() {
             let opened = match level.phase {
@@ -371,6 +381,12 @@ impl Drive<'_> {
         if !self.ahead.is_cold() {
             return;
         }
+        if let Some(top) = &self.top
+            && let Some(backwards) = Backwards::start(self.fs, top)
+        {
+            self.backwards = Some(backwards);
+            self.top = None;
+        }
         let deep =
             level.depths.requested > Depth::Files || level.depths.requested == Depth::Unknown;
         let order = level.target_order.as_deref();
@@ -477,7 +493,7 @@ fn nth<'d>(entries: &'d Directory, order: Option<&[u32]>, at: usize) -> Option<D
 
 /// The order in which a directory's entries are sent: that of their names, except in filesystems
 /// with physical addressing, where it is that of their places on disk, youngest revision first.
-fn sending_order(fs: &Filesystem, entries: &Directory) -> Option<Vec<u32>> {
+pub(super) fn sending_order(fs: &Filesystem, entries: &Directory) -> Option<Vec<u32>> {
     if fs.format().logical_addressing {
         return None;
     }

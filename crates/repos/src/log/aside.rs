@@ -1,0 +1,176 @@
+//! A second thread for logs of paths that have to read: while the request searches the histories
+//! for the next revisions, the thread makes the entries of those that were found.
+//!
+//! The entries go through the cache ([`sapwood_fsfs::log_blocks`]); what is not there when the
+//! request comes to it (because it is damaged, or may change under our hands) the request makes by
+//! itself, as if there were no thread.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use parking_lot::{Condvar, Mutex};
+use sapwood_core::Revnum;
+use sapwood_fsfs::{Filesystem, SpanEncoder, Wanted};
+
+use crate::error::Result;
+
+/// Stack of the thread, in bytes.
+const STACK: usize = 512 << 10;
+
+/// The thread, and how many revisions it was given. It ends when this is dropped.
+pub(super) struct Aside {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    told: u64,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// There are revisions, or it is over.
+    more: Condvar,
+    /// A revision that the request waits for is made.
+    done: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// What the thread has not looked at yet.
+    found: Vec<Revnum>,
+    /// How many it is through with.
+    made: u64,
+    /// Which one, counted from 1, the request waits for; 0 when it does not wait.
+    wanted: u64,
+    /// The request, or the thread, has ended.
+    over: bool,
+}
+
+impl Aside {
+    /// `None` when enough threads read for others.
+    pub(super) fn start(fs: &Filesystem, wanted: Wanted, encoder: SpanEncoder) -> Option<Self> {
+        let seat = fs.spare_reader()?;
+        let shared = Arc::new(Shared::default());
+        let (fs, theirs) = (fs.clone(), Arc::clone(&shared));
+        let work = move || {
+            let _over = SetAtEnd(&theirs);
+            seat.begin();
+            let _ = make(&fs, wanted, &encoder, &theirs);
+            drop(seat);
+        };
+        let builder = std::thread::Builder::new().name("log-aside".to_owned());
+        let thread = builder.stack_size(STACK).spawn(work).ok()?;
+        Some(Self { shared, thread: Some(thread), told: 0 })
+    }
+
+    /// These come next.
+    pub(super) fn give(&self, found: impl Iterator<Item = Revnum>) {
+        self.shared.state.lock().found.extend(found);
+        self.shared.more.notify_one();
+    }
+
+    /// Waits until the thread is through with the next of the revisions that it was given.
+    pub(super) fn next(&mut self) {
+        self.told = self.told.saturating_add(1);
+        let mut state = self.shared.state.lock();
+        while state.made < self.told && !state.over {
+            state.wanted = self.told;
+            self.shared.done.wait(&mut state);
+        }
+        state.wanted = 0;
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        self.shared.end();
+        // It looks after each revision; nothing is read after the request.
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn end(&self) {
+        self.state.lock().over = true;
+        self.more.notify_all();
+        self.done.notify_all();
+    }
+
+    /// All revisions that were not looked at, as soon as there are any; `None` at the end.
+    fn take(&self) -> Option<Vec<Revnum>> {
+        let mut state = self.state.lock();
+        while state.found.is_empty() && !state.over {
+            self.more.wait(&mut state);
+        }
+        (!state.over).then(|| std::mem::take(&mut state.found))
+    }
+
+    /// One more is done: whether to go on.
+    fn made(&self) -> bool {
+        let mut state = self.state.lock();
+        state.made = state.made.saturating_add(1);
+        let (wakes, goes_on) = (state.made == state.wanted, !state.over);
+        drop(state);
+        if wakes {
+            self.done.notify_one();
+        }
+        goes_on
+    }
+}
+
+/// Nobody waits for a thread that has ended, however it did.
+struct SetAtEnd<'a>(&'a Shared);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+fn make(fs: &Filesystem, wanted: Wanted, encoder: &SpanEncoder, shared: &Shared) -> Result<()> {
+    let mut revprops = fs.revprops_snapshot();
+    while let Some(found) = shared.take() {
+        for revision in &found {
+            fs.will_need_revision(*revision, wanted, &mut revprops);
+        }
+        for revision in found {
+            if let Some(span) = revprops.log_span_of_one(revision)? {
+                // What is wrong with a revision the request finds and tells.
+                let _ = revprops.make_entries(&span, true, wanted, encoder);
+            }
+            if !shared.made() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sapwood_fsfs::{Caches, OpenOptions};
+    use sapwood_testkit::{Repository, Shape};
+
+    #[test]
+    fn nobody_waits_for_what_cannot_be_made() {
+        let repo = Repository::random(&Shape::new("1.10"), 4, 12);
+        let db = repo.path().join("db");
+        let caches = Caches::new(8 << 20);
+        let fs = Filesystem::open(&db, &caches, &OpenOptions::default()).unwrap();
+        let wanted = Wanted { changes: true, revprops: true };
+        let encoder = || SpanEncoder { form: 99, encode: Box::new(|_, _, _, _| false) };
+        let mut aside = Aside::start(&fs, wanted, encoder()).unwrap();
+        aside.give([Revnum(3), Revnum(7)].into_iter());
+        aside.next();
+        aside.next();
+        // There is no such revision, whatever becomes of the thread.
+        aside.give([Revnum(700), Revnum(2)].into_iter());
+        aside.next();
+        aside.next();
+        drop(aside);
+        // Given something, and dropped at once.
+        Aside::start(&fs, wanted, encoder()).unwrap().give((1..12).map(Revnum));
+    }
+}

@@ -1,0 +1,172 @@
+//! A second thread for reports that send a whole tree and have to read it: it brings what they need
+//! last into the caches first, until the two meet, so that on a machine with two processors they
+//! are done in half the time.
+//!
+//! It leaves texts in the form in which the request's own thread was asked for them. Nothing is
+//! told to anybody here: what is wrong, or may not be read, the request itself will find.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use sapwood_core::NodeKind;
+use sapwood_delta::Version;
+use sapwood_fsfs::{Directory, Filesystem, Node, Novelty};
+
+use super::drive::sending_order;
+use crate::error::Result;
+
+/// Stack of the thread, in bytes.
+const STACK: usize = 512 << 10;
+/// So many nodes in a row that were in the caches: the thread has met the request.
+const MET: u32 = 64;
+/// No more than this part of the caches is brought: one in so many bytes.
+const SHARE: u64 = 4;
+/// What a node takes in the caches beside its text, about, in bytes.
+const NODE: u64 = 2048;
+
+/// The thread; it ends when this is dropped.
+pub(super) struct Backwards {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Backwards {
+    /// Begins at the end of the tree `top`. `None` when enough threads read for others, or nobody
+    /// knows in which form texts are wanted.
+    pub(super) fn start(fs: &Filesystem, top: &Node) -> Option<Self> {
+        let newest = sapwood_fsfs::svndiff_asked_for()?;
+        let seat = fs.spare_reader()?;
+        let over = Arc::new(AtomicBool::new(false));
+        let (fs, top, flag) = (fs.clone(), top.clone(), Arc::clone(&over));
+        let work = move || {
+            seat.begin();
+            let _ = read_backwards(&fs, top, newest, &flag);
+            drop(seat);
+        };
+        let builder = std::thread::Builder::new().name("export-ahead".to_owned());
+        let thread = builder.stack_size(STACK).spawn(work).ok()?;
+        Some(Self { over, thread: Some(thread) })
+    }
+}
+
+impl Drop for Backwards {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        // It looks after each node; nothing is read after the request.
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A directory, and how many of its entries are left.
+struct Level {
+    dir: Node,
+    entries: Arc<Directory>,
+    order: Option<Vec<u32>>,
+    left: usize,
+}
+
+impl Level {
+    fn new(fs: &Filesystem, dir: Node) -> Result<Self> {
+        let entries = dir.entries()?;
+        let order = sending_order(fs, &entries);
+        Ok(Self { dir, left: entries.len(), entries, order })
+    }
+}
+
+fn read_backwards(fs: &Filesystem, top: Node, newest: Version, over: &AtomicBool) -> Result<()> {
+    let mut revprops = fs.revprops_snapshot();
+    let mut novelty = Novelty::new();
+    let mut left = fs.cache_capacity().checked_div(SHARE).unwrap_or(0);
+    let mut stack = vec![Level::new(fs, top)?];
+    while let Some(level) = stack.last_mut() {
+        let Some(at) = level.left.checked_sub(1) else {
+            stack.pop();
+            continue;
+        };
+        level.left = at;
+        let place = match &level.order {
+            Some(order) => order.get(at).and_then(|at| usize::try_from(*at).ok()),
+            None => Some(at),
+        };
+        let Some(entry) = place.and_then(|place| level.entries.get(place)) else { continue };
+        if over.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let node = level.dir.child_of(&entry)?;
+        if let Some(created) = node.created_rev() {
+            revprops.credits(created)?;
+        }
+        node.props()?;
+        let mut bytes = NODE;
+        if entry.kind == NodeKind::Dir {
+            let below = Level::new(fs, node)?;
+            bytes = bytes.saturating_add(u64::try_from(below.entries.byte_len()).unwrap_or(0));
+            stack.push(below);
+        } else {
+            bytes = bytes.saturating_add(node.encode_ahead(newest)?);
+        }
+        let Some(rest) = left.checked_sub(bytes) else { return Ok(()) };
+        left = rest;
+        if novelty.known_in_a_row() >= MET {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sapwood_core::Revnum;
+    use sapwood_delta::TextDelta as _;
+    use sapwood_fsfs::{Caches, OpenOptions};
+    use sapwood_testkit::{Packing, Repository, Shape};
+
+    /// Asks for all texts below a directory.
+    fn export(dir: &Node) -> Vec<u8> {
+        let mut all = Vec::new();
+        for entry in dir.entries().unwrap().iter() {
+            let node = dir.child_of(&entry).unwrap();
+            if entry.kind == NodeKind::Dir {
+                all.extend(export(&node));
+                continue;
+            }
+            let mut delta = node.delta_from(None).unwrap();
+            let encoded = delta.encoded(Version::V2).unwrap();
+            while let Some(bytes) = encoded.next_bytes().unwrap() {
+                all.extend(bytes);
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn what_was_brought_is_not_read_again() {
+        let shape = Shape::new("1.10").shard(7).pack(Packing::Half);
+        let repo = Repository::random(&shape, 11, 60);
+        let open = || {
+            let caches = Caches::new(64 << 20);
+            let db = repo.path().join("db");
+            let fs = Filesystem::open(&db, &caches, &OpenOptions::default()).unwrap();
+            let top = fs.revision_root(Revnum(60)).unwrap().node("/").unwrap();
+            (caches, fs, top)
+        };
+        let (_, _, top) = open();
+        let want = export(&top);
+        assert!(want.len() > 1000);
+        let (caches, fs, top) = open();
+        let mut backwards = Backwards::start(&fs, &top).unwrap();
+        backwards.thread.take().unwrap().join().unwrap();
+        let reads = caches.stats().block_reads;
+        assert!(reads > 0);
+        assert!(export(&top) == want);
+        assert_eq!(caches.stats().block_reads, reads);
+        // Told to end, it ends.
+        let (caches, fs, top) = open();
+        read_backwards(&fs, top, Version::V2, &AtomicBool::new(true)).unwrap();
+        assert!(caches.stats().block_reads < reads);
+    }
+}
