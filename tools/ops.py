@@ -7,6 +7,10 @@ Speaks the svn protocol itself and does nothing with the replies, so that the se
 client; a reply is over when what has come ends as replies to that request do. Servers take turns; figures are
 medians. CPU is the server's, from its control group where there is one. The repository must have /trunk,
 /trunk/README and /trunk/CHANGES, as those of docs/benchmarks.md do.
+
+With --one-processor servers and clients share one: then a request costs the server what it does for it, and not what
+it takes to wake somebody on another processor, which on a virtual machine is two or three times as much and
+differs from run to run.
 """
 import argparse
 import multiprocessing
@@ -149,13 +153,23 @@ def main():
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--only", default="small,mixed")
     parser.add_argument("--servers", default="ref,ref fast,Sapwood", help="the first takes minutes for the mixture")
+    parser.add_argument("--one-processor", action="store_true")
+    parser.add_argument("--floor", help="target/release/examples/floor (of crates/server): the youngest revision's row with a server that does nothing")
     options = parser.parse_args()
+    if options.one_processor:
+        # The servers that are started inherit it.
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     known = dict(zip(["ref", "ref fast", "Sapwood"], quiet.servers(os.path.abspath(options.sapwood))))
     names = [name for name in known if name in options.servers.split(",")]
     servers = [known[name] for name in names]
-    for server in servers:
+    floor = quiet.Server("floor", options.floor) if options.floor else None
+    for server in servers + ([floor] if floor else []):
         server.start(options.repos)
     try:
+        if floor:
+            request, end = small(options.rev)["latest revision"]
+            rate, cpu = quiet.median([single(floor, options, request.encode(), end) for _ in range(options.runs)])
+            print(f"A server that only receives and sends: {rate:.0f} operations/s, {cpu:.1f} µs of CPU each.\n")
         if "small" in options.only:
             print(f"### One connection, {options.repo}\n")
             rows = []
@@ -182,7 +196,7 @@ def main():
                 rows.append([who, f"{wall:.2f}", f"{8 * options.rounds * len(requests) / wall:.0f}", f"{cpu:.2f}", f"{reads:.0f}"])
             quiet.table(["server", "wall s", "requests/s", "server CPU s", "reads"], rows)
     finally:
-        for server in servers:
+        for server in servers + ([floor] if floor else []):
             server.stop()
 
 

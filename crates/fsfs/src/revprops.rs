@@ -7,6 +7,7 @@
 //! that another change could leave it as it is.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
 
 use crate::cache::files::FileKey;
 use crate::cache::item::{Cached, Key, Kind};
+use crate::cache::store::PassThrough;
 use crate::credits::CreditBlocks;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
@@ -33,12 +35,22 @@ const FILE_LEN: usize = 1 << 28;
 const RETRIES: u32 = 10;
 
 /// A folder of revision properties.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shard {
     packed: bool,
     /// The shard's number; 0 for the one folder of the linear layout.
     number: u64,
 }
+
+// Shards are looked up in every hot request, and numbers that the repository chooses need no more.
+impl Hash for Shard {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let number = (self.number << 1) | u64::from(self.packed);
+        state.write_u64(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    }
+}
+
+type ShardMap<T> = HashMap<Shard, T, BuildHasherDefault<PassThrough>>;
 
 #[derive(Clone, Copy, Debug)]
 struct ShardState {
@@ -62,18 +74,22 @@ impl Settled {
 /// What is known of all folders of revision properties of a filesystem.
 #[derive(Debug, Default)]
 pub(crate) struct RevpropShards {
-    known: HashMap<Shard, ShardState>,
+    known: ShardMap<ShardState>,
     last_generation: u64,
 }
 
 impl RevpropShards {
-    /// The generation of a folder whose stamp is now `stamp`.
+    /// The generation of a folder whose stamp is now `stamp`, when that has not changed since it
+    /// was settled.
+    fn unchanged(&self, shard: Shard, stamp: Stamp) -> Option<u64> {
+        let state = self.known.get(&shard)?;
+        (state.settled && state.stamp == stamp).then_some(state.generation)
+    }
+
+    /// The generation of a folder whose stamp was `stamp` after `now`.
     fn generation(&mut self, shard: Shard, stamp: Stamp, now: SystemTime) -> u64 {
-        if let Some(state) = self.known.get(&shard)
-            && state.settled
-            && state.stamp == stamp
-        {
-            return state.generation;
+        if let Some(generation) = self.unchanged(shard, stamp) {
+            return generation;
         }
         self.last_generation = self.last_generation.saturating_add(1);
         let generation = self.last_generation;
@@ -105,7 +121,7 @@ pub struct RevpropsSnapshot {
     started: bool,
     /// The shard used last, and its generation.
     last: Option<(Shard, u64)>,
-    seen: HashMap<Shard, u64>,
+    seen: ShardMap<u64>,
     /// Files that the system was told of, open. They were opened after the generation of their
     /// shard was found out, as if they had been read then.
     ahead: HashMap<Revnum, Arc<dyn StoredFile>>,
@@ -132,7 +148,7 @@ impl Filesystem {
             fs: self.clone(),
             started: false,
             last: None,
-            seen: HashMap::new(),
+            seen: ShardMap::default(),
             ahead: HashMap::new(),
             straight: None,
             credits: CreditBlocks::default(),
@@ -299,9 +315,17 @@ impl RevpropsSnapshot {
         let generation = match self.seen.get(&shard) {
             Some(generation) => *generation,
             None => {
-                let now = SystemTime::now();
                 let stamp = fs.revprop_dir_stamp(shard)?;
-                let generation = fs.revprop_shards.lock().generation(shard, stamp, now);
+                let unchanged = fs.revprop_shards.lock().unchanged(shard, stamp);
+                let generation = match unchanged {
+                    Some(generation) => generation,
+                    // How old a stamp is, is told by a clock that was read before it.
+                    None => {
+                        let now = SystemTime::now();
+                        let stamp = fs.revprop_dir_stamp(shard)?;
+                        fs.revprop_shards.lock().generation(shard, stamp, now)
+                    }
+                };
                 self.seen.insert(shard, generation);
                 generation
             }

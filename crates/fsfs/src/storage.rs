@@ -256,13 +256,20 @@ impl StoredFile for fs::File {
         Ok(self.metadata()?.len())
     }
 
+    // Hot requests do this more often than anything else: `fstat` takes a third less than the
+    // `statx` of `File::metadata`.
     fn stamp(&self) -> io::Result<Stamp> {
-        use std::os::unix::fs::MetadataExt as _;
-        let meta = self.metadata()?;
-        if meta.nlink() == 0 {
+        let stat = rustix::fs::fstat(self)?;
+        if stat.st_nlink == 0 {
             return Err(io::ErrorKind::NotFound.into());
         }
-        Ok(Stamp::of(&meta))
+        let time = |sec: i128, nsec: i128| sec.saturating_mul(1_000_000_000).saturating_add(nsec);
+        Ok(Stamp {
+            inode: stat.st_ino,
+            len: u64::try_from(stat.st_size).unwrap_or(0),
+            modified: time(stat.st_mtime.into(), stat.st_mtime_nsec.into()),
+            changed: time(stat.st_ctime.into(), stat.st_ctime_nsec.into()),
+        })
     }
 }
 
@@ -317,6 +324,7 @@ mod tests {
         assert_eq!(file.read_at(&mut buf, 0).unwrap(), 5);
         // What was just written is in memory, if the file system can tell.
         assert!(matches!(file.read_now(&mut buf, 0), None | Some(5)));
+        assert_eq!(file.stamp().unwrap(), LocalStorage.stamp(&dir.path().join("one")).unwrap());
         assert_eq!(&buf[..5], b"first");
         assert_eq!(file.read_now(&mut buf, 5), None);
         let missing = LocalStorage.open_in(&mut folder, "two").unwrap_err();
