@@ -1,7 +1,7 @@
 //! The process-wide caches: raw blocks, parsed items, open files.
 //!
-//! [`Caches`] is one budget of memory that every filesystem opened with it shares. A quarter goes
-//! to raw blocks of revision files, the rest to parsed items. Values are shared (`Arc`), never
+//! [`Caches`] is one budget of memory that every filesystem opened with it shares. A quarter or
+//! less goes to raw blocks of revision files, the rest to parsed items. Values are shared (`Arc`), never
 //! copied. Everything cached is immutable or carries its own proof of freshness (revision
 //! properties), so nothing is invalidated but after a commit that failed late: it is only evicted.
 
@@ -32,6 +32,8 @@ const MAX_FILES: usize = 256;
 /// One byte in so many is lost between the values: the allocator cannot use every hole that one
 /// leaves for the next.
 const SLACK: usize = 6;
+/// Bytes of raw blocks that [`Caches::for_one_task`] keeps.
+const BLOCKS_OF_ONE_TASK: usize = 4 << 20;
 /// How many folders of revision properties are kept open.
 const MAX_FOLDERS: usize = 64;
 
@@ -87,8 +89,20 @@ impl Caches {
     /// Caches that together hold at most `bytes` bytes.
     #[must_use]
     pub fn new(bytes: usize) -> Arc<Self> {
+        Self::with_blocks(bytes, usize::MAX)
+    }
+
+    /// The same for a program that asks for a few things and ends: it keeps fewer raw blocks. To
+    /// read one a second time costs it less than memory that the system has to find first.
+    #[must_use]
+    pub fn for_one_task(bytes: usize) -> Arc<Self> {
+        Self::with_blocks(bytes, BLOCKS_OF_ONE_TASK)
+    }
+
+    /// Caches with at most so many bytes of raw blocks.
+    fn with_blocks(bytes: usize, most: usize) -> Arc<Self> {
         let values = bytes.saturating_sub(bytes.checked_div(SLACK).unwrap_or(0));
-        let for_blocks = values.checked_div(4).unwrap_or(0);
+        let for_blocks = values.checked_div(4).unwrap_or(0).min(most);
         Arc::new(Self {
             blocks: Store::new(for_blocks),
             items: Store::new(values.saturating_sub(for_blocks)),

@@ -39,7 +39,7 @@ impl FileCaches {
                 usize::try_from(number.saturating_mul(1 << 20)).unwrap_or(usize::MAX)
             }
         };
-        Ok(Arc::clone(self.made.get_or_init(|| Caches::new(bytes))))
+        Ok(Arc::clone(self.made.get_or_init(|| Caches::for_one_task(bytes))))
     }
 }
 
