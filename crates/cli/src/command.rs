@@ -209,7 +209,7 @@ impl Options {
 
     /// The same as text.
     pub(crate) fn value(&self, long: &str) -> SvnResult<Option<String>> {
-        self.os_value(long).map(to_text).transpose()
+        self.os_value(long).map(plain_text).transpose()
     }
 
     /// All values of an option that may be given several times.
@@ -218,7 +218,7 @@ impl Options {
             .iter()
             .filter(|(name, _)| *name == long)
             .filter_map(|(_, value)| value.as_ref())
-            .map(to_text)
+            .map(plain_text)
             .collect()
     }
 }
@@ -228,15 +228,36 @@ pub(crate) fn usage_error(text: impl Into<String>) -> SvnError {
     SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text)
 }
 
-/// An argument as text; E22 for what is not UTF-8, as the reference has it.
+/// An argument, or the value of an option, as text.
+///
+/// # Errors
+/// E22 for what is not in the encoding of the terminal.
 pub(crate) fn to_text(arg: &OsString) -> SvnResult<String> {
-    // In an ASCII terminal the reference takes no other arguments; we do, because a name that is
-    // UTF-8 can only be meant as such.
-    match arg.to_str() {
+    locale::decode(arg.as_bytes().to_vec())
+}
+
+/// The value of an option that was looked at when it was taken: numbers, names of transactions
+/// and the like count as they are, in whatever encoding.
+///
+/// # Errors
+/// E22 for what is not UTF-8.
+pub(crate) fn plain_text(value: &OsString) -> SvnResult<String> {
+    match value.to_str() {
         Some(text) => Ok(text.to_owned()),
-        None => locale::decode(arg.as_bytes().to_vec()),
+        None => to_text(value),
     }
 }
+
+/// Options whose values the reference takes as they are.
+const TAKEN_AS_THEY_ARE: &[&str] = &[
+    "memory-cache-size",
+    "compatible-version",
+    "transaction",
+    "limit",
+    "change",
+    "extensions",
+    "diff-cmd",
+];
 
 /// One run of a subcommand.
 pub(crate) struct Invocation<'a> {
@@ -300,9 +321,16 @@ impl Program {
         spec: &'static OptionSpec,
         value: Option<OsString>,
     ) -> SvnResult<()> {
+        let as_it_is = TAKEN_AS_THEY_ARE.contains(&spec.long)
+            || (spec.long == "revision" && self.name == "svnlook");
+        if let Some(value) = &value
+            && !as_it_is
+        {
+            to_text(value)?;
+        }
         (self.take)(options, spec, value.as_ref())?;
         match (spec.long, &value) {
-            ("memory-cache-size", Some(value)) => parse_number(&to_text(value)?).map(drop)?,
+            ("memory-cache-size", Some(value)) => parse_number(&plain_text(value)?).map(drop)?,
             ("config-option", Some(value)) => {
                 crate::remote::config::check(&to_text(value)?, self.name)?;
             }
@@ -342,7 +370,7 @@ impl Program {
                     }
                 }
                 Err(what) => {
-                    report::stderr(&format!("{}: {what}\n", self.name));
+                    report::as_it_is(&format!("{}: {what}\n", self.name));
                     return self.point_to_help();
                 }
             }
@@ -461,7 +489,7 @@ pub(crate) fn take_revision(
     value: Option<&OsString>,
 ) -> SvnResult<()> {
     match value {
-        Some(value) if spec.long == "revision" => options.revision.take(&to_text(value)?),
+        Some(value) if spec.long == "revision" => options.revision.take(&plain_text(value)?),
         _ => Ok(()),
     }
 }

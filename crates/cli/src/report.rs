@@ -45,6 +45,11 @@ pub(crate) fn stderr(text: &str) {
     let _ = std::io::stderr().write_all(&locale::encode(text));
 }
 
+/// Writes what somebody typed back to the terminal as it came from there.
+pub(crate) fn as_it_is(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
 /// Says that a program could not be started: as the reference has it, whose child process says so,
 /// without a newline.
 pub(crate) fn exec_failed(program: &str, error: &std::io::Error) {

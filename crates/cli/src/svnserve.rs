@@ -41,7 +41,7 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     let options = match Options::parse(args.clone()) {
         Ok(options) => options,
         Err(Wrong::Usage(words)) => {
-            report::stderr(&format!("svnserve: {words}\n"));
+            report::as_it_is(&format!("svnserve: {words}\n"));
             return usage();
         }
         Err(Wrong::Value(error)) => return failure(&error),

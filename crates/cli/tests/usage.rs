@@ -95,12 +95,56 @@ svnbench null-log FILE/nix
 svnbench null-log FILE/r -r 9
 ";
 
-fn execute(programs: &Programs, folder: &Path, line: &str) -> Output {
+/// The same where the terminal is not UTF-8.
+const ASCII_LINES: &str = "
+svnadmin info \u{e9}
+svnadmin \u{e9}
+svnadmin info r --parent-dir \u{e9}
+svnadmin info r -M \u{e9}
+svnadmin info r --bog\u{e9}
+svnadmin create \u{e9}
+svnadmin verify r -t \u{e9}
+svnadmin dump r -q --include \u{e9}
+svnadmin setrevprop r -r 1 x\u{e9} f
+svnadmin lock r \u{e9} u f
+svnlook tree r \u{e9}
+svnlook log -t \u{e9} r
+svnlook log r -r \u{e9}
+svnlook diff r -x \u{e9}
+svnlook propget r p\u{e9} /
+svnmucc -m \u{e9} mkdir FILE/r/x
+svnmucc -m x mkdir FILE/r/\u{e9}
+svnmucc -m x rm FILE/r/%C3%A9
+svnmucc -m x put \u{e9} FILE/r/x
+svnmucc -m x -u \u{e9} rm FILE/r/x
+svnmucc -m x --with-revprop p=\u{e9} rm FILE/r/x
+svnmucc -m x -r \u{e9} rm FILE/r/x
+svnmucc -F \u{e9} rm FILE/r/x
+svnmucc -X \u{e9}
+svnmucc --bog\u{e9}
+svnrdump dump FILE/r/\u{e9}
+svnrdump dump FILE/nix -r \u{e9}
+svnsync info FILE/\u{e9}
+svnsync sync FILE/m --source-username \u{e9}
+svnbench null-list FILE/r/\u{e9}
+svnbench null-list FILE/r/n%C3%A9
+svnbench null-log FILE/r --search \u{e9}
+svnbench null-log FILE/r -c \u{e9}
+svndumpfilter include \u{e9}
+svnfsfs stats \u{e9}
+svnauthz validate \u{e9}
+svnauthz accessof f --username \u{e9}
+svnserve -i -r \u{e9}
+svnserve -i --log-file \u{e9}
+";
+
+fn execute(programs: &Programs, folder: &Path, line: &str, locale: &str) -> Output {
     let url = format!("file://{}", folder.display());
     let words: Vec<String> =
         line.split(' ').map(|word| word.replace("FILE", &url).replace('\u{a0}', " ")).collect();
     let mut command = programs.command(&words[0]);
-    Output::of(command.args(&words[1..]).current_dir(folder)).replacing(&url, "FILE")
+    command.args(&words[1..]).current_dir(folder).env("LC_ALL", locale);
+    Output::of(&mut command).replacing(&url, "FILE")
 }
 
 #[test]
@@ -119,10 +163,12 @@ fn the_same_is_said_of_wrong_command_lines() {
         std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
     std::fs::write(folder.join("f"), "contents\n").unwrap();
-    for line in LINES.lines().filter(|line| !line.is_empty()) {
-        let [reference, ours] =
-            [&both.reference, &both.ours].map(|programs| execute(programs, folder, line));
-        assert_same(line, &reference, &ours);
+    for (lines, locale) in [(LINES, "C.UTF-8"), (ASCII_LINES, "C")] {
+        for line in lines.lines().filter(|line| !line.is_empty()) {
+            let [reference, ours] = [&both.reference, &both.ours]
+                .map(|programs| execute(programs, folder, line, locale));
+            assert_same(line, &reference, &ours);
+        }
     }
 }
 

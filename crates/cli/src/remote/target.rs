@@ -19,8 +19,7 @@ pub(crate) struct Target {
 
 /// Makes a URL as people type it canonical.
 pub(crate) fn canonical_url(text: &str) -> SvnResult<String> {
-    let escaped = uri::autoescape(&uri::from_iri(text)).into_owned();
-    let url = uri::canonicalize(&escaped)?;
+    let url = any_canonical_url(text)?;
     if url.split('/').any(|part| part == "..") {
         return Err(SvnError::new(
             ErrorCode::BAD_URL,
@@ -28,6 +27,12 @@ pub(crate) fn canonical_url(text: &str) -> SvnResult<String> {
         ));
     }
     Ok(url)
+}
+
+/// The same of programs that take `..` for a name like any other.
+pub(crate) fn any_canonical_url(text: &str) -> SvnResult<String> {
+    let escaped = uri::autoescape(&uri::from_iri(text)).into_owned();
+    Ok(uri::canonicalize(&escaped)?)
 }
 
 /// Splits an argument where its peg revision begins: at the last `@` of its last component.

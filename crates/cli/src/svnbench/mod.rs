@@ -16,7 +16,7 @@ use sapwood_ra::Settings;
 
 use crate::command::{
     HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, RA_MODULES, Run, Subcommand,
-    VERSION, to_text, usage_error,
+    VERSION, plain_text, usage_error,
 };
 use crate::remote::target::Target;
 use crate::remote::{self, Credentials, Manner, grouped};
@@ -171,10 +171,10 @@ fn take_option(
 ) -> SvnResult<()> {
     let Some(value) = value else { return Ok(()) };
     match spec.long {
-        "revision" => parse_range(&to_text(value)?).map(|_| ()),
-        "change" => parse_changes(&to_text(value)?).map(|_| ()),
-        "limit" => parse_limit(&to_text(value)?).map(|_| ()),
-        "depth" => parse_depth(&to_text(value)?).map(|_| ()),
+        "revision" => parse_range(&plain_text(value)?).map(|_| ()),
+        "change" => parse_changes(&plain_text(value)?).map(|_| ()),
+        "limit" => parse_limit(&plain_text(value)?).map(|_| ()),
+        "depth" => parse_depth(&plain_text(value)?).map(|_| ()),
         _ => Ok(()),
     }
 }
@@ -264,10 +264,10 @@ fn ranges(options: &Options) -> SvnResult<(Vec<RevisionRange>, bool)> {
     let (mut all, mut changes) = (Vec::new(), false);
     for (name, value) in options.iter() {
         match (name, value) {
-            ("revision", Some(value)) => all.push(parse_range(&to_text(value)?)?),
+            ("revision", Some(value)) => all.push(parse_range(&plain_text(value)?)?),
             ("change", Some(value)) => {
                 changes = true;
-                all.extend(parse_changes(&to_text(value)?)?);
+                all.extend(parse_changes(&plain_text(value)?)?);
             }
             _ => {}
         }
@@ -304,7 +304,7 @@ fn depth(options: &Options, otherwise: Depth) -> SvnResult<Depth> {
     for (name, value) in options.iter() {
         match (name, value) {
             ("recursive", _) => depth = Depth::Infinity,
-            ("depth", Some(value)) => depth = parse_depth(&to_text(value)?)?,
+            ("depth", Some(value)) => depth = parse_depth(&plain_text(value)?)?,
             _ => {}
         }
     }

@@ -14,7 +14,7 @@ use sapwood_repos::Repository;
 
 use crate::command::{
     HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, Run, Subcommand, Usage, VERSION,
-    to_text, usage_error,
+    plain_text, usage_error,
 };
 use crate::revision::{RevisionRange, RevisionSpec};
 
@@ -164,7 +164,7 @@ fn take(
     let bad = |text| Err(usage_error(text));
     match spec.long {
         "revision" => {
-            let number = parse_long(&to_text(value)?).and_then(|n| u64::try_from(n).ok());
+            let number = parse_long(&plain_text(value)?).and_then(|n| u64::try_from(n).ok());
             let Some(number) = number else { return bad("Invalid revision number supplied") };
             options.revision = RevisionRange {
                 start: RevisionSpec::Number(Revnum(number)),
@@ -172,7 +172,7 @@ fn take(
             };
             Ok(())
         }
-        "limit" => match parse_long(&to_text(value)?) {
+        "limit" => match parse_long(&plain_text(value)?) {
             None => bad("Non-numeric limit argument given"),
             Some(0) => Err(SvnError::new(
                 ErrorCode::INCORRECT_PARAMS,

@@ -5,7 +5,7 @@ use sapwood_core::{Revnum, SvnResult, path, uri};
 use super::plan::{Plan, Source};
 use super::{read_file, wrong};
 use crate::remote::revprops;
-use crate::remote::target::canonical_url;
+use crate::remote::target::any_canonical_url;
 use crate::repo;
 
 /// One action.
@@ -33,14 +33,14 @@ impl<'a> Words<'a> {
     fn url(&mut self) -> SvnResult<String> {
         let word = self.next()?;
         if repo::is_url(word) {
-            return canonical_url(word);
+            return any_canonical_url(word);
         }
         let Some(root) = self.root_url else {
             return Err(wrong(format!(
                 "'{word}' is not a URL, and --root-url (-U) not provided\n"
             )));
         };
-        canonical_url(&format!("{root}/{}", path::canonical_relpath(word)))
+        any_canonical_url(&format!("{root}/{}", path::canonical_relpath(word)))
     }
 
     /// `HEAD` is `None`.

@@ -11,10 +11,12 @@ use std::process::ExitCode;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, uri};
 
-use crate::command::{OptionSpec, Options, RA_MODULES, to_text, usage_error, version_text};
+use crate::command::{
+    OptionSpec, Options, RA_MODULES, plain_text, to_text, usage_error, version_text,
+};
 use crate::getopt::{Item, Parser};
 use crate::output::Output;
-use crate::remote::target::canonical_url;
+use crate::remote::target::any_canonical_url;
 use crate::remote::{self, Credentials, Manner, revprops};
 use crate::{locale, repo, report};
 
@@ -116,12 +118,17 @@ fn take(args: Vec<OsString>) -> SvnResult<Option<Given>> {
             Ok(Some(Item::Argument(arg))) => given.arguments.push(to_text(&arg)?),
             Ok(Some(Item::Option(spec, value))) => {
                 if let Some(value) = &value {
-                    take_value(&mut given, spec.long, &to_text(value)?)?;
+                    let taken_as_it_is = ["username", "password", "revision", "with-revprop"];
+                    let as_text = match taken_as_it_is.contains(&spec.long) {
+                        true => plain_text(value)?,
+                        false => to_text(value)?,
+                    };
+                    take_value(&mut given, spec.long, &as_text)?;
                 }
                 given.options.push(spec.long, value);
             }
             Err(what) => {
-                report::stderr(&format!("svnmucc: {what}\nType 'svnmucc --help' for usage.\n"));
+                report::as_it_is(&format!("svnmucc: {what}\nType 'svnmucc --help' for usage.\n"));
                 return Ok(None);
             }
         }
@@ -140,7 +147,7 @@ fn take_value(given: &mut Given, long: &str, value: &str) -> SvnResult<()> {
             if !repo::is_url(value) {
                 return Err(wrong(format!("'{value}' is not a URL\n")));
             }
-            given.root_url = Some(canonical_url(value)?);
+            given.root_url = Some(any_canonical_url(value)?);
         }
         "revision" => {
             let number = value.trim_start_matches('r').parse::<u64>().ok();

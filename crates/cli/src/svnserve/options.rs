@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_server::listener::DEFAULT_PORT;
 
-use crate::command::OptionSpec;
+use crate::command::{OptionSpec, to_text};
 use crate::getopt::{Item, Parser};
 
 /// All options, in the order of the help. An empty explanation keeps one out of it.
@@ -193,6 +193,9 @@ impl Options {
     }
 
     fn take(&mut self, name: &str, value: &OsString) -> SvnResult<()> {
+        if matches!(name, "root" | "config-file" | "log-file" | "pid-file") {
+            to_text(value)?;
+        }
         let text = value.to_string_lossy();
         match name {
             "daemon" => self.mode(Mode::Daemon),

@@ -145,7 +145,7 @@ impl Txn {
         };
         let source = from.node(from_path)?;
         let source = self.writer.fs.fs.node(&source.id())?;
-        if rawname::is_raw(path) {
+        if rawname::is_raw(path) || has_dots(path) {
             check_new_path(path)?;
         }
         let mut steps = self.walk(path, true)?;
@@ -445,13 +445,19 @@ fn not_file() -> Error {
     Error::new(ErrorCode::FS_NOT_FILE, "Can't set text contents of a directory")
 }
 
-/// Names with newlines cannot be written into lists of changed paths, and names that are not UTF-8
-/// come from old programs only.
+/// Names with newlines cannot be written into lists of changed paths, names that are not UTF-8
+/// come from old programs only, and `.` and `..` mean something else everywhere.
 fn check_new_path(path: &str) -> Result<()> {
     if rawname::is_raw(path) {
         return Err(Error::new(
             ErrorCode::FS_PATH_SYNTAX,
             format!("Path '{}' is not in UTF-8", rawname::shown(path)),
+        ));
+    }
+    if has_dots(path) {
+        return Err(Error::new(
+            ErrorCode::FS_PATH_SYNTAX,
+            format!("Path '{path}' contains '.' or '..' element"),
         ));
     }
     if path.contains('\n') {
@@ -462,6 +468,10 @@ fn check_new_path(path: &str) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+fn has_dots(path: &str) -> bool {
+    path.contains("/.") && path.split('/').any(|name| matches!(name, "." | ".."))
 }
 
 /// A name that can be an entry.
