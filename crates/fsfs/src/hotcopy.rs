@@ -371,13 +371,13 @@ impl Hotcopy<'_> {
             let first = Revnum(shard.saturating_mul(size));
             let file = self.target(&layout.rev_file(first));
             if let Some(dir) = file.parent() {
-                remove_dir_all(self.storage(), dir)?;
+                remove_dir_all(self.storage(), dir, false)?;
             }
             if self.format() < since::REVPROP_PACKING {
                 continue;
             }
             if shard > 0 {
-                remove_dir_all(self.storage(), &self.target(&layout.revprops_dir(first)))?;
+                remove_dir_all(self.storage(), &self.target(&layout.revprops_dir(first)), false)?;
                 continue;
             }
             let dir = self.target(&layout.revprops_dir(first));

@@ -82,7 +82,7 @@ impl Shared {
         let size = self.layout.format.shard_size.unwrap_or(1);
         let start = shard.saturating_mul(size);
         let dir = self.file(&self.layout.revprops_pack_dir(shard));
-        remove_dir_all(storage, &dir)?;
+        remove_dir_all(storage, &dir, false)?;
         storage
             .create_dir(&dir, false)
             .map_err(|e| Error::io(e, "Can't create directory", &dir))?;
@@ -129,18 +129,15 @@ impl Shared {
         &self,
         storage: &dyn WriteStorage,
         shard: u64,
+        threads: bool,
     ) -> Result<()> {
         let size = self.layout.format.shard_size.unwrap_or(1);
         let dir = self.file(&self.layout.revprops_dir(Revnum(shard.saturating_mul(size))));
         if shard > 0 {
-            return remove_dir_all(storage, &dir);
+            return remove_dir_all(storage, &dir, threads);
         }
-        for revision in 1..size {
-            let path = self.file(&self.layout.revprops_file(Revnum(revision)));
-            ignore_missing(storage.remove_file(&path))
-                .map_err(|e| Error::io(e, "Can't remove file", &path))?;
-        }
-        Ok(())
+        let file = |revision| self.file(&self.layout.revprops_file(Revnum(revision)));
+        remove_files(storage, (1..size).map(file).collect(), threads)
     }
 }
 
@@ -164,18 +161,46 @@ fn ignore_missing(done: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
-/// Removes a folder of files, if it is there.
-pub(crate) fn remove_dir_all(storage: &dyn WriteStorage, dir: &Path) -> Result<()> {
+/// Threads that remove files: where the disk is told of each place that is free again, one waits
+/// for it most of the time.
+const REMOVERS: usize = 8;
+/// Files that are not worth a thread.
+const FEW: usize = 32;
+
+/// Removes files, as far as they are there; on several threads if there may be.
+fn remove_files(storage: &dyn WriteStorage, files: Vec<PathBuf>, threads: bool) -> Result<()> {
+    let remove = |path: &PathBuf| {
+        ignore_missing(storage.remove_file(path))
+            .map_err(|e| Error::io(e, "Can't remove file", path))
+    };
+    let share = files.len().div_ceil(REMOVERS).max(FEW);
+    if !threads || files.len() <= share {
+        return files.iter().try_for_each(remove);
+    }
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = files
+            .chunks(share)
+            .map(|part| scope.spawn(move || part.iter().try_for_each(remove)))
+            .collect();
+        let mut done = Ok(());
+        for part in parts {
+            let removed = part.join().unwrap_or_else(|_| {
+                Err(Error::Corrupt("A thread that removed files ended early".into()))
+            });
+            done = done.and(removed);
+        }
+        done
+    })
+}
+
+/// Removes a folder of files, if it is there; on several threads if there may be.
+pub(crate) fn remove_dir_all(storage: &dyn WriteStorage, dir: &Path, threads: bool) -> Result<()> {
     let names = match storage.list(dir) {
         Ok(names) => names,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(e) => return Err(Error::io(e, "Can't open directory", dir)),
     };
-    for name in names {
-        let path = dir.join(name);
-        ignore_missing(storage.remove_file(&path))
-            .map_err(|e| Error::io(e, "Can't remove file", &path))?;
-    }
+    remove_files(storage, names.into_iter().map(|name| dir.join(name)).collect(), threads)?;
     ignore_missing(storage.remove_dir(dir)).map_err(|e| Error::io(e, "Can't remove directory", dir))
 }
 

@@ -96,7 +96,7 @@ impl Filesystem {
         options.replace(&path, &text, like)?;
         notify(UpgradeNotice::Bumped(since::YOUNGEST))?;
         for shard in 0..packed {
-            shared.remove_unpacked_revprops(storage, shard)?;
+            shared.remove_unpacked_revprops(storage, shard, false)?;
             notify(UpgradeNotice::RemovedRevprops(shard))?;
         }
         Ok(())

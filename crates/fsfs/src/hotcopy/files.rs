@@ -166,7 +166,7 @@ impl Hotcopy<'_> {
         let pack = layout.pack_dir(shard);
         let to = self.target(&pack);
         if is_new {
-            remove_dir_all(self.storage(), &to)?;
+            remove_dir_all(self.storage(), &to, false)?;
         }
         let mut any = self.copy_dir(&self.source.file(&pack), &to, Order::Any)?;
         if self.format() < since::REVPROP_PACKING {
@@ -184,7 +184,7 @@ impl Hotcopy<'_> {
         let dir = layout.revprops_pack_dir(shard);
         let to = self.target(&dir);
         if is_new {
-            remove_dir_all(self.storage(), &to)?;
+            remove_dir_all(self.storage(), &to, false)?;
         }
         let durable = !is_new && self.options.flush_to_disk;
         let order = if durable { Order::InUse } else { Order::ManifestLast };

@@ -181,7 +181,7 @@ fn build(
 ) -> Result<Built> {
     let storage = &*options.storage;
     let dir = shared.file(&shared.layout.pack_dir(shard));
-    remove_dir_all(storage, &dir)?;
+    remove_dir_all(storage, &dir, options.threads)?;
     storage.create_dir(&dir, false).map_err(|e| Error::io(e, "Can't create directory", &dir))?;
     let built = if shared.layout.is_logical() {
         logical::build(shared, options, config, shard, cancel)?
@@ -253,7 +253,8 @@ impl Work<'_> {
 
     /// The syncing of step 1, and steps 2 to 4.
     fn finish(&self, shards: Range<u64>, built: Vec<Built>) -> Result<()> {
-        let PackOptions { storage, flush_to_disk, .. } = self.options;
+        let PackOptions { storage, flush_to_disk, threads, .. } = self.options;
+        let threads = *threads;
         let (shared, storage) = (self.shared, &**storage);
         let layout = &shared.layout;
         let with_revprops = layout.format.number >= since::REVPROP_PACKING;
@@ -278,10 +279,12 @@ impl Work<'_> {
             // Before anybody can change the packed properties: who still goes by the old folder
             // must find it changed.
             if with_revprops {
-                self.each(&shards, &|shard| shared.remove_unpacked_revprops(storage, shard))?;
+                self.each(&shards, &|shard| {
+                    shared.remove_unpacked_revprops(storage, shard, threads)
+                })?;
             }
         }
-        self.each(&shards, &|shard| remove_dir_all(storage, &shared.shard_dir(shard)))?;
+        self.each(&shards, &|shard| remove_dir_all(storage, &shared.shard_dir(shard), threads))?;
         Ok(())
     }
 
@@ -353,9 +356,9 @@ impl Work<'_> {
             if storage.stamp(&revs).is_err() && !with_revprops {
                 break;
             }
-            remove_dir_all(storage, &revs)?;
+            remove_dir_all(storage, &revs, self.options.threads)?;
             if with_revprops {
-                shared.remove_unpacked_revprops(storage, done)?;
+                shared.remove_unpacked_revprops(storage, done, self.options.threads)?;
             }
         }
         Ok(())
