@@ -280,6 +280,65 @@ impl<'a> DumpFilter<'a> {
             ),
         )
     }
+
+    /// Whether a node that stays was copied from one that is dropped: it can stay only as a new file,
+    /// if its text is here.
+    fn loses_history(&self, headers: &Headers, path: &[u8]) -> SvnResult<bool> {
+        let source = headers.get(header::COPYFROM_PATH).map(rooted);
+        let Some(source) = source.filter(|source| self.options.drops(source)) else {
+            return Ok(false);
+        };
+        let is_file = headers.get(header::NODE_KIND) == Some(b"file");
+        if is_file && headers.get(header::TEXT_CONTENT_LENGTH).is_some() {
+            return Ok(true);
+        }
+        Err(SvnError::new(
+            ErrorCode::INCOMPLETE_DATA,
+            format!(
+                "Invalid copy source path '{}' for '{}'",
+                String::from_utf8_lossy(&source),
+                String::from_utf8_lossy(path)
+            ),
+        ))
+    }
+
+    /// The headers of a node that stays, but for the lengths.
+    fn node_headers(
+        &self,
+        headers: &Headers,
+        path: &[u8],
+        loses_history: bool,
+    ) -> SvnResult<Vec<u8>> {
+        let mut lines = Vec::new();
+        put_raw_header(&mut lines, header::NODE_PATH.as_bytes(), path.get(1..).unwrap_or_default());
+        if let Some(kind) = headers.get(header::NODE_KIND) {
+            put_raw_header(&mut lines, header::NODE_KIND.as_bytes(), kind);
+        }
+        let Some(action) = headers.get(header::NODE_ACTION) else {
+            return Err(SvnError::new(
+                ErrorCode::INCOMPLETE_DATA,
+                format!("Missing Node-action for path '{}'", String::from_utf8_lossy(path)),
+            ));
+        };
+        put_raw_header(&mut lines, header::NODE_ACTION.as_bytes(), action);
+        for (name, value) in headers.iter() {
+            match std::str::from_utf8(name).unwrap_or_default() {
+                header::CONTENT_LENGTH
+                | header::PROP_CONTENT_LENGTH
+                | header::TEXT_CONTENT_LENGTH
+                | header::NODE_PATH
+                | header::NODE_KIND
+                | header::NODE_ACTION => {}
+                header::COPYFROM_PATH | header::COPYFROM_REV if loses_history => {}
+                header::COPYFROM_REV if self.renumbering => {
+                    let new = self.renumber_copy_source(value, path)?;
+                    put_header(&mut lines, header::COPYFROM_REV, new);
+                }
+                _ => put_raw_header(&mut lines, name, value),
+            }
+        }
+        Ok(lines)
+    }
 }
 
 impl DumpVisitor for DumpFilter<'_> {
@@ -337,66 +396,19 @@ impl DumpVisitor for DumpFilter<'_> {
             return Ok(());
         }
 
-        let text_length = headers.get(header::TEXT_CONTENT_LENGTH);
-        let kind = headers.get(header::NODE_KIND);
-        let mut lose_history = false;
-        if let Some(source) = headers.get(header::COPYFROM_PATH).map(rooted)
-            && self.options.drops(&source)
-        {
-            // A copy of what is dropped can stay only as a new file, if its text is here.
-            if text_length.is_none() || kind != Some(b"file") {
-                return Err(SvnError::new(
-                    ErrorCode::INCOMPLETE_DATA,
-                    format!(
-                        "Invalid copy source path '{}' for '{}'",
-                        String::from_utf8_lossy(&source),
-                        String::from_utf8_lossy(&path)
-                    ),
-                ));
-            }
-            lose_history = true;
-        }
-
+        let loses_history = self.loses_history(headers, &path)?;
         if let Some(revision) = &mut self.revision {
             revision.has_nodes = true;
             if !revision.written {
                 self.decide_revision()?;
             }
         }
-
-        let mut lines = Vec::new();
-        put_raw_header(&mut lines, header::NODE_PATH.as_bytes(), path.get(1..).unwrap_or_default());
-        if let Some(kind) = kind {
-            put_raw_header(&mut lines, header::NODE_KIND.as_bytes(), kind);
-        }
-        let Some(action) = headers.get(header::NODE_ACTION) else {
-            return Err(SvnError::new(
-                ErrorCode::INCOMPLETE_DATA,
-                format!("Missing Node-action for path '{}'", String::from_utf8_lossy(&path)),
-            ));
-        };
-        put_raw_header(&mut lines, header::NODE_ACTION.as_bytes(), action);
-        for (name, value) in headers.iter() {
-            match std::str::from_utf8(name).unwrap_or_default() {
-                header::CONTENT_LENGTH
-                | header::PROP_CONTENT_LENGTH
-                | header::TEXT_CONTENT_LENGTH
-                | header::NODE_PATH
-                | header::NODE_KIND
-                | header::NODE_ACTION => {}
-                header::COPYFROM_PATH | header::COPYFROM_REV if lose_history => {}
-                header::COPYFROM_REV if self.renumbering => {
-                    let new = self.renumber_copy_source(value, &path)?;
-                    put_header(&mut lines, header::COPYFROM_REV, new);
-                }
-                _ => put_raw_header(&mut lines, name, value),
-            }
-        }
+        let text_length = headers.get(header::TEXT_CONTENT_LENGTH);
         self.node = Some(OpenNode {
             prop_delta: headers.is_true(header::PROP_DELTA),
             text_length: text_length.and_then(parse_u64).unwrap_or(0),
+            headers: self.node_headers(headers, &path, loses_history)?,
             path,
-            headers: lines,
             props: None,
             written: false,
         });
