@@ -184,7 +184,7 @@ impl Fs {
     }
 
     fn cached_block(&self, key: &Key) -> Option<Arc<Block>> {
-        match self.caches.blocks.get(key) {
+        match self.caches.blocks(key).get(key) {
             Some(crate::cache::item::Item::Block(block)) => Some(block),
             _ => None,
         }
@@ -242,7 +242,8 @@ impl Fs {
         }
         let block = Arc::new(Block(bytes));
         let item = crate::cache::item::Item::Block(Arc::clone(&block));
-        self.caches.blocks.put(self.block_key(file, number), item, block.0.len());
+        let key = self.block_key(file, number);
+        self.caches.blocks(&key).put(key, item, block.0.len());
         block
     }
 

@@ -43,7 +43,10 @@ const LOOK_AGAIN: u32 = 64;
 
 /// One budget of memory shared by every filesystem that is opened with it.
 pub struct Caches {
-    pub(crate) blocks: Store,
+    blocks: Store,
+    /// Whether files of one revision are kept with the items: to open one again costs more than to
+    /// read a block of a pack again.
+    files_are_items: bool,
     pub(crate) items: Store,
     pub(crate) files: FileTable,
     /// Folders of revision properties, which are looked at again and again.
@@ -89,22 +92,23 @@ impl Caches {
     /// Caches that together hold at most `bytes` bytes.
     #[must_use]
     pub fn new(bytes: usize) -> Arc<Self> {
-        Self::with_blocks(bytes, usize::MAX)
+        Self::with_blocks(bytes, usize::MAX, false)
     }
 
-    /// The same for a program that asks for a few things and ends: it keeps fewer raw blocks. To
-    /// read one a second time costs it less than memory that the system has to find first.
+    /// The same for a program that asks for a few things and ends: it keeps fewer raw blocks of
+    /// packs. To read one a second time costs it less than memory that the system has to find first.
     #[must_use]
     pub fn for_one_task(bytes: usize) -> Arc<Self> {
-        Self::with_blocks(bytes, BLOCKS_OF_ONE_TASK)
+        Self::with_blocks(bytes, BLOCKS_OF_ONE_TASK, true)
     }
 
     /// Caches with at most so many bytes of raw blocks.
-    fn with_blocks(bytes: usize, most: usize) -> Arc<Self> {
+    fn with_blocks(bytes: usize, most: usize, files_are_items: bool) -> Arc<Self> {
         let values = bytes.saturating_sub(bytes.checked_div(SLACK).unwrap_or(0));
         let for_blocks = values.checked_div(4).unwrap_or(0).min(most);
         Arc::new(Self {
             blocks: Store::new(for_blocks),
+            files_are_items,
             items: Store::new(values.saturating_sub(for_blocks)),
             files: FileTable::new(MAX_FILES),
             folders: FileTable::new(MAX_FOLDERS),
@@ -149,6 +153,12 @@ impl Caches {
     #[must_use]
     pub fn capacity(&self) -> u64 {
         u64::try_from(self.capacity).unwrap_or(u64::MAX)
+    }
+
+    /// Where a raw block is kept.
+    pub(crate) const fn blocks(&self, key: &Key) -> &Store {
+        let is_packed = key.b == 1;
+        if self.files_are_items && !is_packed { &self.items } else { &self.blocks }
     }
 
     /// The item of type `T` under `key`.
