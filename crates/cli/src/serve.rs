@@ -4,9 +4,8 @@
 mod demo;
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
@@ -60,7 +59,7 @@ struct Options {
 
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    let options = match parse(args.clone()) {
+    let options = match parse(args) {
         Ok(options) => options,
         Err(words) => {
             report::stderr(&format!("sapwood serve: {words}\n"));
@@ -72,7 +71,6 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
         print!("{HELP}");
         return ExitCode::SUCCESS;
     }
-    svnserve::with_few_arenas(this_program(), &args);
     match serve(&options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -80,14 +78,6 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// The command that starts this program once more.
-fn this_program() -> SvnResult<Command> {
-    let this = std::env::current_exe().map_err(|e| SvnError::io(&e, "Can't find this program"))?;
-    let mut command = Command::new(this);
-    command.arg0("sapwood").arg("serve");
-    Ok(command)
 }
 
 fn parse(args: Vec<OsString>) -> Result<Options, String> {

@@ -30,12 +30,6 @@ use crate::{command, report};
 /// The caches of a process that serves one connection only.
 const SINGLE_CACHE_BYTES: usize = 64 << 20;
 
-/// The setting of the system's allocator (glibc's) for how many arenas it may have. Each thread
-/// allocates from one of them, and what others free does not help it there: with the usual eight
-/// a processor, a cache that many threads fill and empty takes twice its size after a while.
-const ARENAS: &str = "MALLOC_ARENA_MAX";
-const FEW: &str = "2";
-
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     let options = match Options::parse(args.clone()) {
@@ -64,9 +58,6 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     if options.handling > 1 {
         report::stderr("You may only specify one of -T or --single-thread\n");
         return usage();
-    }
-    if *mode == Mode::Daemon && options.foreground {
-        with_few_arenas(this_program(), &args);
     }
     match start(*mode, &options, &args) {
         Ok(()) => ExitCode::SUCCESS,
@@ -210,18 +201,6 @@ fn this_program() -> SvnResult<Command> {
     Ok(command)
 }
 
-/// Starts the program in this process once more, with few arenas, unless it has been told how
-/// many. Where that cannot be, all goes on as it is.
-pub(crate) fn with_few_arenas(program: SvnResult<Command>, args: &[OsString]) {
-    if cfg!(target_env = "gnu")
-        && std::env::var_os(ARENAS).is_none()
-        && let Ok(mut program) = program
-    {
-        // It returns only when it failed.
-        let _ = program.args(args).env(ARENAS, FEW).exec();
-    }
-}
-
 fn called_by_link(this: &Path) -> Option<PathBuf> {
     let name = std::env::args_os().next()?;
     let path = Path::new(&name);
@@ -242,11 +221,7 @@ fn called_by_link(this: &Path) -> Option<PathBuf> {
 fn spawn_background(listener: &Listener, args: &[OsString]) -> SvnResult<u32> {
     let failed = |e: std::io::Error| SvnError::io(&e, "Can't start the background process");
     let socket = listener.socket().as_fd().try_clone_to_owned().map_err(failed)?;
-    let mut program = this_program()?;
-    if std::env::var_os(ARENAS).is_none() {
-        program.env(ARENAS, FEW);
-    }
-    let child = program
+    let child = this_program()?
         .args(args)
         .arg(format!("--{INHERITED}"))
         .stdin(Stdio::from(socket))

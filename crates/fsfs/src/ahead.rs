@@ -114,14 +114,6 @@ pub struct SpareReader {
     _seat: Seat,
 }
 
-impl SpareReader {
-    /// To be called by the new thread before it does anything.
-    #[allow(clippy::unused_self)] // Only such threads need it.
-    pub fn begin(&self) {
-        crate::cache::room::begin();
-    }
-}
-
 /// What a request will ask of nodes, beside the node-revisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodesWanted {

@@ -52,7 +52,7 @@ pub mod verify;
 mod watched;
 
 pub use ahead::{Ahead, BATCH as AHEAD_BATCH, NodesWanted, Novelty};
-pub use cache::{CacheStats, Caches};
+pub use cache::{CacheStats, Caches, Resident};
 pub use changes::{ChangeKind, ChangedPath, ChangedPaths};
 pub use contents::Contents;
 pub use create::CreateOptions;

@@ -214,7 +214,6 @@ impl Team {
         while let Some(seat) = Seat::take(&fs.fs.caches) {
             let (job, shared) = (job(), Arc::clone(&shared));
             let run = move || {
-                crate::cache::room::begin();
                 // Whatever is wrong with a revision, the request itself will find and report.
                 let _ = read_ahead(job, &shared);
                 drop(seat);

@@ -243,7 +243,7 @@ impl Fs {
         let block = Arc::new(Block(bytes));
         let item = crate::cache::item::Item::Block(Arc::clone(&block));
         let key = self.block_key(file, number);
-        self.caches.blocks(&key).put(key, item, block.0.len());
+        self.caches.put_block(key, item, block.0.len());
         block
     }
 

@@ -245,7 +245,6 @@ impl Walk<'_> {
                 let Some(seat) = root.fs().spare_reader() else { return };
                 let (top, over) = (top.clone(), &over);
                 let work = move || {
-                    seat.begin();
                     // Whatever is wrong, the walk itself will find and report.
                     let _ = read_backwards(root.fs(), top, request.path_info_only, over);
                     drop(seat);

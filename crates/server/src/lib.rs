@@ -18,6 +18,7 @@ pub mod connection;
 pub mod listener;
 pub mod lookup;
 pub mod oplog;
+mod resident;
 mod sasl;
 pub mod session;
 pub mod settings;

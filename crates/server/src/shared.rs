@@ -12,6 +12,7 @@ use sapwood_repos::authz::Authz;
 
 use crate::conf::{ConfigFiles, FileCache, Stamp};
 use crate::oplog::OpLog;
+use crate::resident::resident;
 use crate::settings::Settings;
 
 /// Most repositories that are kept open.
@@ -64,7 +65,7 @@ impl Shared {
     /// The state of a server that has served nobody yet.
     #[must_use]
     pub fn new(settings: Settings, log: Option<OpLog>) -> Self {
-        let caches = Caches::new(settings.cache_bytes);
+        let caches = Caches::holding(settings.cache_bytes, resident);
         Self {
             settings,
             log,

@@ -7,9 +7,9 @@
 
 pub(crate) mod files;
 mod ghosts;
+mod governor;
 pub(crate) mod item;
 pub(crate) mod loading;
-pub(crate) mod room;
 pub(crate) mod store;
 
 use std::collections::HashMap;
@@ -19,8 +19,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 
+pub use crate::cache::governor::Resident;
+
 use crate::cache::files::FileTable;
-use crate::cache::item::{Cached, Key};
+use crate::cache::governor::Governor;
+use crate::cache::item::{Cached, Item, Key};
 use crate::cache::loading::Loading;
 use crate::cache::store::Store;
 use crate::filesystem::Shared;
@@ -59,6 +62,7 @@ pub struct Caches {
     /// So many more files are asked for ahead without looking whether the system has them in
     /// memory: see [`Caches::may_be_in_memory`].
     not_in_memory: AtomicU32,
+    governor: Governor,
     capacity: usize,
     filesystems: Mutex<HashMap<PathBuf, (u64, Arc<Shared>)>>,
     clock: AtomicU64,
@@ -92,18 +96,30 @@ impl Caches {
     /// Caches that together hold at most `bytes` bytes.
     #[must_use]
     pub fn new(bytes: usize) -> Arc<Self> {
-        Self::with_blocks(bytes, usize::MAX, false)
+        Self::with_blocks(bytes, usize::MAX, false, None)
+    }
+
+    /// The same for a process that shall take no more than `bytes` and 64 MiB: `resident` tells what
+    /// it takes, and the caches hold less while that is more.
+    #[must_use]
+    pub fn holding(bytes: usize, resident: Resident) -> Arc<Self> {
+        Self::with_blocks(bytes, usize::MAX, false, Some(resident))
     }
 
     /// The same for a program that asks for a few things and ends: it keeps fewer raw blocks of
     /// packs. To read one a second time costs it less than memory that the system has to find first.
     #[must_use]
     pub fn for_one_task(bytes: usize) -> Arc<Self> {
-        Self::with_blocks(bytes, BLOCKS_OF_ONE_TASK, true)
+        Self::with_blocks(bytes, BLOCKS_OF_ONE_TASK, true, None)
     }
 
     /// Caches with at most so many bytes of raw blocks.
-    fn with_blocks(bytes: usize, most: usize, files_are_items: bool) -> Arc<Self> {
+    fn with_blocks(
+        bytes: usize,
+        most: usize,
+        files_are_items: bool,
+        resident: Option<Resident>,
+    ) -> Arc<Self> {
         let values = bytes.saturating_sub(bytes.checked_div(SLACK).unwrap_or(0));
         let for_blocks = values.checked_div(4).unwrap_or(0).min(most);
         Arc::new(Self {
@@ -116,6 +132,7 @@ impl Caches {
             loading: Loading::default(),
             readers: AtomicUsize::new(0),
             not_in_memory: AtomicU32::new(0),
+            governor: Governor::new(values, bytes, resident),
             capacity: bytes,
             filesystems: Mutex::new(HashMap::new()),
             clock: AtomicU64::new(0),
@@ -169,8 +186,25 @@ impl Caches {
     /// Keeps an item, and hands it back shared.
     pub(crate) fn put<T: Cached>(&self, key: Key, value: T) -> Arc<T> {
         let value = Arc::new(value);
-        self.items.put(key, T::wrap(Arc::clone(&value)), value.weight());
+        let weight = value.weight();
+        self.items.put(key, T::wrap(Arc::clone(&value)), weight);
+        self.govern(weight);
         value
+    }
+
+    /// Keeps a raw block.
+    pub(crate) fn put_block(&self, key: Key, block: Item, weight: usize) {
+        self.blocks(&key).put(key, block, weight);
+        self.govern(weight);
+    }
+
+    /// After so many bytes were put in.
+    fn govern(&self, bytes: usize) {
+        if let Some(budget) = self.governor.put(bytes) {
+            let for_blocks = budget.div_euclid(4);
+            self.blocks.set_budget(for_blocks);
+            self.items.set_budget(budget.saturating_sub(for_blocks));
+        }
     }
 
     /// Forgets everything: for a commit that failed after what it had prepared was read.

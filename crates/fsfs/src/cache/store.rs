@@ -167,6 +167,19 @@ impl Store {
         }
     }
 
+    /// From now on at most `budget` bytes. What is too much goes.
+    pub(crate) fn set_budget(&self, budget: usize) {
+        let share = budget.checked_div(self.shards.len()).unwrap_or(0);
+        for shard in &self.shards {
+            let mut gone = Vec::new();
+            let mut shard = shard.write();
+            shard.budget = share;
+            shard.make_room(&mut gone);
+            drop(shard);
+            drop(gone);
+        }
+    }
+
     fn shard(&self, hash: u64) -> Option<&RwLock<Shard>> {
         // The map uses the low and the highest bits; take others.
         let count = u64::try_from(self.shards.len()).ok()?;
@@ -183,7 +196,6 @@ impl Store {
     /// are not kept.
     pub(crate) fn put(&self, key: Key, item: Item, weight: usize) {
         let Some(shard) = self.shard(key.hash64()) else { return };
-        crate::cache::room::take(weight);
         let mut shard = shard.write();
         let weight = weight.saturating_add(OVERHEAD);
         if weight <= shard.budget.checked_div(2).unwrap_or(0) {
@@ -317,7 +329,7 @@ impl Shard {
                 break;
             }
         }
-        // Only where a value was replaced by a larger one.
+        // Only where a value was replaced by a larger one, or the budget is smaller now.
         while self.bytes > self.budget {
             self.oldest();
             if self.evict_clock(gone).is_none() {
@@ -424,6 +436,18 @@ mod tests {
         fill(&store, 1, 1 << 30);
         assert!(store.usage().bytes <= 1 << 20);
         assert!(store.usage().bytes > 900 << 10);
+    }
+
+    #[test]
+    fn a_smaller_budget_holds_at_once_and_a_larger_one_is_used() {
+        let store = Store::new(8 << 20);
+        pass(&store, 0, 40_000, 400);
+        assert!(store.usage().bytes > 7 << 20);
+        store.set_budget(2 << 20);
+        assert!(store.usage().bytes <= 2 << 20 && store.usage().bytes > 1 << 20);
+        store.set_budget(8 << 20);
+        pass(&store, 0, 40_000, 400);
+        assert!(store.usage().bytes > 7 << 20 && store.usage().bytes <= 8 << 20);
     }
 
     #[test]

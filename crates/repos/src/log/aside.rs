@@ -53,7 +53,6 @@ impl Aside {
         let (fs, theirs) = (fs.clone(), Arc::clone(&shared));
         let work = move || {
             let _over = SetAtEnd(&theirs);
-            seat.begin();
             let _ = make(&fs, wanted, &encoder, &theirs);
             drop(seat);
         };

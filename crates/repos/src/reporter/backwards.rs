@@ -40,7 +40,6 @@ impl Backwards {
         let over = Arc::new(AtomicBool::new(false));
         let (fs, top, flag) = (fs.clone(), top.clone(), Arc::clone(&over));
         let work = move || {
-            seat.begin();
             let _ = read_backwards(&fs, top, newest, &flag);
             drop(seat);
         };

@@ -1,0 +1,33 @@
+//! How much memory this process takes, from Linux's `/proc`.
+
+use rustix::param::page_size;
+
+/// Bytes of memory that belong to this process now; `None` where the system does not tell.
+pub(crate) fn resident() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    pages(&text)?.checked_mul(page_size())
+}
+
+/// The second number of a line of `statm`: pages in memory.
+fn pages(statm: &str) -> Option<usize> {
+    statm.split(' ').nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_number_counts() {
+        assert_eq!(pages("15422 1083 905 12 0 480 0\n"), Some(1083));
+        assert_eq!(pages("15422"), None);
+        assert_eq!(pages(""), None);
+    }
+
+    #[test]
+    fn this_process_takes_some() {
+        if std::path::Path::new("/proc/self/statm").exists() {
+            assert!(resident().is_some_and(|bytes| bytes > 100_000));
+        }
+    }
+}
