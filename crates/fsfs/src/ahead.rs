@@ -109,11 +109,6 @@ impl Default for Novelty {
     }
 }
 
-/// The right to be one of the few threads of the process that read for somebody else.
-pub struct SpareReader {
-    _seat: Seat,
-}
-
 /// What a request will ask of nodes, beside the node-revisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodesWanted {
@@ -128,8 +123,8 @@ pub struct NodesWanted {
 impl Filesystem {
     /// A seat for a thread that reads for a request; `None` when there are enough of them.
     #[must_use]
-    pub fn spare_reader(&self) -> Option<SpareReader> {
-        Seat::take(&self.fs.caches).map(|seat| SpareReader { _seat: seat })
+    pub fn spare_reader(&self) -> Option<Seat> {
+        Seat::take(&self.fs.caches)
     }
 
     /// How many bytes the caches hold at most.

@@ -65,7 +65,7 @@ pub use listing::Listing;
 pub use locks::{Lock, LockOptions, LockOutcome, LockTarget, UnlockTarget};
 pub use log_blocks::{EncodeEntry, EncodedEntries, LogSpan, SpanEncoder};
 pub use node::{Node, NodeRevId, Relation};
-pub use prefetch::{Prefetch, Wanted};
+pub use prefetch::{Prefetch, Seat, Wanted};
 pub use revprops::RevpropsSnapshot;
 pub use root::Root;
 pub use sapwood_fsfs_format::{DirEntryRef as DirEntry, Directory};

@@ -240,8 +240,8 @@ impl Drop for Team {
     }
 }
 
-/// The right to be one of the readers of the process.
-pub(crate) struct Seat(Arc<Caches>);
+/// The right to be one of the few threads of the process that read for somebody else.
+pub struct Seat(Arc<Caches>);
 
 impl Seat {
     pub(crate) fn take(caches: &Arc<Caches>) -> Option<Self> {

@@ -17,6 +17,7 @@ pub mod dump_filter;
 pub mod dumpstream;
 pub mod error;
 pub mod file_revs;
+mod helper;
 pub mod hooks;
 pub mod hotcopy;
 pub mod iprops;

@@ -13,6 +13,7 @@ use sapwood_fsfs::{
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
 use crate::dirent::{Dirent, stat_node};
 use crate::error::Result;
+use crate::helper::Helper;
 
 /// What to list.
 #[derive(Clone, Copy, Debug)]
@@ -124,20 +125,15 @@ pub fn list(
     told.and(sent)
 }
 
-/// Stack of a helper, in bytes.
-const STACK: usize = 512 << 10;
 /// So many nodes in a row that were in the caches: the helper has met the walk.
 const MET: u32 = 32;
 /// A helper brings no more than this part of the caches: one in so many bytes.
 const SHARE: u64 = 4;
 
-/// Tells a helper that the walk is over, however it ends.
-struct SetAtEnd<'a>(&'a AtomicBool);
-
-impl Drop for SetAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Release);
-    }
+/// The helper of a walk that is in the directory `dir` and has to read.
+fn help(fs: &Filesystem, dir: &Node, request: &ListRequest<'_>) -> Option<Helper> {
+    let (dir, path_info_only) = (dir.clone(), request.path_info_only);
+    Helper::start(fs, "list-ahead", move |fs, over| read_backwards(fs, dir, path_info_only, over))
 }
 
 /// Brings what the walk will need into the caches, beginning with what it needs last, until the
@@ -238,27 +234,10 @@ impl Walk<'_> {
         if top.kind() == NodeKind::File || request.depth == Depth::Empty {
             return Ok(());
         }
-        let over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let _over = SetAtEnd(&over);
-            let help = |top: &Node| {
-                let Some(seat) = root.fs().spare_reader() else { return };
-                let (top, over) = (top.clone(), &over);
-                let work = move || {
-                    // Whatever is wrong, the walk itself will find and report.
-                    let _ = read_backwards(root.fs(), top, request.path_info_only, over);
-                    drop(seat);
-                };
-                let builder = std::thread::Builder::new().name("list-ahead".to_owned());
-                let _ = builder.stack_size(STACK).spawn_scoped(scope, work);
-            };
-            self.run(root, top, everything, authorizer, cancel, ahead, help)
-        })
+        self.run(root, top, everything, authorizer, cancel, ahead)
     }
 
-    /// Walks the tree below `top`, which was told. `help` is called once, when the walk has to
-    /// read, and gets the directory that it is in.
-    #[allow(clippy::too_many_arguments)] // What `list` was given, and what it found.
+    /// Walks the tree below `top`, which was told.
     fn run(
         &mut self,
         root: &Root,
@@ -267,10 +246,10 @@ impl Walk<'_> {
         authorizer: &dyn PathAuthorizer,
         cancel: &CancelToken,
         ahead: &mut Ahead,
-        help: impl FnOnce(&Node),
     ) -> Result<()> {
         let request = self.request;
-        let mut help = Some(help);
+        // Begins once, when the walk has to read, with the directory that it is in.
+        let mut helper = None;
         let mut path = String::new();
         // Grows with the depth of the tree only.
         let mut stack = Vec::new();
@@ -281,10 +260,8 @@ impl Walk<'_> {
                 continue;
             };
             if level.at.is_multiple_of(AHEAD_BATCH) && ahead.is_cold() {
-                if request.depth == Depth::Infinity
-                    && let Some(help) = help.take()
-                {
-                    help(&level.dir);
+                if request.depth == Depth::Infinity {
+                    helper.get_or_insert_with(|| help(root.fs(), &level.dir, request));
                 }
                 self.read_ahead(root, level);
             }

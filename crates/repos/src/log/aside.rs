@@ -6,21 +6,19 @@
 //! itself, as if there were no thread.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::Revnum;
 use sapwood_fsfs::{Filesystem, SpanEncoder, Wanted};
 
 use crate::error::Result;
-
-/// Stack of the thread, in bytes.
-const STACK: usize = 512 << 10;
+use crate::helper::Helper;
 
 /// The thread, and how many revisions it was given. It ends when this is dropped.
 pub(super) struct Aside {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    // Waited for after `shared` was told that it is over.
+    _helper: Helper,
     told: u64,
 }
 
@@ -48,17 +46,13 @@ struct State {
 impl Aside {
     /// `None` when enough threads read for others.
     pub(super) fn start(fs: &Filesystem, wanted: Wanted, encoder: SpanEncoder) -> Option<Self> {
-        let seat = fs.spare_reader()?;
         let shared = Arc::new(Shared::default());
-        let (fs, theirs) = (fs.clone(), Arc::clone(&shared));
-        let work = move || {
+        let theirs = Arc::clone(&shared);
+        let helper = Helper::start(fs, "log-aside", move |fs, _| {
             let _over = SetAtEnd(&theirs);
-            let _ = make(&fs, wanted, &encoder, &theirs);
-            drop(seat);
-        };
-        let builder = std::thread::Builder::new().name("log-aside".to_owned());
-        let thread = builder.stack_size(STACK).spawn(work).ok()?;
-        Some(Self { shared, thread: Some(thread), told: 0 })
+            make(fs, wanted, &encoder, &theirs)
+        })?;
+        Some(Self { shared, _helper: helper, told: 0 })
     }
 
     /// These come next.
@@ -82,10 +76,6 @@ impl Aside {
 impl Drop for Aside {
     fn drop(&mut self) {
         self.shared.end();
-        // It looks after each revision; nothing is read after the request.
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
     }
 }
 

@@ -7,7 +7,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 
 use sapwood_core::NodeKind;
 use sapwood_delta::Version;
@@ -15,9 +14,8 @@ use sapwood_fsfs::{Directory, Filesystem, Node, Novelty};
 
 use super::drive::sending_order;
 use crate::error::Result;
+use crate::helper::Helper;
 
-/// Stack of the thread, in bytes.
-const STACK: usize = 512 << 10;
 /// So many nodes in a row that were in the caches: the thread has met the request.
 const MET: u32 = 64;
 /// No more than this part of the caches is brought: one in so many bytes.
@@ -25,38 +23,12 @@ const SHARE: u64 = 4;
 /// What a node takes in the caches beside its text, about, in bytes.
 const NODE: u64 = 2048;
 
-/// The thread; it ends when this is dropped.
-pub(super) struct Backwards {
-    over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Backwards {
-    /// Begins at the end of the tree `top`. `None` when enough threads read for others, or nobody
-    /// knows in which form texts are wanted.
-    pub(super) fn start(fs: &Filesystem, top: &Node) -> Option<Self> {
-        let newest = sapwood_fsfs::svndiff_asked_for()?;
-        let seat = fs.spare_reader()?;
-        let over = Arc::new(AtomicBool::new(false));
-        let (fs, top, flag) = (fs.clone(), top.clone(), Arc::clone(&over));
-        let work = move || {
-            let _ = read_backwards(&fs, top, newest, &flag);
-            drop(seat);
-        };
-        let builder = std::thread::Builder::new().name("export-ahead".to_owned());
-        let thread = builder.stack_size(STACK).spawn(work).ok()?;
-        Some(Self { over, thread: Some(thread) })
-    }
-}
-
-impl Drop for Backwards {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Release);
-        // It looks after each node; nothing is read after the request.
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
+/// Begins at the end of the tree `top`. `None` when enough threads read for others, or nobody knows in
+/// which form texts are wanted.
+pub(super) fn start(fs: &Filesystem, top: &Node) -> Option<Helper> {
+    let newest = sapwood_fsfs::svndiff_asked_for()?;
+    let top = top.clone();
+    Helper::start(fs, "export-ahead", move |fs, over| read_backwards(fs, top, newest, over))
 }
 
 /// A directory, and how many of its entries are left.
@@ -157,8 +129,7 @@ mod tests {
         let want = export(&top);
         assert!(want.len() > 1000);
         let (caches, fs, top) = open();
-        let mut backwards = Backwards::start(&fs, &top).unwrap();
-        backwards.thread.take().unwrap().join().unwrap();
+        start(&fs, &top).unwrap().finish();
         let reads = caches.stats().block_reads;
         assert!(reads > 0);
         assert!(export(&top) == want);

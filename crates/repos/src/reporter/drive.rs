@@ -18,10 +18,11 @@ use sapwood_fsfs::{
     RevpropsSnapshot, Root,
 };
 
-use super::backwards::Backwards;
+use super::backwards;
 use super::spool::{Entries, PathInfo};
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
 use crate::error::Result;
+use crate::helper::Helper;
 use crate::locations::{Roots, deleted_rev_in};
 use crate::node_delta::Open;
 
@@ -52,7 +53,7 @@ pub(super) struct Drive<'a> {
     /// The directory that is sent with all that is below it.
     pub(super) top: Option<Node>,
     /// Reads from its end, once that is needed.
-    pub(super) backwards: Option<Backwards>,
+    pub(super) backwards: Option<Helper>,
     pub(super) editor: &'a mut dyn Editor,
 }
 
@@ -382,7 +383,7 @@ impl Drive<'_> {
             return;
         }
         if let Some(top) = &self.top
-            && let Some(backwards) = Backwards::start(self.fs, top)
+            && let Some(backwards) = backwards::start(self.fs, top)
         {
             self.backwards = Some(backwards);
             self.top = None;

@@ -1,0 +1,59 @@
+//! A second thread that brings what a request will need into the caches, on the machine's other
+//! processor.
+//!
+//! It tells nobody anything: what is wrong, or may not be read, the request itself will find.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use sapwood_fsfs::Filesystem;
+
+use crate::error::Result;
+
+/// Stack of the thread, in bytes.
+const STACK: usize = 512 << 10;
+
+/// The thread. It is told to end, and waited for, when this is dropped: nothing is read after the
+/// request.
+#[derive(Debug)]
+pub(crate) struct Helper {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Helper {
+    /// Begins `work`, which looks often whether the flag that it gets says that it is over. `None`
+    /// when enough threads read for others.
+    pub(crate) fn start(
+        fs: &Filesystem,
+        name: &str,
+        work: impl FnOnce(&Filesystem, &AtomicBool) -> Result<()> + Send + 'static,
+    ) -> Option<Self> {
+        let seat = fs.spare_reader()?;
+        let over = Arc::new(AtomicBool::new(false));
+        let (fs, flag) = (fs.clone(), Arc::clone(&over));
+        let run = move || {
+            let _ = work(&fs, &flag);
+            drop(seat);
+        };
+        let builder = std::thread::Builder::new().name(name.to_owned());
+        let thread = builder.stack_size(STACK).spawn(run).ok()?;
+        Some(Self { over, thread: Some(thread) })
+    }
+
+    /// Waits until the thread has done all that it can.
+    #[cfg(test)]
+    pub(crate) fn finish(mut self) {
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
