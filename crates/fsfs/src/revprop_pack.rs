@@ -15,7 +15,7 @@ use sapwood_fsfs_format::revprop_write::{divide, pack_name, write_manifest, writ
 use crate::error::{Error, Result};
 use crate::filesystem::Shared;
 use crate::storage_write::{NewFile, WriteStorage};
-use crate::sync::sync_new_files;
+use crate::sync::{in_parts, sync_new_files};
 
 /// The longest file of unpacked revision properties that is read.
 const FILE_LEN: usize = 1 << 28;
@@ -168,28 +168,11 @@ const REMOVERS: usize = 8;
 const FEW: usize = 32;
 
 /// Removes files, as far as they are there; on several threads if there may be.
-fn remove_files(storage: &dyn WriteStorage, files: Vec<PathBuf>, threads: bool) -> Result<()> {
-    let remove = |path: &PathBuf| {
+fn remove_files(storage: &dyn WriteStorage, mut files: Vec<PathBuf>, threads: bool) -> Result<()> {
+    let share = if threads { files.len().div_ceil(REMOVERS).max(FEW) } else { files.len() };
+    in_parts(&mut files, share, |path| {
         ignore_missing(storage.remove_file(path))
             .map_err(|e| Error::io(e, "Can't remove file", path))
-    };
-    let share = files.len().div_ceil(REMOVERS).max(FEW);
-    if !threads || files.len() <= share {
-        return files.iter().try_for_each(remove);
-    }
-    std::thread::scope(|scope| {
-        let parts: Vec<_> = files
-            .chunks(share)
-            .map(|part| scope.spawn(move || part.iter().try_for_each(remove)))
-            .collect();
-        let mut done = Ok(());
-        for part in parts {
-            let removed = part.join().unwrap_or_else(|_| {
-                Err(Error::Corrupt("A thread that removed files ended early".into()))
-            });
-            done = done.and(removed);
-        }
-        done
     })
 }
 

@@ -1,4 +1,4 @@
-//! Making many files durable at once.
+//! Work on many files at once: making them durable, and whatever else waits for the disk.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -40,20 +40,7 @@ pub(crate) fn sync_files(shared: &Shared, mut files: Vec<(&mut dyn NewFile, &Pat
         file.sync().map_err(|e| Error::io(e, "Can't flush file to disk", path))
     };
     let share = files.len().div_ceil(SYNCERS).max(FEW);
-    std::thread::scope(|scope| {
-        let mut parts = files.chunks_mut(share);
-        let own = parts.next();
-        let others: Vec<_> =
-            parts.map(|part| scope.spawn(move || part.iter_mut().try_for_each(sync))).collect();
-        let mut done = own.map_or(Ok(()), |part| part.iter_mut().try_for_each(sync));
-        for other in others {
-            let other = other.join().unwrap_or_else(|_| {
-                Err(Error::Corrupt("A thread that synced a file ended early".into()))
-            });
-            done = done.and(other);
-        }
-        done
-    })
+    in_parts(&mut files, share, sync)
 }
 
 /// The same for files with their paths.
@@ -66,4 +53,28 @@ pub(crate) fn sync_new_files(
         all.push((&mut **file, path));
     }
     sync_files(shared, all)
+}
+
+/// Does `work` for each of the items, `share` of them on each thread. All threads end before the
+/// first error, in the order of the items, is told.
+pub(crate) fn in_parts<T: Send>(
+    items: &mut [T],
+    share: usize,
+    work: impl Fn(&mut T) -> Result<()> + Sync,
+) -> Result<()> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let mut parts = items.chunks_mut(share.max(1));
+        let own = parts.next();
+        let others: Vec<_> =
+            parts.map(|part| scope.spawn(move || part.iter_mut().try_for_each(work))).collect();
+        let mut done = own.map_or(Ok(()), |part| part.iter_mut().try_for_each(work));
+        for other in others {
+            let other = other.join().unwrap_or_else(|_| {
+                Err(Error::Corrupt("A thread that worked on files ended early".into()))
+            });
+            done = done.and(other);
+        }
+        done
+    })
 }
