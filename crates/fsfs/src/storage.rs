@@ -35,16 +35,13 @@ pub(crate) const PAGE: usize = 4096;
 const RACY: Duration = Duration::from_secs(2);
 
 impl Stamp {
-    fn of(meta: &fs::Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt as _;
-        let time = |sec: i64, nsec: i64| {
-            i128::from(sec).saturating_mul(1_000_000_000).saturating_add(i128::from(nsec))
-        };
+    fn of(stat: &rustix::fs::Stat) -> Self {
+        let time = |sec: i128, nsec: i128| sec.saturating_mul(1_000_000_000).saturating_add(nsec);
         Self {
-            inode: meta.ino(),
-            len: meta.len(),
-            modified: time(meta.mtime(), meta.mtime_nsec()),
-            changed: time(meta.ctime(), meta.ctime_nsec()),
+            inode: stat.st_ino,
+            len: u64::try_from(stat.st_size).unwrap_or(0),
+            modified: time(stat.st_mtime.into(), stat.st_mtime_nsec.into()),
+            changed: time(stat.st_ctime.into(), stat.st_ctime_nsec.into()),
         }
     }
 
@@ -263,13 +260,7 @@ impl StoredFile for fs::File {
         if stat.st_nlink == 0 {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let time = |sec: i128, nsec: i128| sec.saturating_mul(1_000_000_000).saturating_add(nsec);
-        Ok(Stamp {
-            inode: stat.st_ino,
-            len: u64::try_from(stat.st_size).unwrap_or(0),
-            modified: time(stat.st_mtime.into(), stat.st_mtime_nsec.into()),
-            changed: time(stat.st_ctime.into(), stat.st_ctime_nsec.into()),
-        })
+        Ok(Stamp::of(&stat))
     }
 }
 
@@ -302,7 +293,7 @@ impl Storage for LocalStorage {
     }
 
     fn stamp(&self, path: &Path) -> io::Result<Stamp> {
-        Ok(Stamp::of(&fs::metadata(path)?))
+        Ok(Stamp::of(&rustix::fs::stat(path)?))
     }
 
     fn open_folder(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
