@@ -44,6 +44,11 @@ const MAX_FOLDERS: usize = 64;
 /// again.
 const LOOK_AGAIN: u32 = 64;
 
+/// What of a budget goes to raw blocks.
+const fn for_blocks(budget: usize) -> usize {
+    budget / 4
+}
+
 /// One budget of memory shared by every filesystem that is opened with it.
 pub struct Caches {
     blocks: Store,
@@ -121,7 +126,7 @@ impl Caches {
         resident: Option<Resident>,
     ) -> Arc<Self> {
         let values = bytes.saturating_sub(bytes.checked_div(SLACK).unwrap_or(0));
-        let for_blocks = values.checked_div(4).unwrap_or(0).min(most);
+        let for_blocks = for_blocks(values).min(most);
         Arc::new(Self {
             blocks: Store::new(for_blocks),
             files_are_items,
@@ -201,7 +206,7 @@ impl Caches {
     /// After so many bytes were put in.
     fn govern(&self, bytes: usize) {
         if let Some(budget) = self.governor.put(bytes) {
-            let for_blocks = budget.div_euclid(4);
+            let for_blocks = for_blocks(budget);
             self.blocks.set_budget(for_blocks);
             self.items.set_budget(budget.saturating_sub(for_blocks));
         }
