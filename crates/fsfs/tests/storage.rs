@@ -217,9 +217,17 @@ fn each_file_is_opened_once() {
     assert!(used <= 2 * (fs.youngest().unwrap().0 + 1) + 1, "{used}");
 }
 
+/// Sets a property by the reference's program.
+fn set_revprop(repo: &Repository, revision: u64, name: &str, value: &str) {
+    let file = repo.parent().join("value");
+    std::fs::write(&file, value).unwrap();
+    let mut command = Programs::reference().command("svnadmin");
+    command.args(["setrevprop", "-r", &revision.to_string(), &repo.arg(), name]).arg(&file);
+    sapwood_testkit::Output::of(&mut command).expect_success("setrevprop");
+}
+
 #[test]
 fn changes_of_revision_properties_are_seen() {
-    let reference = Programs::reference();
     for shape in shapes() {
         for age in [0, 3600] {
             let repo = Repository::random(&shape, 3, 30);
@@ -228,15 +236,9 @@ fn changes_of_revision_properties_are_seen() {
             let fs = open(&repo, &storage, 64 << 20).unwrap();
             for (round, revision) in [3u64, 30, 3, 0, 12].into_iter().enumerate() {
                 fs.revprops(Revnum(revision)).unwrap();
-                let file = repo.parent().join("value");
-                std::fs::write(&file, format!("value {round}")).unwrap();
-                let rev = revision.to_string();
-                let args = ["setrevprop", "-r", &rev, &repo.arg(), "my:prop"];
-                let mut command = reference.command("svnadmin");
-                command.args(args).arg(&file);
-                sapwood_testkit::Output::of(&mut command).expect_success("setrevprop");
-                let props = fs.revprops(Revnum(revision)).unwrap();
                 let want = format!("value {round}");
+                set_revprop(&repo, revision, "my:prop", &want);
+                let props = fs.revprops(Revnum(revision)).unwrap();
                 assert_eq!(props.get("my:prop"), Some(want.as_bytes()), "{}", shape.name());
             }
         }
@@ -245,14 +247,6 @@ fn changes_of_revision_properties_are_seen() {
 
 #[test]
 fn changes_of_date_and_author_are_seen() {
-    let reference = Programs::reference();
-    let set = |repo: &Repository, revision: u64, name: &str, value: &str| {
-        let file = repo.parent().join("value");
-        std::fs::write(&file, value).unwrap();
-        let mut command = reference.command("svnadmin");
-        command.args(["setrevprop", "-r", &revision.to_string(), &repo.arg(), name]).arg(&file);
-        sapwood_testkit::Output::of(&mut command).expect_success("setrevprop");
-    };
     for shape in shapes() {
         for age in [0, 3600] {
             let repo = Repository::random(&shape, 3, 30);
@@ -265,7 +259,7 @@ fn changes_of_date_and_author_are_seen() {
                 for (revision, name, value) in
                     [(3, "svn:author", author), (12, "svn:date", date.as_str())]
                 {
-                    set(&repo, revision, name, value);
+                    set_revprop(&repo, revision, name, value);
                     // The second pass finds what the first one kept.
                     for _ in 0..2 {
                         let mut snapshot = fs.revprops_snapshot();
