@@ -14,6 +14,7 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::Editor;
+pub use sapwood_delta::Report;
 use sapwood_fsfs::Lock;
 use sapwood_repos::locations::Segment;
 use sapwood_repos::{Inherit, RevpropSelection};
@@ -251,41 +252,6 @@ pub struct ReportRequest<'a> {
     pub depth: Depth,
     /// What for.
     pub kind: ReportKind<'a>,
-}
-
-/// Tells the other side what there is already; then has the editor driven. Entries come depth
-/// first, parents before children; the first is the target itself.
-#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
-pub trait Report {
-    /// There is `path` at `revision`, as deep as `depth`; with `start_empty` without its children.
-    fn set_path(
-        &mut self,
-        path: &str,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()>;
-
-    /// There is, at `path`, what `url` has at `revision`.
-    fn link_path(
-        &mut self,
-        path: &str,
-        url: &str,
-        revision: Revnum,
-        depth: Depth,
-        start_empty: bool,
-        lock_token: Option<&str>,
-    ) -> SvnResult<()>;
-
-    /// There is no `path`, although its parent says so.
-    fn delete_path(&mut self, path: &str) -> SvnResult<()>;
-
-    /// The report is complete: drives the editor to its end.
-    fn finish(self: Box<Self>) -> SvnResult<()>;
-
-    /// The report is given up.
-    fn abort(self: Box<Self>) -> SvnResult<()>;
 }
 
 /// Which revisions to tell as they were committed.
