@@ -1,26 +1,63 @@
 //! Property lists and the names Subversion itself gives meaning to.
 
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, btree_map};
 use std::fmt;
+use std::iter::Peekable;
 
 /// A property list: names to values. Names are UTF-8, values any bytes. Iteration is in the
 /// bytewise order of the names, which is also the order of hash dumps.
 ///
-/// Servers keep hundreds of thousands of these, so a list is one allocation: for each property
-/// the lengths of name and value, the name, the value, in the order of names. Lists are short;
-/// looking up walks from the start.
-#[derive(Clone, Default, PartialEq, Eq)]
+/// Servers keep hundreds of thousands of short lists, so a short one is one allocation: for each
+/// property the lengths of name and value, the name, the value, in the order of names; looking
+/// up walks from the start. A list that grows beyond a few properties becomes a tree, so that
+/// making one of n properties costs n log n steps whatever their order, and looking one up log n.
+#[derive(Clone)]
 pub struct PropList {
-    bytes: Vec<u8>,
+    form: Form,
 }
+
+/// How the properties are held.
+#[derive(Clone)]
+enum Form {
+    /// All in one piece, as [`PropList`] says.
+    Short(Vec<u8>),
+    /// By name. A list stays in this form, however much is removed from it.
+    Long(Map),
+}
+
+/// The long form.
+type Map = BTreeMap<Box<str>, Box<[u8]>>;
 
 /// Bytes of the two lengths in front of a property: four, and eight.
 const HEAD: usize = 12;
+/// Most properties of the short form: each look-up may walk over all of them.
+const SHORT_COUNT: usize = 32;
+/// Most bytes that a change of the short form moves.
+const SHORT_MOVE: usize = 16 << 10;
 
 /// Name and value.
 type Property<'a> = (&'a str, &'a [u8]);
 
+/// Properties that were walked over by this thread: what the tests of growth count.
+#[cfg(test)]
+mod steps {
+    use std::cell::Cell;
+    thread_local!(static STEPS: Cell<usize> = const { Cell::new(0) });
+    pub(super) fn note() {
+        STEPS.set(STEPS.get().saturating_add(1));
+    }
+    pub(super) fn of(work: impl FnOnce()) -> usize {
+        STEPS.set(0);
+        work();
+        STEPS.get()
+    }
+}
+
 /// One property, and the bytes after it.
 fn first(bytes: &[u8]) -> Option<(Property<'_>, &[u8])> {
+    #[cfg(test)]
+    steps::note();
     let (name_len, rest) = bytes.split_first_chunk()?;
     let (value_len, rest) = rest.split_first_chunk()?;
     let name_len = usize::try_from(u32::from_le_bytes(*name_len)).ok()?;
@@ -30,38 +67,103 @@ fn first(bytes: &[u8]) -> Option<(Property<'_>, &[u8])> {
     Some(((std::str::from_utf8(name).ok()?, value), rest))
 }
 
+/// Where `name` is in the short form, or would be, and how many bytes it takes there: 0 when it
+/// is absent.
+fn place(bytes: &[u8], name: &str) -> (usize, usize) {
+    let mut rest = bytes;
+    while let Some(((n, _), after)) = first(rest) {
+        if n >= name {
+            let at = bytes.len().saturating_sub(rest.len());
+            let len = rest.len().saturating_sub(after.len());
+            return (at, if n == name { len } else { 0 });
+        }
+        rest = after;
+    }
+    (bytes.len(), 0)
+}
+
+/// Names and values, in the order of names.
+#[derive(Clone, Debug)]
+pub struct Iter<'a>(Rest<'a>);
+
+#[derive(Clone, Debug)]
+enum Rest<'a> {
+    Short(&'a [u8]),
+    Long(btree_map::Iter<'a, Box<str>, Box<[u8]>>),
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = Property<'a>;
+
+    fn next(&mut self) -> Option<Property<'a>> {
+        match &mut self.0 {
+            Rest::Short([]) => None,
+            Rest::Short(bytes) => {
+                let (property, after) = first(bytes)?;
+                *bytes = after;
+                Some(property)
+            }
+            Rest::Long(entries) => entries.next().map(|(name, value)| (&**name, &**value)),
+        }
+    }
+}
+
+/// How one list differs from another, a property at a time, in the order of names. Walks each
+/// list once.
+struct Differences<'a> {
+    old: Peekable<Iter<'a>>,
+    new: Peekable<Iter<'a>>,
+}
+
+impl<'a> Iterator for Differences<'a> {
+    /// The name, and what the value becomes.
+    type Item = (&'a str, Option<&'a [u8]>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let order = match (self.old.peek(), self.new.peek()) {
+                (None, None) => return None,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some((old, _)), Some((new, _))) => old.cmp(new),
+            };
+            match order {
+                Ordering::Less => return self.old.next().map(|(name, _)| (name, None)),
+                Ordering::Greater => return self.new.next().map(|(name, v)| (name, Some(v))),
+                Ordering::Equal => match (self.old.next(), self.new.next()) {
+                    (Some((_, old)), Some((name, new))) if old != new => {
+                        return Some((name, Some(new)));
+                    }
+                    _ => {}
+                },
+            }
+        }
+    }
+}
+
 impl PropList {
     /// An empty list.
     #[must_use]
     pub const fn new() -> Self {
-        Self { bytes: Vec::new() }
+        Self { form: Form::Short(Vec::new()) }
     }
 
     /// The value of `name`.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&[u8]> {
-        let found = self.iter().find(|(n, _)| *n >= name)?;
-        (found.0 == name).then_some(found.1)
+        match &self.form {
+            Form::Short(bytes) => {
+                let found = Iter(Rest::Short(bytes)).find(|(n, _)| *n >= name)?;
+                (found.0 == name).then_some(found.1)
+            }
+            Form::Long(map) => map.get(name).map(|value| &**value),
+        }
     }
 
     /// The value of `name` as text, `None` when absent or not UTF-8.
     #[must_use]
     pub fn get_str(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(|v| std::str::from_utf8(v).ok())
-    }
-
-    /// Where `name` is, or would be, and how many bytes it takes there: 0 when it is absent.
-    fn place(&self, name: &str) -> (usize, usize) {
-        let mut rest = self.bytes.as_slice();
-        while let Some(((n, _), after)) = first(rest) {
-            if n >= name {
-                let at = self.bytes.len().saturating_sub(rest.len());
-                let len = rest.len().saturating_sub(after.len());
-                return (at, if n == name { len } else { 0 });
-            }
-            rest = after;
-        }
-        (self.bytes.len(), 0)
     }
 
     /// Sets `name`, returning the earlier value. A name of 4 GiB or more is not taken.
@@ -71,85 +173,153 @@ impl PropList {
         else {
             return None;
         };
-        let old = self.get(name).map(<[u8]>::to_vec);
-        let (at, len) = self.place(name);
+        let Form::Short(bytes) = &mut self.form else {
+            return self.change_long(|map| map.insert(name.into(), value.into()));
+        };
+        let (at, len) = place(bytes, name);
+        let after = at.saturating_add(len);
+        if bytes.len().saturating_sub(after) > SHORT_MOVE || (len == 0 && is_full(bytes)) {
+            return self.change_long(|map| map.insert(name.into(), value.into()));
+        }
+        let old = value_at(bytes, at, len);
         let head = name_len.to_le_bytes().into_iter().chain(value_len.to_le_bytes());
-        if at == self.bytes.len() {
-            let more = HEAD.saturating_add(name.len()).saturating_add(value.len());
-            self.bytes.reserve(more);
-            self.bytes.extend(head);
-            self.bytes.extend_from_slice(name.as_bytes());
-            self.bytes.extend_from_slice(value);
+        if at == bytes.len() {
+            bytes.reserve(HEAD.saturating_add(name.len()).saturating_add(value.len()));
+            bytes.extend(head);
+            bytes.extend_from_slice(name.as_bytes());
+            bytes.extend_from_slice(value);
         } else {
             let property = head.chain(name.bytes()).chain(value.iter().copied());
-            self.bytes.splice(at..at.saturating_add(len), property);
+            bytes.splice(at..after, property);
         }
         old
     }
 
+    /// Makes the list a long one if it is not, and changes it.
+    fn change_long(
+        &mut self,
+        change: impl FnOnce(&mut Map) -> Option<Box<[u8]>>,
+    ) -> Option<Vec<u8>> {
+        let mut map = match std::mem::replace(&mut self.form, Form::Short(Vec::new())) {
+            Form::Long(map) => map,
+            Form::Short(bytes) => {
+                Iter(Rest::Short(&bytes)).map(|(name, value)| (name.into(), value.into())).collect()
+            }
+        };
+        let old = change(&mut map);
+        self.form = Form::Long(map);
+        old.map(Vec::from)
+    }
+
     /// Removes `name`, returning its value.
     pub fn remove(&mut self, name: &str) -> Option<Vec<u8>> {
-        let old = self.get(name)?.to_vec();
-        let (at, len) = self.place(name);
-        self.bytes.drain(at..at.saturating_add(len));
-        Some(old)
+        let Form::Short(bytes) = &mut self.form else {
+            return self.change_long(|map| map.remove(name));
+        };
+        let (at, len) = place(bytes, name);
+        let after = at.saturating_add(len);
+        if bytes.len().saturating_sub(after) > SHORT_MOVE {
+            return self.change_long(|map| map.remove(name));
+        }
+        let old = value_at(bytes, at, len);
+        bytes.drain(at..after);
+        old
     }
 
     /// Whether there are no properties.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+    pub fn is_empty(&self) -> bool {
+        match &self.form {
+            Form::Short(bytes) => bytes.is_empty(),
+            Form::Long(map) => map.is_empty(),
+        }
     }
 
     /// The number of properties.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.iter().count()
+        match &self.form {
+            Form::Short(_) => self.iter().count(),
+            Form::Long(map) => map.len(),
+        }
     }
 
     /// Names and values, in the order of names.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        let mut rest = self.bytes.as_slice();
-        std::iter::from_fn(move || {
-            let (property, after) = first(rest)?;
-            rest = after;
-            Some(property)
+    #[must_use]
+    pub fn iter(&self) -> Iter<'_> {
+        Iter(match &self.form {
+            Form::Short(bytes) => Rest::Short(bytes),
+            Form::Long(map) => Rest::Long(map.iter()),
         })
     }
 
-    /// The properties that have to change to make `self` into `target`, in the order of names:
-    /// a new value, or `None` for a deletion.
-    #[must_use]
-    pub fn diff_to(&self, target: &Self) -> Vec<(String, Option<Vec<u8>>)> {
-        if self == target {
-            return Vec::new();
-        }
-        let mut changes: Vec<(String, Option<Vec<u8>>)> = self
-            .iter()
-            .filter(|(name, _)| target.get(name).is_none())
-            .map(|(name, _)| (name.to_owned(), None))
-            .collect();
-        changes.extend(
-            target
-                .iter()
-                .filter(|(name, value)| self.get(name) != Some(*value))
-                .map(|(name, value)| (name.to_owned(), Some(value.to_vec()))),
-        );
-        changes.sort_by(|a, b| a.0.cmp(&b.0));
-        changes
+    /// What has to change to make `self` into `target`, in the order of names: a new value, or
+    /// `None` for a deletion. Costs one walk over both lists.
+    pub fn changes_to<'a>(
+        &'a self,
+        target: &'a Self,
+    ) -> impl Iterator<Item = (&'a str, Option<&'a [u8]>)> {
+        Differences { old: self.iter().peekable(), new: target.iter().peekable() }
     }
 
-    /// Bytes that the list takes beside its fixed part, for cache accounting.
+    /// As [`PropList::changes_to`], as values of their own.
+    #[must_use]
+    pub fn diff_to(&self, target: &Self) -> Vec<(String, Option<Vec<u8>>)> {
+        self.changes_to(target)
+            .map(|(name, value)| (name.to_owned(), value.map(<[u8]>::to_vec)))
+            .collect()
+    }
+
+    /// Bytes that the list takes beside its fixed part, for cache accounting. Walks a long list.
     #[must_use]
     pub fn byte_len(&self) -> usize {
-        self.bytes.capacity()
+        /// Of the tree and the allocator, for a property.
+        const OVERHEAD: usize = 80;
+        match &self.form {
+            Form::Short(bytes) => bytes.capacity(),
+            Form::Long(map) => map.iter().fold(0, |sum, (name, value)| {
+                sum.saturating_add(name.len()).saturating_add(value.len()).saturating_add(OVERHEAD)
+            }),
+        }
     }
 
     /// Gives memory back that the list does not need as long as it does not grow.
     pub fn shrink_to_fit(&mut self) {
-        self.bytes.shrink_to_fit();
+        if let Form::Short(bytes) = &mut self.form {
+            bytes.shrink_to_fit();
+        }
     }
 }
+
+/// Whether the short form holds as many properties as it may.
+fn is_full(bytes: &[u8]) -> bool {
+    bytes.len() >= SHORT_COUNT.saturating_mul(HEAD)
+        && Iter(Rest::Short(bytes)).nth(SHORT_COUNT.saturating_sub(1)).is_some()
+}
+
+/// The value of the property that takes `len` bytes at `at`; `None` when `len` is 0.
+fn value_at(bytes: &[u8], at: usize, len: usize) -> Option<Vec<u8>> {
+    let property = bytes.get(at..at.saturating_add(len)).filter(|_| len > 0)?;
+    first(property).map(|((_, value), _)| value.to_vec())
+}
+
+impl Default for PropList {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl PartialEq for PropList {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.form, &other.form) {
+            (Form::Short(a), Form::Short(b)) => a == b,
+            (Form::Long(a), Form::Long(b)) => a == b,
+            _ => self.iter().eq(other.iter()),
+        }
+    }
+}
+
+impl Eq for PropList {}
 
 impl fmt::Debug for PropList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -244,6 +414,78 @@ mod tests {
             assert_eq!(map.clone().into_iter().collect::<PropList>(), list);
         }
         assert!(list.clone().into_iter().eq(map));
+    }
+
+    /// Names in rising, falling and mixed order.
+    fn orders(count: usize) -> [Vec<String>; 3] {
+        let rising: Vec<String> = (0..count).map(|n| format!("name{n:06}")).collect();
+        let falling = rising.iter().rev().cloned().collect();
+        let mixed = (0..count).map(|n| rising[n * 7919 % count].clone()).collect();
+        [rising, falling, mixed]
+    }
+
+    #[test]
+    fn long_lists_behave_like_maps_too() {
+        for names in orders(1000) {
+            let mut list = PropList::new();
+            let mut map = BTreeMap::new();
+            for (at, name) in names.iter().enumerate() {
+                let value = vec![b'x'; at % 40];
+                assert_eq!(list.set(name, &value), map.insert(name.clone(), value));
+                assert!(at > 100 || list.iter().eq(map.iter().map(|(n, v)| (&**n, &**v))));
+            }
+            let same: PropList = map.clone().into_iter().collect();
+            assert_eq!(list, same);
+            let half: PropList = map.iter().skip(500).collect();
+            assert_eq!(list.diff_to(&half).len(), 500);
+            assert!(half.diff_to(&list).iter().all(|(_, value)| value.is_some()));
+            for name in &names[..995] {
+                assert_eq!(list.remove(name), map.remove(name));
+            }
+            assert_eq!(list.remove("absent"), None);
+            let short: PropList = map.clone().into_iter().collect();
+            assert_eq!((&list, list.len()), (&short, 5), "both forms are equal");
+            assert_eq!((list == half, half == list), (false, false));
+            assert!(list.into_iter().eq(map));
+        }
+    }
+
+    #[test]
+    fn large_values_are_not_moved_again_and_again() {
+        let mut list = PropList::new();
+        list.set("z", vec![b'z'; SHORT_MOVE + 1]);
+        assert!(matches!(list.form, Form::Short(_)));
+        list.set("a", "1");
+        assert!(matches!(list.form, Form::Long(_)));
+        let mut list: PropList =
+            [("a", vec![]), ("z", vec![b'z'; SHORT_MOVE + 1])].into_iter().collect();
+        assert!(matches!(list.form, Form::Short(_)));
+        assert_eq!(list.remove("a"), Some(Vec::new()));
+        assert!(matches!(list.form, Form::Long(_)));
+    }
+
+    /// Making a list, reading it and comparing it cost in proportion to its length: properties
+    /// walked over are counted, at n and at 4n.
+    #[test]
+    fn cost_grows_with_the_list_and_no_faster() {
+        let cost = |names: &[String]| {
+            steps::of(|| {
+                let mut list: PropList = names.iter().map(|name| (name, "value")).collect();
+                let other = list.clone();
+                for name in names {
+                    assert!(list.get(name).is_some());
+                    list.set(name, "other");
+                }
+                assert_eq!(list.diff_to(&other).len(), names.len());
+                for name in names {
+                    list.remove(name);
+                }
+            })
+        };
+        for (few, many) in orders(500).iter().zip(orders(2000)) {
+            let (few, many) = (cost(few), cost(&many));
+            assert!(many <= few * 5, "{few} steps for 500 properties, {many} for 2000");
+        }
     }
 
     #[test]

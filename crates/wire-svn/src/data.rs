@@ -28,7 +28,7 @@ pub fn read_props(list: List<'_>) -> Result<PropList> {
             return Err(Error::Part("Proplist element not a list"));
         };
         let mut entry = entry.tuple();
-        Ok((entry.text()?.to_owned(), entry.bytes()?.to_vec()))
+        Ok((entry.text()?, entry.bytes()?))
     })
     .collect()
 }

@@ -33,29 +33,24 @@ impl CommandSource for Connection {
 /// `commit`
 pub(super) fn commit(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
     let message = params.bytes()?;
-    // Clients before 1.2 say nothing more, those before 1.5 nothing of properties.
-    let (mut tokens, mut keep_locks, mut revprops) = (Vec::new(), true, None);
+    // Clients before 1.2 say nothing more, those before 1.5 nothing of properties. Both lists may
+    // be long: they are read when it is clear that the client may commit.
+    let (mut tokens, mut keep_locks, mut revprops) = (None, true, None);
     if let Some(list) = params.opt_list()? {
-        tokens = lock_tokens(list)?;
+        tokens = Some(list);
         keep_locks = params.bool()?;
-        revprops = params.opt_list()?.map(read_props).transpose()?;
+        revprops = params.opt_list()?;
     }
-    must_have_access(session, Required::Write, None, !tokens.is_empty())?;
-    if session.access.user().is_some() {
-        for (path, _) in &tokens {
-            let path = session.full_path(path);
-            if !session.access.may(Required::Write, Some(&path), true) {
-                let error = SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, "");
-                session.log_error(&error);
-                return Err(Fail::Command(error));
-            }
-        }
-    }
-    let revprops = revprops.unwrap_or_else(|| {
-        let mut props = PropList::new();
-        props.set(prop_names::LOG, message);
-        props
-    });
+    let has_tokens = tokens.is_some_and(|list| !list.is_empty());
+    must_have_access(session, Required::Write, None, has_tokens)?;
+    let tokens = match tokens {
+        Some(list) => lock_tokens(session, list)?,
+        None => Vec::new(),
+    };
+    let revprops = match revprops {
+        Some(list) => read_props(list)?,
+        None => [(prop_names::LOG, message)].into_iter().collect(),
+    };
     session.conn.success();
     let shown = tokens.clone();
     let Some(committed) = take_edit(session, revprops, shown)? else { return Ok(()) };
@@ -74,18 +69,27 @@ pub(super) fn commit(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comman
     Ok(())
 }
 
-/// Paths, relative to the session's URL, and the tokens of their locks.
-fn lock_tokens(list: List<'_>) -> Result<Vec<(String, String)>, WireError> {
-    list.map(|item| {
+/// Paths, relative to the session's URL, and the tokens of their locks. Ends at the first path
+/// that the user may not write.
+fn lock_tokens(session: &Session<'_>, list: List<'_>) -> Result<Vec<(String, String)>, Fail> {
+    let mut tokens = Vec::new();
+    for item in list {
         let Item::List(pair) = item else {
-            return Err(WireError::Part("Lock tokens aren't a list of lists"));
+            return Err(WireError::Part("Lock tokens aren't a list of lists").into());
         };
         let mut pair = pair.tuple();
         let path = pair.relpath().map_err(|_| WireError::Part("Lock path isn't a string"))?;
         let token = pair.text().map_err(|_| WireError::Part("Lock token isn't a string"))?;
-        Ok((path.into_owned(), token.to_owned()))
-    })
-    .collect()
+        let full = session.full_path(&path);
+        let anonymous = session.access.user().is_none();
+        if !anonymous && !session.access.may(Required::Write, Some(&full), true) {
+            let error = SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, "");
+            session.log_error(&error);
+            return Err(Fail::Command(error));
+        }
+        tokens.push((path.into_owned(), token.to_owned()));
+    }
+    Ok(tokens)
 }
 
 /// Unlocks what was committed. The commit stands whatever happens here: errors are only logged.
