@@ -1,0 +1,245 @@
+//! `wc.db`: the connection, transactions, and one file a table with its rows as structs.
+//!
+//! Methods are statements; they run in the transaction that is open, or in one of their own. A
+//! [`Db::write`] takes the database's write lock at once (`BEGIN IMMEDIATE`) and may nest: only the
+//! outermost commits. Invariant: nothing is scanned that an index finds (`tests` reads the plans).
+
+mod actual;
+mod external;
+mod lock;
+mod node;
+mod pristine_row;
+mod repository;
+pub(crate) mod schema;
+mod skel;
+mod value;
+mod wc_lock;
+mod work;
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
+use sapwood_core::ErrorCode;
+
+use crate::error::{Error, Result};
+
+pub use actual::ActualRow;
+pub use external::ExternalRow;
+pub use lock::LockRow;
+pub use node::NodeRow;
+pub use pristine_row::PristineRow;
+pub use repository::Repository;
+pub use schema::FORMAT;
+pub use skel::{InheritedProps, read_inherited, read_props, write_inherited, write_props};
+pub use value::{Kind, Presence, md5_text, parse_md5, parse_sha1, sha1_text};
+pub use wc_lock::WcLockRow;
+
+/// How a database is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// How long to wait for other programs.
+    pub busy_timeout: Duration,
+    /// Whether to keep other programs out while it is open.
+    pub exclusive: bool,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self { busy_timeout: Duration::from_secs(10), exclusive: false }
+    }
+}
+
+/// An open `wc.db`.
+#[derive(Debug)]
+pub struct Db {
+    connection: Connection,
+    path: PathBuf,
+    /// The row of WCROOT: 1 wherever it was seen.
+    wc_id: i64,
+    /// What is open: nothing, a snapshot, or a transaction that writes.
+    open: Cell<Open>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    Nothing,
+    Read,
+    Write,
+}
+
+/// The number of names in a relpath: the op-depth of an operation on it.
+#[must_use]
+pub fn depth_of(relpath: &str) -> i64 {
+    if relpath.is_empty() {
+        return 0;
+    }
+    let slashes = relpath.bytes().filter(|b| *b == b'/').count();
+    i64::try_from(slashes).unwrap_or(i64::MAX).saturating_add(1)
+}
+
+/// The parent as columns have it: none for the root.
+#[must_use]
+pub fn parent_of(relpath: &str) -> Option<&str> {
+    (!relpath.is_empty()).then(|| sapwood_core::path::dirname(relpath))
+}
+
+/// The bounds of what lies below a path, as (greater than, less than).
+#[must_use]
+pub(crate) fn below(relpath: &str) -> (String, String) {
+    (format!("{relpath}/"), format!("{relpath}0"))
+}
+
+impl Db {
+    /// Opens a database that is there. Its format is not looked at.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn open(path: &Path, access: Access) -> Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut this = Self::connect(path, flags, access)?;
+        if let Some(id) =
+            this.first("SELECT id FROM wcroot WHERE local_abspath IS NULL", [], |r| r.get(0))?
+        {
+            this.wc_id = id;
+            return Ok(this);
+        }
+        let shown = path.parent().and_then(Path::parent).unwrap_or(path).display().to_string();
+        Err(Error::new(ErrorCode::WC_CORRUPT, format!("Missing a row in WCROOT for '{shown}'.")))
+    }
+
+    /// Makes a database with nothing in it but the root's row.
+    ///
+    /// # Errors
+    /// SQLite's; that it is there already.
+    pub fn create(path: &Path, access: Access) -> Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let this = Self::connect(path, flags, access)?;
+        this.write(|db| {
+            db.connection.execute_batch(schema::CREATE)?;
+            for (table, index, figures) in schema::STATISTICS {
+                let insert = "INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (?1, ?2, ?3)";
+                db.execute(insert, [table, index, figures])?;
+            }
+            db.execute("INSERT INTO wcroot (local_abspath) VALUES (NULL)", [])?;
+            Ok(())
+        })?;
+        Ok(this)
+    }
+
+    fn connect(path: &Path, flags: OpenFlags, access: Access) -> Result<Self> {
+        let connection = Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(access.busy_timeout)?;
+        connection.set_prepared_statement_cache_capacity(256);
+        connection.execute_batch(schema::PRAGMAS)?;
+        if access.exclusive {
+            connection.execute_batch(schema::EXCLUSIVE)?;
+        }
+        Ok(Self { connection, path: path.to_owned(), wc_id: 1, open: Cell::new(Open::Nothing) })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The connection, for statements that have no method here. `wc_id` is [`Db::wc_id`].
+    #[must_use]
+    pub const fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The number of this working copy in its database.
+    #[must_use]
+    pub const fn wc_id(&self) -> i64 {
+        self.wc_id
+    }
+
+    /// The number of the format.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn format(&self) -> Result<i64> {
+        Ok(self.connection.query_row("PRAGMA user_version", [], |row| row.get(0))?)
+    }
+
+    /// Runs `work` on one snapshot of the database.
+    ///
+    /// # Errors
+    /// SQLite's and those of `work`.
+    pub fn read<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        match self.open.get() {
+            Open::Nothing => self.transaction(TransactionBehavior::Deferred, Open::Read, work),
+            _ => work(self),
+        }
+    }
+
+    /// Runs `work` as one change of the database: all of it or, when it fails, nothing.
+    ///
+    /// # Errors
+    /// SQLite's and those of `work`.
+    pub fn write<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        match self.open.get() {
+            Open::Write => work(self),
+            Open::Nothing => self.transaction(TransactionBehavior::Immediate, Open::Write, work),
+            Open::Read => Err(Error::new(
+                ErrorCode::WC_DB_ERROR,
+                "Internal error: a change of wc.db began inside of a snapshot",
+            )),
+        }
+    }
+
+    fn transaction<T>(
+        &self,
+        behavior: TransactionBehavior,
+        open: Open,
+        work: impl FnOnce(&Self) -> Result<T>,
+    ) -> Result<T> {
+        let transaction = rusqlite::Transaction::new_unchecked(&self.connection, behavior)?;
+        self.open.set(open);
+        let result = work(self);
+        self.open.set(Open::Nothing);
+        let value = result?;
+        transaction.commit()?;
+        Ok(value)
+    }
+
+    /// The first row of a query.
+    pub(crate) fn first<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        row: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        Ok(match rows.next()? {
+            Some(found) => Some(row(found)?),
+            None => None,
+        })
+    }
+
+    /// All rows of a query.
+    pub(crate) fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params, row)?;
+        Ok(rows.collect::<rusqlite::Result<Vec<T>>>()?)
+    }
+
+    /// Runs a statement; how many rows it changed.
+    pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
+        Ok(self.connection.prepare_cached(sql)?.execute(params)?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

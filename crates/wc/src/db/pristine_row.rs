@@ -1,0 +1,75 @@
+//! Rows of PRISTINE: which texts the store holds. Triggers on NODES count the references.
+
+use rusqlite::params;
+use sapwood_core::{Md5, Sha1};
+
+use super::Db;
+use super::value::{Sha1Column, md5_text, parse_md5};
+use crate::error::{Error, Result};
+
+/// A row of PRISTINE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PristineRow {
+    /// The text's name.
+    pub sha1: Sha1,
+    /// Its MD5.
+    pub md5: Md5,
+    /// Its length in bytes.
+    pub size: u64,
+    /// How many rows of NODES refer to it.
+    pub refcount: i64,
+}
+
+impl Db {
+    /// The row of a text.
+    ///
+    /// # Errors
+    /// SQLite's, as for all methods here.
+    pub fn pristine(&self, sha1: &Sha1) -> Result<Option<PristineRow>> {
+        let found = self.first(
+            "SELECT size, refcount, md5_checksum FROM pristine WHERE checksum = ?1",
+            [Sha1Column(*sha1)],
+            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?)),
+        )?;
+        let Some((size, refcount, md5)) = found else { return Ok(None) };
+        let corrupt = || Error::Corrupt {
+            path: self.path().to_owned(),
+            what: format!("pristine text {sha1} has a wrong row"),
+        };
+        let md5 = parse_md5(&md5).ok_or_else(corrupt)?;
+        let size = u64::try_from(size).map_err(|_| corrupt())?;
+        Ok(Some(PristineRow { sha1: *sha1, md5, size, refcount }))
+    }
+
+    /// Writes the row of a new text; leaves one that is there. Whether it was new.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn add_pristine(&self, sha1: &Sha1, md5: &Md5, size: u64) -> Result<bool> {
+        let added = self.execute(
+            "INSERT OR IGNORE INTO pristine (checksum, md5_checksum, size, refcount) \
+             VALUES (?1, ?2, ?3, 0)",
+            params![Sha1Column(*sha1), md5_text(md5), i64::try_from(size).unwrap_or(i64::MAX)],
+        )?;
+        Ok(added > 0)
+    }
+
+    /// The texts that nothing refers to.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn unreferenced_pristines(&self) -> Result<Vec<Sha1>> {
+        self.all("SELECT checksum FROM pristine WHERE refcount = 0", [], |row| {
+            Ok(row.get::<_, Sha1Column>(0)?.0)
+        })
+    }
+
+    /// Removes the row of a text that nothing refers to; whether it was there.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn remove_pristine_row(&self, sha1: &Sha1) -> Result<bool> {
+        let sql = "DELETE FROM pristine WHERE checksum = ?1 AND refcount = 0";
+        Ok(self.execute(sql, [Sha1Column(*sha1)])? > 0)
+    }
+}

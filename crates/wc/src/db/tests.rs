@@ -1,0 +1,139 @@
+//! Against databases of the reference, and query plans.
+
+use sapwood_core::{Depth, Revnum};
+
+use super::*;
+
+fn scratch() -> (tempfile::TempDir, Db) {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Db::create(&dir.path().join("wc.db"), Access::default()).unwrap();
+    (dir, db)
+}
+
+#[test]
+fn a_new_database_has_the_objects_of_the_format() {
+    let (_dir, db) = scratch();
+    assert_eq!(db.format().unwrap(), 31);
+    let names = |kind: &str| {
+        let sql = "SELECT name FROM sqlite_schema WHERE type = ?1 AND name NOT LIKE 'sqlite_%'";
+        let mut names: Vec<String> = db.all(sql, [kind], |row| row.get(0)).unwrap();
+        names.sort();
+        names.join(" ")
+    };
+    assert_eq!(
+        names("table"),
+        "ACTUAL_NODE EXTERNALS LOCK NODES PRISTINE REPOSITORY WCROOT WC_LOCK WORK_QUEUE"
+    );
+    assert_eq!(
+        names("index"),
+        "I_ACTUAL_PARENT I_EXTERNALS_DEFINED I_LOCAL_ABSPATH I_NODES_MOVED I_NODES_PARENT \
+         I_PRISTINE_MD5 I_ROOT I_UUID"
+    );
+    assert_eq!(names("view"), "NODES_BASE NODES_CURRENT");
+    assert_eq!(
+        names("trigger"),
+        "nodes_delete_trigger nodes_insert_trigger nodes_update_checksum_trigger"
+    );
+    let rows: i64 =
+        db.connection.query_row("SELECT COUNT(*) FROM sqlite_stat1", [], |r| r.get(0)).unwrap();
+    assert_eq!(rows, 9);
+}
+
+#[test]
+fn rows_come_back_as_they_were_written() {
+    let (_dir, db) = scratch();
+    let repos = db.repository_id("file:///r", "uuid").unwrap();
+    assert_eq!(db.repository_id("file:///r", "uuid").unwrap(), repos);
+    let sha1 = sapwood_core::Sha1::of(b"x");
+    db.add_pristine(&sha1, &sapwood_core::Md5::of(b"x"), 1).unwrap();
+    let mut row = NodeRow::new("a/b", 0, Presence::Normal, Kind::File);
+    row.repos_id = Some(repos);
+    row.repos_path = Some("trunk/a/b".into());
+    row.revision = Some(Revnum(3));
+    row.properties = Some(b"()".to_vec());
+    row.checksum = Some(sha1);
+    row.changed_date = Some(sapwood_core::date::Timestamp(5));
+    db.put_node(&row).unwrap();
+    assert_eq!(db.base("a/b").unwrap().unwrap(), row);
+    assert_eq!(db.pristine(&sha1).unwrap().unwrap().refcount, 1);
+    // Replacing a row must not count twice: the triggers see the row that goes.
+    db.put_node(&row).unwrap();
+    assert_eq!(db.pristine(&sha1).unwrap().unwrap().refcount, 1);
+    let mut above = NodeRow::new("a/b", 2, Presence::BaseDeleted, Kind::File);
+    above.moved_to = Some("c".into());
+    above.depth = Some(Depth::Empty);
+    db.put_node(&above).unwrap();
+    assert_eq!(db.top("a/b").unwrap().unwrap(), above);
+    assert_eq!(db.moved_from("c").unwrap().unwrap().relpath, "a/b");
+    assert_eq!(db.layers("a/b").unwrap().len(), 2);
+    assert_eq!(db.children_top("a").unwrap(), [above]);
+    db.record_fileinfo("a/b", 7, 8).unwrap();
+    assert_eq!(db.node("a/b", 2).unwrap().unwrap().translated_size, Some(7));
+    assert!(db.remove_node("a/b", 0).unwrap());
+    assert_eq!(db.pristine(&sha1).unwrap().unwrap().refcount, 0);
+    assert_eq!(db.unreferenced_pristines().unwrap(), [sha1]);
+}
+
+#[test]
+fn a_failed_change_leaves_nothing() {
+    let (_dir, db) = scratch();
+    let failed: Result<()> = db.write(|db| {
+        db.put_node(&NodeRow::new("", 0, Presence::Normal, Kind::Dir))?;
+        db.write(|db| db.put_node(&NodeRow::new("x", 0, Presence::Normal, Kind::Dir)))?;
+        Err(Error::Cancelled)
+    });
+    assert!(failed.is_err());
+    assert!(db.subtree("").unwrap().is_empty());
+    db.read(|db| {
+        assert!(db.write(|_| Ok(())).is_err());
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn subtrees_end_where_they_should() {
+    let (_dir, db) = scratch();
+    for path in ["", "a", "a b", "a/x", "a/x/y", "a0", "b"] {
+        db.put_node(&NodeRow::new(path, 0, Presence::Normal, Kind::Dir)).unwrap();
+    }
+    let paths = |p: &str| -> Vec<String> {
+        db.subtree(p).unwrap().into_iter().map(|r| r.relpath).collect()
+    };
+    assert_eq!(paths("a"), ["a", "a/x", "a/x/y"]);
+    assert_eq!(paths("").len(), 7);
+    db.remove_below("a", 0).unwrap();
+    assert_eq!(paths("a"), ["a"]);
+    db.remove_below("", 0).unwrap();
+    assert_eq!(paths(""), [""]);
+}
+
+/// Every statement of this folder goes by an index: its text is planned with SQLite's help.
+#[test]
+fn no_statement_scans_a_table_that_an_index_serves() {
+    let (_dir, db) = scratch();
+    let where_clauses = [
+        "SELECT 1 FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2 ORDER BY op_depth DESC LIMIT 1",
+        "SELECT 1 FROM nodes WHERE wc_id = ?1 AND parent_relpath = ?2 ORDER BY local_relpath, op_depth DESC",
+        "SELECT 1 FROM nodes WHERE wc_id = ?1 AND parent_relpath = ?2 AND op_depth = ?3 ORDER BY local_relpath",
+        "SELECT 1 FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 ORDER BY local_relpath, op_depth DESC",
+        "SELECT 1 FROM nodes WHERE wc_id = ?1 AND moved_to = ?2 AND op_depth > 0 LIMIT 1",
+        "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 AND op_depth = ?4",
+        "SELECT 1 FROM actual_node WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 ORDER BY local_relpath",
+        "SELECT 1 FROM externals WHERE wc_id = ?1 AND def_local_relpath = ?2 ORDER BY local_relpath",
+        "SELECT 1 FROM wc_lock WHERE wc_id = ?1 AND local_dir_relpath > ?2 AND local_dir_relpath < ?3 ORDER BY local_dir_relpath",
+    ];
+    for sql in where_clauses {
+        let mut statement = db.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let count = statement.parameter_count();
+        let params = rusqlite::params_from_iter((0..count).map(|_| ""));
+        let plan: Vec<String> = statement
+            .query_map(params, |row| row.get(3))
+            .unwrap()
+            .collect::<std::result::Result<_, _>>()
+            .unwrap();
+        let plan = plan.join("; ");
+        assert!(plan.contains("SEARCH"), "{sql}: {plan}");
+        assert!(!plan.contains("SCAN") && !plan.contains("TEMP B-TREE FOR ORDER"), "{sql}: {plan}");
+    }
+}

@@ -1,0 +1,75 @@
+//! The files in `.svn`.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `wc.db` | the database |
+//! | `pristine/XX/SHA1.svn-base` | the texts that were checked out, read-only |
+//! | `tmp/` | files that are being written; emptied by cleanup |
+//! | `format`, `entries` | the text `12`: it stops programs before 1.7 |
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sapwood_core::Sha1;
+
+use crate::error::{Error, Result};
+
+/// The name of the administrative folder.
+pub const ADM: &str = ".svn";
+/// The database.
+pub const DB: &str = "wc.db";
+/// The pristine store.
+pub const PRISTINE: &str = "pristine";
+/// Temporary files.
+pub const TMP: &str = "tmp";
+/// What `format` and `entries` hold.
+pub const OLD_FORMAT: &str = "12\n";
+
+/// The administrative folder of a working copy's root.
+#[must_use]
+pub fn adm(root: &Path) -> PathBuf {
+    root.join(ADM)
+}
+
+/// The database of a working copy's root.
+#[must_use]
+pub fn db(root: &Path) -> PathBuf {
+    root.join(ADM).join(DB)
+}
+
+/// The folder for temporary files of a working copy's root.
+#[must_use]
+pub fn tmp(root: &Path) -> PathBuf {
+    root.join(ADM).join(TMP)
+}
+
+/// The path of a pristine text below a working copy's root.
+#[must_use]
+pub fn pristine_relpath(sha1: &Sha1) -> String {
+    let hex = sha1.to_hex();
+    let shard = hex.get(..2).unwrap_or_default();
+    format!("{ADM}/{PRISTINE}/{shard}/{hex}.svn-base")
+}
+
+/// The file of a pristine text.
+#[must_use]
+pub fn pristine(root: &Path, sha1: &Sha1) -> PathBuf {
+    root.join(pristine_relpath(sha1))
+}
+
+/// Makes the folders and the two files for old programs; the database is not made here. Folders
+/// that are there are taken as they are.
+pub(crate) fn create(root: &Path) -> Result<()> {
+    for dir in [adm(root), adm(root).join(PRISTINE), tmp(root)] {
+        match fs::create_dir(&dir) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            other => other.map_err(|e| Error::io(e, "Can't create directory", &dir))?,
+        }
+    }
+    for name in ["format", "entries"] {
+        let file = adm(root).join(name);
+        fs::write(&file, OLD_FORMAT).map_err(|e| Error::io(e, "Can't write to file", &file))?;
+    }
+    Ok(())
+}

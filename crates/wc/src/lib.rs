@@ -1,0 +1,23 @@
+//! Working copies on disk, format 31, as Subversion 1.8 to 1.14 keep them.
+//!
+//! A working copy is a tree of files with one folder `.svn` at its root, which holds the database
+//! `wc.db` ([`mod@db`]), the pristine texts ([`pristine`]) and little else ([`layout`]). A
+//! [`WorkingCopy`] is the handle that everything else takes.
+//!
+//! Other programs use the same working copy at the same time: what is written here is what the
+//! reference writes, in its order, under its locks ([`locks`]), and what must happen to files after
+//! a change of the database stands in the database first ([`mod@queue`]).
+//!
+//! No network, no printing, no environment.
+
+pub mod db;
+pub mod error;
+pub mod layout;
+pub mod locks;
+pub mod pristine;
+pub mod queue;
+pub mod root;
+
+pub use db::Db;
+pub use error::{Error, Result};
+pub use root::{Options, WorkingCopy};

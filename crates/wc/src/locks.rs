@@ -1,0 +1,149 @@
+//! Locks of the working copy: rows of WC_LOCK that keep other programs from changing the same
+//! directories. A program that is killed leaves its rows; `cleanup` steals them.
+
+use crate::db::{depth_of, parent_of};
+use crate::error::{Error, Result};
+use crate::root::WorkingCopy;
+
+/// A lock that this process holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The directory.
+    pub relpath: String,
+    /// How many levels below it: -1 for all.
+    pub levels: i64,
+}
+
+impl Held {
+    /// Whether this lock covers a directory.
+    fn covers(&self, relpath: &str) -> bool {
+        sapwood_core::path::is_ancestor(&self.relpath, relpath)
+            && (self.levels < 0
+                || depth_of(&self.relpath).saturating_add(self.levels) >= depth_of(relpath))
+    }
+}
+
+/// A lock that goes when this value does.
+#[derive(Debug)]
+pub struct Lock {
+    wc: WorkingCopy,
+    relpath: String,
+    /// Whether a lock that was held before covers this one: nothing to release.
+    borrowed: bool,
+}
+
+impl Lock {
+    /// The directory.
+    #[must_use]
+    pub fn relpath(&self) -> &str {
+        &self.relpath
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn release(mut self) -> Result<()> {
+        self.drop_row()
+    }
+
+    fn drop_row(&mut self) -> Result<()> {
+        if self.borrowed {
+            return Ok(());
+        }
+        self.borrowed = true;
+        self.wc.held().borrow_mut().retain(|held| held.relpath != self.relpath);
+        // What is left in the queue is for cleanup, which the row tells.
+        if self.wc.db().has_work()? {
+            return Ok(());
+        }
+        self.wc.db().remove_wc_lock(&self.relpath)?;
+        Ok(())
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // An error here leaves a row that cleanup removes.
+        let _ = self.drop_row();
+    }
+}
+
+impl WorkingCopy {
+    /// Whether this process holds a lock over a directory.
+    #[must_use]
+    pub fn owns_lock(&self, relpath: &str) -> bool {
+        self.held().borrow().iter().any(|held| held.covers(relpath))
+    }
+
+    /// Locks a directory and `levels` levels below it (-1 for all). A lock that this process holds
+    /// already is taken as it is.
+    ///
+    /// # Errors
+    /// E155004 when another program has it; E155037 when the queue is not empty; E155010 when there
+    /// is no such node.
+    pub fn lock(&self, relpath: &str, levels: i64) -> Result<Lock> {
+        self.obtain(relpath, levels, false)
+    }
+
+    /// Locks as [`WorkingCopy::lock`] does, but takes locks of others away and does not look at the
+    /// queue: for cleanup alone.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn steal_lock(&self, relpath: &str, levels: i64) -> Result<Lock> {
+        self.obtain(relpath, levels, true)
+    }
+
+    fn obtain(&self, relpath: &str, levels: i64, steal: bool) -> Result<Lock> {
+        let lock = |borrowed| Lock { wc: self.clone(), relpath: relpath.to_owned(), borrowed };
+        if self.owns_lock(relpath) {
+            return Ok(lock(true));
+        }
+        self.db().write(|db| {
+            if !relpath.is_empty() && db.top(relpath)?.is_none() {
+                return Err(Error::NodeNotFound(self.abspath(relpath)));
+            }
+            if !steal && db.has_work()? {
+                return Err(Error::CleanupRequired(self.root().to_owned()));
+            }
+            let limit = depth_of(relpath).saturating_add(levels);
+            for row in db.wc_locks_below(relpath)? {
+                if levels >= 0 && depth_of(&row.relpath) > limit {
+                    continue;
+                }
+                let own = self.held().borrow().iter().any(|held| held.relpath == row.relpath);
+                if !own && !steal {
+                    return Err(self.locked(&row.relpath, relpath));
+                }
+                db.remove_wc_lock(&row.relpath)?;
+            }
+            if steal {
+                db.remove_wc_lock(relpath)?;
+            }
+            let mut at = Some(relpath);
+            while let Some(dir) = at {
+                if let Some(row) = db.wc_lock(dir)? {
+                    let reach = depth_of(dir).saturating_add(row.levels);
+                    if row.levels < 0 || reach >= depth_of(relpath) {
+                        return Err(self.locked(dir, relpath));
+                    }
+                    break;
+                }
+                at = parent_of(dir);
+            }
+            db.add_wc_lock(relpath, levels)
+        })?;
+        self.held().borrow_mut().push(Held { relpath: relpath.to_owned(), levels });
+        Ok(lock(false))
+    }
+
+    fn locked(&self, by: &str, wanted: &str) -> Error {
+        let code = sapwood_core::ErrorCode::WC_LOCKED;
+        let by = self.abspath(by);
+        let wanted = self.abspath(wanted);
+        let inner =
+            sapwood_core::SvnError::new(code, format!("'{}' is already locked.", by.display()));
+        Error::Svn(inner.wrap(code, format!("Working copy '{}' locked.", wanted.display())))
+    }
+}

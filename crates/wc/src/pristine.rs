@@ -1,0 +1,198 @@
+//! The pristine store: the texts as they are in the repository, by SHA-1.
+//!
+//! A text is written to `.svn/tmp` and then, within a transaction that has the database's write
+//! lock, gets its row and is renamed into place: another program's cleanup, which removes files
+//! without rows under the same lock, cannot come in between. Texts that nothing refers to stay
+//! until somebody asks to remove them.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
+use sapwood_core::{ErrorCode, Md5, Sha1};
+
+use crate::error::{Error, Result};
+use crate::layout;
+use crate::root::WorkingCopy;
+
+/// A text that is being written. Dropped without [`PristineWriter::finish`], it leaves nothing.
+#[derive(Debug)]
+pub struct PristineWriter {
+    file: File,
+    path: PathBuf,
+    sha1: Sha1Hasher,
+    md5: Md5Hasher,
+    size: u64,
+    kept: bool,
+}
+
+/// A text that is written and waits for its place in the store. Dropped, it leaves nothing.
+#[derive(Debug)]
+pub struct NewPristine {
+    path: PathBuf,
+    /// The text's name.
+    pub sha1: Sha1,
+    /// Its MD5.
+    pub md5: Md5,
+    /// Its length in bytes.
+    pub size: u64,
+    placed: bool,
+}
+
+impl Write for PristineWriter {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.file.write_all(buf)?;
+        self.sha1.update(buf);
+        self.md5.update(buf);
+        self.size = self.size.saturating_add(u64::try_from(buf.len()).unwrap_or(u64::MAX));
+        Ok(buf.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl PristineWriter {
+    /// Ends the text.
+    #[must_use]
+    pub fn finish(mut self) -> NewPristine {
+        self.kept = true;
+        NewPristine {
+            path: std::mem::take(&mut self.path),
+            sha1: std::mem::take(&mut self.sha1).finish(),
+            md5: std::mem::take(&mut self.md5).finish(),
+            size: self.size,
+            placed: false,
+        }
+    }
+}
+
+impl Drop for PristineWriter {
+    fn drop(&mut self) {
+        if !self.kept {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Drop for NewPristine {
+    fn drop(&mut self) {
+        if !self.placed {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl NewPristine {
+    /// The file that holds the text until it is installed.
+    #[must_use]
+    pub fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+}
+
+impl WorkingCopy {
+    /// Begins a text.
+    ///
+    /// # Errors
+    /// That the file cannot be made.
+    pub fn write_pristine(&self) -> Result<PristineWriter> {
+        let path = self.temporary();
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o444)
+            .open(&path)
+            .map_err(|e| Error::io(e, "Can't create temporary file", &path))?;
+        let (sha1, md5) = (Sha1Hasher::new(), Md5Hasher::new());
+        Ok(PristineWriter { file, path, sha1, md5, size: 0, kept: false })
+    }
+
+    /// Gives a text its row and its place. Must run within [`Db::write`](crate::Db::write), which
+    /// it opens when none is.
+    ///
+    /// # Errors
+    /// That the file cannot be renamed; SQLite's.
+    pub fn install_pristine(&self, mut text: NewPristine) -> Result<()> {
+        self.db().write(|db| {
+            let place = layout::pristine(self.root(), &text.sha1);
+            if !db.add_pristine(&text.sha1, &text.md5, text.size)? && place.exists() {
+                return Ok(());
+            }
+            place_file(&text.path, &place)?;
+            text.placed = true;
+            Ok(())
+        })
+    }
+
+    /// Opens a text.
+    ///
+    /// # Errors
+    /// E155010 when the store does not have it.
+    pub fn open_pristine(&self, sha1: &Sha1) -> Result<File> {
+        let path = layout::pristine(self.root(), sha1);
+        File::open(&path).map_err(|e| {
+            if e.kind() == io::ErrorKind::NotFound {
+                let message = format!("Pristine text '{sha1}' not present");
+                return Error::new(ErrorCode::WC_PATH_NOT_FOUND, message);
+            }
+            Error::io(e, "Can't open file", &path)
+        })
+    }
+
+    /// Reads a whole text: for small ones.
+    ///
+    /// # Errors
+    /// As [`WorkingCopy::open_pristine`].
+    pub fn read_pristine(&self, sha1: &Sha1) -> Result<Vec<u8>> {
+        let mut text = Vec::new();
+        let path = layout::pristine(self.root(), sha1);
+        self.open_pristine(sha1)?
+            .read_to_end(&mut text)
+            .map_err(|e| Error::io(e, "Can't read file", &path))?;
+        Ok(text)
+    }
+
+    /// Removes the texts that nothing refers to.
+    ///
+    /// # Errors
+    /// SQLite's; that a file cannot be removed.
+    pub fn vacuum_pristines(&self) -> Result<()> {
+        self.db().write(|db| {
+            for sha1 in db.unreferenced_pristines()? {
+                if db.remove_pristine_row(&sha1)? {
+                    let path = layout::pristine(self.root(), &sha1);
+                    remove_file(&path)?;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Renames a file into the store; the folder of two letters is made when it is missing.
+pub(crate) fn place_file(from: &std::path::Path, to: &std::path::Path) -> Result<()> {
+    let failed = |e| Error::io(e, "Can't move", from);
+    match fs::rename(from, to) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            if let Some(dir) = to.parent() {
+                fs::create_dir_all(dir).map_err(|e| Error::io(e, "Can't create directory", dir))?;
+            }
+            fs::rename(from, to).map_err(failed)
+        }
+        other => other.map_err(failed),
+    }
+}
+
+/// Removes a file; that it is not there is as good.
+pub(crate) fn remove_file(path: &std::path::Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(())
+        }
+        other => other.map_err(|e| Error::io(e, "Can't remove file", path)),
+    }
+}

@@ -1,0 +1,204 @@
+//! A working copy as a handle: its root, and its open database.
+
+use std::cell::RefCell;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use sapwood_core::ErrorCode;
+
+use crate::db::{Access, Db, FORMAT};
+use crate::error::{Error, Result};
+use crate::layout;
+use crate::locks::Held;
+
+/// What the configuration says about working copies.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// How databases are opened.
+    pub access: Access,
+    /// Whether files get the date of their last change (`use-commit-times`).
+    pub use_commit_times: bool,
+    /// `preserved-conflict-file-exts`: patterns of extensions that conflict files keep.
+    pub preserved_extensions: Vec<String>,
+}
+
+/// A working copy; clones share its database. Paths below its root are relpaths: UTF-8, names
+/// divided by `/`, empty for the root.
+#[derive(Clone, Debug)]
+pub struct WorkingCopy {
+    shared: Rc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    root: PathBuf,
+    db: Db,
+    options: Options,
+    /// The locks that this process holds.
+    held: RefCell<Vec<Held>>,
+}
+
+impl WorkingCopy {
+    /// Opens the working copy whose root is `root`.
+    ///
+    /// # Errors
+    /// E155036 or E155021 when it has another format; SQLite's.
+    pub fn open_root(root: &Path, options: Options) -> Result<Self> {
+        let db = Db::open(&layout::db(root), options.access)?;
+        let format = db.format()?;
+        if format != FORMAT {
+            return Err(Error::Format { path: root.to_owned(), format });
+        }
+        Ok(Self::with(root, db, options))
+    }
+
+    fn with(root: &Path, db: Db, options: Options) -> Self {
+        let root = root.to_owned();
+        let held = RefCell::new(Vec::new());
+        Self { shared: Rc::new(Shared { root, db, options, held }) }
+    }
+
+    /// Opens the working copy that `abspath` (absolute, without `.` and `..`) is in: the nearest
+    /// directory at or above it that has a `.svn`. Also returns the path below its root. `abspath`
+    /// itself need not be there. A symbolic link is a node of the working copy that it stands in, if
+    /// that has such a node, else what it leads to counts.
+    ///
+    /// # Errors
+    /// E155007 when there is none; those of [`WorkingCopy::open_root`].
+    pub fn find(abspath: &Path, options: Options) -> Result<(Self, String)> {
+        let link = abspath.is_symlink();
+        let start = if abspath.is_dir() && !link { Some(abspath) } else { abspath.parent() };
+        let found = start.and_then(find_root);
+        if link {
+            let inside = found.and_then(|root| {
+                let wc = Self::open_root(root, options.clone()).ok()?;
+                let relpath = wc.relpath(abspath).ok()?;
+                let known = wc.db().top(&relpath).ok()?.is_some()
+                    || wc.db().actual(&relpath).ok()?.is_some_and(|a| a.conflict_data.is_some());
+                known.then_some((wc, relpath))
+            });
+            if let Some(inside) = inside {
+                return Ok(inside);
+            }
+            // The root of a working copy may be reached through a link.
+            if layout::db(abspath).exists() {
+                let wc = Self::open_root(abspath, options)?;
+                return Ok((wc, String::new()));
+            }
+        }
+        let root = found.ok_or_else(|| Error::NotWorkingCopy(abspath.to_owned()))?;
+        check_old(root)?;
+        let wc = Self::open_root(root, options)?;
+        let relpath = wc.relpath(abspath)?;
+        Ok((wc, relpath))
+    }
+
+    /// Makes `root` the root of a new working copy with an empty database. The directory must be
+    /// there.
+    ///
+    /// # Errors
+    /// That files cannot be made; SQLite's.
+    pub fn create(root: &Path, options: Options) -> Result<Self> {
+        layout::create(root)?;
+        let db = Db::create(&layout::db(root), options.access)?;
+        Ok(Self::with(root, db, options))
+    }
+
+    /// The root's absolute path.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.shared.root
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn db(&self) -> &Db {
+        &self.shared.db
+    }
+
+    /// What it was opened with.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.shared.options
+    }
+
+    pub(crate) fn held(&self) -> &RefCell<Vec<Held>> {
+        &self.shared.held
+    }
+
+    /// Where a path is on disk.
+    #[must_use]
+    pub fn abspath(&self, relpath: &str) -> PathBuf {
+        if relpath.is_empty() { self.root().to_owned() } else { self.root().join(relpath) }
+    }
+
+    /// The path below the root of an absolute path.
+    ///
+    /// # Errors
+    /// E155007 when it is not below the root; E000022 when it is not UTF-8.
+    pub fn relpath(&self, abspath: &Path) -> Result<String> {
+        let rest = abspath
+            .strip_prefix(self.root())
+            .map_err(|_| Error::NotWorkingCopy(abspath.to_owned()))?;
+        let text = rest.to_str().ok_or_else(|| {
+            let shown = abspath.display();
+            Error::new(
+                ErrorCode(22),
+                format!("Can't convert string from native encoding to 'UTF-8': '{shown}'"),
+            )
+        })?;
+        Ok(text.to_owned())
+    }
+
+    /// A path for a new temporary file, below `.svn/tmp`. The name is not in use by this process.
+    #[must_use]
+    pub fn temporary(&self) -> PathBuf {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        layout::tmp(self.root()).join(format!("svn-{}-{number}.tmp", std::process::id()))
+    }
+}
+
+/// The nearest directory at or above `start` that has an administrative folder with a database or
+/// with the files of an old format.
+fn find_root(start: &Path) -> Option<&Path> {
+    start.ancestors().find(|dir| {
+        let adm = layout::adm(dir);
+        fs::metadata(adm.join(layout::DB)).is_ok() || fs::metadata(adm.join("entries")).is_ok()
+    })
+}
+
+/// Refuses roots of formats before 1.7, which have no database.
+fn check_old(root: &Path) -> Result<()> {
+    if fs::metadata(layout::db(root)).is_ok() {
+        return Ok(());
+    }
+    let entries = layout::adm(root).join("entries");
+    let text = fs::read(&entries).map_err(|e| Error::io(e, "Can't open file", &entries))?;
+    let shown = root.display();
+    if text == layout::OLD_FORMAT.as_bytes() {
+        let message = format!("The working copy database at '{shown}' is missing.");
+        return Err(Error::new(ErrorCode::WC_CORRUPT, message));
+    }
+    let digits: Vec<u8> = text.iter().copied().take_while(u8::is_ascii_digit).collect();
+    let number = std::str::from_utf8(&digits).ok().and_then(|d| d.parse().ok());
+    // XML has no number in front: formats up to 6.
+    Err(Error::Format { path: root.to_owned(), format: number.unwrap_or(4) })
+}
+
+/// Whether there is anything at a path, a link counting as itself.
+///
+/// # Errors
+/// That it cannot be looked at.
+pub fn disk_kind(path: &Path) -> Result<Option<fs::FileType>> {
+    match fs::symlink_metadata(path) {
+        Ok(found) => Ok(Some(found.file_type())),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(e) => Err(Error::io(e, "Can't check path", path)),
+    }
+}
