@@ -11,12 +11,14 @@ struct Package {
     probe: &'static [&'static str],
 }
 
-/// The reference's programs are the oracle of most tests; git-svn and sqlite3 are clients.
-const NEEDED: [Package; 4] = [
+/// The reference's programs are the oracle of most tests; git-svn is a client,
+/// and valgrind counts what a request costs.
+const NEEDED: [Package; 5] = [
     Package { name: "subversion", probe: &["svnserve", "--version", "--quiet"] },
     Package { name: "git", probe: &["git", "--version"] },
     Package { name: "git-svn", probe: &["git", "svn", "--version"] },
     Package { name: "python3", probe: &["python3", "--version"] },
+    Package { name: "valgrind", probe: &["valgrind", "--version"] },
 ];
 
 /// Installs what is missing when we are root; otherwise says which packages are missing.

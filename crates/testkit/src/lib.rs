@@ -17,6 +17,7 @@
 )]
 
 pub mod compare;
+pub mod counted;
 pub mod findings;
 pub mod history;
 pub mod library;

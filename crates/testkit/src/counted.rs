@@ -1,0 +1,168 @@
+//! What a program's work costs, counted: executed instructions and reads, which a busy machine
+//! does not change. A cost that grows faster than it may is found by comparing n with 4n.
+//!
+//! Instructions are counted by valgrind's `cachegrind` (without its simulated caches): comparisons,
+//! copies and allocations are all made of them, so a quadratic loop shows wherever it is. The
+//! program runs some thirty times slower: choose n so that a measurement takes a second or two.
+//!
+//! Invariant: nothing here looks at a clock.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+/// What one run of a program cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Instructions that the program executed, in all its threads.
+    pub instructions: u64,
+    /// System calls that read or open files: `read`, `pread64`, `openat` and kin.
+    pub reads: u64,
+}
+
+/// How a cost may grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Not with n: four times as many may cost a quarter more.
+    Constant,
+    /// As n, or n log n: four times as many may cost six times as much.
+    Linear,
+}
+
+/// System calls that get something from a file.
+const READS: [&str; 5] =
+    [" sys_read ", " sys_pread64 ", " sys_readv ", " sys_preadv", " sys_openat "];
+/// Differences below this are noise: the start of a thread, the growth of a table.
+const NOISE: u64 = 300_000;
+/// The same for reads.
+const FEW_READS: u64 = 40;
+
+/// Runs a program to its end under valgrind, with `input` as its standard input, and counts.
+///
+/// # Panics
+/// When valgrind is not installed (`cargo xtask packages` does that), or the program fails.
+#[must_use]
+pub fn cost(command: &Command, input: &[u8]) -> Cost {
+    counted(command, input).0
+}
+
+/// As [`cost`], with what the program printed.
+///
+/// # Panics
+/// As [`cost`].
+#[must_use]
+pub fn counted(command: &Command, input: &[u8]) -> (Cost, Vec<u8>) {
+    let log = tempfile::NamedTempFile::new().expect("a file for valgrind's log");
+    let mut valgrind = Command::new("valgrind");
+    valgrind
+        .args(["--tool=cachegrind", "--cache-sim=no", "--branch-sim=no", "--trace-syscalls=yes"])
+        .arg("--cachegrind-out-file=/dev/null")
+        .arg(format!("--log-file={}", log.path().display()))
+        .arg(command.get_program())
+        .args(command.get_args())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => valgrind.env(name, value),
+            None => valgrind.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        valgrind.current_dir(folder);
+    }
+    let mut child = valgrind.spawn().unwrap_or_else(|e| {
+        panic!("valgrind does not start ({e}): run `cargo xtask packages` as root to install it")
+    });
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let output = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // A program that does not read all of it is free to do so.
+            let _ = stdin.write_all(input);
+        });
+        child.wait_with_output().expect("the program's output")
+    });
+    let text = std::fs::read(log.path()).expect("valgrind's log");
+    let text = String::from_utf8_lossy(&text);
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    (read_log(&text), output.stdout)
+}
+
+fn read_log(text: &str) -> Cost {
+    let mut cost = Cost::default();
+    for line in text.lines() {
+        if READS.iter().any(|name| line.contains(name)) {
+            cost.reads += 1;
+        } else if let Some((head, number)) = line.split_once("refs:")
+            && head.contains("I ")
+        {
+            let digits: String = number.chars().filter(char::is_ascii_digit).collect();
+            cost.instructions = digits.parse().expect("a number of instructions");
+        }
+    }
+    assert!(cost.instructions > 0, "valgrind counted nothing");
+    cost
+}
+
+/// Demands that `cost_of` grows within `order` from `n` to `4n`; what 0 costs is taken off both.
+///
+/// # Panics
+/// When it grows faster, with the figures.
+pub fn grows(what: &str, n: u64, order: Order, cost_of: impl Fn(u64) -> Cost) {
+    let base = cost_of(0);
+    let less = |cost: Cost| Cost {
+        instructions: cost.instructions.saturating_sub(base.instructions),
+        reads: cost.reads.saturating_sub(base.reads),
+    };
+    let (few, many) = (less(cost_of(n)), less(cost_of(n * 4)));
+    println!("{what}: base {base:?}, {n} more {few:?}, {} more {many:?}", n * 4);
+    let bounds = |few: u64, noise: u64| match order {
+        Order::Constant => few + few / 4 + noise,
+        Order::Linear => few * 6 + noise,
+    };
+    assert!(
+        many.instructions <= bounds(few.instructions, NOISE),
+        "{what}: {} instructions for {n}, {} for {}: that grows too fast",
+        few.instructions,
+        many.instructions,
+        n * 4,
+    );
+    assert!(
+        many.reads <= bounds(few.reads, FEW_READS),
+        "{what}: {} reads for {n}, {} for {}: that grows too fast",
+        few.reads,
+        many.reads,
+        n * 4,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_read() {
+        let log = "SYSCALL[7,1](257) sys_openat ( 4294967196, 0x4(/x), 524288 ) --> [async] ... \n\
+                   SYSCALL[7,1](17) sys_pread64 ( 3, 0x1, 4096, 0 ) --> [async] ... \n\
+                   SYSCALL[7,1](1) sys_write ( 3, 0x1, 4096 ) --> [async] ... \n\
+                   ==7== \n==7== I   refs:      1,213,466\n";
+        let cost = read_log(log);
+        assert_eq!(cost, Cost { instructions: 1_213_466, reads: 2 });
+    }
+
+    #[test]
+    fn a_quadratic_cost_is_found() {
+        let of = |f: fn(u64) -> u64| move |n| Cost { instructions: f(n) + 5_000_000, reads: n };
+        grows("linear", 1000, Order::Linear, of(|n| n * 1000));
+        grows("constant", 1000, Order::Constant, |_| Cost { instructions: 7, reads: 7 });
+        let caught = std::panic::catch_unwind(|| {
+            grows("quadratic", 1000, Order::Linear, of(|n| n * n + n * 100));
+        });
+        assert!(caught.is_err(), "a quadratic cost passes for a linear one");
+    }
+}
