@@ -12,11 +12,13 @@
 
 pub mod db;
 pub mod error;
+pub mod externals;
 pub mod layout;
 pub mod locks;
 pub mod pristine;
 pub mod queue;
 pub mod root;
+pub mod translate;
 
 pub use db::Db;
 pub use error::{Error, Result};

@@ -1,0 +1,3 @@
+//! Externals: what `svn:externals` asks for.
+
+pub mod parse;
