@@ -81,7 +81,7 @@ fn compare_within(options: &Options, old: &[u8], new: &[u8], ends: Ends) -> Diff
 
 /// A number for each line between two offsets; equal lines have equal numbers, whatever text they
 /// are in.
-fn tokens<'a>(
+pub(crate) fn tokens<'a>(
     options: &Options,
     text: &'a [u8],
     start: usize,

@@ -2,13 +2,16 @@
 //!
 //! Two texts are cut into lines ([`lines`]), equal lines at both ends are set aside ([`scan`]), the
 //! rest is aligned ([`lcs`]), and what results ([`Diff`]) is printed as a unified diff
-//! ([`mod@unified`]) or a property diff ([`props`]). Where several alignments are equally short the
+//! ([`mod@unified`]) or a property diff ([`props`]). Three texts are compared by [`mod@diff3`], and
+//! [`merged`] writes them as one, with marks around conflicts. Where several alignments are equally short the
 //! reference's choice is made, so that output is equal byte for byte.
 
 mod compare;
+mod diff3;
 mod large;
 mod lcs;
 mod lines;
+mod merged;
 mod normalize;
 mod options;
 pub mod props;
@@ -16,7 +19,9 @@ mod scan;
 mod unified;
 
 pub use compare::{Diff, Range, compare, compare_whole};
+pub use diff3::{Diff3, Hunk, HunkKind, Span, diff3};
 pub use large::{LargeText, unified_large};
+pub use merged::{ConflictStyle, Labels, write_merged};
 pub use options::{IgnoreSpace, Options};
 pub use unified::{Style, unified, write_header, write_hunks};
 

@@ -26,31 +26,62 @@ const fn is_eol(byte: Option<&u8>) -> bool {
     matches!(byte, Some(b'\n' | b'\r'))
 }
 
-/// Finds the common ends.
+/// Finds the common ends of two texts.
 pub(crate) fn scan(old: &[u8], new: &[u8]) -> Ends {
-    let none = Ends { suffix: (old.len(), new.len()), ..Ends::default() };
-    if old.is_empty() || new.is_empty() {
-        return none;
+    let ends = scan_all(&[old, new]);
+    let suffix = (start(&ends, 0, old), start(&ends, 1, new));
+    Ends {
+        prefix: ends.prefix,
+        prefix_lines: ends.prefix_lines,
+        suffix,
+        suffix_lines: ends.suffix_lines,
     }
-    let (prefix, prefix_lines, reached_end) = prefix(old, new);
+}
+
+/// Where the common end begins in the text of number `at`.
+pub(crate) fn start(ends: &EndsOfAll, at: usize, text: &[u8]) -> usize {
+    ends.suffix.get(at).copied().unwrap_or(text.len())
+}
+
+/// What several texts have in common at both ends.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct EndsOfAll {
+    /// Length of the common start in bytes.
+    pub(crate) prefix: usize,
+    /// Lines of the common start.
+    pub(crate) prefix_lines: usize,
+    /// Where the common end starts in each text; their lengths if there is none.
+    pub(crate) suffix: Vec<usize>,
+    /// Lines of the common end.
+    pub(crate) suffix_lines: usize,
+}
+
+/// Finds the common ends of two or more texts.
+pub(crate) fn scan_all(texts: &[&[u8]]) -> EndsOfAll {
+    let lengths = || texts.iter().map(|t| t.len()).collect();
+    if texts.iter().any(|t| t.is_empty()) {
+        return EndsOfAll { suffix: lengths(), ..EndsOfAll::default() };
+    }
+    let (prefix, prefix_lines, reached_end) = prefix(texts);
     if reached_end {
-        return Ends { prefix, prefix_lines, ..none };
+        return EndsOfAll { prefix, prefix_lines, suffix: lengths(), suffix_lines: 0 };
     }
-    let (suffix, suffix_lines) = suffix(old, new, prefix);
-    Ends { prefix, prefix_lines, suffix, suffix_lines }
+    let (suffix, suffix_lines) = suffix(texts, prefix);
+    EndsOfAll { prefix, prefix_lines, suffix, suffix_lines }
 }
 
 /// Length and lines of the common start, and whether one text has nothing else.
-fn prefix(old: &[u8], new: &[u8]) -> (usize, usize, bool) {
-    let common = common_prefix(old, new);
-    let text = old.get(..common).unwrap_or_default();
-    let reached_end = common == old.len().min(new.len());
+fn prefix(texts: &[&[u8]]) -> (usize, usize, bool) {
+    let Some((first, others)) = texts.split_first() else { return (0, 0, true) };
+    let text = others
+        .iter()
+        .fold(*first, |text, other| text.get(..common_prefix(text, other)).unwrap_or_default());
+    let common = text.len();
+    let reached_end = texts.iter().any(|t| t.len() == common);
     let mut lines = crate::lines::lines(text).filter(|l| crate::lines::has_ending(l)).count();
     let mut end = common;
     // A carriage return of which only one text goes on with a newline does not end a line yet.
-    if text.last() == Some(&b'\r')
-        && (old.get(common) == Some(&b'\n') || new.get(common) == Some(&b'\n'))
-    {
+    if text.last() == Some(&b'\r') && texts.iter().any(|t| t.get(common) == Some(&b'\n')) {
         lines = lines.saturating_sub(1);
         end = end.saturating_sub(1);
     }
@@ -61,50 +92,51 @@ fn prefix(old: &[u8], new: &[u8]) -> (usize, usize, bool) {
     (end, lines, reached_end)
 }
 
-/// Where the common end starts in both texts, and its lines.
-fn suffix(old: &[u8], new: &[u8], prefix: usize) -> ((usize, usize), usize) {
+/// Where the common end starts in each text, and its lines.
+fn suffix(texts: &[&[u8]], prefix: usize) -> (Vec<usize>, usize) {
+    let none = || texts.iter().map(|t| t.len()).collect();
+    let Some((first, others)) = texts.split_first() else { return (Vec::new(), 0) };
     // The byte after the common start is never part of the common end, even if it could be. (When
     // there is nothing but that byte the reference looks at it all the same, goes on into the
     // common start, and may lose lines of the longer text. We do not.)
-    let shorter = old.len().min(new.len());
-    let room = shorter.saturating_sub(prefix).saturating_sub(1);
+    let shortest = texts.iter().map(|t| t.len()).min().unwrap_or(0);
+    let room = shortest.saturating_sub(prefix).saturating_sub(1);
     let tail = |text: &[u8], len: usize| text.len().saturating_sub(len);
-    let old_room = old.get(tail(old, room)..).unwrap_or_default();
-    let new_room = new.get(tail(new, room)..).unwrap_or_default();
-    let common =
-        old_room.iter().rev().zip(new_room.iter().rev()).take_while(|(x, y)| x == y).count();
+    let first_end = first.get(tail(first, room)..).unwrap_or_default();
+    let common = others.iter().fold(room, |common, other| {
+        let other_end = other.get(tail(other, common)..).unwrap_or_default();
+        let pairs = first_end.iter().rev().zip(other_end.iter().rev());
+        pairs.take_while(|(x, y)| x == y).count().min(common)
+    });
     if common == 0 {
-        return ((old.len(), new.len()), 0);
+        return (none(), 0);
     }
-    let mut lines = end_lines(old.get(tail(old, common)..).unwrap_or_default());
-    let (mut old_at, mut new_at) = (tail(old, common), tail(new, common));
-    let at_end = |a: usize, b: usize| a >= old.len() || b >= new.len();
+    // All texts are the same from here on, so the first one speaks for all.
+    let text = first.get(tail(first, common)..).unwrap_or_default();
+    let mut lines = end_lines(text);
+    let mut at = 0usize;
     let mut keep = KEPT_LINES;
     loop {
-        let step = |a: &mut usize, b: &mut usize| {
-            *a = a.saturating_add(1);
-            *b = b.saturating_add(1);
-        };
-        while !at_end(old_at, new_at) && !is_eol(old.get(old_at)) {
-            step(&mut old_at, &mut new_at);
-        }
+        let rest = text.get(at..).unwrap_or_default();
+        at = at.saturating_add(rest.iter().take_while(|b| !is_eol(Some(b))).count());
         let mut had_cr = false;
-        if !at_end(old_at, new_at) && old.get(old_at) == Some(&b'\r') {
+        if text.get(at) == Some(&b'\r') {
             lines = lines.wrapping_sub(1);
             had_cr = true;
-            step(&mut old_at, &mut new_at);
+            at = at.saturating_add(1);
         }
-        if !at_end(old_at, new_at) && old.get(old_at) == Some(&b'\n') {
+        if text.get(at) == Some(&b'\n') {
             if !had_cr {
                 lines = lines.wrapping_sub(1);
             }
-            step(&mut old_at, &mut new_at);
+            at = at.saturating_add(1);
         }
-        if at_end(old_at, new_at) {
-            return ((old.len(), new.len()), 0);
+        if at >= text.len() {
+            return (none(), 0);
         }
         if keep == 0 {
-            return ((old_at, new_at), lines);
+            let left = common.saturating_sub(at);
+            return (texts.iter().map(|t| tail(t, left)).collect(), lines);
         }
         keep = keep.saturating_sub(1);
     }
@@ -148,7 +180,7 @@ mod tests {
             (b"a\rb", b"a\rc", (2, 1, false)),
             (b"a", b"b", (0, 0, false)),
         ] {
-            assert_eq!(prefix(old, new), want, "{old:?} {new:?}");
+            assert_eq!(prefix(&[old, new]), want, "{old:?} {new:?}");
         }
     }
 
