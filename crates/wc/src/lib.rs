@@ -13,12 +13,14 @@
 pub mod db;
 pub mod error;
 pub mod externals;
+mod files;
 pub mod layout;
 pub mod locks;
 pub mod pristine;
 pub mod queue;
 pub mod root;
 pub mod translate;
+pub mod view;
 
 pub use db::Db;
 pub use error::{Error, Result};

@@ -14,7 +14,7 @@ use crate::layout;
 use crate::locks::Held;
 
 /// What the configuration says about working copies.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// How databases are opened.
     pub access: Access,
@@ -22,6 +22,19 @@ pub struct Options {
     pub use_commit_times: bool,
     /// `preserved-conflict-file-exts`: patterns of extensions that conflict files keep.
     pub preserved_extensions: Vec<String>,
+    /// Where the user lives: keywords have local time.
+    pub zone: jiff::tz::TimeZone,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            access: Access::default(),
+            use_commit_times: false,
+            preserved_extensions: Vec::new(),
+            zone: jiff::tz::TimeZone::UTC,
+        }
+    }
 }
 
 /// A working copy; clones share its database. Paths below its root are relpaths: UTF-8, names

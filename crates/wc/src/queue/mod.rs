@@ -6,6 +6,8 @@
 //!
 //! The skels are those of the format: a name and its arguments, numbers as digits.
 
+mod run;
+
 use sapwood_core::skel::Skel;
 
 use crate::error::{Error, Result};

@@ -1,0 +1,284 @@
+//! Running the work queue.
+
+use std::fs::{self, File};
+use std::io;
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::props::names;
+use sapwood_core::{CancelToken, ErrorCode, SvnError};
+
+use super::WorkItem;
+use crate::db::Presence;
+use crate::error::{Error, Result};
+use crate::files::{self, Form};
+use crate::layout;
+use crate::pristine::remove_file;
+use crate::root::WorkingCopy;
+use crate::translate::{Direction, TranslatedReader, Translation};
+use crate::view::{FileStat, Status, stat_file};
+
+/// Files with this property are read-only until they are locked.
+pub(crate) const NEEDS_LOCK: &str = "svn:needs-lock";
+/// How many items are done before they are removed from the queue together.
+const BATCH: u32 = 1000;
+
+/// Size and time of a file, to be recorded when its item is removed.
+pub(crate) type Recorded = (String, FileStat);
+
+impl WorkingCopy {
+    /// Runs the queue to its end. The caller holds a lock.
+    ///
+    /// # Errors
+    /// E155009 with the item that failed; what was done before it is recorded.
+    pub fn run_queue(&self, cancel: &CancelToken) -> Result<()> {
+        loop {
+            let items = self.db().work_after(0, BATCH)?;
+            if items.is_empty() {
+                return Ok(());
+            }
+            let mut done = Vec::new();
+            let mut recorded = Vec::new();
+            let mut failed = None;
+            for (id, skel) in &items {
+                if cancel.is_cancelled() {
+                    failed = Some(Error::Cancelled);
+                    break;
+                }
+                match WorkItem::parse(skel).and_then(|item| self.run_item(&item)) {
+                    Ok(stat) => {
+                        recorded.extend(stat);
+                        done.push(*id);
+                    }
+                    Err(e) => {
+                        failed = Some(self.item_failed(*id, skel, e));
+                        break;
+                    }
+                }
+            }
+            self.finish_items(&done, &recorded)?;
+            if let Some(e) = failed {
+                return Err(e);
+            }
+        }
+    }
+
+    pub(crate) fn item_failed(&self, id: i64, skel: &[u8], cause: Error) -> Error {
+        let skel = String::from_utf8_lossy(skel);
+        let root = self.root().display();
+        let message = format!(
+            "Failed to run the WC DB work queue associated with '{root}', work item {id} {skel}"
+        );
+        Error::Svn(SvnError::from(cause).wrap(ErrorCode::WC_BAD_ADM_LOG, message))
+    }
+
+    /// Removes items that are done, and records what they found.
+    pub(crate) fn finish_items(&self, done: &[i64], recorded: &[Recorded]) -> Result<()> {
+        if done.is_empty() {
+            return Ok(());
+        }
+        self.db().write(|db| {
+            for (relpath, stat) in recorded {
+                db.record_fileinfo(relpath, stat.size, stat.mtime)?;
+            }
+            done.iter().try_for_each(|id| db.remove_work(*id))
+        })
+    }
+
+    /// Does one item. Returns what to record of a file when the item is removed.
+    pub(crate) fn run_item(&self, item: &WorkItem) -> Result<Option<Recorded>> {
+        match item {
+            WorkItem::FileCommit { relpath } => self.run_file_commit(relpath),
+            WorkItem::FileInstall { relpath, use_commit_times, record_fileinfo, source } => {
+                let stat = self.install_file(relpath, *use_commit_times, source.as_deref())?;
+                Ok(stat.filter(|_| *record_fileinfo).map(|stat| (relpath.clone(), stat)))
+            }
+            WorkItem::FileRemove { relpath } => {
+                remove_file(&self.abspath(relpath))?;
+                Ok(None)
+            }
+            WorkItem::FileMove { from, to } => {
+                let (from, to) = (self.abspath(from), self.abspath(to));
+                match fs::rename(&from, &to) {
+                    Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+                    other => other.map(|()| None).map_err(|e| Error::io(e, "Can't move", &from)),
+                }
+            }
+            WorkItem::FileTranslate { relpath, from, to } => {
+                self.copy_translated(relpath, from, to)?;
+                Ok(None)
+            }
+            WorkItem::SyncFileFlags { relpath } => {
+                self.sync_flags(relpath)?;
+                Ok(None)
+            }
+            WorkItem::PrejInstall { relpath, old_skel } => {
+                self.install_prej(relpath, old_skel.as_deref())?;
+                Ok(None)
+            }
+            WorkItem::DirRemove { relpath, recursive: true } => {
+                files::remove_tree(&self.abspath(relpath))?;
+                Ok(None)
+            }
+            WorkItem::DirRemove { relpath, recursive: false } => {
+                files::remove_empty(&self.abspath(relpath))?;
+                Ok(None)
+            }
+            WorkItem::DirInstall { relpath } => {
+                files::ensure_directory(&self.abspath(relpath))?;
+                Ok(None)
+            }
+            WorkItem::Postupgrade => {
+                for name in ["format", "entries"] {
+                    let file = layout::adm(self.root()).join(name);
+                    fs::write(&file, layout::OLD_FORMAT)
+                        .map_err(|e| Error::io(e, "Can't write to file", &file))?;
+                }
+                Ok(None)
+            }
+            WorkItem::RecordFileinfo { relpath, set_time } => {
+                let path = self.abspath(relpath);
+                let Some(stat) = stat_file(&path)?.filter(|s| s.file) else { return Ok(None) };
+                let Some(time) = set_time else { return Ok(Some((relpath.clone(), stat))) };
+                files::set_path_time(&path, Timestamp(*time))?;
+                Ok(stat_file(&path)?.map(|stat| (relpath.clone(), stat)))
+            }
+            WorkItem::BaseRemove { .. }
+            | WorkItem::SetTextConflict { .. }
+            | WorkItem::SetPropConflict { .. } => Err(Error::new(
+                ErrorCode::WC_BAD_ADM_LOG,
+                "The queue was left by Subversion 1.7: run its cleanup first",
+            )),
+        }
+    }
+
+    /// What the pristine properties and the lock of a file say about its working form.
+    fn form_of(&self, relpath: &str, use_commit_times: bool) -> Result<Form> {
+        let view = self
+            .view(relpath)?
+            .ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
+        let props = view.pristine_props()?;
+        let locked = || -> Result<bool> {
+            view.base().map_or(Ok(false), |base| Ok(self.lock_of(base)?.is_some()))
+        };
+        let read_only = props.get(NEEDS_LOCK).is_some()
+            && view.status() != Status::Added
+            && !locked()?;
+        Ok(Form {
+            translation: self.translation(relpath, &props)?,
+            executable: props.get(names::EXECUTABLE).is_some(),
+            read_only,
+            time: view.top().changed_date.filter(|_| use_commit_times),
+        })
+    }
+
+    fn install_file(
+        &self,
+        relpath: &str,
+        use_commit_times: bool,
+        source: Option<&str>,
+    ) -> Result<Option<FileStat>> {
+        let row = self
+            .db()
+            .top(relpath)?
+            .ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
+        let path = self.abspath(relpath);
+        let mut text = if let Some(source) = source {
+            let from = self.abspath(source);
+            File::open(&from).map_err(|e| Error::io(e, "Can't open file", &from))?
+        } else if let Some(sha1) = row.checksum.filter(|_| row.presence == Presence::Normal) {
+            self.open_pristine(&sha1)?
+        } else {
+            let shown = path.display();
+            return Err(Error::new(
+                ErrorCode::WC_CORRUPT_TEXT_BASE,
+                format!(
+                    "Can't install '{shown}' from pristine store, because no checksum is recorded \
+                     for this file"
+                ),
+            ));
+        };
+        let form = self.form_of(relpath, use_commit_times)?;
+        files::replace(&path, &self.temporary(), &mut text, &form)
+    }
+
+    /// Copies a file, translated to working form as the properties of `relpath` say.
+    fn copy_translated(&self, relpath: &str, from: &str, to: &str) -> Result<()> {
+        let props = self.view(relpath)?.map_or_else(|| Ok(sapwood_core::PropList::new()), |v| v.props())?;
+        let translation = self.translation(relpath, &props)?;
+        let (from, to) = (self.abspath(from), self.abspath(to));
+        let mut text = File::open(&from).map_err(|e| Error::io(e, "Can't open file", &from))?;
+        let form = Form { translation, ..Form::default() };
+        files::replace(&to, &self.temporary(), &mut text, &form)?;
+        Ok(())
+    }
+
+    /// Sets the flags of a file as its properties and lock say.
+    pub(crate) fn sync_flags(&self, relpath: &str) -> Result<()> {
+        let Some(view) = self.view(relpath)? else { return Ok(()) };
+        let status = view.status();
+        if view.top().kind != crate::db::Kind::File
+            || !matches!(status, Status::Normal | Status::Added)
+        {
+            return Ok(());
+        }
+        let props = view.props()?;
+        let needs_lock = status == Status::Normal
+            && props.get(NEEDS_LOCK).is_some()
+            && view.pristine_props()?.get(NEEDS_LOCK).is_some();
+        let locked = match view.base() {
+            Some(base) if needs_lock => self.lock_of(base)?.is_some(),
+            _ => false,
+        };
+        let executable = props.get(names::EXECUTABLE).is_some();
+        files::set_flags(&self.abspath(relpath), executable, needs_lock && !locked)
+    }
+
+    /// After a commit: translates anew where keywords or line ends ask for it, sets flags, records.
+    fn run_file_commit(&self, relpath: &str) -> Result<Option<Recorded>> {
+        let Some(view) = self.view(relpath)? else { return Ok(None) };
+        let path = self.abspath(relpath);
+        let props = view.props()?;
+        let translation = self.translation(relpath, &props)?;
+        let mut rewritten = false;
+        if !translation.special && translation.is_needed() {
+            rewritten = self.translate_again(&path, &props, &translation)?;
+        }
+        if stat_file(&path)?.is_none() {
+            return Ok(None);
+        }
+        self.sync_flags(relpath)?;
+        if !rewritten && self.file_modified(&view)? {
+            return Ok(None);
+        }
+        Ok(stat_file(&path)?.filter(|s| s.file).map(|stat| (relpath.to_owned(), stat)))
+    }
+
+    /// Writes a working file anew as its translation would have it; whether that made a difference.
+    fn translate_again(
+        &self,
+        path: &std::path::Path,
+        props: &sapwood_core::PropList,
+        translation: &Translation,
+    ) -> Result<bool> {
+        let open = || File::open(path).map_err(|e| Error::io(e, "Can't open file", path));
+        let working = match File::open(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(false),
+            other => other.map_err(|e| Error::io(e, "Can't open file", path))?,
+        };
+        let normal = Translation::of(props, None).translator(Direction::ToNormal, true)?;
+        let mut text = TranslatedReader::new(working, normal);
+        let form = Form { translation: translation.clone(), ..Form::default() };
+        let temporary = self.temporary();
+        files::create(&temporary, &mut text, &form)?;
+        let made = File::open(&temporary).map_err(|e| Error::io(e, "Can't open file", &temporary))?;
+        let same = crate::files::same_contents(made, open()?)
+            .map_err(|e| Error::io(e, "Can't read file", path))?;
+        if same {
+            remove_file(&temporary)?;
+            return Ok(false);
+        }
+        files::move_into_place(&temporary, path)?;
+        Ok(true)
+    }
+}
+

@@ -1,0 +1,319 @@
+//! A node as the user sees it: its layers, its local properties, and what follows from them.
+
+use std::path::Path;
+
+use sapwood_core::{PropList, uri};
+
+use crate::db::{ActualRow, Kind, LockRow, NodeRow, Presence, depth_of, parent_of};
+use crate::error::{Error, Result};
+use crate::root::WorkingCopy;
+use crate::translate::{KeywordSource, Translation};
+
+/// What the highest layer of a node says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// In BASE, and as it was.
+    Normal,
+    /// In BASE, not complete.
+    Incomplete,
+    /// Excluded by the user.
+    Excluded,
+    /// Not shown by the server.
+    ServerExcluded,
+    /// Not there, although the repository has it in the parent's revision.
+    NotPresent,
+    /// Added, copied or moved here locally ([`WorkingCopy::addition`] tells which).
+    Added,
+    /// Deleted or moved away locally.
+    Deleted,
+}
+
+impl Status {
+    /// Whether the node is there for the user: not hidden for one of the four reasons. (A node that
+    /// is deleted locally counts as there.)
+    #[must_use]
+    pub const fn is_present(self) -> bool {
+        !matches!(self, Self::Excluded | Self::ServerExcluded | Self::NotPresent)
+    }
+}
+
+/// How a node came to be locally.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addition {
+    /// Without history.
+    Added,
+    /// As a copy.
+    Copied,
+    /// By a move.
+    MovedHere,
+}
+
+/// All layers of one path.
+#[derive(Clone, Debug)]
+pub struct View {
+    /// The layers, the highest first, at least one.
+    layers: Vec<NodeRow>,
+    /// What is recorded of it beside the layers.
+    pub actual: Option<ActualRow>,
+}
+
+impl View {
+    /// The highest layer.
+    #[must_use]
+    pub fn top(&self) -> &NodeRow {
+        self.layers.first().unwrap_or_else(|| unreachable!("a view has a layer"))
+    }
+
+    /// The BASE row.
+    #[must_use]
+    pub fn base(&self) -> Option<&NodeRow> {
+        self.layers.last().filter(|row| row.op_depth == 0)
+    }
+
+    /// All layers, the highest first.
+    #[must_use]
+    pub fn layers(&self) -> &[NodeRow] {
+        &self.layers
+    }
+
+    /// Whether there is a layer above BASE.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        self.top().op_depth > 0
+    }
+
+    /// What the highest layer says.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        status_of(self.top())
+    }
+
+    /// Whether a conflict is recorded.
+    #[must_use]
+    pub fn is_conflicted(&self) -> bool {
+        self.actual.as_ref().is_some_and(|a| a.conflict_data.is_some())
+    }
+
+    /// Whether local properties differ from the pristine ones.
+    #[must_use]
+    pub fn props_modified(&self) -> bool {
+        self.actual.as_ref().is_some_and(|a| a.properties.is_some())
+    }
+
+    /// The properties that the user sees.
+    ///
+    /// # Errors
+    /// When a column is no property list.
+    pub fn props(&self) -> Result<PropList> {
+        if let Some(props) = self.actual.as_ref().map(ActualRow::props).transpose()?.flatten() {
+            return Ok(props);
+        }
+        self.pristine_props()
+    }
+
+    /// The properties of the highest layer that has some; a deletion shows those of what it deletes.
+    ///
+    /// # Errors
+    /// When a column is no property list.
+    pub fn pristine_props(&self) -> Result<PropList> {
+        let row = self.layers.iter().find(|row| row.presence != Presence::BaseDeleted);
+        row.map_or_else(|| Ok(PropList::new()), NodeRow::props)
+    }
+}
+
+/// What one row says, if it is the highest.
+#[must_use]
+pub fn status_of(row: &NodeRow) -> Status {
+    match (row.op_depth, row.presence) {
+        (0, Presence::Normal) => Status::Normal,
+        (0, Presence::Incomplete) => Status::Incomplete,
+        (_, Presence::Excluded) => Status::Excluded,
+        (_, Presence::ServerExcluded) => Status::ServerExcluded,
+        (0, Presence::NotPresent | Presence::BaseDeleted) => Status::NotPresent,
+        (_, Presence::NotPresent | Presence::BaseDeleted) => Status::Deleted,
+        (_, Presence::Normal | Presence::Incomplete) => Status::Added,
+    }
+}
+
+/// The root of the operation that made a row of a layer above BASE.
+#[must_use]
+pub fn operation_root(relpath: &str, op_depth: i64) -> &str {
+    let mut at = relpath;
+    while depth_of(at) > op_depth {
+        at = parent_of(at).unwrap_or_default();
+    }
+    at
+}
+
+impl WorkingCopy {
+    /// The layers of a path; `None` when the database has none.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn view(&self, relpath: &str) -> Result<Option<View>> {
+        let layers = self.db().layers(relpath)?;
+        if layers.is_empty() {
+            return Ok(None);
+        }
+        let actual = self.db().actual(relpath)?;
+        Ok(Some(View { layers, actual }))
+    }
+
+    /// How an added node came to be.
+    ///
+    /// # Errors
+    /// SQLite's; that the root of the operation is missing.
+    pub fn addition(&self, row: &NodeRow) -> Result<Addition> {
+        let root = operation_root(&row.relpath, row.op_depth);
+        let root = self
+            .db()
+            .node(root, row.op_depth)?
+            .ok_or_else(|| Error::NodeNotFound(self.abspath(root)))?;
+        Ok(match (root.repos_path.is_some(), root.moved_here) {
+            (true, true) => Addition::MovedHere,
+            (true, false) => Addition::Copied,
+            (false, _) => Addition::Added,
+        })
+    }
+
+    /// Where a node is, or will be after a commit, in its repository: number of the repository and
+    /// path below its root.
+    ///
+    /// # Errors
+    /// SQLite's; that no parent is known.
+    pub fn repos_location(&self, relpath: &str) -> Result<(i64, String)> {
+        let mut at = relpath;
+        let mut rest = String::new();
+        loop {
+            let layers = self.db().layers(at)?;
+            let row = layers.iter().find(|row| row.presence != Presence::BaseDeleted);
+            let row = row.ok_or_else(|| Error::NodeNotFound(self.abspath(at)))?;
+            if row.op_depth == 0 {
+                let place = row.repos_id.zip(row.repos_path.as_deref());
+                let (id, path) = place.ok_or_else(|| Error::Corrupt {
+                    path: self.abspath(at),
+                    what: "a BASE node has no repository".to_owned(),
+                })?;
+                return Ok((id, sapwood_core::path::join(path, &rest)));
+            }
+            let root = operation_root(at, row.op_depth);
+            let above = parent_of(root).unwrap_or_default();
+            let below = sapwood_core::path::skip_ancestor(above, at).unwrap_or_default();
+            rest = sapwood_core::path::join(below, &rest);
+            at = above;
+        }
+    }
+
+    /// The URL of a node.
+    ///
+    /// # Errors
+    /// As [`WorkingCopy::repos_location`].
+    pub fn url(&self, relpath: &str) -> Result<String> {
+        let (id, path) = self.repos_location(relpath)?;
+        Ok(uri::join(&self.db().repository(id)?.root, &path))
+    }
+
+    /// What the given properties ask for in a file's working form.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn translation(&self, relpath: &str, props: &PropList) -> Result<Translation> {
+        let plain = Translation::of(props, None);
+        if plain.keywords.is_none() {
+            return Ok(plain);
+        }
+        let (id, path) = self.repos_location(relpath)?;
+        let root = self.db().repository(id)?.root;
+        let url = uri::join(&root, &path);
+        let row = self.db().layers(relpath)?.into_iter().find(|r| r.presence.is_there());
+        let source = KeywordSource {
+            revision: row.as_ref().and_then(|r| r.changed_revision),
+            date: row.as_ref().and_then(|r| r.changed_date),
+            author: row.as_ref().and_then(|r| r.changed_author.as_deref()),
+            url: &url,
+            root: &root,
+            zone: &self.options().zone,
+        };
+        Ok(Translation::of(props, Some(&source)))
+    }
+
+    /// The repository's lock on a BASE node whose token this working copy holds.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn lock_of(&self, base: &NodeRow) -> Result<Option<LockRow>> {
+        match (base.repos_id, &base.repos_path) {
+            (Some(id), Some(path)) => self.db().lock(id, path),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whether a working file differs from its pristine text; `false` when there is no file. Recorded
+    /// size and time answer where they can; a file that proves equal under a lock that this process
+    /// holds gets them recorded anew.
+    ///
+    /// # Errors
+    /// That files cannot be read; SQLite's.
+    pub fn file_modified(&self, view: &View) -> Result<bool> {
+        let row = view.top();
+        let path = self.abspath(&row.relpath);
+        let Some(stat) = stat_file(&path)? else { return Ok(false) };
+        let (Some(checksum), Kind::File) = (row.checksum, row.kind) else { return Ok(true) };
+        let special = view.props()?.get(sapwood_core::props::names::SPECIAL).is_some();
+        if special != stat.link && (stat.link || !stat.file) {
+            return Ok(true);
+        }
+        let same_size = row.translated_size == Some(stat.size);
+        if !stat.link && same_size && row.last_mod_time == Some(stat.mtime) {
+            return Ok(false);
+        }
+        let Some(text) = self.db().pristine(&checksum)? else { return Ok(true) };
+        let translation = Translation::of(&view.props()?, None);
+        let same = crate::translate::same_as_pristine(&path, &translation, text.size, || {
+            Ok(self.open_pristine(&checksum)?)
+        })?;
+        if same && stat.file && self.owns_lock(parent_of(&row.relpath).unwrap_or_default()) {
+            self.db().record_fileinfo(&row.relpath, stat.size, stat.mtime)?;
+        }
+        Ok(!same)
+    }
+}
+
+/// What the file system says of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStat {
+    /// Length in bytes.
+    pub size: i64,
+    /// Time of the last change, in microseconds since 1970.
+    pub mtime: i64,
+    /// Whether it is a plain file.
+    pub file: bool,
+    /// Whether it is a symbolic link.
+    pub link: bool,
+}
+
+impl FileStat {
+    pub(crate) fn of(found: &std::fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        let micros = found.mtime_nsec().checked_div(1000).unwrap_or_default();
+        Self {
+            size: i64::try_from(found.len()).unwrap_or(i64::MAX),
+            mtime: found.mtime().saturating_mul(1_000_000).saturating_add(micros),
+            file: found.file_type().is_file(),
+            link: found.file_type().is_symlink(),
+        }
+    }
+}
+
+/// Looks at a file, a link counting as itself; `None` when there is nothing.
+///
+/// # Errors
+/// That it cannot be looked at.
+pub fn stat_file(path: &Path) -> Result<Option<FileStat>> {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    match std::fs::symlink_metadata(path) {
+        Ok(found) => Ok(Some(FileStat::of(&found))),
+        Err(e) if matches!(e.kind(), NotFound | NotADirectory) => Ok(None),
+        Err(e) => Err(Error::io(e, "Can't stat", path)),
+    }
+}
