@@ -112,8 +112,9 @@ pub(crate) fn replace(
 
 /// Renames a file over another; missing parents are made.
 pub(crate) fn move_into_place(from: &Path, to: &Path) -> Result<()> {
-    let failed = |e| {
-        Error::Io { what: format!("Can't move '{}' to '{}'", from.display(), to.display()), error: e }
+    let failed = |e| Error::Io {
+        what: format!("Can't move '{}' to '{}'", from.display(), to.display()),
+        error: e,
     };
     match fs::rename(from, to) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
@@ -139,7 +140,8 @@ pub(crate) fn ensure_directory(path: &Path) -> Result<()> {
             Err(Error::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message))
         }
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            let parent = path.parent().ok_or_else(|| Error::io(e, "Can't create directory", path))?;
+            let parent =
+                path.parent().ok_or_else(|| Error::io(e, "Can't create directory", path))?;
             ensure_directory(parent)?;
             fs::create_dir(path).map_err(|e| Error::io(e, "Can't create directory", path))
         }
@@ -150,7 +152,8 @@ pub(crate) fn ensure_directory(path: &Path) -> Result<()> {
 /// Sets a file's time of change.
 fn set_time(file: &File, time: Timestamp) -> io::Result<()> {
     let micros = Duration::from_micros(time.0.unsigned_abs());
-    let at = if time.0 < 0 { UNIX_EPOCH.checked_sub(micros) } else { UNIX_EPOCH.checked_add(micros) };
+    let at =
+        if time.0 < 0 { UNIX_EPOCH.checked_sub(micros) } else { UNIX_EPOCH.checked_add(micros) };
     let at: SystemTime = at.unwrap_or(UNIX_EPOCH);
     file.set_times(fs::FileTimes::new().set_accessed(at).set_modified(at))
 }
@@ -192,7 +195,9 @@ pub(crate) fn set_flags(path: &Path, executable: bool, read_only: bool) -> Resul
 /// Removes a directory and all in it; that it is not there is as good.
 pub(crate) fn remove_tree(path: &Path) -> Result<()> {
     match fs::remove_dir_all(path) {
-        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(()),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(())
+        }
         other => other.map_err(|e| Error::io(e, "Can't remove directory", path)),
     }
 }

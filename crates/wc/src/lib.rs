@@ -10,6 +10,7 @@
 //!
 //! No network, no printing, no environment.
 
+pub mod base;
 pub mod db;
 pub mod error;
 pub mod externals;

@@ -111,10 +111,6 @@ impl WorkingCopy {
                 self.sync_flags(relpath)?;
                 Ok(None)
             }
-            WorkItem::PrejInstall { relpath, old_skel } => {
-                self.install_prej(relpath, old_skel.as_deref())?;
-                Ok(None)
-            }
             WorkItem::DirRemove { relpath, recursive: true } => {
                 files::remove_tree(&self.abspath(relpath))?;
                 Ok(None)
@@ -142,7 +138,8 @@ impl WorkingCopy {
                 files::set_path_time(&path, Timestamp(*time))?;
                 Ok(stat_file(&path)?.map(|stat| (relpath.clone(), stat)))
             }
-            WorkItem::BaseRemove { .. }
+            WorkItem::PrejInstall { .. }
+            | WorkItem::BaseRemove { .. }
             | WorkItem::SetTextConflict { .. }
             | WorkItem::SetPropConflict { .. } => Err(Error::new(
                 ErrorCode::WC_BAD_ADM_LOG,
@@ -153,16 +150,13 @@ impl WorkingCopy {
 
     /// What the pristine properties and the lock of a file say about its working form.
     fn form_of(&self, relpath: &str, use_commit_times: bool) -> Result<Form> {
-        let view = self
-            .view(relpath)?
-            .ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
+        let view = self.view(relpath)?.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
         let props = view.pristine_props()?;
         let locked = || -> Result<bool> {
             view.base().map_or(Ok(false), |base| Ok(self.lock_of(base)?.is_some()))
         };
-        let read_only = props.get(NEEDS_LOCK).is_some()
-            && view.status() != Status::Added
-            && !locked()?;
+        let read_only =
+            props.get(NEEDS_LOCK).is_some() && view.status() != Status::Added && !locked()?;
         Ok(Form {
             translation: self.translation(relpath, &props)?,
             executable: props.get(names::EXECUTABLE).is_some(),
@@ -177,10 +171,8 @@ impl WorkingCopy {
         use_commit_times: bool,
         source: Option<&str>,
     ) -> Result<Option<FileStat>> {
-        let row = self
-            .db()
-            .top(relpath)?
-            .ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
+        let row =
+            self.db().top(relpath)?.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
         let path = self.abspath(relpath);
         let mut text = if let Some(source) = source {
             let from = self.abspath(source);
@@ -203,7 +195,8 @@ impl WorkingCopy {
 
     /// Copies a file, translated to working form as the properties of `relpath` say.
     fn copy_translated(&self, relpath: &str, from: &str, to: &str) -> Result<()> {
-        let props = self.view(relpath)?.map_or_else(|| Ok(sapwood_core::PropList::new()), |v| v.props())?;
+        let props =
+            self.view(relpath)?.map_or_else(|| Ok(sapwood_core::PropList::new()), |v| v.props())?;
         let translation = self.translation(relpath, &props)?;
         let (from, to) = (self.abspath(from), self.abspath(to));
         let mut text = File::open(&from).map_err(|e| Error::io(e, "Can't open file", &from))?;
@@ -270,7 +263,8 @@ impl WorkingCopy {
         let form = Form { translation: translation.clone(), ..Form::default() };
         let temporary = self.temporary();
         files::create(&temporary, &mut text, &form)?;
-        let made = File::open(&temporary).map_err(|e| Error::io(e, "Can't open file", &temporary))?;
+        let made =
+            File::open(&temporary).map_err(|e| Error::io(e, "Can't open file", &temporary))?;
         let same = crate::files::same_contents(made, open()?)
             .map_err(|e| Error::io(e, "Can't read file", path))?;
         if same {
@@ -281,4 +275,3 @@ impl WorkingCopy {
         Ok(true)
     }
 }
-

@@ -1,0 +1,232 @@
+//! Changes of BASE, the layer of what was checked out, as updates and commits make them, and what
+//! they mean for the layers above.
+//!
+//! Where a directory is deleted locally, each node that comes into BASE below it needs a row that
+//! deletes it, and each node that goes takes that row along: [`Db::extend_parent_delete`],
+//! [`Db::retract_parent_delete`]. All of this runs within a transaction of the caller.
+
+mod bump;
+mod copy;
+mod moved;
+mod remove;
+
+use rusqlite::params;
+use sapwood_core::PropList;
+
+use crate::db::{ActualRow, Db, Kind, NodeRow, Presence, depth_of, parent_of, write_props};
+use crate::error::Result;
+
+pub use bump::Bump;
+pub use moved::MovedTo;
+pub use remove::Removal;
+
+/// A row that comes into BASE, and what comes with it.
+#[derive(Clone, Debug)]
+pub struct BaseNode {
+    /// The row, of layer 0.
+    pub row: NodeRow,
+    /// Whether size and time that were recorded of the file stay.
+    pub keep_recorded: bool,
+    /// The local properties from now on; `None` leaves them. Those that are equal to the pristine
+    /// ones are not recorded.
+    pub actual_props: Option<PropList>,
+    /// Whether the highest layer above BASE goes: a local addition that proves to be this node.
+    pub delete_working: bool,
+    /// Whether a row that deletes the node comes with it: something unversioned is in its place.
+    pub delete_here: bool,
+    /// The conflict that is recorded with it: a skel.
+    pub conflict: Option<Vec<u8>>,
+}
+
+impl BaseNode {
+    /// A row with nothing beside.
+    #[must_use]
+    pub const fn new(row: NodeRow) -> Self {
+        Self {
+            row,
+            keep_recorded: false,
+            actual_props: None,
+            delete_working: false,
+            delete_here: false,
+            conflict: None,
+        }
+    }
+}
+
+impl Db {
+    /// Writes a node of BASE.
+    ///
+    /// # Errors
+    /// SQLite's, as for all here.
+    pub fn put_base(&self, node: &BaseNode) -> Result<()> {
+        let mut row = node.row.clone();
+        if node.keep_recorded
+            && let Some(old) = self.base(&row.relpath)?
+        {
+            row.translated_size = old.translated_size;
+            row.last_mod_time = old.last_mod_time;
+        }
+        self.put_node(&row)?;
+        if let Some(props) = &node.actual_props {
+            let differ = row.props()? != *props;
+            self.set_actual_props(&row.relpath, differ.then_some(props))?;
+        }
+        if !row.relpath.is_empty() {
+            match row.presence {
+                Presence::Normal | Presence::Incomplete if !row.file_external => {
+                    self.extend_parent_delete(&row.relpath, row.kind, 0)?;
+                }
+                Presence::NotPresent | Presence::ServerExcluded | Presence::Excluded => {
+                    self.retract_parent_delete(&row.relpath, 0)?;
+                }
+                _ => {}
+            }
+        }
+        if node.delete_working
+            && let Some(top) = self.top(&row.relpath)?.filter(|top| top.op_depth > 0)
+        {
+            self.remove_node(&row.relpath, top.op_depth)?;
+        }
+        if node.delete_here {
+            let depth = depth_of(&row.relpath);
+            self.put_node(&NodeRow::new(
+                row.relpath.clone(),
+                depth,
+                Presence::BaseDeleted,
+                row.kind,
+            ))?;
+        }
+        if let Some(conflict) = &node.conflict {
+            self.mark_conflict(&row.relpath, conflict)?;
+        }
+        Ok(())
+    }
+
+    /// The lowest layer of a path above `op_depth`.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn lowest_above(&self, relpath: &str, op_depth: i64) -> Result<Option<NodeRow>> {
+        let mut layers = self.layers(relpath)?;
+        layers.retain(|row| row.op_depth > op_depth);
+        Ok(layers.pop())
+    }
+
+    /// Where the parent is deleted or replaced above `op_depth`, makes the row that deletes a node
+    /// which is new there.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn extend_parent_delete(&self, relpath: &str, kind: Kind, op_depth: i64) -> Result<()> {
+        let Some(parent) = parent_of(relpath) else { return Ok(()) };
+        let Some(above) = self.lowest_layer(parent, op_depth)? else { return Ok(()) };
+        let existing = self.lowest_layer(relpath, op_depth)?;
+        if existing.is_none_or(|depth| above < depth) {
+            self.put_node(&NodeRow::new(relpath, above, Presence::BaseDeleted, kind))?;
+        }
+        Ok(())
+    }
+
+    /// The number of the lowest layer of a path above `op_depth`.
+    fn lowest_layer(&self, relpath: &str, op_depth: i64) -> Result<Option<i64>> {
+        self.first(
+            "SELECT op_depth FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth > ?3 \
+             ORDER BY op_depth LIMIT 1",
+            params![self.wc_id(), relpath, op_depth],
+            |row| row.get(0),
+        )
+    }
+
+    /// Removes the row that deletes a node which is gone below.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn retract_parent_delete(&self, relpath: &str, op_depth: i64) -> Result<()> {
+        let Some(mut row) = self.lowest_above(relpath, op_depth)? else { return Ok(()) };
+        let moved_to = row.moved_to.take();
+        if let Some(to) = &moved_to {
+            self.clear_moved_here(to)?;
+        }
+        if row.presence == Presence::BaseDeleted {
+            self.remove_node(relpath, row.op_depth)?;
+        } else if moved_to.is_some() {
+            self.put_node(&row)?;
+        }
+        Ok(())
+    }
+
+    /// Makes what was moved here a copy.
+    pub(crate) fn clear_moved_here(&self, relpath: &str) -> Result<()> {
+        let (above, end) = crate::db::below(relpath);
+        self.execute(
+            "UPDATE nodes SET moved_here = NULL WHERE wc_id = ?1 AND op_depth = ?2 AND \
+             (local_relpath = ?3 OR (local_relpath > ?4 AND local_relpath < ?5))",
+            params![self.wc_id(), depth_of(relpath), relpath, above, end],
+        )?;
+        Ok(())
+    }
+
+    /// Records local properties; `None` for those of the layer.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn set_actual_props(&self, relpath: &str, props: Option<&PropList>) -> Result<()> {
+        let old = self.actual(relpath)?;
+        if old.is_none() && props.is_none() {
+            return Ok(());
+        }
+        let mut row = old.unwrap_or_else(|| new_actual(relpath));
+        row.properties = props.map(write_props);
+        self.put_actual(&row)
+    }
+
+    /// Records a conflict (a skel).
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn mark_conflict(&self, relpath: &str, conflict: &[u8]) -> Result<()> {
+        let mut row = self.actual(relpath)?.unwrap_or_else(|| new_actual(relpath));
+        row.conflict_data = Some(conflict.to_vec());
+        self.put_actual(&row)
+    }
+
+    /// Marks a directory of BASE as incomplete, at the revision that it is being brought to.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn start_directory(
+        &self,
+        relpath: &str,
+        repos_path: &str,
+        revision: sapwood_core::Revnum,
+    ) -> Result<()> {
+        self.execute(
+            "UPDATE nodes SET presence = 'incomplete', revision = ?3, repos_path = ?4 WHERE \
+             wc_id = ?1 AND local_relpath = ?2 AND op_depth = 0",
+            params![
+                self.wc_id(),
+                relpath,
+                i64::try_from(revision.0).unwrap_or(i64::MAX),
+                repos_path
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// Marks an incomplete directory of BASE as complete.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn end_directory(&self, relpath: &str) -> Result<()> {
+        self.execute(
+            "UPDATE nodes SET presence = 'normal' WHERE wc_id = ?1 AND local_relpath = ?2 AND \
+             op_depth = 0 AND presence = 'incomplete'",
+            params![self.wc_id(), relpath],
+        )?;
+        Ok(())
+    }
+}
+
+fn new_actual(relpath: &str) -> ActualRow {
+    ActualRow { relpath: relpath.to_owned(), ..ActualRow::default() }
+}
