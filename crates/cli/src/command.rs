@@ -54,7 +54,7 @@ impl OptionSpec {
     }
 
     /// `-r [--revision] ARG`, `--deltas`.
-    fn display(&self) -> String {
+    pub(crate) fn display(&self) -> String {
         let mut out = match self.short {
             Some(short) => format!("-{short} [--{}]", self.long),
             None => format!("--{}", self.long),

@@ -4,6 +4,7 @@
 //! `sapwood install-links` made), else by the first argument (`sapwood svnadmin verify REPO`).
 //! Each program is one file of this crate and one row of [`programs::PROGRAMS`].
 
+mod arguments;
 mod bench;
 mod command;
 mod getopt;
@@ -18,6 +19,8 @@ mod report;
 mod revision;
 mod serve;
 mod signals;
+#[allow(dead_code, reason = "the subcommands that use all of it come one after the other")]
+mod svn;
 mod svnadmin;
 mod svnauthz;
 mod svnbench;

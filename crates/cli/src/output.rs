@@ -1,4 +1,5 @@
-//! Standard output: buffered, in the terminal's encoding, with the reference's errors.
+//! Standard output: buffered, in the terminal's encoding, with the reference's errors. And files that
+//! options name.
 
 use std::io::{self, BufWriter, Write};
 
@@ -76,4 +77,20 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
+}
+
+/// A whole file, or with `-` all of standard input.
+pub(crate) fn read_file(path: &str) -> SvnResult<Vec<u8>> {
+    use std::io::Read as _;
+    let mut bytes = Vec::new();
+    if path == "-" {
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+        read.map_err(|e| SvnError::io(&e, "Can't read stdin"))?;
+        return Ok(bytes);
+    }
+    let file = std::fs::File::open(path);
+    let mut file = file.map_err(|e| SvnError::io(&e, format_args!("Can't open file '{path}'")))?;
+    let read = file.read_to_end(&mut bytes);
+    read.map_err(|e| SvnError::io(&e, format_args!("Can't read file '{path}'")))?;
+    Ok(bytes)
 }

@@ -37,6 +37,12 @@ pub(crate) static PROGRAMS: &[Program] = &[
         run: crate::install_links::run,
     },
     Program {
+        name: "svn",
+        linked: true,
+        about: "the client: working copies, and what can be done with URLs",
+        run: crate::svn::run,
+    },
+    Program {
         name: "svnserve",
         linked: true,
         about: "the svn:// server",

@@ -1,9 +1,10 @@
-//! A log message typed in the user's own editor.
+//! Text typed in the user's own editor: log messages, values of properties.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
@@ -11,9 +12,11 @@ use sapwood_core::config::Config;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 /// The command of the user's editor.
-fn command(config: &Config) -> SvnResult<OsString> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    variable("SVN_EDITOR")
+fn command(given: Option<&OsStr>, config: &Config) -> SvnResult<OsString> {
+    let variable = |name: &str| std::env::var_os(name);
+    let command = given
+        .map(OsStr::to_owned)
+        .or_else(|| variable("SVN_EDITOR"))
         .or_else(|| config.get("helpers", "editor-cmd").map(|cmd| cmd.into_owned().into()))
         .or_else(|| variable("VISUAL"))
         .or_else(|| variable("EDITOR"))
@@ -23,7 +26,16 @@ fn command(config: &Config) -> SvnResult<OsString> {
                 "None of the environment variables SVN_EDITOR, VISUAL or EDITOR are set, and no \
                  'editor-cmd' run-time configuration option was found",
             )
-        })
+        })?;
+    if command.as_encoded_bytes().trim_ascii().is_empty() {
+        return Err(SvnError::new(
+            ErrorCode::CL_NO_EXTERNAL_EDITOR,
+            "The EDITOR, SVN_EDITOR or VISUAL environment variable or 'editor-cmd' run-time \
+             configuration option is empty or consists solely of whitespace. Expected a shell \
+             command.",
+        ));
+    }
+    Ok(command)
 }
 
 /// How many names are tried for the file.
@@ -31,62 +43,91 @@ const NAMES: u32 = 99_999;
 /// How much older than now the file is made, so that its time stamp shows a change at once.
 const AGE: Duration = Duration::from_secs(2000);
 
-/// An empty file in the present folder that nobody else has; removed when this is dropped.
-struct Scratch {
-    name: String,
+/// Where and with what to edit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edit<'a> {
+    /// The command that was given, before those of the environment and the configuration.
+    pub(crate) command: Option<&'a OsStr>,
+    pub(crate) config: &'a Config,
+    /// What the file's name begins with.
+    pub(crate) prefix: &'a str,
+    /// The folder for the file; the present one when there is none.
+    pub(crate) base_dir: Option<&'a str>,
 }
 
-impl Scratch {
-    fn new(prefix: &str) -> io::Result<(Self, File)> {
-        for number in 1..=NAMES {
-            let name = match number {
-                1 => format!("{prefix}.tmp"),
-                _ => format!("{prefix}.{number}.tmp"),
-            };
-            match File::create_new(&name) {
-                Ok(file) => return Ok((Self { name }, file)),
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(e),
-            }
+/// A file that nobody else has.
+fn unique_file(dir: &Path, prefix: &str) -> io::Result<(String, File)> {
+    for number in 1..=NAMES {
+        let name = match number {
+            1 => format!("{prefix}.tmp"),
+            _ => format!("{prefix}.{number}.tmp"),
+        };
+        match File::create_new(dir.join(&name)) {
+            Ok(file) => return Ok((name, file)),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e),
         }
-        Err(io::ErrorKind::AlreadyExists.into())
     }
-
-    /// Time and length, by which a change is noticed.
-    fn state(&self) -> io::Result<(SystemTime, u64)> {
-        let meta = std::fs::metadata(&self.name)?;
-        Ok((meta.modified()?, meta.len()))
-    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.name);
+/// Time and length, by which a change is noticed.
+fn state(path: &Path) -> io::Result<(SystemTime, u64)> {
+    let meta = std::fs::metadata(path)?;
+    Ok((meta.modified()?, meta.len()))
+}
+
+/// Lets the user edit `contents`. Gives what became of it (`None`: it was left as it was) and the
+/// file, which the caller removes. When this fails, the file is gone already.
+pub(crate) fn edit(edit: &Edit<'_>, contents: &[u8]) -> SvnResult<(Option<Vec<u8>>, PathBuf)> {
+    let mut line = command(edit.command, edit.config)?;
+    let fail = |e: &io::Error| SvnError::io(e, "Can't edit the text");
+    let mut dir = PathBuf::from(edit.base_dir.filter(|dir| !dir.is_empty()).unwrap_or("."));
+    let made = match unique_file(&dir, edit.prefix) {
+        Err(e) if matches!(e.raw_os_error(), Some(13 | 30)) => {
+            dir = std::env::temp_dir();
+            unique_file(&dir, edit.prefix)
+        }
+        other => other,
+    };
+    let (name, mut file) = made.map_err(|e| fail(&e))?;
+    let path = if dir == Path::new(".") { PathBuf::from(&name) } else { dir.join(&name) };
+    let work = || -> SvnResult<Option<Vec<u8>>> {
+        file.write_all(contents).map_err(|e| fail(&e))?;
+        let before = SystemTime::now().checked_sub(AGE).unwrap_or(SystemTime::UNIX_EPOCH);
+        file.set_modified(before).map_err(|e| fail(&e))?;
+        drop(file);
+        let untouched = state(&path).map_err(|e| fail(&e))?;
+        line.push(format!(" {name}"));
+        // The command may have arguments: the shell takes it apart, as for the reference. It runs
+        // in the file's folder, so that the name needs no quotes.
+        let status = Command::new("sh").arg("-c").arg(&line).current_dir(&dir).status();
+        let status = status.map_err(|e| fail(&e))?;
+        if !status.success() {
+            return Err(SvnError::new(
+                ErrorCode::EXTERNAL_PROGRAM,
+                format!("system('{}') returned {}", line.display(), status.into_raw()),
+            ));
+        }
+        if state(&path).map_err(|e| fail(&e))? == untouched {
+            return Ok(None);
+        }
+        std::fs::read(&path).map(Some).map_err(|e| fail(&e))
+    };
+    match work() {
+        Ok(edited) => Ok((edited, path)),
+        Err(error) => {
+            let _ = std::fs::remove_file(&path);
+            Err(error)
+        }
     }
 }
 
 /// Lets the user write a message; `None` when they leave the file as it is.
 pub(crate) fn log_message(prefix: &str, config: &Config) -> SvnResult<Option<Vec<u8>>> {
-    let mut line = command(config)?;
-    let fail = |e: &io::Error| SvnError::io(e, "Can't edit the log message");
-    let (scratch, file) = Scratch::new(prefix).map_err(|e| fail(&e))?;
-    let before = SystemTime::now().checked_sub(AGE).unwrap_or(SystemTime::UNIX_EPOCH);
-    file.set_modified(before).map_err(|e| fail(&e))?;
-    drop(file);
-    let untouched = scratch.state().map_err(|e| fail(&e))?;
-    line.push(format!(" \"{}\"", scratch.name));
-    // The command may have arguments: the shell takes it apart, as for the reference.
-    let status = Command::new("sh").arg("-c").arg(&line).status().map_err(|e| fail(&e))?;
-    if !status.success() {
-        return Err(SvnError::new(
-            ErrorCode::EXTERNAL_PROGRAM,
-            format!("system('{}') returned {}", line.display(), status.into_raw()),
-        ));
-    }
-    if scratch.state().map_err(|e| fail(&e))? == untouched {
-        return Ok(None);
-    }
-    let text = std::fs::read(&scratch.name).map_err(|e| fail(&e))?;
-    super::revprops::normalized(&text, "Error normalizing edited contents to internal format")
-        .map(Some)
+    let place = Edit { command: None, config, prefix, base_dir: None };
+    let (edited, path) = edit(&place, b"")?;
+    let _ = std::fs::remove_file(path);
+    let otherwise = "Error normalizing edited contents to internal format";
+    edited.map(|text| super::revprops::normalized(&text, otherwise)).transpose()
 }

@@ -7,7 +7,7 @@ pub(crate) mod delegate;
 pub(crate) mod editor;
 mod first_use;
 pub(crate) mod oplock;
-mod prompt;
+pub(crate) mod prompt;
 pub(crate) mod revprops;
 pub(crate) mod target;
 
@@ -159,6 +159,14 @@ pub(crate) fn is_non_interactive(options: &Options, manner: Manner) -> bool {
         || (manner.looks_for_terminal
             && !options.has("force-interactive")
             && !rustix::termios::isatty(std::io::stdin()))
+}
+
+/// Makes the user's configuration folder if it is not there.
+pub(crate) fn ensure_folder(options: &Options) {
+    let dir = options.os_value("config-dir").map(PathBuf::from).or_else(config::user_dir);
+    if let Some(dir) = dir {
+        first_use::ensure(&dir);
+    }
 }
 
 /// Everything that opening sessions needs.

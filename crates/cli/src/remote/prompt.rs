@@ -88,6 +88,11 @@ fn ask(question: &str, hide: bool) -> SvnResult<String> {
     read_line(&mut &terminal)
 }
 
+/// Asks something whose answer is shown.
+pub(crate) fn ask_openly(question: &str) -> SvnResult<String> {
+    ask(question, false)
+}
+
 fn tell(text: &str) {
     crate::report::stderr(text);
 }

@@ -12,7 +12,7 @@ fn bad_name(text: String) -> SvnError {
 }
 
 /// Whether a name is one that a property can have.
-fn is_valid_name(name: &str) -> bool {
+pub(crate) fn is_valid_name(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b":_".contains(&b))
         && bytes.all(|b| b.is_ascii_alphanumeric() || b"-.:_".contains(&b))
@@ -24,6 +24,14 @@ pub(crate) fn take(props: &mut PropList, text: &str) -> SvnResult<()> {
         return Err(usage_error("Revision property pair is empty"));
     }
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    take_bytes(props, name, value.as_bytes())
+}
+
+/// The same, taken apart already.
+pub(crate) fn take_bytes(props: &mut PropList, name: &str, value: &[u8]) -> SvnResult<()> {
+    if name.is_empty() && value.is_empty() {
+        return Err(usage_error("Revision property pair is empty"));
+    }
     if !is_valid_name(name) {
         return Err(bad_name(format!("'{name}' is not a valid Subversion property name")));
     }
@@ -52,6 +60,32 @@ pub(crate) fn normalized(text: &[u8], otherwise: &str) -> SvnResult<Vec<u8>> {
     };
     let text = text.and_then(locale::with_newlines).map_err(|e| e.context(otherwise))?;
     Ok(text.into_bytes())
+}
+
+/// The same of text in another encoding, for `--encoding`.
+pub(crate) fn translated(
+    text: &[u8],
+    encoding: Option<&str>,
+    otherwise: &str,
+) -> SvnResult<Vec<u8>> {
+    let Some(name) = encoding else { return normalized(text, otherwise) };
+    let unknown = || {
+        SvnError::new(
+            ErrorCode::EINVAL,
+            format!("Can't create a character converter from '{name}' to 'UTF-8'"),
+        )
+        .context(otherwise)
+    };
+    let known = encoding_rs::Encoding::for_label(name.as_bytes()).ok_or_else(unknown)?;
+    let (decoded, _, wrong) = known.decode(text);
+    if wrong {
+        return Err(SvnError::new(
+            ErrorCode::EINVAL,
+            format!("Can't convert string from '{name}' to 'UTF-8':"),
+        )
+        .context(otherwise));
+    }
+    normalized(decoded.as_bytes(), otherwise)
 }
 
 /// Checks that files and directories can have a property of this name.

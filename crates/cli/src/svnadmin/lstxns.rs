@@ -3,7 +3,7 @@
 use sapwood_core::SvnResult;
 
 use crate::command::{Invocation, usage_error};
-use crate::revision::RevisionSpec;
+use crate::revision::{self, RevisionSpec};
 
 /// `svnadmin lstxns`.
 pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
@@ -15,7 +15,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
     let fs = repository.fs();
     let names = fs.transactions()?;
-    let limit = range.start.resolve(fs, fs.youngest()?)?;
+    let limit = revision::resolve(range.start, fs, fs.youngest()?)?;
     for name in names {
         if let Some(limit) = limit
             && fs.txn_root(&name)?.base_revision() > limit

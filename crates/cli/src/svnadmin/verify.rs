@@ -6,7 +6,7 @@ use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 use crate::command::{Invocation, usage_error};
 use crate::progress::Progress;
 use crate::report;
-use crate::revision::RevisionSpec;
+use crate::revision::{self, RevisionSpec};
 
 /// The least width of the column of revisions in the summary.
 const COLUMN: usize = 6;
@@ -29,8 +29,8 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         return Ok(fs.txn_root(&name)?.verify()?);
     }
     let youngest = fs.youngest()?;
-    let start = range.start.resolve(fs, youngest)?;
-    let end = range.end.resolve(fs, youngest)?.or(start);
+    let start = revision::resolve(range.start, fs, youngest)?;
+    let end = revision::resolve(range.end, fs, youngest)?.or(start);
     let quiet = options.has("quiet");
     let keep_going = options.has("keep-going");
     let request = VerifyOptions {

@@ -11,14 +11,15 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_ra::Settings;
 
+use crate::arguments::{parse_changes, parse_depth, parse_limit};
 use crate::command::{
     HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, RA_MODULES, Run, Subcommand,
     VERSION, plain_text, usage_error,
 };
-use crate::remote::target::Target;
+use crate::remote::target::{self, Target};
 use crate::remote::{self, Credentials, Manner, grouped};
 use crate::revision::{RevisionRange, RevisionSpec};
 
@@ -196,69 +197,6 @@ fn parse_range(text: &str) -> SvnResult<RevisionRange> {
     Ok(range)
 }
 
-fn parse_limit(text: &str) -> SvnResult<u64> {
-    match text.trim().parse::<i32>() {
-        Err(_) => Err(SvnError::new(
-            ErrorCode::INCORRECT_PARAMS,
-            format!("Could not convert '{text}' into a number"),
-        )
-        .wrap(ErrorCode::CL_ARG_PARSING_ERROR, "Non-numeric limit argument given")),
-        Ok(limit) => u64::try_from(limit).ok().filter(|limit| *limit > 0).ok_or_else(|| {
-            SvnError::new(ErrorCode::INCORRECT_PARAMS, "Argument to --limit must be positive")
-        }),
-    }
-}
-
-fn parse_depth(text: &str) -> SvnResult<Depth> {
-    match Depth::from_word(text.as_bytes()) {
-        Depth::Unknown | Depth::Exclude => Err(usage_error(format!(
-            "'{text}' is not a valid depth; try 'empty', 'files', 'immediates', or 'infinity'"
-        ))),
-        depth => Ok(depth),
-    }
-}
-
-/// The ranges of a `-c`: from the older side of the change to the younger, or back.
-fn parse_changes(text: &str) -> SvnResult<Vec<RevisionRange>> {
-    let parts = text.split([',', ' ', '\n', '\r', '\t', '\x0b']).filter(|part| !part.is_empty());
-    parts.map(parse_change).collect()
-}
-
-fn parse_change(text: &str) -> SvnResult<RevisionRange> {
-    let not_a_number = || usage_error(format!("Non-numeric change argument ({text}) given to -c"));
-    let negative = text.starts_with('-');
-    let rest = text.strip_prefix('-').unwrap_or(text).trim_start_matches('r');
-    let (back, rest) = match rest.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (negative, rest),
-    };
-    let number = |digits: &str| digits.parse::<u64>().map_err(|_| not_a_number());
-    let (first, last) = match rest.split_once('-') {
-        Some(_) if back => {
-            return Err(usage_error(format!(
-                "Negative number in range ({text}) not supported with -c"
-            )));
-        }
-        Some((first, last)) => (number(first)?, number(last.trim_start_matches('r'))?),
-        None => (number(rest)?, number(rest)?),
-    };
-    if first == 0 {
-        return Err(usage_error("There is no change 0"));
-    }
-    let before = |number: u64| number.saturating_sub(1);
-    let (start, end) = if back {
-        (first, before(first))
-    } else if first <= last {
-        (before(first), last)
-    } else {
-        (first, before(last))
-    };
-    Ok(RevisionRange {
-        start: RevisionSpec::Number(Revnum(start)),
-        end: RevisionSpec::Number(Revnum(end)),
-    })
-}
-
 /// All ranges of `-r` and `-c`, in their order, and whether there was a `-c`.
 fn ranges(options: &Options) -> SvnResult<(Vec<RevisionRange>, bool)> {
     let (mut all, mut changes) = (Vec::new(), false);
@@ -327,7 +265,7 @@ fn arguments(invocation: &mut Invocation<'_>, implicit_dot: bool) -> SvnResult<V
 }
 
 fn targets(invocation: &mut Invocation<'_>, implicit_dot: bool) -> SvnResult<Vec<Target>> {
-    arguments(invocation, implicit_dot)?.iter().map(|text| Target::parse(text)).collect()
+    arguments(invocation, implicit_dot)?.iter().map(|text| target::parse(text)).collect()
 }
 
 /// Opens what a subcommand needs, runs it, and tells how long it took. `work` returns the number

@@ -7,7 +7,7 @@ use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
 use super::{arguments, parse_limit, ranges, table, timed};
 use crate::command::{Invocation, usage_error};
 use crate::remote::grouped;
-use crate::remote::target::{Target, locate, move_to, number_of};
+use crate::remote::target::{self, locate, move_to, number_of};
 use crate::repo;
 use crate::revision::{RevisionRange, RevisionSpec};
 use crate::svnadmin::lslocks::count_lines;
@@ -106,7 +106,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         ranges.iter_mut().for_each(as_revisions);
     }
     let first = arguments.remove(0);
-    let target = Target::parse(&first)?;
+    let target = target::parse(&first)?;
     if let Some(bad) = arguments.iter().find(|a| repo::is_url(a) || a.starts_with('/')) {
         return Err(usage_error(format!(
             "Only relative paths can be specified after a URL for 'svnbench log', but '{bad}' is \

@@ -3,7 +3,8 @@
 use sapwood_core::{Revnum, SvnResult, path, uri};
 
 use super::plan::{Plan, Source};
-use super::{read_file, wrong};
+use super::wrong;
+use crate::output::read_file;
 use crate::remote::revprops;
 use crate::remote::target::any_canonical_url;
 use crate::repo;

@@ -15,7 +15,7 @@ use crate::command::{
     OptionSpec, Options, RA_MODULES, plain_text, to_text, usage_error, version_text,
 };
 use crate::getopt::{Item, Parser};
-use crate::output::Output;
+use crate::output::{Output, read_file};
 use crate::remote::target::any_canonical_url;
 use crate::remote::{self, Credentials, Manner, revprops};
 use crate::{locale, repo, report};
@@ -161,22 +161,6 @@ fn take_value(given: &mut Given, long: &str, value: &str) -> SvnResult<()> {
         _ => {}
     }
     Ok(())
-}
-
-/// A whole file, or with `-` all of standard input.
-fn read_file(path: &str) -> SvnResult<Vec<u8>> {
-    use std::io::Read as _;
-    let mut bytes = Vec::new();
-    if path == "-" {
-        let read = std::io::stdin().lock().read_to_end(&mut bytes);
-        read.map_err(|e| SvnError::io(&e, "Can't read stdin"))?;
-        return Ok(bytes);
-    }
-    let file = std::fs::File::open(path);
-    let mut file = file.map_err(|e| SvnError::io(&e, format_args!("Can't open file '{path}'")))?;
-    let read = file.read_to_end(&mut bytes);
-    read.map_err(|e| SvnError::io(&e, format_args!("Can't read file '{path}'")))?;
-    Ok(bytes)
 }
 
 fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {

@@ -1,0 +1,142 @@
+//! Help texts and `--version`, made from the tables.
+
+use sapwood_core::SvnResult;
+
+use super::options::{GLOBAL, Opt};
+use super::{COMMANDS, Command, Invocation, find};
+use crate::command::{RA_MODULES, to_text, version_text};
+use crate::report;
+
+pub(super) const COMMAND: Command = Command {
+    name: "help",
+    aliases: &["?", "h"],
+    help: "Describe the usage of this program or its subcommands.\n\
+        usage: help [SUBCOMMAND...]\n",
+    options: &[Opt::Verbose],
+    overrides: &[(Opt::Verbose, "show options too that are global or experimental")],
+    run,
+    ..Command::DEFAULT
+};
+
+const HEADER: &str = "usage: svn <subcommand> [options] [args]\n\
+    Subversion command-line client.\n\
+    Type 'svn help <subcommand>' for help on a specific subcommand.\n\
+    Type 'svn --version' to see the program version and RA modules,\n     \
+         'svn --version --verbose' to see dependency versions as well,\n     \
+         'svn --version --quiet' to see just the version number.\n\
+    \n\
+    Subcommands work on files and folders, and on all that is below the folders;\n\
+    most of them take the current folder when nothing else is named.\n\
+    \n\
+    Available subcommands:\n";
+
+const FOOTER: &str = "This is Sapwood's svn: Subversion built anew.\n\
+    'sapwood help' names its other programs.\n";
+
+fn run(invocation: &mut Invocation) -> SvnResult<()> {
+    let verbose = invocation.opt.has(Opt::Verbose);
+    if !invocation.args.is_empty() {
+        for arg in std::mem::take(&mut invocation.args) {
+            let arg = to_text(&arg)?;
+            match find(&arg) {
+                Some(command) => invocation.out.text(&of_command(command, verbose))?,
+                None => invocation.out.stderr(&format!("\"{arg}\": unknown command.\n\n")),
+            }
+        }
+        return Ok(());
+    }
+    if invocation.opt.has(Opt::Version) {
+        let quiet = invocation.opt.has(Opt::Quiet);
+        let mut text = version_text("svn", quiet, RA_MODULES);
+        if !quiet {
+            text.push_str(&credential_caches(invocation));
+        }
+        if verbose && !quiet {
+            text.push_str(&system());
+        }
+        return invocation.out.text(&text);
+    }
+    invocation.out.text(&general())
+}
+
+/// Where credentials are kept.
+fn credential_caches(invocation: &Invocation) -> String {
+    let given = invocation.opt.session.os_value("config-dir").map(std::path::PathBuf::from);
+    let dir = given.or_else(crate::remote::config::user_dir);
+    let mut text = "The following authentication credential caches are available:\n\n".to_owned();
+    if let Some(dir) = dir {
+        text.push_str(&format!("* Plaintext cache in {}\n", dir.display()));
+    }
+    text.push('\n');
+    text
+}
+
+fn system() -> String {
+    let uname = rustix::system::uname();
+    format!(
+        "System information:\n\n* running on {}-{}\n  - {} {}\n\n",
+        std::env::consts::ARCH,
+        std::env::consts::OS,
+        uname.sysname().to_string_lossy(),
+        uname.release().to_string_lossy(),
+    )
+}
+
+fn general() -> String {
+    let mut text = HEADER.to_owned();
+    for command in COMMANDS.iter().filter(|command| !command.name.is_empty()) {
+        text.push_str("   ");
+        text.push_str(&title(command));
+        text.push('\n');
+    }
+    text.push('\n');
+    text.push_str(FOOTER);
+    text
+}
+
+/// A subcommand's name with its aliases.
+fn title(command: &Command) -> String {
+    if command.aliases.is_empty() {
+        return command.name.to_owned();
+    }
+    format!("{} ({})", command.name, command.aliases.join(", "))
+}
+
+/// A subcommand's explanation, followed by its options.
+pub(super) fn of_command(command: &Command, verbose: bool) -> String {
+    let mut text = format!("{}: {}", title(command), command.help);
+    let (experimental, plain): (Vec<Opt>, Vec<Opt>) =
+        command.options.iter().partition(|opt| opt.is_experimental());
+    if !command.options.is_empty() {
+        text.push_str("\nValid options:\n");
+        describe(&mut text, &plain, command);
+    }
+    if verbose && !experimental.is_empty() {
+        text.push_str("\nExperimental options:\n");
+        describe(&mut text, &experimental, command);
+    }
+    if verbose {
+        text.push_str("\nGlobal options:\n");
+        describe(&mut text, GLOBAL, command);
+    } else {
+        text.push_str("\n(Use '-v' to show global and experimental options.)\n");
+    }
+    text.push('\n');
+    text
+}
+
+fn describe(text: &mut String, options: &[Opt], command: &Command) {
+    for opt in options {
+        let about = command
+            .overrides
+            .iter()
+            .find(|(other, _)| other == opt)
+            .map_or(opt.spec().about, |(_, about)| about);
+        text.push_str(&format!("  {:<24} : {about}\n", opt.display(true)));
+    }
+}
+
+/// Says where help is to be found, after wrong usage.
+pub(super) fn point_to() {
+    report::stderr("Type 'svn help' for usage.\n");
+}

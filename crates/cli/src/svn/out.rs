@@ -1,0 +1,80 @@
+//! Standard output, shared by a subcommand and by the callbacks of the operations that it starts.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use sapwood_core::{SvnError, SvnResult};
+
+use crate::output::Output;
+use crate::report;
+
+/// Standard output. Clones write to the same.
+#[derive(Clone)]
+pub(crate) struct Out {
+    to: Rc<RefCell<Output>>,
+    /// Whether a person watches: then every line is shown at once.
+    terminal: bool,
+}
+
+impl Out {
+    pub(crate) fn stdout() -> Self {
+        Self {
+            to: Rc::new(RefCell::new(Output::stdout())),
+            terminal: rustix::termios::isatty(io::stdout()),
+        }
+    }
+
+    /// Writes text in the terminal's encoding.
+    pub(crate) fn text(&self, text: &str) -> SvnResult<()> {
+        self.to.borrow_mut().text(text)
+    }
+
+    /// Writes bytes as they are.
+    pub(crate) fn bytes(&self, bytes: &[u8]) -> SvnResult<()> {
+        self.to.borrow_mut().bytes(bytes)
+    }
+
+    /// Writes a part of a file's contents. Errors say so.
+    pub(crate) fn stream(&self, bytes: &[u8]) -> SvnResult<()> {
+        self.to.borrow_mut().stream(bytes)
+    }
+
+    /// Hands everything to the system.
+    pub(crate) fn flush(&self) -> SvnResult<()> {
+        self.to.borrow_mut().flush()
+    }
+
+    /// The same if a person watches.
+    pub(crate) fn show(&self) -> SvnResult<()> {
+        if self.terminal { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes a warning to standard error, after what was written before it.
+    pub(crate) fn warn(&self, error: &SvnError) {
+        let _ = self.flush();
+        report::warning(error, "svn: ");
+    }
+
+    /// The same for an error after which work goes on.
+    pub(crate) fn tell_error(&self, error: &SvnError) {
+        let _ = self.flush();
+        report::error(error, "svn: ");
+    }
+
+    /// Writes text to standard error, after what was written before it.
+    pub(crate) fn stderr(&self, text: &str) {
+        let _ = self.flush();
+        report::stderr(text);
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.to.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Write::flush(&mut *self.to.borrow_mut())
+    }
+}

@@ -1,0 +1,248 @@
+//! Arguments that name targets: URLs, local paths, `^/` for the root of the repository, each with a
+//! peg revision.
+
+use sapwood_client::target::{canonical_path, canonical_url, is_url, parse_peg, split_peg};
+use sapwood_client::{Revision, Target, working};
+use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
+
+use super::Invocation;
+use crate::command::{to_text, usage_error};
+use crate::{report, user_date};
+
+/// One argument, with the peg revision as it was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Arg {
+    /// A canonical URL, or a local path, empty for the current folder.
+    pub(crate) path: String,
+    /// `@REV`, `@`, or nothing.
+    pub(crate) peg: String,
+}
+
+impl Arg {
+    /// The current folder.
+    pub(crate) fn here() -> Self {
+        Self { path: String::new(), peg: String::new() }
+    }
+
+    /// Whether this is a URL.
+    pub(crate) fn is_url(&self) -> bool {
+        is_url(&self.path)
+    }
+
+    /// The whole argument.
+    pub(crate) fn text(&self) -> String {
+        format!("{}{}", self.path, self.peg)
+    }
+
+    /// The target with its peg revision.
+    pub(crate) fn target(&self) -> SvnResult<Target> {
+        let peg = parse_peg(&self.text(), &self.peg, &user_date::parse)?;
+        Ok(Target { text: self.path.clone(), peg })
+    }
+
+    /// The URL or path, where a peg revision makes no sense.
+    pub(crate) fn without_peg(&self) -> SvnResult<&str> {
+        if self.peg.len() > 1 {
+            return Err(SvnError::new(
+                ErrorCode::ILLEGAL_TARGET,
+                format!("'{}': a peg revision is not allowed here", self.text()),
+            ));
+        }
+        Ok(&self.path)
+    }
+}
+
+/// A local path as it is shown.
+pub(crate) fn local_style(path: &str) -> &str {
+    if path.is_empty() { "." } else { path }
+}
+
+fn is_relative_url(text: &str) -> bool {
+    text.starts_with("^/")
+}
+
+impl Invocation {
+    /// The targets: what arguments are left, then the lines of `--targets`. Names that no working
+    /// copy can have are left out, which is told.
+    pub(crate) fn targets(&mut self) -> SvnResult<Vec<Arg>> {
+        let mut words = Vec::new();
+        for arg in self.args.drain(..) {
+            words.push(to_text(&arg)?);
+        }
+        words.extend(self.opt.targets.iter().flatten().cloned());
+        let relative = words.iter().any(|word| is_relative_url(word));
+        let mut found = Vec::with_capacity(words.len());
+        let mut reserved: Option<SvnError> = None;
+        let mut root = None;
+        for word in &words {
+            if is_relative_url(word) {
+                let (path, peg) = split_peg(word);
+                found.push(Arg { path: path.to_owned(), peg: peg.to_owned() });
+                continue;
+            }
+            let arg = one(word)?;
+            if !arg.is_url() && path::basename(&arg.path) == ".svn" {
+                let text = format!("'{word}' ends in a reserved name");
+                let code = ErrorCode::RESERVED_FILENAME_SPECIFIED;
+                reserved = Some(match reserved {
+                    Some(cause) => cause.wrap(code, text),
+                    None => SvnError::new(code, text),
+                });
+                continue;
+            }
+            if relative {
+                self.check_root(&mut root, &arg)?;
+            }
+            found.push(arg);
+        }
+        if relative {
+            let root = match root {
+                Some(root) => root,
+                None => working::repository_root(&self.ctx, "")
+                    .and_then(|root| {
+                        root.ok_or_else(|| SvnError::new(ErrorCode::WC_NOT_WORKING_COPY, ""))
+                    })
+                    .map_err(|e| {
+                        e.wrap(
+                            ErrorCode::WC_NOT_WORKING_COPY,
+                            "Resolving '^/': no repository root found in the target arguments \
+                             or in the current directory",
+                        )
+                    })?,
+            };
+            for arg in found.iter_mut().filter(|arg| is_relative_url(&arg.path)) {
+                let below = arg.path.strip_prefix('^').unwrap_or_default();
+                arg.path = canonical_url(&format!("{root}{below}"))?;
+            }
+        }
+        if let Some(error) = reserved {
+            let _ = self.out.flush();
+            report::error(&error, "svn: Skipping argument: ");
+        }
+        Ok(found)
+    }
+
+    /// The targets, or the current folder when there are none.
+    pub(crate) fn targets_or_here(&mut self) -> SvnResult<Vec<Arg>> {
+        let targets = self.targets()?;
+        Ok(if targets.is_empty() { vec![Arg::here()] } else { targets })
+    }
+
+    /// All targets that are not relative must be of one repository.
+    fn check_root(&self, root: &mut Option<String>, arg: &Arg) -> SvnResult<()> {
+        let found = match arg.is_url() {
+            true => {
+                let _ = parse_peg(&arg.text(), &arg.peg, &user_date::parse)?;
+                match sapwood_ra::open(&arg.path, &self.ctx.ra) {
+                    Ok(session) => Some(session.root_url()),
+                    // What cannot be reached is told by the subcommand, if it goes there.
+                    Err(error) if is_no_root(&error) => None,
+                    Err(error) => return Err(error),
+                }
+            }
+            false => match working::repository_root(&self.ctx, &arg.path) {
+                Ok(found) => found,
+                Err(error) if is_no_root(&error) => None,
+                Err(error) => return Err(error),
+            },
+        };
+        match (&root, found) {
+            (Some(known), Some(found)) if *known != found => Err(SvnError::new(
+                ErrorCode::ILLEGAL_TARGET,
+                "All non-relative targets must have the same root URL",
+            )),
+            (_, None) => Ok(()),
+            (_, found) => {
+                *root = found;
+                Ok(())
+            }
+        }
+    }
+
+    /// The next argument, as text.
+    pub(crate) fn next_arg(&mut self) -> SvnResult<String> {
+        let arg = self.args.pop_front();
+        let arg = arg.ok_or_else(|| SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""))?;
+        to_text(&arg)
+    }
+}
+
+/// Errors that mean that a target has no repository, which is for later to say.
+fn is_no_root(error: &SvnError) -> bool {
+    [
+        ErrorCode::ENTRY_NOT_FOUND,
+        ErrorCode::UNVERSIONED_RESOURCE,
+        ErrorCode::WC_NOT_WORKING_COPY,
+        ErrorCode::WC_PATH_NOT_FOUND,
+        ErrorCode::RA_LOCAL_REPOS_OPEN_FAILED,
+    ]
+    .contains(&error.code())
+}
+
+/// Makes an argument canonical, without looking at its peg revision.
+pub(crate) fn one(word: &str) -> SvnResult<Arg> {
+    let (head, peg) = split_peg(word);
+    if head.is_empty() && !peg.is_empty() {
+        return Err(SvnError::new(
+            ErrorCode::BAD_FILENAME,
+            format!("'{word}' is just a peg revision. Maybe try '{word}@' instead?"),
+        ));
+    }
+    let path = if is_url(head) { canonical_url(head)? } else { canonical_path(head) };
+    Ok(Arg { path, peg: peg.to_owned() })
+}
+
+/// All URLs or all paths: E205000 when both kinds are there.
+pub(crate) fn check_one_kind(targets: &[Arg]) -> SvnResult<()> {
+    let urls = targets.iter().filter(|arg| arg.is_url()).count();
+    if urls == 0 || urls == targets.len() {
+        return Ok(());
+    }
+    let error =
+        SvnError::new(ErrorCode::ILLEGAL_TARGET, "Cannot mix repository and working copy targets");
+    Err(error.wrap(ErrorCode::CL_ARG_PARSING_ERROR, ""))
+}
+
+/// E205000 for a URL where a local path is wanted.
+pub(crate) fn check_local(path: &str) -> SvnResult<()> {
+    if is_url(path) {
+        return Err(usage_error(format!("'{path}' is not a local path")));
+    }
+    Ok(())
+}
+
+/// The peg and operative revisions that unspecified ones stand for: a URL's peg is HEAD, a path's is
+/// its working version (or BASE, for subcommands that do not look at local changes), and the
+/// operative revision is that of the peg.
+pub(crate) fn resolve_revisions(
+    target: &Target,
+    wanted: Revision,
+    local_changes: bool,
+) -> (Revision, Revision) {
+    let peg = target.peg.or(match (target.is_url(), local_changes) {
+        (true, _) => Revision::Head,
+        (false, true) => Revision::Working,
+        (false, false) => Revision::Base,
+    });
+    (peg, wanted.or(peg))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments() {
+        let parts = |word: &str| one(word).map(|arg| (arg.path, arg.peg));
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(parts(".@BASE").unwrap(), pair("", "@BASE"));
+        assert_eq!(parts("a@b/c@").unwrap(), pair("a@b/c", "@"));
+        assert_eq!(parts("SVN://H/x@3").unwrap(), pair("svn://h/x", "@3"));
+        assert_eq!(
+            parts("@x").unwrap_err().message(),
+            "'@x' is just a peg revision. Maybe try '@x@' instead?"
+        );
+        assert!(one("x@5").unwrap().without_peg().is_err());
+        assert_eq!(one("x@").unwrap().without_peg().unwrap(), "x");
+    }
+}

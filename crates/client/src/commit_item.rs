@@ -1,0 +1,40 @@
+//! What is about to be committed, as the person who writes the log message sees it.
+
+use sapwood_core::{NodeKind, Revnum, SvnResult};
+
+/// What happens to a node in a commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ItemState {
+    /// It is added (with `delete`: replaced).
+    pub add: bool,
+    /// It is deleted.
+    pub delete: bool,
+    /// Its text changes.
+    pub text_mods: bool,
+    /// Its properties change.
+    pub prop_mods: bool,
+    /// It is added with history.
+    pub is_copy: bool,
+    /// It has a lock, whose token goes with the commit.
+    pub lock_token: bool,
+}
+
+/// One node of a commit.
+#[derive(Clone, Debug, Default)]
+pub struct CommitItem {
+    /// Its local path, absolute; `None` when the commit is of URLs.
+    pub path: Option<String>,
+    /// Its URL.
+    pub url: String,
+    /// File or directory.
+    pub kind: Option<NodeKind>,
+    /// What happens to it.
+    pub state: ItemState,
+    /// The revision that it is based on.
+    pub revision: Option<Revnum>,
+    /// Where it is copied from.
+    pub copy_from: Option<(String, Revnum)>,
+}
+
+/// Gives the log message for a commit of these items; `None` gives the commit up.
+pub type LogMessage = dyn Fn(&[CommitItem]) -> SvnResult<Option<Vec<u8>>>;

@@ -1,0 +1,138 @@
+//! What every operation needs to know of its caller.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sapwood_core::config::Config;
+use sapwood_core::notify::Notify;
+use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
+use sapwood_ra::{CommitInfo, Settings};
+use sapwood_wc::{Options, WorkingCopy};
+
+use crate::commit_item::{CommitItem, LogMessage};
+
+/// The caller of operations: configuration, how sessions are opened, and what is told or asked
+/// meanwhile. Not for several threads: an operation that has some tells from its first one.
+pub struct Context {
+    /// How sessions are opened: credentials, caches, tunnels, the `servers` file.
+    pub ra: Settings,
+    /// The folder that local paths are relative to, absolute.
+    pub here: PathBuf,
+    /// How working copies are opened.
+    pub wc: Options,
+    /// Working copies that are open: a root's database is opened once.
+    open: RefCell<Vec<WorkingCopy>>,
+    /// Is told what happens; `None` when nobody wants to know.
+    pub notify: Option<Box<NotifyCallback>>,
+    /// Writes log messages; without it messages are empty.
+    pub log_message: Option<Box<LogMessage>>,
+    /// Is told of a revision that was made.
+    pub committed: Option<Box<CommittedCallback>>,
+}
+
+/// Is told what happens.
+pub type NotifyCallback = dyn Fn(&Notify<'_>);
+
+/// Is told of a revision that was made.
+pub type CommittedCallback = dyn Fn(&CommitInfo) -> SvnResult<()>;
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context").field("ra", &self.ra).finish_non_exhaustive()
+    }
+}
+
+impl Context {
+    /// A caller that is told nothing.
+    #[must_use]
+    pub fn new(ra: Settings, here: PathBuf) -> Self {
+        Self {
+            ra,
+            here,
+            wc: Options::default(),
+            open: RefCell::default(),
+            notify: None,
+            log_message: None,
+            committed: None,
+        }
+    }
+
+    /// The absolute form of a local path: `.` and doubled slashes go, `..` takes a name away.
+    #[must_use]
+    pub fn absolute(&self, path: &str) -> PathBuf {
+        let mut found = self.here.clone();
+        if path.starts_with('/') {
+            found = PathBuf::from("/");
+        }
+        for name in path.split('/') {
+            match name {
+                "" | "." => {}
+                ".." => drop(found.pop()),
+                name => found.push(name),
+            }
+        }
+        found
+    }
+
+    /// The working copy that a local path (absolute, without `.` and `..`) is in, and the path below
+    /// its root.
+    ///
+    /// # Errors
+    /// E155007 when it is in none; E155036 and the like when it has another format.
+    pub fn working_copy(&self, abspath: &Path) -> SvnResult<(WorkingCopy, String)> {
+        let (found, relpath) = WorkingCopy::find(abspath, self.wc.clone())?;
+        let mut open = self.open.borrow_mut();
+        if let Some(known) = open.iter().find(|known| known.root() == found.root()) {
+            return Ok((known.clone(), relpath));
+        }
+        open.push(found.clone());
+        Ok((found, relpath))
+    }
+
+    /// The user's `config` file.
+    #[must_use]
+    pub fn config(&self) -> &Arc<Config> {
+        &self.ra.config
+    }
+
+    /// Asks operations to stop.
+    #[must_use]
+    pub fn cancel(&self) -> &CancelToken {
+        &self.ra.cancel
+    }
+
+    /// E200015 when the operation is to stop.
+    ///
+    /// # Errors
+    /// That one.
+    pub fn check_cancel(&self) -> SvnResult<()> {
+        if self.ra.cancel.is_cancelled() {
+            return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"));
+        }
+        Ok(())
+    }
+
+    /// Tells what happened.
+    pub fn tell(&self, value: &Notify<'_>) {
+        if let Some(notify) = &self.notify {
+            notify(value);
+        }
+    }
+
+    /// The log message for a commit of these items; `None` gives the commit up.
+    ///
+    /// # Errors
+    /// What the caller meets while the message is written.
+    pub fn message_for(&self, items: &[CommitItem]) -> SvnResult<Option<Vec<u8>>> {
+        self.log_message.as_ref().map_or(Ok(Some(Vec::new())), |write| write(items))
+    }
+
+    /// Tells of a revision that was made.
+    ///
+    /// # Errors
+    /// What the caller meets while it is told.
+    pub fn tell_commit(&self, info: &CommitInfo) -> SvnResult<()> {
+        self.committed.as_ref().map_or(Ok(()), |committed| committed(info))
+    }
+}

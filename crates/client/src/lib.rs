@@ -1,0 +1,18 @@
+//! What the `svn` program does, as operations: one module an operation.
+//!
+//! An operation takes a [`Context`] and values, works on repositories through `ra` and on working
+//! copies through `wc`, and tells what happens through the context's callbacks. Nothing here prints,
+//! reads the environment or looks for a home directory; the `cli` crate brings all of that as values.
+
+pub mod commit_item;
+pub mod context;
+pub mod open;
+pub mod revision;
+pub mod target;
+pub mod working;
+
+pub use commit_item::{CommitItem, ItemState};
+pub use context::Context;
+pub use revision::{Range, Revision};
+pub use sapwood_core::notify::{self, Notify};
+pub use target::Target;
