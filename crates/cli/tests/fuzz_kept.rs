@@ -39,6 +39,7 @@ targets! {
     fsfs_conf = "../../../fuzz/harness/fsfs_conf.rs";
     ra_replies = "../../../fuzz/harness/ra_replies.rs";
     hooks_env = "../../../fuzz/harness/hooks_env.rs";
+    dav = "../../../fuzz/harness/dav.rs";
 }
 
 fn replay(name: &str, run: fn(&[u8])) {

@@ -1,0 +1,42 @@
+//! The codec of the http protocol: WebDAV, DeltaV and Subversion's own "HTTPv2", without I/O.
+//! `docs/formats/http-dav.md` describes it.
+//!
+//! * [`resource`]: the addresses: what a path below a repository's URL stands for.
+//! * [`xml`]: request and reply bodies: bounded reading, writing.
+//! * [`propfind`], [`proppatch`], [`lock`], [`merge`], [`post`]: the bodies of these methods.
+//! * [`options`]: what a server says of itself.
+//! * [`report`]: the twelve REPORTs, and the editors that write trees as XML.
+//! * [`failure`]: errors as status codes and XML bodies, there and back.
+//! * [`headers`]: names of headers and of their words.
+//! * [`base64`]: streams of base64.
+//!
+//! Invariant: nothing here allocates by what a body says, only by what it holds, within limits.
+
+pub mod base64;
+pub mod error;
+pub mod failure;
+pub mod headers;
+pub mod ifheader;
+pub mod lock;
+pub mod merge;
+pub mod options;
+pub mod post;
+pub mod propfind;
+pub mod proppatch;
+pub mod report;
+pub mod resource;
+pub mod xml;
+
+pub use error::{Error, Result};
+pub use resource::Resource;
+
+/// The namespace of WebDAV itself.
+pub const NS_DAV: &str = "DAV:";
+/// The namespace of Subversion's elements.
+pub const NS_SVN: &str = "svn:";
+/// The namespace of properties whose names begin with `svn:`.
+pub const NS_SVN_PROPS: &str = "http://subversion.tigris.org/xmlns/svn/";
+/// The namespace of all other properties.
+pub const NS_CUSTOM: &str = "http://subversion.tigris.org/xmlns/custom/";
+/// The namespace of Subversion's live properties and capability tokens.
+pub const NS_SVN_DAV: &str = "http://subversion.tigris.org/xmlns/dav/";

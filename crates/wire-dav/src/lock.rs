@@ -1,0 +1,154 @@
+//! LOCK: what is asked, and how a lock is shown.
+
+use crate::NS_DAV;
+use crate::error::{Error, Result};
+use crate::xml::write::fuzzy;
+use crate::xml::{Element, HEADER, Xml as _};
+
+/// What a LOCK asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The owner element: of Subversion's clients the lock's comment as text; of others any XML.
+    pub owner: Option<String>,
+    /// Whether the owner element is more than text.
+    pub is_xml: bool,
+}
+
+/// Reads the body.
+///
+/// # Errors
+/// For shared locks and locks of other kinds, which there are none of; a body of another kind.
+pub fn read(root: &Element) -> Result<Wanted> {
+    if !root.is(NS_DAV, "lockinfo") {
+        return Err(Error::Element("lockinfo"));
+    }
+    let scope = root.child(NS_DAV, "lockscope").ok_or(Error::Element("lockscope"))?;
+    if scope.child(NS_DAV, "exclusive").is_none() {
+        return Err(Error::Element("lockscope"));
+    }
+    let kind = root.child(NS_DAV, "locktype").ok_or(Error::Element("locktype"))?;
+    if kind.child(NS_DAV, "write").is_none() {
+        return Err(Error::Element("locktype"));
+    }
+    let owner = root.child(NS_DAV, "owner");
+    let is_xml = owner.is_some_and(|owner| !owner.children.is_empty());
+    Ok(Wanted { owner: owner.map(inner), is_xml })
+}
+
+/// What is in an element: its text, or its elements written anew (without what others call
+/// significant white space).
+fn inner(element: &Element) -> String {
+    if element.children.is_empty() {
+        return element.text.clone();
+    }
+    let mut out = Vec::new();
+    for child in &element.children {
+        write(&mut out, child, 0);
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn write(out: &mut Vec<u8>, element: &Element, depth: usize) {
+    out.raw("<");
+    out.raw(&element.name);
+    out.attribute("xmlns", &element.namespace);
+    out.raw(">");
+    out.text(&element.text);
+    // The reader has limited the depth.
+    for child in &element.children {
+        write(out, child, depth.saturating_add(1));
+    }
+    out.raw("</");
+    out.raw(&element.name);
+    out.raw(">");
+}
+
+/// A lock to be shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// The token.
+    pub token: &'a str,
+    /// The owner element: text, unless `is_xml`.
+    pub owner: Option<&'a str>,
+    /// Whether the owner element holds elements.
+    pub is_xml: bool,
+    /// The percent-encoded path of what is locked.
+    pub root: &'a str,
+    /// Seconds until it ends; none for never.
+    pub timeout: Option<u64>,
+}
+
+/// Appends an `activelock`.
+pub fn active(out: &mut Vec<u8>, lock: &Shown<'_>) {
+    out.raw("<D:activelock>\n<D:locktype><D:write/></D:locktype>\n");
+    out.raw("<D:lockscope><D:exclusive/></D:lockscope>\n<D:depth>0</D:depth>\n");
+    if let Some(owner) = lock.owner {
+        if lock.is_xml {
+            out.raw("<D:owner>");
+            out.raw(owner);
+            out.raw("</D:owner>\n");
+        } else {
+            out.element("D:owner", &fuzzy(owner.as_bytes()));
+        }
+    }
+    match lock.timeout {
+        Some(seconds) => {
+            out.raw("<D:timeout>Second-");
+            out.number(seconds);
+            out.raw("</D:timeout>\n");
+        }
+        None => out.raw("<D:timeout>Infinite</D:timeout>\n"),
+    }
+    out.raw("<D:locktoken>\n");
+    out.element("D:href", lock.token);
+    out.raw("</D:locktoken>\n");
+    out.raw("<D:lockroot>\n");
+    out.element("D:href", lock.root);
+    out.raw("</D:lockroot>\n</D:activelock>\n");
+}
+
+/// Appends the reply to a LOCK.
+pub fn reply(out: &mut Vec<u8>, lock: &Shown<'_>) {
+    out.raw(HEADER);
+    out.raw("<D:prop xmlns:D=\"DAV:\">\n<D:lockdiscovery>\n");
+    active(out, lock);
+    out.raw("</D:lockdiscovery>\n</D:prop>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xml::{Document, Limits};
+
+    fn parse(text: &str) -> Element {
+        Document::open(text.as_bytes(), Limits::default()).unwrap().into_root().unwrap()
+    }
+
+    #[test]
+    fn requests() {
+        let body = |scope: &str, owner: &str| {
+            parse(&format!(
+                "<D:lockinfo xmlns:D='DAV:'><D:lockscope><D:{scope}/></D:lockscope>\
+                 <D:locktype><D:write/></D:locktype>{owner}</D:lockinfo>"
+            ))
+        };
+        let wanted = read(&body("exclusive", "<D:owner>why\nnot</D:owner>")).unwrap();
+        assert_eq!(wanted.owner.as_deref(), Some("why\nnot"));
+        assert!(!wanted.is_xml);
+        let wanted = read(&body("exclusive", "<D:owner><D:href>m&amp;e</D:href></D:owner>"));
+        assert_eq!(wanted.unwrap().owner.unwrap(), "<href xmlns=\"DAV:\">m&amp;e</href>");
+        assert!(read(&body("shared", "")).is_err());
+        assert!(read(&parse("<a/>")).is_err());
+    }
+
+    #[test]
+    fn a_reply() {
+        let lock =
+            Shown { token: "t:1", owner: Some("a<b"), is_xml: false, root: "/r", timeout: None };
+        let mut out = Vec::new();
+        reply(&mut out, &lock);
+        let root = parse(std::str::from_utf8(&out).unwrap());
+        let active = &root.child(NS_DAV, "lockdiscovery").unwrap().children[0];
+        assert_eq!(active.child(NS_DAV, "owner").unwrap().text, "a<b");
+    }
+}

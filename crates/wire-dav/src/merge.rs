@@ -1,0 +1,118 @@
+//! MERGE: a transaction or activity becomes a revision.
+
+use crate::error::{Error, Result};
+use crate::xml::{Element, HEADER, Xml as _};
+use crate::{NS_DAV, NS_SVN};
+
+/// What is to be merged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The address of the transaction or activity.
+    pub source: String,
+    /// Lock tokens by relative path, for more of them than a header can hold.
+    pub locks: Vec<(String, String)>,
+}
+
+/// Reads the body.
+///
+/// # Errors
+/// A body of another kind, a source or locks that make no sense.
+pub fn read(root: &Element) -> Result<Wanted> {
+    if !root.is(NS_DAV, "merge") {
+        return Err(Error::Element("merge"));
+    }
+    let source = root
+        .child(NS_DAV, "source")
+        .and_then(|source| source.child(NS_DAV, "href"))
+        .ok_or(Error::Element("source"))?;
+    let mut wanted = Wanted { source: source.trimmed().to_owned(), locks: Vec::new() };
+    let list = root
+        .child(NS_SVN, "lock-token-list")
+        .or_else(|| root.children.iter().find(|c| c.name == "lock-token-list"));
+    for lock in list.into_iter().flat_map(|list| &list.children).filter(|c| c.name == "lock") {
+        let part = |name: &'static str| {
+            lock.children.iter().find(|c| c.name == name).ok_or(Error::Element("lock"))
+        };
+        let path = part("lock-path")?.text.clone();
+        wanted.locks.push((path, part("lock-token")?.trimmed().to_owned()));
+    }
+    Ok(wanted)
+}
+
+/// What a MERGE made.
+#[derive(Clone, Copy, Debug)]
+pub struct Made<'a> {
+    /// The address of the version-controlled configuration.
+    pub vcc: &'a str,
+    /// The new revision.
+    pub revision: u64,
+    /// Its date.
+    pub date: Option<&'a str>,
+    /// Its author.
+    pub author: Option<&'a str>,
+    /// What went wrong afterwards.
+    pub post_commit_error: Option<&'a str>,
+}
+
+/// Appends the beginning of the reply. Responses for what changed may follow, then [`end`].
+pub fn begin(out: &mut Vec<u8>, made: &Made<'_>) {
+    out.raw(HEADER);
+    out.raw("<D:merge-response xmlns:D=\"DAV:\"");
+    if made.post_commit_error.is_some() {
+        out.raw(" xmlns:S=\"svn:\"");
+    }
+    out.raw(">\n<D:updated-set>\n<D:response>\n");
+    out.element("D:href", made.vcc);
+    out.raw("<D:propstat><D:prop>\n<D:resourcetype><D:baseline/></D:resourcetype>\n");
+    if let Some(error) = made.post_commit_error {
+        out.element("S:post-commit-err", &crate::xml::write::fuzzy(error.as_bytes()));
+    }
+    out.raw("<D:version-name>");
+    out.number(made.revision);
+    out.raw("</D:version-name>\n");
+    if let Some(date) = made.date {
+        out.element("D:creationdate", date);
+    }
+    if let Some(author) = made.author {
+        out.element("D:creator-displayname", &crate::xml::write::fuzzy(author.as_bytes()));
+    }
+    out.raw("</D:prop>\n<D:status>HTTP/1.1 200 OK</D:status>\n</D:propstat>\n</D:response>\n");
+}
+
+/// Appends the response for something that changed: its address and that of its new version.
+pub fn changed(out: &mut Vec<u8>, href: &str, version: &str, is_dir: bool) {
+    out.raw("<D:response>\n");
+    out.element("D:href", href);
+    out.raw("<D:propstat><D:prop>\n");
+    out.raw(if is_dir {
+        "<D:resourcetype><D:collection/></D:resourcetype>\n"
+    } else {
+        "<D:resourcetype/>\n"
+    });
+    out.raw("<D:checked-in>");
+    out.element("D:href", version);
+    out.raw("</D:checked-in>\n</D:prop>\n<D:status>HTTP/1.1 200 OK</D:status>\n");
+    out.raw("</D:propstat>\n</D:response>\n");
+}
+
+/// Appends the end.
+pub fn end(out: &mut Vec<u8>) {
+    out.raw("</D:updated-set>\n</D:merge-response>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xml::{Document, Limits};
+
+    #[test]
+    fn a_request() {
+        let text = "<D:merge xmlns:D='DAV:'><D:source><D:href>/r/!svn/txn/1-1</D:href></D:source>\
+            <D:no-auto-merge/><S:lock-token-list xmlns:S='svn:'><S:lock><S:lock-path>a b</S:lock-path>\
+            <S:lock-token>t:1</S:lock-token></S:lock></S:lock-token-list></D:merge>";
+        let root = Document::open(text.as_bytes(), Limits::default()).unwrap().into_root().unwrap();
+        let wanted = read(&root).unwrap();
+        assert_eq!(wanted.source, "/r/!svn/txn/1-1");
+        assert_eq!(wanted.locks, [("a b".to_owned(), "t:1".to_owned())]);
+    }
+}

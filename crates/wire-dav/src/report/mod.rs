@@ -1,0 +1,99 @@
+//! REPORTs: what a client asks, and how the replies are written.
+//!
+//! * [`request`]: the bodies of all but the update report.
+//! * [`update`]: the update report: what is asked and what the client has, and the editor that
+//!   answers it.
+//! * [`replay`]: the editor of a replayed revision.
+//! * [`log`], [`reply`]: the other replies.
+
+pub mod log;
+pub mod replay;
+pub mod reply;
+pub mod request;
+pub mod update;
+
+use sapwood_core::SvnResult;
+
+/// The twelve reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Trees: checkout, update, switch, status, diff.
+    Update,
+    /// Log messages.
+    Log,
+    /// The revision at a date.
+    DatedRev,
+    /// Where a node was in other revisions.
+    Locations,
+    /// Where a node was through a range of revisions.
+    LocationSegments,
+    /// All revisions of a file.
+    FileRevs,
+    /// Locks at and below a path.
+    Locks,
+    /// A revision as it was committed.
+    Replay,
+    /// Merge history.
+    Mergeinfo,
+    /// When a path went.
+    DeletedRev,
+    /// Properties of parents.
+    InheritedProps,
+    /// A listing.
+    List,
+}
+
+impl Kind {
+    /// All of them with the names of their root elements.
+    pub const ALL: [(Self, &'static str); 12] = [
+        (Self::Update, "update-report"),
+        (Self::Log, "log-report"),
+        (Self::DatedRev, "dated-rev-report"),
+        (Self::Locations, "get-locations"),
+        (Self::LocationSegments, "get-location-segments"),
+        (Self::FileRevs, "file-revs-report"),
+        (Self::Locks, "get-locks-report"),
+        (Self::Replay, "replay-report"),
+        (Self::Mergeinfo, "mergeinfo-report"),
+        (Self::DeletedRev, "get-deleted-rev-report"),
+        (Self::InheritedProps, "inherited-props-report"),
+        (Self::List, "list-report"),
+    ];
+
+    /// The report whose root element has this name (in the namespace `svn:`).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, n)| *n == name).map(|(kind, _)| *kind)
+    }
+}
+
+/// Where a reply goes that may be long.
+#[allow(clippy::missing_errors_doc)] // All: what the connection meets.
+pub trait Sink {
+    /// What was written and not sent yet.
+    fn buffer(&mut self) -> &mut Vec<u8>;
+
+    /// Sends what there is when that is much.
+    fn relieve(&mut self) -> SvnResult<()>;
+}
+
+impl<S: Sink + ?Sized> Sink for &mut S {
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        (**self).buffer()
+    }
+
+    fn relieve(&mut self) -> SvnResult<()> {
+        (**self).relieve()
+    }
+}
+
+/// A sink that keeps everything, for tests and short replies.
+impl Sink for Vec<u8> {
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        self
+    }
+
+    fn relieve(&mut self) -> SvnResult<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,752 @@
+//! The update report: checkout, update, switch, status and diff.
+//!
+//! The request says what is wanted and, an `entry` a place where something differs from its
+//! parent, what the client has. The reply is a tree of elements. With `send-all` ("bulk") texts
+//! and properties are in it; without ("skelta") the client fetches texts one by one.
+
+use std::collections::HashMap;
+
+use sapwood_core::path::{basename, canonical_relpath, dirname, join};
+use sapwood_core::{Depth, Md5, Revnum, Sha1, SvnResult, uri};
+use sapwood_delta::{Editor, Handle, TextDelta, Version};
+
+use super::{Sink, replay, reply};
+use crate::NS_SVN;
+use crate::error::{Error, Result};
+use crate::resource::Resource;
+use crate::xml::{Element, HEADER, Xml as _};
+
+/// What is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The revision to come to; none for the youngest.
+    pub revision: Option<Revnum>,
+    /// The URL, or its path, of the directory that the client has.
+    pub source: String,
+    /// The URL, or its path, to switch to or compare with.
+    pub destination: Option<String>,
+    /// One name below the source that is meant; empty for the source itself.
+    pub target: String,
+    /// How deep.
+    pub depth: Depth,
+    /// Whether what is not related counts as a change.
+    pub ignore_ancestry: bool,
+    /// Whether additions may be told as copies.
+    pub copyfrom: bool,
+    /// Whether texts are wanted at all.
+    pub text_deltas: bool,
+    /// Whether texts come in the reply.
+    pub send_all: bool,
+    /// Whether properties of additions come in the reply.
+    pub include_props: bool,
+}
+
+/// One thing that the client says of what it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// It has something.
+    Entry {
+        /// Where, relative to the target.
+        path: String,
+        /// The fspath that it has there, when that is not what its parent says.
+        link: Option<String>,
+        /// The revision.
+        revision: Revnum,
+        /// How deep.
+        depth: Depth,
+        /// Whether it lacks everything below.
+        start_empty: bool,
+        /// A lock that it believes in.
+        lock_token: Option<String>,
+    },
+    /// It has nothing at a path.
+    Missing(String),
+}
+
+/// Puts a request together, child by child of its root.
+#[derive(Debug)]
+pub struct Reading {
+    wanted: Wanted,
+    seen_source: bool,
+    seen_depth: bool,
+    seen_recursive: bool,
+}
+
+impl Reading {
+    /// Begins with the root element.
+    #[must_use]
+    pub fn new(root: &Element) -> Self {
+        let send_all = root.attribute("send-all") == Some("true");
+        Self {
+            wanted: Wanted {
+                revision: None,
+                source: String::new(),
+                destination: None,
+                target: String::new(),
+                depth: Depth::Unknown,
+                ignore_ancestry: false,
+                copyfrom: false,
+                text_deltas: true,
+                send_all,
+                include_props: send_all,
+            },
+            seen_source: false,
+            seen_depth: false,
+            seen_recursive: false,
+        }
+    }
+
+    /// Takes in a child. What the client has is given back; the first of that ends what is wanted.
+    ///
+    /// # Errors
+    /// Elements that make no sense.
+    pub fn child(&mut self, element: &Element) -> Result<Option<Item>> {
+        if element.namespace != NS_SVN {
+            return Ok(None);
+        }
+        let text = element.trimmed();
+        let word =
+            |name: &'static str| if text.is_empty() { Err(Error::Element(name)) } else { Ok(text) };
+        let wanted = &mut self.wanted;
+        match element.name.as_str() {
+            "target-revision" => {
+                wanted.revision = Revnum::parse(word("target-revision")?.as_bytes());
+            }
+            "src-path" => {
+                wanted.source = word("src-path")?.to_owned();
+                self.seen_source = true;
+            }
+            "dst-path" => wanted.destination = Some(word("dst-path")?.to_owned()),
+            "update-target" => wanted.target = super::request::relpath(element)?,
+            "depth" => {
+                wanted.depth = Depth::from_word(word("depth")?.as_bytes());
+                self.seen_depth = true;
+            }
+            "recursive" if !self.seen_depth => {
+                wanted.depth = Depth::from_recurse(word("recursive")? != "no");
+                self.seen_recursive = true;
+            }
+            "ignore-ancestry" => wanted.ignore_ancestry = word("ignore-ancestry")? != "no",
+            "send-copyfrom-args" => wanted.copyfrom = word("send-copyfrom-args")? != "no",
+            "text-deltas" => wanted.text_deltas = word("text-deltas")? != "no",
+            "include-props" => wanted.include_props |= word("include-props")? != "no",
+            "entry" => return entry(element).map(Some),
+            "missing" => return Ok(Some(Item::Missing(entry_path(element)?))),
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// What is wanted, once all of it was read.
+    ///
+    /// # Errors
+    /// When the source is missing.
+    pub fn wanted(&self) -> Result<Wanted> {
+        if !self.seen_source {
+            return Err(Error::Address(
+                "The request did not contain the '<src-path>' element.\nThis may indicate that \
+                 your client is too old",
+            ));
+        }
+        let mut wanted = self.wanted.clone();
+        if !self.seen_depth && !self.seen_recursive {
+            wanted.depth = Depth::Infinity;
+        }
+        wanted.text_deltas &= wanted.send_all;
+        Ok(wanted)
+    }
+}
+
+/// The path of an entry. Leading and trailing spaces belong to it.
+fn entry_path(element: &Element) -> Result<String> {
+    let path = element.text.as_str();
+    if *canonical_relpath(path) == *path && !path.split('/').any(|part| part == "..") {
+        return Ok(path.to_owned());
+    }
+    Err(Error::NotCanonical(path.to_owned()))
+}
+
+fn entry(element: &Element) -> Result<Item> {
+    let revision = element.attribute("rev").ok_or(Error::Element("entry"))?;
+    let depth = element.attribute("depth");
+    Ok(Item::Entry {
+        path: entry_path(element)?,
+        link: element.attribute("linkpath").map(str::to_owned),
+        revision: Revnum::parse(revision.as_bytes()).ok_or(Error::Element("entry"))?,
+        depth: depth.map_or(Depth::Infinity, |word| Depth::from_word(word.as_bytes())),
+        start_empty: element.attribute("start-empty").is_some(),
+        lock_token: element.attribute("lock-token").map(str::to_owned),
+    })
+}
+
+/// What the reply tells of a node beside what the edit says.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// A revision in which the node is at this path: best the one of its last change.
+    pub revision: Revnum,
+    /// A file's SHA-1, when it is known without reading the file.
+    pub sha1: Option<Sha1>,
+}
+
+/// Looks up the nodes of the revision that is come to.
+#[allow(clippy::missing_errors_doc)] // All: corruption and system errors.
+pub trait Targets {
+    /// The node at an fspath.
+    fn target(&mut self, path: &str) -> SvnResult<Target>;
+}
+
+/// How a reply is written.
+#[derive(Clone, Debug)]
+pub struct Style {
+    /// Whether texts are in it.
+    pub send_all: bool,
+    /// Whether properties of additions are in it.
+    pub include_props: bool,
+    /// The newest svndiff that the client reads.
+    pub svndiff: Version,
+    /// How hard to compress, 0 to 9.
+    pub compression: u8,
+    /// Whether addresses are those of HTTPv2.
+    pub v2: bool,
+    /// The percent-encoded path of the repository's URL, without a slash at its end.
+    pub root: String,
+    /// The special name.
+    pub special: String,
+}
+
+/// Which path of the revision an edit's path stands for: switches and links lead elsewhere.
+#[derive(Clone, Debug, Default)]
+pub struct PathMap {
+    /// The fspath of the edit's root.
+    anchor: String,
+    /// The same where it was switched to.
+    switched: String,
+    links: HashMap<String, String>,
+}
+
+impl PathMap {
+    /// The map of an edit of `target` (or of everything) in `source`, which leads to
+    /// `destination` when that is given.
+    #[must_use]
+    pub fn new(source: &str, target: &str, destination: Option<&str>) -> Self {
+        let mut map = Self {
+            anchor: source.to_owned(),
+            switched: destination.unwrap_or(source).to_owned(),
+            links: HashMap::new(),
+        };
+        if let (Some(destination), false) = (destination, target.is_empty()) {
+            map.switched = dirname(destination).to_owned();
+            map.links.insert(join(source, target), destination.to_owned());
+        }
+        map
+    }
+
+    /// Notes that the client has `link` at the fspath `path`.
+    pub fn link(&mut self, path: String, link: &str) {
+        self.links.insert(path, link.to_owned());
+    }
+}
+
+/// An open directory or file.
+#[derive(Clone, Debug)]
+struct Open {
+    /// The fspath as the edit says it.
+    path: String,
+    /// The same where the edit leads to.
+    switched: String,
+    /// The same by a link of this or a parent.
+    linked: Option<String>,
+    added: bool,
+    copied: bool,
+    removed: Vec<String>,
+    base: Option<Md5>,
+    text_changed: bool,
+}
+
+impl Open {
+    fn real(&self) -> &str {
+        match &self.linked {
+            Some(linked) if *linked != self.path => linked,
+            _ => &self.switched,
+        }
+    }
+}
+
+/// Writes an edit as an `update-report`.
+pub struct UpdateEditor<'t, S> {
+    sink: S,
+    style: Style,
+    map: PathMap,
+    /// Whether one name below the root is meant: then the root's address is not told.
+    has_target: bool,
+    targets: &'t mut dyn Targets,
+    open: Vec<Open>,
+    started: bool,
+}
+
+impl<S> std::fmt::Debug for UpdateEditor<'_, S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UpdateEditor").field("style", &self.style).finish_non_exhaustive()
+    }
+}
+
+impl<'t, S: Sink> UpdateEditor<'t, S> {
+    /// An editor that has written nothing.
+    pub fn new(
+        sink: S,
+        style: Style,
+        map: PathMap,
+        has_target: bool,
+        targets: &'t mut dyn Targets,
+    ) -> Self {
+        Self { sink, style, map, has_target, targets, open: Vec::new(), started: false }
+    }
+
+    fn out(&mut self) -> SvnResult<&mut Vec<u8>> {
+        self.sink.relieve()?;
+        let out = self.sink.buffer();
+        if !self.started {
+            self.started = true;
+            out.raw(HEADER);
+            out.raw("<S:update-report xmlns:S=\"svn:\" xmlns:V=\"");
+            out.raw(crate::NS_SVN_DAV);
+            out.raw("\" xmlns:D=\"DAV:\"");
+            if self.style.send_all {
+                out.raw(" send-all=\"true\"");
+            }
+            if self.style.include_props {
+                out.raw(" inline-props=\"true\"");
+            }
+            out.raw(">\n");
+        }
+        Ok(out)
+    }
+
+    fn find(&mut self, handle: Handle) -> SvnResult<&mut Open> {
+        let at = usize::try_from(handle.0).unwrap_or(usize::MAX);
+        self.open.get_mut(at).ok_or_else(out_of_order)
+    }
+
+    fn child(&mut self, path: &str, parent: Handle, added: bool) -> SvnResult<Open> {
+        // What is still open beside it would be a driver that left something out.
+        let level = usize::try_from(parent.0).unwrap_or(usize::MAX).saturating_add(1);
+        self.open.truncate(level);
+        let parent = self.find(parent)?;
+        let name = basename(path);
+        let path = join(&parent.path, name);
+        let switched = join(&parent.switched, name);
+        let inherited = parent.linked.as_ref().map(|linked| join(linked, name));
+        let linked = self.map.links.get(&path).cloned().or(inherited);
+        Ok(Open {
+            path,
+            switched,
+            linked,
+            added,
+            copied: false,
+            removed: Vec::new(),
+            base: None,
+            text_changed: false,
+        })
+    }
+
+    fn push(&mut self, open: Open) -> Handle {
+        self.open.push(open);
+        Handle(u64::try_from(self.open.len().saturating_sub(1)).unwrap_or(u64::MAX))
+    }
+
+    /// Writes the address of a node's version.
+    fn checked_in(&mut self, path: String, revision: Revnum) {
+        let resource = if self.style.v2 {
+            Resource::RevisionRoot(revision, path)
+        } else {
+            Resource::Version(revision, path)
+        };
+        let Self { sink, style, .. } = self;
+        let out = sink.buffer();
+        out.raw("<D:checked-in><D:href>");
+        out.text(&style.root);
+        out.text(&resource.path(&style.special));
+        out.raw("</D:href></D:checked-in>\n");
+    }
+
+    fn add(
+        &mut self,
+        is_dir: bool,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        let mut child = self.child(path, parent, true)?;
+        child.copied = copy_from.is_some();
+        let real = child.real().to_owned();
+        let target = self.targets.target(&real)?;
+        self.out()?;
+        let Self { sink, style, .. } = self;
+        let out = sink.buffer();
+        out.raw(if is_dir { "<S:add-directory" } else { "<S:add-file" });
+        out.attribute("name", basename(path));
+        if is_dir {
+            let collection = Resource::BaselineCollection(target.revision, real.clone());
+            out.raw(" bc-url=\"");
+            out.attribute_text(&style.root);
+            out.attribute_text(collection.path(&style.special).trim_end_matches('/'));
+            out.raw("\"");
+        } else if let Some(sha1) = target.sha1 {
+            out.attribute("sha1-checksum", &sha1.to_hex());
+        }
+        if let Some((from, revision)) = copy_from {
+            out.attribute("copyfrom-path", from);
+            out.raw(" copyfrom-rev=\"");
+            out.number(revision.0);
+            out.raw("\"");
+        }
+        out.raw(">\n");
+        self.checked_in(real, target.revision);
+        Ok(self.push(child))
+    }
+
+    fn reopen(
+        &mut self,
+        is_dir: bool,
+        path: &str,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        let child = self.child(path, parent, false)?;
+        let real = child.real().to_owned();
+        let target = self.targets.target(&real)?;
+        let out = self.out()?;
+        out.raw(if is_dir { "<S:open-directory" } else { "<S:open-file" });
+        out.attribute("name", basename(path));
+        replay::revision(out, base);
+        out.raw(">\n");
+        self.checked_in(real, target.revision);
+        Ok(self.push(child))
+    }
+
+    fn prop(&mut self, node: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        let (send_all, include_props) = (self.style.send_all, self.style.include_props);
+        let open = self.find(node)?;
+        let tell = if send_all || !open.added {
+            true
+        } else {
+            // Clients fetch all properties of an addition themselves, unless they asked for them
+            // here; of a copy they must hear what went.
+            if open.copied && value.is_none() {
+                open.removed.push(name.to_owned());
+            }
+            value.is_some() && include_props
+        };
+        if tell {
+            reply::prop(self.out()?, "set-prop", name, value);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, is_dir: bool, node: Handle) -> SvnResult<()> {
+        let open = self.find(node)?;
+        let (added, removed) = (open.added, std::mem::take(&mut open.removed));
+        let at = usize::try_from(node.0).unwrap_or(usize::MAX);
+        self.open.truncate(at);
+        let out = self.out()?;
+        for name in removed {
+            reply::prop(out, "set-prop", &name, None);
+        }
+        out.raw(match (added, is_dir) {
+            (true, true) => "</S:add-directory>\n",
+            (true, false) => "</S:add-file>\n",
+            (false, true) => "</S:open-directory>\n",
+            (false, false) => "</S:open-file>\n",
+        });
+        Ok(())
+    }
+
+    fn absent(&mut self, what: &str, path: &str) -> SvnResult<()> {
+        let out = self.out()?;
+        out.raw(what);
+        out.attribute("name", basename(path));
+        out.raw("/>\n");
+        Ok(())
+    }
+}
+
+fn out_of_order() -> sapwood_core::SvnError {
+    sapwood_core::SvnError::new(
+        sapwood_core::ErrorCode::INCORRECT_PARAMS,
+        "Editor commands out of order",
+    )
+}
+
+impl<S: Sink> Editor for UpdateEditor<'_, S> {
+    sapwood_delta::nothing_to_abort!();
+
+    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
+        let out = self.out()?;
+        out.raw("<S:target-revision");
+        replay::revision(out, Some(revision));
+        out.raw("/>\n");
+        Ok(())
+    }
+
+    fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
+        let out = self.out()?;
+        out.raw("<S:open-directory");
+        replay::revision(out, base);
+        out.raw(">\n");
+        self.open.clear();
+        let PathMap { anchor, switched, links } = &self.map;
+        let root = Open {
+            path: anchor.clone(),
+            switched: switched.clone(),
+            linked: links.get(anchor).cloned(),
+            added: false,
+            copied: false,
+            removed: Vec::new(),
+            base: None,
+            text_changed: false,
+        };
+        if !self.has_target {
+            let real = root.real().to_owned();
+            let revision = self.targets.target(&real)?.revision;
+            self.checked_in(real, revision);
+        }
+        Ok(self.push(root))
+    }
+
+    fn delete_entry(&mut self, path: &str, rev: Option<Revnum>, _: Handle) -> SvnResult<()> {
+        let out = self.out()?;
+        out.raw("<S:delete-entry");
+        out.attribute("name", basename(path));
+        replay::revision(out, rev);
+        out.raw("/>\n");
+        Ok(())
+    }
+
+    fn add_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        self.add(true, path, parent, copy_from)
+    }
+
+    fn open_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        self.reopen(true, path, parent, base)
+    }
+
+    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        self.prop(dir, name, value)
+    }
+
+    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
+        self.close(true, dir)
+    }
+
+    fn absent_directory(&mut self, path: &str, _: Handle) -> SvnResult<()> {
+        self.absent("<S:absent-directory", path)
+    }
+
+    fn add_file(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        self.add(false, path, parent, copy_from)
+    }
+
+    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+        self.reopen(false, path, parent, base)
+    }
+
+    fn apply_textdelta(
+        &mut self,
+        file: Handle,
+        base: Option<Md5>,
+        delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        let open = self.find(file)?;
+        open.base = base;
+        open.text_changed = true;
+        if !self.style.send_all {
+            return Ok(());
+        }
+        let (version, level) = (self.style.svndiff, self.style.compression);
+        let out = self.out()?;
+        out.raw("<S:txdelta");
+        if let Some(base) = base {
+            out.attribute("base-checksum", &base.to_hex());
+        }
+        out.raw(">");
+        reply::text_delta(&mut self.sink, delta, version, level)?;
+        self.sink.buffer().raw("</S:txdelta>");
+        Ok(())
+    }
+
+    fn change_file_prop(
+        &mut self,
+        file: Handle,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        self.prop(file, name, value)
+    }
+
+    fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
+        let send_all = self.style.send_all;
+        let open = self.find(file)?;
+        if !send_all && !open.added && open.text_changed {
+            let (base, real) = (open.base, open.real().to_owned());
+            let sha1 = self.targets.target(&real)?.sha1;
+            let out = self.out()?;
+            out.raw("<S:fetch-file");
+            if let Some(base) = base {
+                out.attribute("base-checksum", &base.to_hex());
+            }
+            if let Some(sha1) = sha1 {
+                out.attribute("sha1-checksum", &sha1.to_hex());
+            }
+            out.raw("/>\n");
+        }
+        if let Some(text) = text {
+            let out = self.out()?;
+            out.raw("<S:prop><V:md5-checksum>");
+            out.raw(&text.to_hex());
+            out.raw("</V:md5-checksum></S:prop>\n");
+        }
+        self.close(false, file)
+    }
+
+    fn absent_file(&mut self, path: &str, _: Handle) -> SvnResult<()> {
+        self.absent("<S:absent-file", path)
+    }
+
+    fn close_edit(&mut self) -> SvnResult<()> {
+        self.out()?.raw("</S:update-report>\n");
+        Ok(())
+    }
+}
+
+/// The path of a URL or of an absolute path, percent-encoded, without a query.
+#[must_use]
+pub fn path_of(address: &str) -> &str {
+    let path = if uri::is_url(address) {
+        let rest = address.split_once("://").map_or("", |(_, rest)| rest);
+        rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/")
+    } else {
+        address
+    };
+    path.split(['?', '#']).next().unwrap_or("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::xml::{Document, Limits};
+
+    struct Fixed;
+
+    impl Targets for Fixed {
+        fn target(&mut self, path: &str) -> SvnResult<Target> {
+            let revision = Revnum(if path == "/b/x" { 7 } else { 3 });
+            Ok(Target { revision, sha1: None })
+        }
+    }
+
+    fn style(send_all: bool) -> Style {
+        Style {
+            send_all,
+            include_props: send_all,
+            svndiff: Version::V0,
+            compression: 5,
+            v2: true,
+            root: "/r".to_owned(),
+            special: "!svn".to_owned(),
+        }
+    }
+
+    fn reply(
+        send_all: bool,
+        map: PathMap,
+        drive: impl FnOnce(&mut UpdateEditor<'_, &mut Vec<u8>>),
+    ) -> String {
+        let mut out = Vec::new();
+        let mut fixed = Fixed;
+        let mut editor = UpdateEditor::new(&mut out, style(send_all), map, false, &mut fixed);
+        drive(&mut editor);
+        editor.close_edit().unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_request() {
+        let text = "<S:update-report xmlns:S=\"svn:\" send-all=\"true\"><S:src-path>/r/a</S:src-path>\
+            <S:target-revision>5</S:target-revision><S:depth>unknown</S:depth>\
+            <S:entry rev=\"4\" start-empty=\"true\" depth=\"infinity\"></S:entry>\
+            <S:entry rev=\"3\" linkpath=\"/b/x\" lock-token=\"t\">c d/e</S:entry>\
+            <S:missing>f</S:missing></S:update-report>";
+        let mut document = Document::open(text.as_bytes(), Limits::default()).unwrap();
+        let mut reading = Reading::new(document.root());
+        let mut items = Vec::new();
+        while let Some(child) = document.next_child().unwrap() {
+            items.extend(reading.child(&child).unwrap());
+        }
+        let wanted = reading.wanted().unwrap();
+        assert!(wanted.send_all && wanted.text_deltas);
+        assert_eq!((wanted.revision, wanted.depth), (Some(Revnum(5)), Depth::Unknown));
+        assert_eq!(items.len(), 3);
+        assert_eq!(items.last(), Some(&Item::Missing("f".to_owned())));
+        assert!(matches!(&items[1], Item::Entry { link: Some(l), .. } if l == "/b/x"));
+    }
+
+    #[test]
+    fn a_switch_tells_where_it_leads() {
+        let map = PathMap::new("/a", "", Some("/b"));
+        let text = reply(false, map, |editor| {
+            editor.set_target_revision(Revnum(9)).unwrap();
+            let root = editor.open_root(Some(Revnum(1))).unwrap();
+            let file = editor.open_file("x", root, Some(Revnum(1))).unwrap();
+            editor.change_file_prop(file, "p", Some(b"v")).unwrap();
+            editor.close_file(file, None).unwrap();
+            editor.delete_entry("y", Some(Revnum(2)), root).unwrap();
+            editor.close_directory(root).unwrap();
+        });
+        assert!(text.contains("<D:href>/r/!svn/rvr/3/b</D:href>"), "{text}");
+        assert!(text.contains("<D:href>/r/!svn/rvr/7/b/x</D:href>"), "{text}");
+        assert!(text.contains("<S:set-prop name=\"p\">v</S:set-prop>"), "{text}");
+        assert!(text.contains("<S:delete-entry name=\"y\" rev=\"2\"/>"), "{text}");
+    }
+
+    #[test]
+    fn links_lead_elsewhere() {
+        let mut map = PathMap::new("/a", "", None);
+        map.link("/a/d".to_owned(), "/b");
+        let text = reply(true, map, |editor| {
+            let root = editor.open_root(Some(Revnum(1))).unwrap();
+            let dir = editor.open_directory("d", root, Some(Revnum(1))).unwrap();
+            let file = editor.add_file("d/x", dir, None).unwrap();
+            editor.close_file(file, Some(Md5::of(b""))).unwrap();
+            editor.close_directory(dir).unwrap();
+            let other = editor.add_directory("e", root, Some(("/z", Revnum(2)))).unwrap();
+            editor.close_directory(other).unwrap();
+            editor.close_directory(root).unwrap();
+        });
+        assert!(text.contains("<D:href>/r/!svn/rvr/7/b/x</D:href>"), "{text}");
+        assert!(text.contains("bc-url=\"/r/!svn/bc/3/a/e\""), "{text}");
+        assert!(text.contains("copyfrom-path=\"/z\" copyfrom-rev=\"2\""), "{text}");
+        assert!(Document::open(text.as_bytes(), Limits::default()).unwrap().into_root().is_ok());
+    }
+
+    #[test]
+    fn paths_of_addresses() {
+        assert_eq!(path_of("http://h:1/r/a%20b?p=1"), "/r/a%20b");
+        assert_eq!(path_of("http://h"), "/");
+        assert_eq!(path_of("/r/a"), "/r/a");
+    }
+}

@@ -1,0 +1,422 @@
+//! Reading XML from strangers: the root, and its children one after the other.
+//!
+//! A report of a large working copy has a child for each entry: only one of them is in memory at
+//! a time. Document types and entities are refused (a few lines of them can stand for gigabytes),
+//! and depth, attributes, and bytes of a child are limited.
+
+use std::io::{BufReader, Read};
+
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::name::ResolveResult;
+use quick_xml::{NsReader, XmlVersion};
+use sapwood_core::SvnError;
+
+use crate::error::{Error, Result};
+
+/// What a body may hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of the whole body.
+    pub bytes: u64,
+    /// Bytes from the beginning of one child of the root to its end.
+    pub child_bytes: u64,
+    /// Elements within each other.
+    pub depth: usize,
+    /// Attributes of an element, namespace declarations included.
+    pub attributes: usize,
+    /// Elements of one child of the root, itself included.
+    pub elements: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: 1 << 30, child_bytes: 64 << 20, depth: 32, attributes: 64, elements: 100_000 }
+    }
+}
+
+/// An element with everything in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Element {
+    /// Its namespace; empty for none.
+    pub namespace: String,
+    /// Its name without prefix.
+    pub name: String,
+    /// Attributes by their names without prefix; namespace declarations are not among them.
+    pub attributes: Vec<(String, String)>,
+    /// The text that is directly in it.
+    pub text: String,
+    /// The elements that are directly in it.
+    pub children: Vec<Self>,
+}
+
+impl Element {
+    /// Whether it has this namespace and name.
+    #[must_use]
+    pub fn is(&self, namespace: &str, name: &str) -> bool {
+        self.namespace == namespace && self.name == name
+    }
+
+    /// The value of an attribute.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The first child of this name.
+    #[must_use]
+    pub fn child(&self, namespace: &str, name: &str) -> Option<&Self> {
+        self.children.iter().find(|child| child.is(namespace, name))
+    }
+
+    /// The text without white space around it.
+    #[must_use]
+    pub fn trimmed(&self) -> &str {
+        self.text.trim()
+    }
+}
+
+/// Counts what is read, and stops at a limit that is set anew now and then.
+struct Metered<R> {
+    inner: R,
+    left: u64,
+    left_of_child: u64,
+}
+
+/// In an [`std::io::Error`]: the limit was reached.
+#[derive(Debug, thiserror::Error)]
+#[error("limit reached")]
+struct LimitReached;
+
+impl<R: Read> Read for Metered<R> {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        let most = self.left.min(self.left_of_child);
+        if most == 0 && !buf.is_empty() {
+            // At the very end of a body there may be nothing more to read.
+            return match self.inner.read(&mut [0])? {
+                0 => Ok(0),
+                _ => Err(std::io::Error::other(LimitReached)),
+            };
+        }
+        let room = usize::try_from(most).unwrap_or(usize::MAX).min(buf.len());
+        let count = self.inner.read(buf.get_mut(..room).unwrap_or_default())?;
+        let counted = u64::try_from(count).unwrap_or(u64::MAX);
+        self.left = self.left.saturating_sub(counted);
+        self.left_of_child = self.left_of_child.saturating_sub(counted);
+        Ok(count)
+    }
+}
+
+/// Bytes that are asked of the source at a time.
+const BUFFER: usize = 8 << 10;
+
+/// A body that is being read.
+pub struct Document<R> {
+    reader: NsReader<BufReader<Metered<R>>>,
+    buffer: Vec<u8>,
+    limits: Limits,
+    root: Element,
+    /// The root is empty, or its end was read.
+    ended: bool,
+}
+
+impl<R> std::fmt::Debug for Document<R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Document").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+/// One step of reading.
+enum Step {
+    Start(Element),
+    Empty(Element),
+    Text(String),
+    End,
+    /// The body is over.
+    Over,
+    Skip,
+}
+
+impl<R: Read> Document<R> {
+    /// Reads up to the root's start.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] when there is none, and the limits.
+    pub fn open(source: R, limits: Limits) -> Result<Self> {
+        let metered =
+            Metered { inner: source, left: limits.bytes, left_of_child: limits.child_bytes };
+        let reader = NsReader::from_reader(BufReader::with_capacity(BUFFER, metered));
+        let mut document =
+            Self { reader, buffer: Vec::new(), limits, root: Element::default(), ended: false };
+        loop {
+            match document.step()? {
+                Step::Start(root) => {
+                    document.root = root;
+                    return Ok(document);
+                }
+                Step::Empty(root) => {
+                    document.root = root;
+                    document.ended = true;
+                    return Ok(document);
+                }
+                Step::Text(text) if !text.trim().is_empty() => {
+                    return Err(Error::Malformed("text before the first element".to_owned()));
+                }
+                Step::Over | Step::End => {
+                    return Err(Error::Malformed("no element at all".to_owned()));
+                }
+                Step::Text(_) | Step::Skip => {}
+            }
+        }
+    }
+
+    /// The root: its name and attributes.
+    #[must_use]
+    pub fn root(&self) -> &Element {
+        &self.root
+    }
+
+    /// The next child of the root, whole; `None` after the last. Text between children is skipped.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] and the limits.
+    pub fn next_child(&mut self) -> Result<Option<Element>> {
+        // What the source buffered already counts for this child, but for no more than a buffer.
+        self.reader.get_mut().get_mut().left_of_child = self.limits.child_bytes;
+        while !self.ended {
+            match self.step()? {
+                Step::Start(element) => return self.rest_of(element).map(Some),
+                Step::Empty(element) => return Ok(Some(element)),
+                Step::End => self.ended = true,
+                Step::Over => return Err(Error::Malformed("it ends too soon".to_owned())),
+                Step::Text(_) | Step::Skip => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// The root with all its children.
+    ///
+    /// # Errors
+    /// As [`Document::next_child`]; one limit of a child is for all of them.
+    pub fn into_root(mut self) -> Result<Element> {
+        if self.ended {
+            return Ok(self.root);
+        }
+        let root = std::mem::take(&mut self.root);
+        self.rest_of(root)
+    }
+
+    /// Reads to the end of an element that has begun.
+    fn rest_of(&mut self, element: Element) -> Result<Element> {
+        let mut open = vec![element];
+        let mut elements = 1usize;
+        loop {
+            let step = self.step()?;
+            let Some(top) = open.last_mut() else { return Err(bug()) };
+            match step {
+                Step::Start(child) => {
+                    if open.len() >= self.limits.depth {
+                        return Err(Error::TooLarge("elements within elements"));
+                    }
+                    elements = elements.saturating_add(1);
+                    open.push(child);
+                }
+                Step::Empty(child) => {
+                    elements = elements.saturating_add(1);
+                    top.children.push(child);
+                }
+                Step::Text(text) => top.text.push_str(&text),
+                Step::End => {
+                    let Some(done) = open.pop() else { return Err(bug()) };
+                    match open.last_mut() {
+                        Some(parent) => parent.children.push(done),
+                        None => return Ok(done),
+                    }
+                }
+                Step::Over => return Err(Error::Malformed("it ends too soon".to_owned())),
+                Step::Skip => {}
+            }
+            if elements > self.limits.elements {
+                return Err(Error::TooLarge("elements"));
+            }
+        }
+    }
+
+    fn step(&mut self) -> Result<Step> {
+        self.buffer.clear();
+        // Names are resolved below: an event and the resolver cannot be borrowed at one time.
+        let event = self.reader.read_event_into(&mut self.buffer).map_err(refuse)?;
+        let step = match event {
+            Event::Start(start) => {
+                Step::Start(element(self.reader.resolver(), &start, &self.limits)?)
+            }
+            Event::Empty(start) => {
+                Step::Empty(element(self.reader.resolver(), &start, &self.limits)?)
+            }
+            Event::End(_) => Step::End,
+            Event::Text(text) => Step::Text(text.xml10_content().into_owned()),
+            Event::CData(text) => Step::Text(text.xml10_content().into_owned()),
+            Event::GeneralRef(reference) => Step::Text(character(&reference)?),
+            Event::DocType(_) => return Err(Error::Refused("a document type")),
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) => Step::Skip,
+            Event::Eof => Step::Over,
+        };
+        Ok(step)
+    }
+}
+
+/// The character that a reference stands for: a number, or one of the five names.
+fn character(reference: &quick_xml::events::BytesRef<'_>) -> Result<String> {
+    if let Some(c) = reference.resolve_char_ref().map_err(refuse)? {
+        return Ok(c.to_string());
+    }
+    let name: &str = reference;
+    match quick_xml::escape::resolve_predefined_entity(name) {
+        Some(text) => Ok(text.to_owned()),
+        None => Err(Error::Refused("an entity")),
+    }
+}
+
+fn element(
+    resolver: &quick_xml::name::NamespaceResolver,
+    start: &BytesStart<'_>,
+    limits: &Limits,
+) -> Result<Element> {
+    let (namespace, name) = resolver.resolve_element(start.name());
+    let namespace = match namespace {
+        ResolveResult::Bound(namespace) => namespace.0.to_owned(),
+        ResolveResult::Unbound => String::new(),
+        ResolveResult::Unknown(prefix) => {
+            return Err(Error::Malformed(format!("prefix '{prefix}' stands for nothing")));
+        }
+    };
+    let mut attributes = Vec::new();
+    let mut count = 0usize;
+    for attribute in start.attributes() {
+        let attribute = attribute.map_err(|e| Error::Malformed(e.to_string()))?;
+        count = count.saturating_add(1);
+        if count > limits.attributes {
+            return Err(Error::TooLarge("attributes"));
+        }
+        if attribute.key.as_namespace_binding().is_some() {
+            continue;
+        }
+        let value = attribute.normalized_value(XmlVersion::Explicit1_0).map_err(refuse)?;
+        let name: &str = attribute.key.local_name().into_inner();
+        attributes.push((name.to_owned(), value.into_owned()));
+    }
+    let name: &str = name.into_inner();
+    Ok(Element { namespace, name: name.to_owned(), attributes, ..Element::default() })
+}
+
+fn refuse(error: quick_xml::Error) -> Error {
+    if let quick_xml::Error::Io(io) = &error {
+        if io.get_ref().is_some_and(|inner| inner.is::<LimitReached>()) {
+            return Error::TooLarge("bytes");
+        }
+        let copy = match io.get_ref().and_then(|inner| inner.downcast_ref::<SvnError>()) {
+            Some(error) => error.clone(),
+            None => SvnError::io(io, "Can't read request body"),
+        };
+        return Error::Svn(copy);
+    }
+    Error::Malformed(error.to_string())
+}
+
+/// An element that ended without having begun: the reader checks that names match.
+fn bug() -> Error {
+    Error::Malformed("an end without a start".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::xml::Xml as _;
+
+    fn whole(text: &str) -> Result<Element> {
+        Document::open(text.as_bytes(), Limits::default())?.into_root()
+    }
+
+    #[test]
+    fn namespaces_and_texts() {
+        let root = whole(
+            "<?xml version=\"1.0\"?><a xmlns='X' xmlns:d=\"DAV:\" k='1&amp;2'><d:b>x&lt;&#65;\
+             <![CDATA[<c>]]></d:b><c xmlns=''/></a>",
+        )
+        .unwrap();
+        assert!(root.is("X", "a"));
+        assert_eq!(root.attribute("k"), Some("1&2"));
+        assert_eq!(root.child("DAV:", "b").unwrap().text, "x<A<c>");
+        assert!(root.child("", "c").is_some());
+    }
+
+    #[test]
+    fn what_is_refused() {
+        for bad in [
+            "",
+            "   ",
+            "text",
+            "<a>",
+            "<a></b>",
+            "<a/",
+            "<p:a/>",
+            "<a k='1' k='2'/>",
+            "<a>&nosuch;</a>",
+            "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>",
+            "<!DOCTYPE a SYSTEM 'file:///etc/passwd'><a/>",
+        ] {
+            assert!(whole(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn limits_hold() {
+        let deep = format!("{}{}", "<a>".repeat(40), "</a>".repeat(40));
+        assert!(matches!(whole(&deep), Err(Error::TooLarge(_))));
+        let many: String = (0..100).map(|n| format!(" a{n}=''")).collect();
+        assert!(matches!(whole(&format!("<a{many}/>")), Err(Error::TooLarge(_))));
+        let limits = Limits { child_bytes: 1000, ..Limits::default() };
+        let long = format!("<a><b>{}</b></a>", "x".repeat(20_000));
+        let read = Document::open(long.as_bytes(), limits).and_then(Document::into_root);
+        assert!(matches!(read, Err(Error::TooLarge("bytes"))));
+        let flat = format!("<a>{}</a>", "<b/>".repeat(100_001));
+        assert!(matches!(whole(&flat), Err(Error::TooLarge("elements"))));
+    }
+
+    #[test]
+    fn children_stream_past_the_limit_of_one() {
+        let limits = Limits { child_bytes: 20_000, ..Limits::default() };
+        let text = format!("<a>{}</a>", "<b k='v'>text</b>".repeat(10_000));
+        let mut document = Document::open(text.as_bytes(), limits).unwrap();
+        let mut count = 0;
+        while let Some(child) = document.next_child().unwrap() {
+            assert_eq!((child.text.as_str(), child.attribute("k")), ("text", Some("v")));
+            count += 1;
+        }
+        assert_eq!(count, 10_000);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            if let Ok(mut document) = Document::open(&*bytes, Limits::default()) {
+                while let Ok(Some(_)) = document.next_child() {}
+            }
+        }
+
+        #[test]
+        fn what_is_written_is_read(text in "[ -~\u{e9}\u{4e2d}\n\t]{0,60}", value in "[ -~]{0,40}") {
+            let mut out = Vec::new();
+            out.raw("<a k=\"");
+            out.attribute_text(&value);
+            out.raw("\">");
+            out.text(&text);
+            out.raw("</a>");
+            let root = whole(std::str::from_utf8(&out).unwrap()).unwrap();
+            prop_assert_eq!(root.attribute("k"), Some(value.as_str()));
+            prop_assert_eq!(root.text, text);
+        }
+    }
+}
