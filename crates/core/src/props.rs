@@ -40,6 +40,15 @@ const SHORT_MOVE: usize = 16 << 10;
 type Property<'a> = (&'a str, &'a [u8]);
 
 /// Properties that were walked over by this thread: what the tests of growth count.
+/// Whether a value of `svn:mime-type` says that a file is no text.
+#[must_use]
+pub fn is_binary_mime_type(mime_type: &[u8]) -> bool {
+    let end =
+        mime_type.iter().position(|b| matches!(b, b';' | b' ' | 0)).unwrap_or(mime_type.len());
+    let kind = mime_type.get(..end).unwrap_or_default();
+    !mime_type.starts_with(b"text/") && kind != b"image/x-xbitmap" && kind != b"image/x-xpixmap"
+}
+
 #[cfg(test)]
 mod steps {
     use std::cell::Cell;
@@ -498,5 +507,17 @@ mod tests {
         assert!(old.diff_to(&old).is_empty());
         assert_eq!(new.get_str("c"), Some("4"));
         assert_eq!(new.get("a"), None);
+    }
+
+    #[test]
+    fn binary_types() {
+        for (kind, want) in [
+            ("text/plain", false),
+            ("image/x-xbitmap; a=b", false),
+            ("image/png", true),
+            ("application/octet-stream", true),
+        ] {
+            assert_eq!(is_binary_mime_type(kind.as_bytes()), want, "{kind}");
+        }
     }
 }

@@ -72,11 +72,24 @@ impl Diff3 {
     }
 }
 
-/// Compares an original with the modified text and the latest one.
+/// Compares an original with the modified text and the latest one, as the reference compares files.
 #[must_use]
 pub fn diff3(options: &Options, original: &[u8], modified: &[u8], latest: &[u8]) -> Diff3 {
-    let texts = [original, modified, latest];
-    let ends = scan_all(&texts);
+    within(options, [original, modified, latest], scan_all)
+}
+
+/// Compares three texts without setting aside their ends first, as the reference compares property
+/// values. The hunks may differ from those of [`diff3`], and large texts take longer.
+#[must_use]
+pub fn diff3_whole(options: &Options, original: &[u8], modified: &[u8], latest: &[u8]) -> Diff3 {
+    within(options, [original, modified, latest], |texts| EndsOfAll {
+        suffix: texts.iter().map(|text| text.len()).collect(),
+        ..EndsOfAll::default()
+    })
+}
+
+fn within(options: &Options, texts: [&[u8]; 3], scan: fn(&[&[u8]]) -> EndsOfAll) -> Diff3 {
+    let ends = scan(&texts);
     let mut numbers = HashMap::new();
     let [original, modified, latest] = [0, 1, 2].map(|at| {
         let text = texts.get(at).copied().unwrap_or_default();

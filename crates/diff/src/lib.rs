@@ -19,7 +19,7 @@ mod scan;
 mod unified;
 
 pub use compare::{Diff, Range, compare, compare_whole};
-pub use diff3::{Diff3, Hunk, HunkKind, Span, diff3};
+pub use diff3::{Diff3, Hunk, HunkKind, Span, diff3, diff3_whole};
 pub use large::{LargeText, unified_large};
 pub use merged::{ConflictStyle, Labels, write_merged};
 pub use options::{IgnoreSpace, Options};

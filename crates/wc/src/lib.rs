@@ -11,6 +11,7 @@
 //! No network, no printing, no environment.
 
 pub mod base;
+pub mod conflict;
 pub mod db;
 pub mod error;
 pub mod externals;

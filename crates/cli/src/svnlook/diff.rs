@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write as _};
 use std::process::Command;
 
-use sapwood_core::props::names;
+use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_diff::{
     EQUAL_LINE, LargeText, Options as DiffOptions, props as prop_diff, unified, unified_large,
@@ -87,14 +87,6 @@ pub(super) fn diff(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         }
     }
     Ok(())
-}
-
-/// Whether a MIME type says that a file is no text.
-fn is_binary(mime_type: &[u8]) -> bool {
-    let end =
-        mime_type.iter().position(|b| matches!(b, b';' | b' ' | 0)).unwrap_or(mime_type.len());
-    let kind = mime_type.get(..end).unwrap_or_default();
-    !mime_type.starts_with(b"text/") && kind != b"image/x-xbitmap" && kind != b"image/x-xpixmap"
 }
 
 fn node_at(root: &Root, relpath: &str) -> SvnResult<Node> {
@@ -213,7 +205,7 @@ impl Differ<'_> {
         header: &str,
     ) -> SvnResult<bool> {
         for side in [&old, &new].into_iter().flatten() {
-            if side.props()?.get(names::MIME_TYPE).is_some_and(is_binary) {
+            if side.props()?.get(names::MIME_TYPE).is_some_and(is_binary_mime_type) {
                 self.out.text(&format!("{header}(Binary files differ)\n\n"))?;
                 return Ok(false);
             }
@@ -388,21 +380,4 @@ fn regular(props: &PropList) -> PropList {
         .filter(|(name, _)| !name.starts_with("svn:entry:") && !name.starts_with("svn:wc:"))
         .map(|(name, value)| (name.to_owned(), value.to_vec()))
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn binary_types() {
-        for (kind, want) in [
-            ("text/plain", false),
-            ("image/x-xbitmap; a=b", false),
-            ("image/png", true),
-            ("application/octet-stream", true),
-        ] {
-            assert_eq!(is_binary(kind.as_bytes()), want, "{kind}");
-        }
-    }
 }

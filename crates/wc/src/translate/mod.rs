@@ -18,7 +18,7 @@ mod stream;
 
 pub use eol::{Eol, EolStyle};
 pub use keywords::{KeywordSource, Keywords};
-pub use modified::same_as_pristine;
+pub use modified::{same_as_pristine, same_bytes};
 pub use stream::{TranslatedReader, TranslatedWriter, Translator};
 
 use std::sync::Arc;

@@ -30,7 +30,7 @@ pub fn same_as_pristine(
     };
     if translation.special {
         let working = special::read_normal(path).map_err(failed)?;
-        return same(working, pristine()?).map_err(SvnError::from_stream);
+        return same_bytes(working, pristine()?).map_err(SvnError::from_stream);
     }
     let open = || {
         File::open(path).map_err(|error| {
@@ -41,14 +41,18 @@ pub fn same_as_pristine(
         if fs::symlink_metadata(path).map_err(failed)?.len() != pristine_len {
             return Ok(false);
         }
-        return same(open()?, pristine()?).map_err(SvnError::from_stream);
+        return same_bytes(open()?, pristine()?).map_err(SvnError::from_stream);
     }
     let translator = translation.translator(Direction::ToNormal, true)?;
-    same(TranslatedReader::new(open()?, translator), pristine()?).map_err(SvnError::from_stream)
+    same_bytes(TranslatedReader::new(open()?, translator), pristine()?)
+        .map_err(SvnError::from_stream)
 }
 
 /// Whether two streams give the same bytes.
-fn same(mut a: impl Read, mut b: impl Read) -> std::io::Result<bool> {
+///
+/// # Errors
+/// When one of them cannot be read.
+pub fn same_bytes(mut a: impl Read, mut b: impl Read) -> std::io::Result<bool> {
     let (mut left, mut right) = (vec![0; CHUNK], vec![0; CHUNK]);
     loop {
         let a_len = fill(&mut a, &mut left)?;

@@ -1,0 +1,20 @@
+//! Conflicts: how they are recorded, and how they come to be.
+//!
+//! A conflict stands in ACTUAL_NODE.conflict_data as a skel ([`Conflict`]): what operation made it,
+//! what it was merging, and of each kind (text, properties, tree) what there is. Text conflicts
+//! come with three files beside the node, property conflicts with one (`.prej`); their names are in
+//! the skel ([`names`]). [`merge_text`] and [`merge_props`] make the conflicts of texts and
+//! properties; [`prej_text`] is what a `.prej` file says.
+
+pub mod names;
+mod props;
+mod reject;
+mod skel;
+mod text;
+
+pub use props::{PropChange, PropMerge, PropState, merge_props};
+pub use reject::{prej_text, prej_text_of_skel};
+pub use skel::{
+    Action, Conflict, Location, Operation, PropConflict, Reason, TextConflict, TreeConflict,
+};
+pub use text::{ExternalMerge, TextMerge, TextMerged, TextOutcome, merge_text, update_labels};

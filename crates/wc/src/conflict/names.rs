@@ -1,0 +1,55 @@
+//! The names of the files that conflicts leave beside a node.
+
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+
+use sapwood_core::{ErrorCode, path};
+
+use crate::error::{Error, Result};
+use crate::root::WorkingCopy;
+
+/// The name of the file about property conflicts of a directory, without its extension.
+pub const DIRECTORY: &str = "dir_conflicts";
+/// The extension of files about property conflicts.
+pub const PREJ: &str = ".prej";
+/// How many names are tried.
+const TRIES: u32 = 99_999;
+
+/// Makes an empty file in the directory `dir` whose name is `name` with `suffix`, or with `.2`,
+/// `.3`, ... in between when that is taken. The path is below the working copy's root.
+///
+/// # Errors
+/// When no file can be made there; `E135003` when all names are taken.
+pub fn reserve(wc: &WorkingCopy, dir: &str, name: &str, suffix: &str) -> Result<String> {
+    let base = path::join(dir, name);
+    for number in 1..=TRIES {
+        let relpath = match number {
+            1 => format!("{base}{suffix}"),
+            number => format!("{base}.{number}{suffix}"),
+        };
+        let file = wc.abspath(&relpath);
+        match OpenOptions::new().write(true).create_new(true).open(&file) {
+            Ok(_) => return Ok(relpath),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Error::io(error, "Can't open", &file)),
+        }
+    }
+    let shown = wc.abspath(&base);
+    Err(Error::new(
+        ErrorCode::IO_UNIQUE_NAMES_EXHAUSTED,
+        format!("Unable to make name for '{}'", shown.display()),
+    ))
+}
+
+/// Makes the empty `.prej` file of a node: for a file beside it, for a directory in it.
+///
+/// # Errors
+/// As [`reserve`].
+pub fn reserve_prej(wc: &WorkingCopy, relpath: &str) -> Result<String> {
+    if wc.abspath(relpath).is_dir() {
+        reserve(wc, relpath, DIRECTORY, PREJ)
+    } else {
+        let (dir, name) = path::split(relpath);
+        reserve(wc, dir, name, PREJ)
+    }
+}

@@ -1,0 +1,434 @@
+//! Merging a change of a text into the working file.
+//!
+//! All comparing is done in normal form. What is to be done to files comes out as work items, so
+//! that it happens after the database knows of it; what they need lies in `.svn/tmp` until then.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use sapwood_core::props::{is_binary_mime_type, names};
+use sapwood_core::{PropList, Revnum, glob, path};
+use sapwood_diff::{ConflictStyle, Labels, Options, diff3, write_merged};
+
+use super::names::reserve;
+use super::props::PropChange;
+use super::skel::TextConflict;
+use crate::error::{Error, Result};
+use crate::queue::WorkItem;
+use crate::root::WorkingCopy;
+use crate::translate::{
+    Direction, EolStyle, PROP_EOL_STYLE, TranslatedReader, Translation, Translator, same_bytes,
+    special,
+};
+
+/// Merges with another program: given the local, old and new file in normal form and their three
+/// labels in that order, and where the merged text goes, says whether there are conflicts.
+pub type ExternalMerge<'a> = &'a dyn Fn([&Path; 3], [&str; 3], &mut File) -> Result<bool>;
+
+/// A change of a text that is to be merged into a working file.
+#[derive(Clone, Copy)]
+pub struct TextMerge<'a> {
+    /// The working file, below the working copy's root.
+    pub relpath: &'a str,
+    /// The old incoming text in normal form (for an update, the pristine text).
+    pub left: &'a Path,
+    /// The new incoming text in normal form.
+    pub right: &'a Path,
+    /// What the old text is called in marks and file names: `.r4`.
+    pub left_label: &'a str,
+    /// What the new text is called: `.r5`.
+    pub right_label: &'a str,
+    /// What the local text is called: `.mine`.
+    pub target_label: &'a str,
+    /// The local properties before the change.
+    pub actual: &'a PropList,
+    /// The change of properties that comes with it.
+    pub changes: &'a [PropChange],
+    /// What counts as a difference.
+    pub options: Options,
+    /// `diff3-cmd`.
+    pub external: Option<ExternalMerge<'a>>,
+}
+
+/// What became of the working file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextOutcome {
+    /// It has the change already, or there was none.
+    Unchanged,
+    /// It will take the change.
+    Merged,
+    /// It will have marks, or is a binary file that cannot be merged.
+    Conflict,
+}
+
+/// What came out of a merge of texts.
+#[derive(Clone, Debug)]
+pub struct TextMerged {
+    /// What became of it.
+    pub outcome: TextOutcome,
+    /// What is to be done, in this order, after the new properties are in the database.
+    pub work: Vec<WorkItem>,
+    /// The record of the conflict.
+    pub conflict: Option<TextConflict>,
+}
+
+/// Merges a change into a working file.
+///
+/// # Errors
+/// When a file cannot be read or written; `E135001` for an unknown `svn:eol-style`.
+pub fn merge_text(wc: &WorkingCopy, merge: &TextMerge<'_>) -> Result<TextMerged> {
+    let target = wc.abspath(merge.relpath);
+    let binary = merge.is_binary();
+    let how = merge.detranslation();
+    let local = if how.is_needed() || (merge.external.is_some() && !binary) {
+        Local::Copy(Temporary::detranslated(wc, &target, &how)?)
+    } else {
+        Local::Itself(target.clone())
+    };
+    // Line endings that the change sets count for both incoming texts.
+    let repaired = merge.repaired_left(wc)?;
+    let left = repaired.as_ref().map_or(merge.left, |file| &file.path);
+    let mut merged = match merge.trivial(wc, left, local.path(), &target)? {
+        Some(merged) => merged,
+        None if binary => merge.binary(wc, left, local)?,
+        None => merge.lines(wc, left, local.path(), &target)?,
+    };
+    merged.work.push(WorkItem::SyncFileFlags { relpath: merge.relpath.to_owned() });
+    Ok(merged)
+}
+
+/// A file below `.svn/tmp` that goes with this value, unless it is kept for a work item.
+struct Temporary {
+    path: PathBuf,
+    kept: bool,
+}
+
+impl Temporary {
+    fn new(wc: &WorkingCopy) -> Self {
+        Self { path: wc.temporary(), kept: false }
+    }
+
+    fn create(&self) -> Result<BufWriter<File>> {
+        let file = File::create_new(&self.path)
+            .map_err(|e| Error::io(e, "Can't create temporary file", &self.path))?;
+        Ok(BufWriter::new(file))
+    }
+
+    /// A copy of `source` in normal form.
+    fn detranslated(wc: &WorkingCopy, source: &Path, how: &Translation) -> Result<Self> {
+        let open = |e| Error::io(e, "Can't open file", source);
+        let is_link = fs::symlink_metadata(source).map_err(open)?.is_symlink();
+        if how.special || is_link {
+            return Self::filled(wc, special::read_normal(source).map_err(open)?, source);
+        }
+        let translator = how.translator(Direction::ToNormal, true)?;
+        let file = File::open(source).map_err(open)?;
+        Self::filled(wc, TranslatedReader::new(file, translator), source)
+    }
+
+    fn filled(wc: &WorkingCopy, mut from: impl Read, source: &Path) -> Result<Self> {
+        let this = Self::new(wc);
+        let mut file = this.create()?;
+        std::io::copy(&mut from, &mut file)
+            .and_then(|_| file.flush())
+            .map_err(|e| Error::io(e, "Can't copy file", source))?;
+        Ok(this)
+    }
+
+    /// Leaves the file for a work item; its path below the working copy's root.
+    fn keep(mut self, wc: &WorkingCopy) -> Result<String> {
+        self.kept = true;
+        wc.relpath(&self.path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.kept {
+            // What stays here is for cleanup.
+            let _removed = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// The local text in normal form.
+enum Local {
+    Itself(PathBuf),
+    Copy(Temporary),
+}
+
+impl Local {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Itself(path) => path,
+            Self::Copy(file) => &file.path,
+        }
+    }
+}
+
+fn same_files(a: &Path, b: &Path) -> Result<bool> {
+    let open = |path| File::open(path).map_err(|e| Error::io(e, "Can't open file", path));
+    let (left, right) = (open(a)?, open(b)?);
+    if let (Ok(x), Ok(y)) = (left.metadata(), right.metadata())
+        && x.len() != y.len()
+    {
+        return Ok(false);
+    }
+    same_bytes(left, right).map_err(|e| Error::io(e, "Can't read file", a))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).map_err(|e| Error::io(e, "Can't read file", path))
+}
+
+impl TextMerge<'_> {
+    /// The value that the change gives a property, where it says anything of it.
+    fn change(&self, name: &str) -> Option<Option<&[u8]>> {
+        let found = self.changes.iter().find(|(n, _)| n == name);
+        found.map(|(_, value)| value.as_deref())
+    }
+
+    fn was_binary(&self) -> bool {
+        self.actual.get(names::MIME_TYPE).is_some_and(is_binary_mime_type)
+    }
+
+    fn is_binary(&self) -> bool {
+        match self.change(names::MIME_TYPE) {
+            Some(Some(value)) => is_binary_mime_type(value),
+            _ => self.was_binary(),
+        }
+    }
+
+    /// How the working file becomes comparable with the incoming texts: as its old properties say,
+    /// but with line endings that the change sets, and none for binary files.
+    fn detranslation(&self) -> Translation {
+        let mut how = Translation::of(self.actual, None);
+        let was = self.was_binary();
+        let will_be = match self.change(names::MIME_TYPE) {
+            Some(value) => value.is_some_and(is_binary_mime_type),
+            None => was,
+        };
+        match (was, will_be) {
+            (true, true) => {
+                how.special = false;
+                how.eol = EolStyle::None;
+            }
+            (false, true) => {}
+            (_, false) if how.special => {
+                how.keywords = None;
+                how.eol = EolStyle::None;
+            }
+            (_, false) => {
+                if let Some(Some(value)) = self.change(PROP_EOL_STYLE) {
+                    how.eol = EolStyle::parse(Some(value));
+                } else if was {
+                    how.eol = EolStyle::None;
+                }
+            }
+        }
+        how
+    }
+
+    /// The old text with the line endings that the change sets.
+    fn repaired_left(&self, wc: &WorkingCopy) -> Result<Option<Temporary>> {
+        let Some(Some(value)) = self.change(PROP_EOL_STYLE) else { return Ok(None) };
+        let eol = EolStyle::parse(Some(value)).working();
+        let open = |e| Error::io(e, "Can't open file", self.left);
+        let file = File::open(self.left).map_err(open)?;
+        let reader = TranslatedReader::new(file, Translator::new(eol, true, None, false));
+        Temporary::filled(wc, reader, self.left).map(Some)
+    }
+
+    /// A path for a work item: one below the root as it is, another one copied to `.svn/tmp`
+    /// first. Also whether it was copied, and has to be removed afterwards.
+    fn inside(&self, wc: &WorkingCopy, file: &Path) -> Result<(String, bool)> {
+        if let Ok(relpath) = wc.relpath(file) {
+            return Ok((relpath, false));
+        }
+        let open = |e| Error::io(e, "Can't open file", file);
+        let from = File::open(file).map_err(open)?;
+        Ok((Temporary::filled(wc, from, file)?.keep(wc)?, true))
+    }
+
+    fn install(&self, source: String) -> WorkItem {
+        WorkItem::FileInstall {
+            relpath: self.relpath.to_owned(),
+            use_commit_times: false,
+            record_fileinfo: false,
+            source: Some(source),
+        }
+    }
+
+    /// The cases in which one of the texts is the result.
+    fn trivial(
+        &self,
+        wc: &WorkingCopy,
+        left: &Path,
+        local: &Path,
+        target: &Path,
+    ) -> Result<Option<TextMerged>> {
+        let kind = fs::symlink_metadata(target).map(|m| m.is_file()).unwrap_or(false);
+        if !kind {
+            return Ok(None);
+        }
+        let unchanged =
+            TextMerged { outcome: TextOutcome::Unchanged, work: Vec::new(), conflict: None };
+        if !same_files(left, local)? {
+            return Ok(same_files(self.right, local)?.then_some(unchanged));
+        }
+        if same_files(left, self.right)? {
+            return Ok(Some(unchanged));
+        }
+        let (source, copied) = self.inside(wc, self.right)?;
+        let mut work = vec![self.install(source.clone())];
+        if copied {
+            work.push(WorkItem::FileRemove { relpath: source });
+        }
+        Ok(Some(TextMerged { outcome: TextOutcome::Merged, work, conflict: None }))
+    }
+
+    /// Merges line by line.
+    fn lines(
+        &self,
+        wc: &WorkingCopy,
+        left: &Path,
+        local: &Path,
+        target: &Path,
+    ) -> Result<TextMerged> {
+        let result = Temporary::new(wc);
+        let mut file = result.create()?;
+        let conflicts = match self.external {
+            Some(merge) => {
+                let labels = [self.target_label, self.left_label, self.right_label];
+                merge([local, left, self.right], labels, file.get_mut())?
+            }
+            None => self.write_lines(left, local, &mut file).map_err(|error| match error {
+                Error::Io { error, .. } => Error::io(error, "Can't write file", &result.path),
+                other => other,
+            })?,
+        };
+        file.flush().map_err(|e| Error::io(e, "Can't write file", &result.path))?;
+        drop(file);
+        let mut merged =
+            TextMerged { outcome: TextOutcome::Conflict, work: Vec::new(), conflict: None };
+        if conflicts {
+            merged.conflict = Some(self.preserve(wc, left, target, &mut merged.work)?);
+        } else {
+            let special = self.actual.get(names::SPECIAL).is_some();
+            let same = same_files(&result.path, if special { local } else { target })?;
+            merged.outcome = if same { TextOutcome::Unchanged } else { TextOutcome::Merged };
+        }
+        let result = result.keep(wc)?;
+        if merged.outcome != TextOutcome::Unchanged {
+            merged.work.push(self.install(result.clone()));
+        }
+        merged.work.push(WorkItem::FileRemove { relpath: result });
+        Ok(merged)
+    }
+
+    fn write_lines(&self, left: &Path, local: &Path, out: &mut dyn Write) -> Result<bool> {
+        let (old, mine, new) = (read(left)?, read(local)?, read(self.right)?);
+        let diff = diff3(&self.options, &old, &mine, &new);
+        let labels = Labels {
+            modified: &format!("<<<<<<< {}", self.target_label),
+            original: &format!("||||||| {}", self.left_label),
+            separator: "=======",
+            latest: &format!(">>>>>>> {}", self.right_label),
+        };
+        let texts = (old.as_slice(), mine.as_slice(), new.as_slice());
+        write_merged(out, &diff, texts, &labels, ConflictStyle::ModifiedOriginalLatest)
+            .map_err(|e| Error::io(e, "Can't write file", left))?;
+        Ok(diff.has_conflicts())
+    }
+
+    /// Reserves the names of the three files beside the node and plans to fill them: with
+    /// keywords and line endings as the new properties say.
+    fn preserve(
+        &self,
+        wc: &WorkingCopy,
+        left: &Path,
+        target: &Path,
+        work: &mut Vec<WorkItem>,
+    ) -> Result<TextConflict> {
+        let (dir, name) = path::split(self.relpath);
+        let left_copy = reserve(wc, dir, name, self.left_label)?;
+        let right_copy = reserve(wc, dir, name, self.right_label)?;
+        let target_copy = reserve(wc, dir, name, self.target_label)?;
+        let translate = |from: &str, to: &str| WorkItem::FileTranslate {
+            relpath: self.relpath.to_owned(),
+            from: from.to_owned(),
+            to: to.to_owned(),
+        };
+        let mut remove = Vec::new();
+        for (from, to) in [(left, &left_copy), (self.right, &right_copy)] {
+            // A repaired text goes with this call, so it is copied too.
+            let passing = from == left && left != self.left;
+            let (source, copied) = if passing {
+                let file = File::open(from).map_err(|e| Error::io(e, "Can't open file", from))?;
+                (Temporary::filled(wc, file, from)?.keep(wc)?, true)
+            } else {
+                self.inside(wc, from)?
+            };
+            work.push(translate(&source, to));
+            if copied {
+                remove.push(WorkItem::FileRemove { relpath: source });
+            }
+        }
+        let mine = Temporary::detranslated(wc, target, &self.detranslation())?.keep(wc)?;
+        work.push(translate(&mine, &target_copy));
+        work.push(WorkItem::FileRemove { relpath: mine });
+        work.append(&mut remove);
+        Ok(TextConflict { old: Some(left_copy), mine: Some(target_copy), theirs: Some(right_copy) })
+    }
+
+    /// Binary files are not merged: the incoming texts are put beside the local one.
+    fn binary(&self, wc: &WorkingCopy, left: &Path, local: Local) -> Result<TextMerged> {
+        let (dir, name) = path::split(self.relpath);
+        let left_copy = reserve(wc, dir, name, self.left_label)?;
+        let right_copy = reserve(wc, dir, name, self.right_label)?;
+        for (from, to) in [(left, &left_copy), (self.right, &right_copy)] {
+            let failed = |e| Error::io(e, "Can't copy file", from);
+            let mut source = File::open(from).map_err(failed)?;
+            let mut target = File::create(wc.abspath(to)).map_err(failed)?;
+            std::io::copy(&mut source, &mut target).map_err(failed)?;
+        }
+        let mut work = Vec::new();
+        let mine = match local {
+            Local::Itself(_) => None,
+            Local::Copy(file) => {
+                let to = reserve(wc, dir, name, self.target_label)?;
+                work.push(WorkItem::FileMove { from: file.keep(wc)?, to: to.clone() });
+                Some(to)
+            }
+        };
+        let conflict = TextConflict { old: Some(left_copy), mine, theirs: Some(right_copy) };
+        Ok(TextMerged { outcome: TextOutcome::Conflict, work, conflict: Some(conflict) })
+    }
+}
+
+/// The labels of an update: of the old and the new text and of the local one. The extension of
+/// files that match one of `preserved` (patterns of `preserved-conflict-file-exts`) stays at the
+/// end, so that programs still know what they are.
+#[must_use]
+pub fn update_labels(
+    name: &str,
+    old: Option<Revnum>,
+    new: Revnum,
+    preserved: &[String],
+) -> (String, String, String) {
+    let extension = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
+    let kept = extension
+        .map(|(_, extension)| extension)
+        .filter(|e| preserved.iter().any(|pattern| glob::matches(pattern.as_bytes(), e.as_bytes())))
+        .map(|e| format!(".{e}"))
+        .unwrap_or_default();
+    let old = old.unwrap_or(Revnum::ZERO);
+    (format!(".r{old}{kept}"), format!(".r{new}{kept}"), format!(".mine{kept}"))
+}
+
+impl std::fmt::Debug for TextMerge<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextMerge").field("relpath", &self.relpath).finish_non_exhaustive()
+    }
+}
