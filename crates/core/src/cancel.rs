@@ -1,11 +1,33 @@
 //! A way to ask long work to stop.
 
+use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use crate::error::{ErrorCode, SvnError, SvnResult};
 
 /// Shared flag that a signal handler or a closing connection sets; long loops look at it.
 #[derive(Clone, Debug, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
+pub struct CancelToken {
+    flag: Arc<AtomicBool>,
+    watch: Option<Arc<Watch>>,
+}
+
+/// What else ends the work of a token: another token, and something that has to be asked.
+struct Watch {
+    outer: CancelToken,
+    asked: AtomicU32,
+    gone: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("outer", &self.outer).finish_non_exhaustive()
+    }
+}
+
+/// Asking may take a system call: it is done once in so many looks at the token.
+const LOOKS: u32 = 64;
 
 impl CancelToken {
     /// A token that nobody has cancelled.
@@ -14,14 +36,60 @@ impl CancelToken {
         Self::default()
     }
 
+    /// A token that is cancelled when this one is, and when `gone` says so, which is asked once in
+    /// 64 looks at the token, by any thread.
+    #[must_use]
+    pub fn or_when(&self, gone: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        let watch = Watch { outer: self.clone(), asked: AtomicU32::new(0), gone: Box::new(gone) };
+        Self { flag: Arc::default(), watch: Some(Arc::new(watch)) }
+    }
+
     /// Asks the work to stop. Safe to call from any thread, any number of times.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.flag.store(true, Ordering::Relaxed);
     }
 
     /// Whether the work was asked to stop.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        if self.flag.load(Ordering::Relaxed) {
+            return true;
+        }
+        let Some(watch) = &self.watch else { return false };
+        let asked = watch.asked.fetch_add(1, Ordering::Relaxed);
+        let ends = watch.outer.is_cancelled() || (asked % LOOKS == LOOKS - 1 && (watch.gone)());
+        if ends {
+            self.cancel();
+        }
+        ends
+    }
+
+    /// As [`CancelToken::is_cancelled`], as an error to be passed on.
+    ///
+    /// # Errors
+    /// E200015 when the work was asked to stop.
+    pub fn check(&self) -> SvnResult<()> {
+        if self.is_cancelled() { Err(SvnError::new(ErrorCode::CANCELLED, "")) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inner_token_ends_with_the_outer_one_and_when_it_is_told() {
+        let outer = CancelToken::new();
+        let gone = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&gone);
+        let inner = outer.or_when(move || asked.load(Ordering::Relaxed));
+        assert!((0..200).all(|_| !inner.is_cancelled()));
+        gone.store(true, Ordering::Relaxed);
+        let looks = (0..200).take_while(|_| !inner.is_cancelled()).count();
+        assert!(looks < 64, "noticed after {looks} looks");
+        assert!(inner.check().is_err() && !outer.is_cancelled());
+        let other = outer.or_when(|| false);
+        outer.cancel();
+        assert!(other.clone().is_cancelled());
     }
 }

@@ -4,6 +4,8 @@
 //!
 //! Matching is bytewise and takes time in proportion to pattern times text at worst.
 
+use std::collections::HashSet;
+
 /// Whether the whole of `text` matches `pattern`.
 #[must_use]
 pub fn matches(pattern: &[u8], text: &[u8]) -> bool {
@@ -43,6 +45,30 @@ pub fn matches_any<P: AsRef<[u8]>>(
     text: impl AsRef<[u8]>,
 ) -> bool {
     patterns.into_iter().any(|p| matches(p.as_ref(), text.as_ref()))
+}
+
+/// Many patterns that are asked again and again: those without anything special are looked up, so
+/// that only the others cost something each.
+#[derive(Clone, Debug)]
+pub struct PatternSet<'a> {
+    literal: HashSet<&'a [u8]>,
+    globs: Vec<&'a [u8]>,
+}
+
+impl<'a> PatternSet<'a> {
+    /// A set of patterns; one that comes twice counts once.
+    pub fn new(patterns: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let all: HashSet<&[u8]> = patterns.into_iter().collect();
+        let special = |pattern: &&[u8]| pattern.iter().any(|b| b"*?[\\".contains(b));
+        let (globs, literal): (HashSet<_>, HashSet<_>) = all.into_iter().partition(special);
+        Self { literal, globs: globs.into_iter().collect() }
+    }
+
+    /// Whether any of the patterns matches `text`.
+    #[must_use]
+    pub fn matches(&self, text: &[u8]) -> bool {
+        self.literal.contains(text) || matches_any(&self.globs, text)
+    }
 }
 
 /// Matches the first item of `pattern`, which is not a star, against one byte; the rest of the
@@ -100,6 +126,15 @@ fn match_set(mut pattern: &[u8], byte: u8) -> Option<(bool, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_set_matches_what_any_of_its_patterns_does() {
+        let patterns = ["a*", "b", "\\*", "c?", "b", "[x", ""];
+        let set = PatternSet::new(patterns.iter().map(|p| p.as_bytes()));
+        for text in ["", "a", "abc", "b", "bb", "*", "\\*", "cd", "c", "[x", "x"] {
+            assert_eq!(set.matches(text.as_bytes()), matches_any(patterns, text), "{text}");
+        }
+    }
 
     #[test]
     fn stars_and_question_marks_cross_slashes() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sapwood_core::{ErrorCode, NodeKind, Revnum};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum};
 use sapwood_fsfs_format::{Directory, IdPart, Location, NodeRev, NodeRevId, TxnId};
 
 use crate::changes::ChangedPaths;
@@ -227,12 +227,14 @@ impl Root {
     pub fn mergeinfo_below(
         &self,
         path: &str,
+        cancel: &CancelToken,
         found: &mut dyn FnMut(&str, &[u8]) -> Result<()>,
     ) -> Result<()> {
         let node = self.node(path)?;
         // Nodes still to be looked at, the next one last, with their depth.
         let mut todo = vec![(node, 0usize)];
         while let Some((node, depth)) = todo.pop() {
+            cancel.check()?;
             if node.rev.has_mergeinfo {
                 let props = node.props()?;
                 let value = props.get(sapwood_core::props::names::MERGEINFO).ok_or_else(|| {

@@ -59,7 +59,7 @@ fn read_everything(db: &Path) -> usize {
         let Ok(node) = root.node("/") else { continue };
         read_node(&node, 0, &mut right);
         if number == youngest.0 {
-            let _ = root.mergeinfo_below("/", &mut |_, _| Ok(()));
+            let _ = root.mergeinfo_below("/", &CancelToken::new(), &mut |_, _| Ok(()));
             for change in fs.changed_paths(Revnum(number)).iter().flat_map(|list| list.iter()) {
                 let _ = root.closest_copy(change.path);
                 let _ = root.node_origin_rev(change.path);

@@ -4,7 +4,7 @@
 //! Invariant: a node's parent comes before it in [`ChangeTree::nodes`], and children are in the
 //! order in which the replay told of them.
 
-use sapwood_core::{ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{CancelToken, ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_fsfs::Root;
 
@@ -59,7 +59,7 @@ impl ChangeTree {
     pub fn of(root: &Root, base: Revnum) -> Result<Self> {
         let mut builder = Builder { root, base, tree: Self::default() };
         let request = ReplayRequest { base_path: "", low_water_mark: None, send_deltas: true };
-        replay(root, &request, &Everything, &mut builder)?;
+        replay(root, &request, &Everything, &CancelToken::new(), &mut builder)?;
         Ok(builder.tree)
     }
 

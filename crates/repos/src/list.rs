@@ -118,6 +118,9 @@ pub fn list(
         form,
         waiting: Vec::new(),
         first_kept: 0,
+        patterns: request
+            .patterns
+            .map(|patterns| glob::PatternSet::new(patterns.iter().map(|p| p.as_bytes()))),
     };
     let told = walk.all(root, top, everything, authorizer, cancel, &mut ahead);
     // What was found before something went wrong is told.
@@ -215,6 +218,7 @@ struct Walk<'a> {
     waiting: Vec<u8>,
     /// Listings are kept of the directories that are open from this one on.
     first_kept: usize,
+    patterns: Option<glob::PatternSet<'a>>,
 }
 
 impl Walk<'_> {
@@ -266,6 +270,7 @@ impl Walk<'_> {
                 self.read_ahead(root, level);
             }
             level.at = level.at.saturating_add(1);
+            cancel.check()?;
             let is_dir = entry.kind == NodeKind::Dir;
             if is_dir && request.depth == Depth::Files {
                 continue;
@@ -280,9 +285,6 @@ impl Walk<'_> {
             }
             if !everything && !authorizer.readable(&path::join(level.dir.path(), entry.name))? {
                 continue;
-            }
-            if cancel.is_cancelled() {
-                return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
             }
             if request.path_info_only && !descend {
                 // The directory says the kind: the node itself need not be read.
@@ -410,7 +412,7 @@ impl Walk<'_> {
 
     fn matches(&self, name: &str) -> bool {
         // Clients send patterns folded.
-        self.request.patterns.is_none_or(|patterns| glob::matches_any(patterns, fold(name)))
+        self.patterns.as_ref().is_none_or(|patterns| patterns.matches(fold(name).as_ref()))
     }
 
     fn tell(&mut self, node: &Node) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult, path};
 use sapwood_fsfs::{Filesystem, Relation, Root};
 
 use crate::authorizer::PathAuthorizer;
@@ -24,13 +24,14 @@ pub struct Segment {
 /// for those revisions in which it existed; youngest first.
 ///
 /// # Errors
-/// E160013 when nothing is there in `peg`; E220001 when it may not be read.
+/// E200015 when cancelled; /// E160013 when nothing is there in `peg`; E220001 when it may not be read.
 pub fn locations(
     repository: &Repository,
     path: &str,
     peg: Revnum,
     revisions: &[Revnum],
     authorizer: &dyn PathAuthorizer,
+    cancel: &CancelToken,
 ) -> Result<Vec<(Revnum, String)>> {
     let fs = repository.fs();
     check_readable(authorizer, path)?;
@@ -44,7 +45,7 @@ pub fn locations(
     // line of history.
     let mut revision = peg;
     while let Some(younger) = wanted.next_if(|r| *r > peg) {
-        if is_ancestor_at(fs, path, peg, younger)? {
+        if is_ancestor_at(fs, path, peg, younger, cancel)? {
             revision = younger;
             break;
         }
@@ -53,6 +54,7 @@ pub fn locations(
     let mut path = path.to_owned();
 
     while pending.is_some() || wanted.peek().is_some() {
+        cancel.check()?;
         let Some(before) = prev_location(fs, revision, &path)? else { break };
         // The node is at this path since the copy ...
         while let Some(at) = next_if(&mut pending, &mut wanted, |r| r >= before.appeared) {
@@ -73,6 +75,7 @@ pub fn locations(
     // No copy any more: the same path, for as long as the nodes are related.
     let here = fs.revision_root(revision)?.node(&path)?;
     while let Some(at) = next_if(&mut pending, &mut wanted, |_| true) {
+        cancel.check()?;
         let related = fs
             .revision_root(at)?
             .find(&path)?
@@ -106,9 +109,16 @@ fn check_readable(authorizer: &dyn PathAuthorizer, path: &str) -> Result<()> {
 }
 
 /// Whether the history of `path` in `future` leads to the same path in `peg`.
-fn is_ancestor_at(fs: &Filesystem, path: &str, peg: Revnum, future: Revnum) -> Result<bool> {
+fn is_ancestor_at(
+    fs: &Filesystem,
+    path: &str,
+    peg: Revnum,
+    future: Revnum,
+    cancel: &CancelToken,
+) -> Result<bool> {
     let mut history = fs.revision_root(future)?.history(path)?;
     while let Some((place, revision)) = history.previous(true)? {
+        cancel.check()?;
         if revision <= peg {
             return Ok(place == path);
         }
@@ -155,6 +165,7 @@ pub fn location_segments(
     start: Option<Revnum>,
     end: Option<Revnum>,
     authorizer: &dyn PathAuthorizer,
+    cancel: &CancelToken,
     receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
 ) -> Result<()> {
     let fs = repository.fs();
@@ -178,6 +189,7 @@ pub fn location_segments(
     let mut current = peg;
     let mut path = path.to_owned();
     while current >= end {
+        cancel.check()?;
         let before = prev_location(fs, current, &path)?;
         let first = match &before {
             Some(before) => before.appeared,

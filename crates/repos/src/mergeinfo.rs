@@ -4,7 +4,7 @@ pub(crate) mod changes;
 
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::props::names::MERGEINFO;
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult, path};
 use sapwood_fsfs::Root;
 
 use crate::authorizer::PathAuthorizer;
@@ -58,6 +58,7 @@ pub fn mergeinfo_catalog(
     inherit: Inherit,
     include_descendants: bool,
     authorizer: &dyn PathAuthorizer,
+    cancel: &CancelToken,
     receiver: &mut dyn FnMut(&str, &Mergeinfo) -> SvnResult<()>,
 ) -> Result<()> {
     let fs = repository.fs();
@@ -67,6 +68,7 @@ pub fn mergeinfo_catalog(
     };
     let root = fs.revision_root(revision)?;
     for path in paths {
+        cancel.check()?;
         if !authorizer.readable(path)? {
             continue;
         }
@@ -74,7 +76,7 @@ pub fn mergeinfo_catalog(
             receiver(path, &info)?;
         }
         if include_descendants {
-            root.mergeinfo_below(path, &mut |place, value| {
+            root.mergeinfo_below(path, cancel, &mut |place, value| {
                 // `path` itself was told, or not, above.
                 if place == *path {
                     return Ok(());

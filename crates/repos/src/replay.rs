@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
 use sapwood_fsfs::{ChangeKind, ChangedPath, ChangedPaths, Directory, Node, Root};
 
@@ -31,6 +31,7 @@ pub fn replay(
     root: &Root,
     request: &ReplayRequest<'_>,
     authorizer: &dyn PathAuthorizer,
+    cancel: &CancelToken,
     editor: &mut dyn Editor,
 ) -> Result<()> {
     if root.revision() == Some(Revnum::ZERO) {
@@ -61,6 +62,7 @@ pub fn replay(
         base,
         low_water_mark: request.low_water_mark.unwrap_or(Revnum::ZERO),
         authorizer,
+        cancel,
         editor,
         changes: Arc::clone(&changes),
         live: live.clone(),
@@ -69,6 +71,7 @@ pub fn replay(
         last: None,
     };
     for (at, change) in changes.iter().enumerate() {
+        cancel.check()?;
         // Paths that an added subtree dealt with meanwhile are stepped to all the same.
         if live.get(at) == Some(&true) {
             drive.step(at, path::to_relpath(change.path))?;
@@ -94,6 +97,7 @@ struct Drive<'a> {
     base: &'a str,
     low_water_mark: Revnum,
     authorizer: &'a dyn PathAuthorizer,
+    cancel: &'a CancelToken,
     editor: &'a mut dyn Editor,
     changes: Arc<ChangedPaths>,
     /// Which changes are relevant and not dealt with.
@@ -350,6 +354,7 @@ impl Drive<'_> {
                 continue;
             };
             level.at = level.at.saturating_add(1);
+            self.cancel.check()?;
             let child_path = path::join(&level.path, entry.name);
             let fspath = path::join("/", &child_path);
             let (change, copied) = match self.take_change(&fspath) {

@@ -181,7 +181,7 @@ fn verify_revision(
     };
     let mut dumper = NodeDumper::new(root.clone(), revision, settings, &mut sink, &mut forward);
     let request = ReplayRequest { base_path: "", low_water_mark: None, send_deltas: false };
-    replay(&root, &request, &Everything, &mut dumper)?;
+    replay(&root, &request, &Everything, options.cancel, &mut dumper)?;
     fs.revprops(revision)?;
     Ok(())
 }

@@ -12,7 +12,7 @@ use sapwood_wire_svn::failure::{read_reply, write_failure, write_success};
 use sapwood_wire_svn::{Decoder, InputBuffer, Limits as ItemLimits, Progress, Sink, Tuple};
 
 use crate::settings::Limits;
-use crate::transport::Transport;
+use crate::transport::{Hangup, Transport};
 
 /// The output buffer is sent when it holds this much.
 pub const OUTPUT_BYTES: usize = 64 << 10;
@@ -118,6 +118,12 @@ impl Connection {
     #[must_use]
     pub fn new_request(&self) -> Request {
         Request { bytes: Vec::new(), decoder: Decoder::new(self.item_limits) }
+    }
+
+    /// What tells that the client has gone while something is done for it.
+    #[must_use]
+    pub fn hangup(&self) -> Option<Hangup> {
+        self.transport.hangup()
     }
 
     /// Whether the connection itself is still of use. Errors of the connection may come back
@@ -324,7 +330,15 @@ impl EditSink for Connection {
         if !std::mem::take(&mut self.may_have_answered) {
             return Ok(false);
         }
-        Ok(!self.input.is_empty() || self.transport.readable_now())
+        // White space is nothing said: clients may end their items with as much as they like.
+        while self.input.skip_blank() {
+            if !self.transport.readable_now() {
+                return Ok(false);
+            }
+            let read = self.read_more(1, self.limits.stall);
+            self.note(read)?;
+        }
+        Ok(true)
     }
 
     fn read_reply(&mut self) -> SvnResult<()> {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use sapwood_core::config::Config;
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::Version;
 use sapwood_fsfs::Root;
 use sapwood_repos::Repository;
@@ -28,6 +28,8 @@ pub struct Session<'s> {
     pub shared: &'s Shared,
     /// The bytes, both ways.
     pub conn: Connection,
+    /// Ends what is done for the client when the server ends or the client goes.
+    pub cancel: CancelToken,
     /// The repository.
     pub repository: Repository,
     /// The repository's URL, percent-encoded.
@@ -186,9 +188,14 @@ impl<'s> Session<'s> {
             found.authz,
             found.config,
         );
+        let cancel = match conn.hangup() {
+            Some(hangup) => shared.cancel.or_when(move || hangup.has_gone()),
+            None => shared.cancel.clone(),
+        };
         let mut session = Session {
             shared,
             conn,
+            cancel,
             decoded_url: uri::decode_utf8(&found.url).unwrap_or_else(|| found.url.clone()),
             url: found.url,
             repository: found.repository,

@@ -17,4 +17,5 @@ mod modes;
 mod options;
 mod revprops;
 mod sasl;
+mod spaces;
 mod wire;

@@ -77,7 +77,7 @@ impl FileSession {
             send_deltas: request.send_deltas,
         };
         let root = self.fs().revision_root(revision)?;
-        sapwood_repos::replay(&root, &request, ALL, editor)?;
+        sapwood_repos::replay(&root, &request, ALL, &self.cancel, editor)?;
         Ok(())
     }
 

@@ -250,6 +250,7 @@ impl Session for FileSession {
             request.inherit,
             request.include_descendants,
             ALL,
+            &self.cancel,
             &mut |path, info| {
                 let below = paths::skip_ancestor(&base, path).unwrap_or(path);
                 catalog.push((below.to_owned(), info.clone()));
@@ -290,7 +291,7 @@ impl Session for FileSession {
         revisions: &[Revnum],
     ) -> SvnResult<Vec<(Revnum, String)>> {
         let path = self.at(path);
-        Ok(sapwood_repos::locations(&self.repository, &path, peg, revisions, ALL)?)
+        Ok(sapwood_repos::locations(&self.repository, &path, peg, revisions, ALL, &self.cancel)?)
     }
 
     fn location_segments(
@@ -302,7 +303,16 @@ impl Session for FileSession {
         receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
     ) -> SvnResult<()> {
         let path = self.at(path);
-        sapwood_repos::location_segments(&self.repository, &path, peg, start, end, ALL, receiver)?;
+        sapwood_repos::location_segments(
+            &self.repository,
+            &path,
+            peg,
+            start,
+            end,
+            ALL,
+            &self.cancel,
+            receiver,
+        )?;
         Ok(())
     }
 

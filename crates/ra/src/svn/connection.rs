@@ -264,7 +264,15 @@ impl EditSink for Connection {
         if !std::mem::take(&mut self.may_have_answered) {
             return Ok(false);
         }
-        Ok(!self.input.is_empty() || self.transport.readable_now())
+        // White space is nothing said.
+        while self.input.skip_blank() {
+            if !self.transport.readable_now() {
+                return Ok(false);
+            }
+            let read = self.read_more(1);
+            self.note(read)?;
+        }
+        Ok(true)
     }
 
     fn read_reply(&mut self) -> SvnResult<()> {

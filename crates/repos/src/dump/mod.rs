@@ -251,7 +251,7 @@ fn dump_revision(
         dir_delta(&request, authorizer, &mut dumper)?;
     } else {
         let request = ReplayRequest { base_path: "", low_water_mark: None, send_deltas: false };
-        replay(&root, &request, authorizer, &mut dumper)?;
+        replay(&root, &request, authorizer, options.cancel, &mut dumper)?;
     }
     Ok(dumper.found())
 }

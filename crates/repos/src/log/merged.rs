@@ -71,7 +71,7 @@ impl Run<'_> {
         }
         if descending {
             let mut sent = 0u64;
-            while let Some(revision) = search.next(self.authorizer)? {
+            while let Some(revision) = search.next(self.authorizer, self.cancel)? {
                 let change = self.children(&search, revision)?;
                 self.one(revision, &change, &mut state)?;
                 sent = sent.saturating_add(1);
@@ -82,7 +82,7 @@ impl Run<'_> {
             return Ok(());
         }
         let mut found = Vec::new();
-        while let Some(revision) = search.next(self.authorizer)? {
+        while let Some(revision) = search.next(self.authorizer, self.cancel)? {
             found.push((revision, self.children(&search, revision)?));
         }
         let limit = match self.request.limit {
@@ -157,7 +157,7 @@ impl Run<'_> {
         found: &mut VecDeque<Revnum>,
     ) -> Result<bool> {
         for _ in 0..most {
-            match search.next(self.authorizer)? {
+            match search.next(self.authorizer, self.cancel)? {
                 Some(revision) => found.push_back(revision),
                 None => return Ok(true),
             }
@@ -202,7 +202,7 @@ impl Run<'_> {
                         }
                     }
                 },
-                Frame::Search(search, _) => match search.next(self.authorizer)? {
+                Frame::Search(search, _) => match search.next(self.authorizer, self.cancel)? {
                     None => {
                         stack.pop();
                     }
@@ -301,6 +301,7 @@ impl Run<'_> {
                 Some(youngest),
                 Some(oldest),
                 self.authorizer,
+                self.cancel,
                 &mut |segment| {
                     // Mergeinfo has no form for revision 0 alone.
                     if let Some(relpath) = segment.path.as_ref().filter(|_| segment.end.0 > 0) {

@@ -1,8 +1,10 @@
 //! Which revisions changed a set of paths: their histories walked together, youngest first.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use sapwood_core::{ErrorCode, Revnum, SvnError};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
 use sapwood_fsfs::History;
 
 use super::{Run, unreadable};
@@ -42,6 +44,9 @@ impl PathHistory {
 /// A walk over the histories of several paths.
 pub(super) struct Search {
     histories: Vec<PathHistory>,
+    /// The histories that have not ended, by the revision that comes next and, where those are
+    /// equal, by their number: a step costs the logarithm of how many there are.
+    waiting: BinaryHeap<(Revnum, Reverse<usize>)>,
     oldest: Revnum,
     /// The next revision to look at; `None` when all histories have ended.
     current: Option<Revnum>,
@@ -63,6 +68,7 @@ impl Search {
         let root = run.fs.revision_root(youngest)?;
         let mut histories = Vec::with_capacity(paths.len());
         for path in paths {
+            run.cancel.check()?;
             if !run.authorizer.everything_readable() && !run.authorizer.readable(path)? {
                 return Err(unreadable());
             }
@@ -92,21 +98,34 @@ impl Search {
                 }
             }
         }
-        Ok(Self { histories, oldest, current: Some(youngest), cross_copies, subtractive: false })
+        let left = histories.iter().enumerate().filter(|(_, one)| !one.done);
+        let waiting = left.map(|(number, one)| (one.revision, Reverse(number))).collect();
+        let current = Some(youngest);
+        Ok(Self { histories, waiting, oldest, current, cross_copies, subtractive: false })
     }
 
     /// The next revision that changed one of the paths.
-    pub(super) fn next(&mut self, authorizer: &dyn PathAuthorizer) -> Result<Option<Revnum>> {
+    pub(super) fn next(
+        &mut self,
+        authorizer: &dyn PathAuthorizer,
+        cancel: &CancelToken,
+    ) -> Result<Option<Revnum>> {
         while let Some(current) = self.current {
+            cancel.check()?;
             let mut changed = false;
-            for one in &mut self.histories {
-                if !one.done && one.revision >= current {
-                    changed = true;
-                    one.advance(self.cross_copies, self.oldest, authorizer)?;
+            let mut here = Vec::new();
+            while self.waiting.peek().is_some_and(|(revision, _)| *revision >= current) {
+                here.extend(self.waiting.pop().map(|(_, Reverse(number))| number));
+            }
+            for number in here {
+                let Some(one) = self.histories.get_mut(number) else { continue };
+                changed = true;
+                one.advance(self.cross_copies, self.oldest, authorizer)?;
+                if !one.done {
+                    self.waiting.push((one.revision, Reverse(number)));
                 }
             }
-            self.current =
-                self.histories.iter().filter(|one| !one.done).map(|one| one.revision).max();
+            self.current = self.waiting.peek().map(|(revision, _)| *revision);
             if changed {
                 return Ok(Some(current));
             }

@@ -96,9 +96,9 @@ pub(super) fn log(session: &mut Session<'_>, params: Tuple<'_>) -> CommandResult
             Some(names) => RevpropSelection::Names(names),
         },
     };
-    let Session { conn, access, repository, shared, .. } = session;
+    let Session { conn, access, repository, cancel, .. } = session;
     let mut sender = LogSender { conn, depth: 0 };
-    let result = sapwood_repos::log_to(repository, &request, access, &shared.cancel, &mut sender);
+    let result = sapwood_repos::log_to(repository, &request, access, cancel, &mut sender);
     session.conn.out().word("done");
     result?;
     session.conn.success();
@@ -224,8 +224,8 @@ pub(super) fn get_locations(session: &mut Session<'_>, mut params: Tuple<'_>) ->
         uri::encode(&path),
         listed.join(" "),
     ));
-    let result =
-        sapwood_repos::locations(&session.repository, &path, peg, &revisions, &session.access);
+    let Session { access, repository, cancel, .. } = &*session;
+    let result = sapwood_repos::locations(repository, &path, peg, &revisions, access, cancel);
     let out = session.conn.out();
     if let Ok(locations) = &result {
         for (rev, path) in locations {
@@ -289,7 +289,7 @@ fn location_segments(
         session.log_error(&error);
         return Err(Fail::Command(error));
     }
-    let Session { conn, access, repository, .. } = session;
+    let Session { conn, access, repository, cancel, .. } = session;
     sapwood_repos::location_segments(
         repository,
         path,
@@ -297,6 +297,7 @@ fn location_segments(
         Some(start),
         Some(end),
         access,
+        cancel,
         &mut |segment| {
             let out = conn.out();
             out.open();
@@ -354,10 +355,9 @@ pub(super) fn get_file_revs(session: &mut Session<'_>, mut params: Tuple<'_>) ->
         note(merged, " include-merged-revisions"),
     ));
     let request = FileRevsRequest { path: &path, start, end, include_merged_revisions: merged };
-    let Session { conn, access, repository, shared, options, .. } = session;
+    let Session { conn, access, repository, cancel, options, .. } = session;
     let mut sender = FileRevSender { conn, options: *options };
-    let result =
-        sapwood_repos::file_revs(repository, &request, access, &shared.cancel, &mut sender);
+    let result = sapwood_repos::file_revs(repository, &request, access, cancel, &mut sender);
     session.conn.out().word("done");
     result?;
     session.conn.success();

@@ -75,6 +75,7 @@ pub(super) fn get_locks(session: &mut Session<'_>, mut params: Tuple<'_>) -> Com
     let locks = session.repository.fs().locks(&path, depth)?;
     session.conn.out().raw(b"( success ( ( ");
     for lock in &locks {
+        session.cancel.check()?;
         if session.access.readable(&lock.path)? {
             lock_out(session.conn.out(), lock);
             session.conn.relieve()?;

@@ -211,6 +211,7 @@ pub(super) fn get_dir(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comma
                     let revprops = Some(&mut revprops).filter(|_| fields.committed());
                     found.root.fs().will_need_nodes(&ids, NodesWanted::default(), revprops);
                 }
+                session.cancel.check()?;
                 let node = || children.node(&found.node, at);
                 send_entry(session, &mut revprops, &found.path, &entry, fields, node)?;
             }
@@ -407,9 +408,9 @@ pub(super) fn list(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
         depth,
         path_info_only: fields.kind_only(),
     };
-    let Session { conn, access, shared, .. } = session;
+    let Session { conn, access, cancel, .. } = session;
     let mut receiver = ListWriter { conn, fields };
-    let result = sapwood_repos::list(&root, &request, access, &shared.cancel, &mut receiver);
+    let result = sapwood_repos::list(&root, &request, access, cancel, &mut receiver);
     session.conn.out().word("done");
     result?;
     session.conn.success();
@@ -461,7 +462,7 @@ pub(super) fn get_mergeinfo(session: &mut Session<'_>, mut params: Tuple<'_>) ->
     ));
     trivial_auth(&mut session.conn);
     all_or_nothing(session, |session| {
-        let Session { conn, access, repository, fs_path, .. } = session;
+        let Session { conn, access, repository, fs_path, cancel, .. } = session;
         conn.out().raw(b"( success ( ( ");
         sapwood_repos::mergeinfo_catalog(
             repository,
@@ -470,6 +471,7 @@ pub(super) fn get_mergeinfo(session: &mut Session<'_>, mut params: Tuple<'_>) ->
             inherit,
             descendants,
             access,
+            cancel,
             &mut |path, mergeinfo| {
                 let out = conn.out();
                 out.open();

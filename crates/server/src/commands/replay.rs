@@ -49,18 +49,16 @@ fn replay_one(
     send_deltas: bool,
 ) -> CommandResult {
     session.log_command(format_args!("replay {} r{rev}", uri::encode(&session.fs_path)));
-    let Session { conn, access, repository, options, fs_path, .. } = session;
+    let Session { conn, access, repository, options, fs_path, cancel, .. } = session;
     let mut editor = WireEditor::new(conn, *options);
     let request = ReplayRequest {
         base_path: to_relpath(fs_path),
         low_water_mark: Some(low_water_mark),
         send_deltas,
     };
-    let result = repository
-        .fs()
-        .revision_root(rev)
-        .map_err(SvnError::from)
-        .and_then(|root| Ok(sapwood_repos::replay(&root, &request, &*access, &mut editor)?));
+    let result = repository.fs().revision_root(rev).map_err(SvnError::from).and_then(|root| {
+        Ok(sapwood_repos::replay(&root, &request, &*access, cancel, &mut editor)?)
+    });
     if let Err(error) = result {
         // The client's answer to the abort must be read; what it says does not matter.
         let _ = editor.abort_edit();

@@ -170,8 +170,8 @@ pub(super) fn diff(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
 /// went well.
 fn accept_report(session: &mut Session<'_>, request: &ReportRequest<'_>) -> Result<Summary, Fail> {
     let url = session.decoded_url.clone();
-    let Session { conn, access, repository, shared, options, .. } = session;
-    let mut reporter = Some(Reporter::new(repository, request, &*access, &shared.cancel)?);
+    let Session { conn, access, repository, cancel, options, .. } = session;
+    let mut reporter = Some(Reporter::new(repository, request, &*access, cancel)?);
     let mut summary = Summary::default();
     // Report commands have no replies: the first error waits for the end.
     let mut error: Option<SvnError> = None;
