@@ -1,6 +1,7 @@
 //! Measuring: repositories made from a seed ([`repo`]), the matrix of requests to our programs and
 //! the reference's ([`matrix`]), the heat-up of a server's cache ([`heatup`]), and what is made of
-//! the results: tables and a page ([`report`]).
+//! the results: tables and a page ([`report`]). Everyday work on a working copy of a made tree
+//! ([`tree`]) is measured by [`working`].
 //!
 //! The matrix is the one with which Subversion's developers measured their formats in 2014; where
 //! its set-ups come from is said at [`repo::PROFILES`] and [`server::server_options`].
@@ -20,6 +21,8 @@ pub mod results;
 pub mod server;
 pub mod stats;
 pub mod stock;
+pub mod tree;
+pub mod working;
 
 /// A count as a number to calculate with; exact up to four billion, and never more.
 pub(crate) fn float(count: usize) -> f64 {

@@ -3,10 +3,12 @@
 
 mod heatup;
 mod make_repo;
+mod make_tree;
 mod matrix;
 mod output;
 mod plan;
 mod report;
+mod working;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -57,6 +59,11 @@ const OPTIONS: &[OptionSpec] = &[
         "of each axis that the list ARG names something of, only\n                             \
          that; as 'f8,packed,svn,null-log,hot-server'",
     ),
+    OptionSpec::value("files", None, "make ARG files (default: 40908)"),
+    OptionSpec::value("directories", None, "make ARG directories (default: 5334)"),
+    OptionSpec::value("megabytes", None, "make ARG MB in all (default: 250)"),
+    OptionSpec::flag("no-git", None, "leave git out"),
+    OptionSpec::flag("calls", None, "count system calls too, with strace"),
     OptionSpec::flag("quick", None, "a small history, formats 6 and 8, medium caches"),
     OptionSpec::value("repeat", None, "make each run ARG times (default: 3)"),
     OptionSpec::value("html", None, "write the page to the file ARG"),
@@ -94,6 +101,14 @@ const SUBCOMMANDS: &[Subcommand] = &[
         options: &["profile", "seed", "scale", "format", "compatible-version", "pack", "quiet"],
         overrides: &[],
         run: Run::Arguments(make_repo::run),
+    },
+    Subcommand {
+        name: "make-tree",
+        aliases: &[],
+        help: make_tree::HELP,
+        options: &["seed", "files", "directories", "megabytes", "quiet"],
+        overrides: &[],
+        run: Run::Arguments(make_tree::run),
     },
     Subcommand {
         name: "matrix",
@@ -139,6 +154,26 @@ const SUBCOMMANDS: &[Subcommand] = &[
         ],
         overrides: &[],
         run: Run::Arguments(heatup::run),
+    },
+    Subcommand {
+        name: "working-copy",
+        aliases: &["wc"],
+        help: working::HELP,
+        options: &[
+            "against",
+            "seed",
+            "files",
+            "directories",
+            "megabytes",
+            "only",
+            "no-git",
+            "calls",
+            "repeat",
+            "json",
+            "quiet",
+        ],
+        overrides: &[],
+        run: Run::Arguments(working::run),
     },
     Subcommand {
         name: "report",

@@ -25,7 +25,7 @@ pub(super) fn write(invocation: &mut Invocation<'_>, results: &Results) -> SvnRe
     invocation.out.text(&tables::to_markdown(results))
 }
 
-fn file(path: &str, text: &str) -> SvnResult<()> {
+pub(super) fn file(path: &str, text: &str) -> SvnResult<()> {
     std::fs::write(path, text)
         .map_err(|e| SvnError::io(&e, format_args!("Can't write to '{path}'")))
 }

@@ -16,23 +16,14 @@ use crate::programs::PROGRAMS;
 /// How large `--quick` makes a history that is asked for without `--scale`.
 const QUICK_SCALE: f64 = 0.05;
 /// How often each run is made unless said otherwise.
-const REPEAT: u32 = 3;
+pub(super) const REPEAT: u32 = 3;
 
 /// The plan for a measurement in the folder that is its argument.
 pub(super) fn plan(invocation: &mut Invocation<'_>) -> SvnResult<Plan> {
     let args = invocation.take_args(1, 1)?;
     let folder = PathBuf::from(args.first().map(String::as_str).unwrap_or_default());
     let options = &invocation.options;
-    let reference = match options.value("against")? {
-        Some(path) => {
-            let programs = Programs::folder(System::Reference, Path::new(&path));
-            if !programs.has("svnserve") {
-                return Err(bad_value("against", &path, "there is no svnserve in that folder"));
-            }
-            Some(programs)
-        }
-        None => None,
-    };
+    let reference = reference(options, "svnserve")?;
     let client = match options.value("client")?.as_deref() {
         Some("sapwood") => System::Sapwood,
         Some("reference") if reference.is_some() => System::Reference,
@@ -57,8 +48,19 @@ pub(super) fn plan(invocation: &mut Invocation<'_>) -> SvnResult<Plan> {
     })
 }
 
+/// The programs that `--against` names, of which `needed` must be one.
+pub(super) fn reference(options: &Options, needed: &str) -> SvnResult<Option<Programs>> {
+    let Some(path) = options.value("against")? else { return Ok(None) };
+    let programs = Programs::folder(System::Reference, Path::new(&path));
+    if !programs.has(needed) {
+        let missing = format!("there is no {needed} in that folder");
+        return Err(bad_value("against", &path, &missing));
+    }
+    Ok(Some(programs))
+}
+
 /// This program, as all programs.
-fn own_programs() -> SvnResult<Programs> {
+pub(super) fn own_programs() -> SvnResult<Programs> {
     let executable = std::env::current_exe()
         .map_err(|e| SvnError::io(&e, "Can't find the program that is running"))?;
     let names = PROGRAMS.iter().filter(|p| p.linked).map(|p| p.name.to_owned()).collect();

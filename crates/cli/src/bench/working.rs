@@ -1,0 +1,61 @@
+//! `sapwood bench working-copy`.
+
+use std::path::PathBuf;
+
+use sapwood_bench::working::{Plan, Work, run as measure, to_markdown};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
+use super::{bad_value, make_tree, output, parsed, plan};
+use crate::command::{Invocation, Options};
+
+pub(super) const HELP: &str = "\
+usage: sapwood bench working-copy [--against DIR] FOLDER
+
+Measures everyday work on a working copy: status, update, commit, diff, revert,
+switch, export and checkout, by our 'svn', by the one in DIR and by git, on the
+same files (see 'make-tree' for the options that say which).  Repositories and
+working copies are made in FOLDER; the tree and the first repository stay there
+for the next measurement.  '--only status,commit-named' measures only that.
+Cold figures need root, and drop the machine's caches.
+";
+
+/// `sapwood bench working-copy`.
+pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    let args = invocation.take_args(1, 1)?;
+    let options = &invocation.options;
+    let plan = Plan {
+        folder: PathBuf::from(args.first().map(String::as_str).unwrap_or_default()),
+        tree: make_tree::tree_options(options)?,
+        sapwood: plan::own_programs()?,
+        reference: plan::reference(options, "svn")?,
+        git: !options.has("no-git"),
+        work: selected(options)?,
+        repeat: parsed(options, "repeat", "use a whole number")?.unwrap_or(plan::REPEAT).max(1),
+        calls: options.has("calls"),
+    };
+    let mut say = output::say(options.has("quiet"));
+    let findings = measure(&plan, &mut say, &crate::signals::cancel_token())?;
+    if let Some(path) = options.value("json")? {
+        let text = findings
+            .to_json()
+            .map_err(|e| SvnError::new(ErrorCode::BASE, format!("Can't write '{path}': {e}")))?;
+        output::file(&path, &text)?;
+    }
+    invocation.out.text(&to_markdown(&findings))
+}
+
+/// The kinds of work that `--only` names, or all.
+fn selected(options: &Options) -> SvnResult<Vec<Work>> {
+    let text = options.values("only")?.join(",");
+    let names: Vec<&str> = text.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
+    if names.is_empty() {
+        return Ok(Work::ALL.to_vec());
+    }
+    let find = |name: &&str| {
+        Work::ALL.into_iter().find(|work| work.name() == *name).ok_or_else(|| {
+            let known: Vec<&str> = Work::ALL.iter().map(|work| work.name()).collect();
+            bad_value("only", name, &format!("use {}", known.join(", ")))
+        })
+    };
+    names.iter().map(find).collect()
+}
