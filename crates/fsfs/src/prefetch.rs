@@ -298,14 +298,14 @@ impl State {
 }
 
 impl Progress {
-    /// The request is at its `n`-th revision. False when the readers have ended.
+    /// The request is at its `n`-th batch. False when the readers have ended.
     fn at(&self, n: u64) -> bool {
         let mut state = self.state.lock();
         state.at = n;
         if state.over {
             return false;
         }
-        // Woken not for each revision, but when half of what was read ahead is used up.
+        // Woken not for each batch, but when half of what was read ahead is used up.
         let half = state.window(self.most_bytes).div_euclid(2);
         let wake = state.waiting > 0 && state.next.saturating_sub(n) <= half;
         drop(state);
@@ -315,12 +315,12 @@ impl Progress {
         true
     }
 
-    /// Whether revision `n` is being read ahead now.
+    /// Whether batch `n` is being read ahead now.
     fn is_taken(&self, n: u64) -> bool {
         self.state.lock().taken.contains(&n)
     }
 
-    /// Waits until revision `n` is not being read any more.
+    /// Waits until batch `n` is not being read any more.
     fn wait_for(&self, n: u64) {
         let mut state = self.state.lock();
         while state.taken.contains(&n) {
@@ -328,7 +328,7 @@ impl Progress {
         }
     }
 
-    /// The next revision to read, if there is one in the window.
+    /// The next batch to read, if there is one in the window.
     fn try_take(&self) -> Option<Taken<'_>> {
         self.next_of(&mut self.state.lock())
     }
@@ -345,7 +345,7 @@ impl Progress {
         Some(Taken { progress: self, n })
     }
 
-    /// The next revision to read, as soon as it is in the window; `None` at the end.
+    /// The next batch to read, as soon as it is in the window; `None` at the end.
     fn take(&self) -> Option<Taken<'_>> {
         let mut state = self.state.lock();
         loop {
@@ -361,7 +361,7 @@ impl Progress {
         }
     }
 
-    /// A revision of so many bytes is in the caches.
+    /// A batch of so many bytes is in the caches.
     fn done(&self, bytes: usize, was_read: bool) {
         let mut state = self.state.lock();
         state.revisions = state.revisions.saturating_add(1);
@@ -375,7 +375,7 @@ impl Progress {
     }
 }
 
-/// A revision that is being read, until this is dropped.
+/// A batch that is being read, until this is dropped.
 struct Taken<'a> {
     progress: &'a Progress,
     n: u64,

@@ -91,18 +91,6 @@ impl Repository {
     pub fn hooks_dir(&self) -> PathBuf {
         self.inner.path.join("hooks")
     }
-
-    /// The `locks` folder (locks of processes, not of paths).
-    #[must_use]
-    pub fn locks_dir(&self) -> PathBuf {
-        self.inner.path.join("locks")
-    }
-
-    /// The `db` folder.
-    #[must_use]
-    pub fn db_dir(&self) -> PathBuf {
-        self.inner.path.join("db")
-    }
 }
 
 /// The number in `format` files since Subversion 1.4.

@@ -70,7 +70,14 @@ fn stopped_at_every_operation() {
                     assert!(now == young || now == young.next(), "{what}: r{now}");
                     match done {
                         Ok(revision) => assert_eq!(revision, now, "{what}"),
-                        Err(_) => refused += 1,
+                        Err(error) => {
+                            refused += 1;
+                            // A failure that leaves a revision behind says so, and only such a one.
+                            let there = now != young;
+                            let told = error.to_string().contains("is committed, but");
+                            let kept = matches!(loss, Loss::Nothing | Loss::Contents);
+                            assert!(told == there || told && !kept, "{what}: {error}");
+                        }
                     }
                     whole(&path);
                     assert_eq!(commit(&path), now.next(), "{what}");

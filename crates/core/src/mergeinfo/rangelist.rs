@@ -105,13 +105,6 @@ impl RangeList {
         Self(self.0.iter().filter(|r| r.inheritable == inheritable).copied().collect())
     }
 
-    /// Makes every range inheritable, or not.
-    pub fn set_inheritance(&mut self, inheritable: bool) {
-        for range in &mut self.0 {
-            range.inheritable = inheritable;
-        }
-    }
-
     /// Turns every range around, and their order.
     pub fn reverse(&mut self) {
         self.0.reverse();

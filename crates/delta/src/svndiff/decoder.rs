@@ -28,12 +28,6 @@ impl Decoder {
         Self::default()
     }
 
-    /// A decoder of a stream whose header was taken off already.
-    #[must_use]
-    pub fn after_header(version: Version) -> Self {
-        Self { version: Some(version), ..Self::default() }
-    }
-
     /// The stream's encoding, once its header was seen.
     #[must_use]
     pub const fn version(&self) -> Option<Version> {

@@ -281,7 +281,12 @@ fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
 }
 
 /// Makes prepared revisions, all of whose files are written, durable with `flush`, and then
-/// visible: `current` is what the last one says. When this fails, none of them is there.
+/// visible: `current` is what the last one says.
+///
+/// # Errors
+/// None of them is there after an error, but for one case, which the error names: `current` was
+/// moved into place, and only that this outlasts a power failure could not be made sure of. Readers
+/// see the revisions then, as they do with the reference, whose committer hears of a failure too.
 pub(super) fn publish(
     writer: &Writer,
     mut prepared: Vec<&mut Prepared>,
@@ -294,7 +299,7 @@ pub(super) fn publish(
             let watched = fs.current_file.lock();
             fs.youngest.fetch_max(current.youngest.0, Ordering::AcqRel);
             drop(watched);
-            Ok(())
+            if flush { settle_current(writer, current.youngest) } else { Ok(()) }
         }
         Err(error) => {
             give_up(writer);
@@ -305,6 +310,19 @@ pub(super) fn publish(
             Err(error)
         }
     }
+}
+
+/// Makes the new name of `current` durable.
+fn settle_current(writer: &Writer, youngest: Revnum) -> Result<()> {
+    let path = writer.fs.fs.file(names::CURRENT);
+    let Some(folder) = path.parent() else { return Ok(()) };
+    writer.storage.sync_dir(folder).map_err(|error| Error::Io {
+        what: format!(
+            "r{youngest} is committed, but may not outlast a power failure: Can't flush '{}'",
+            folder.display()
+        ),
+        error,
+    })
 }
 
 /// Forgets what was read of revisions that are not to be.
@@ -387,7 +405,7 @@ fn move_all(
     if writer.config.verify_before_commit {
         prepared.iter().try_for_each(|prepared| writer.read_back(prepared.revision))?;
     }
-    storage.rename(beside, path, flush).map_err(fail)
+    storage.rename(beside, path, false).map_err(fail)
 }
 
 /// The permissions that new revisions get: those of the revision before.

@@ -212,12 +212,6 @@ impl Txn {
         self.keep_date = keep;
     }
 
-    /// Whether anything was changed.
-    #[must_use]
-    pub fn is_changed(&self) -> bool {
-        !self.changes.is_empty()
-    }
-
     fn format(&self) -> u32 {
         self.writer.fs.fs.layout.format.number
     }

@@ -17,7 +17,7 @@ use crate::session::{CommandResult, Fail, Session};
 #[derive(Default)]
 struct Summary {
     entries: u64,
-    /// Whether every reported entry was said to start empty.
+    /// Whether any reported entry was said not to start empty.
     any_filled: bool,
     /// The revision of the report's root.
     from: Option<Revnum>,

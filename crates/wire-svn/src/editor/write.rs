@@ -64,12 +64,6 @@ pub struct WireEditor<S> {
 
 impl<S> WireEditor<S> {
     /// Where the commands go.
-    #[must_use]
-    pub fn into_sink(self) -> S {
-        self.sink
-    }
-
-    /// Where the commands go.
     pub fn sink(&mut self) -> &mut S {
         &mut self.sink
     }
