@@ -47,12 +47,12 @@ pub use file_revs::{FileRev, FileRevReceiver, FileRevsRequest, file_revs};
 pub use hooks::Hooks;
 pub use iprops::inherited_props;
 pub use list::{ListEntry, ListReceiver, ListRequest, list};
-pub use locations::{Segment, deleted_rev, location_segments, locations};
+pub use locations::{Segment, SegmentsRequest, deleted_rev, location_segments, locations};
 pub use locks::{LockRequest, LockResults, UnlockRequest, lock_paths, unlock_paths};
 pub use log::{
     LogChange, LogEncoder, LogEntry, LogReceiver, LogRequest, RevpropSelection, log, log_to,
 };
-pub use mergeinfo::{Inherit, mergeinfo_catalog};
+pub use mergeinfo::{Inherit, MergeinfoRequest, mergeinfo_catalog};
 pub use replay::{ReplayRequest, replay};
 pub use reporter::{ReportRequest, Reporter};
 pub use repository::Repository;

@@ -153,26 +153,36 @@ pub(crate) fn prev_location(
     Ok(Some(PreviousLocation { appeared, path, revision: source_rev }))
 }
 
-/// Tells `receiver` the history of the node at `path` in `peg` (`None`: youngest) as segments,
-/// youngest first, from `start` (`None`: `peg`) back to `end` (`None`: 0).
+/// Whose history is asked for, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct SegmentsRequest<'a> {
+    /// The fspath.
+    pub path: &'a str,
+    /// Where the node is at that path; `None`: youngest.
+    pub peg: Option<Revnum>,
+    /// The youngest revision to tell; `None`: the peg.
+    pub start: Option<Revnum>,
+    /// The oldest one; `None`: 0.
+    pub end: Option<Revnum>,
+}
+
+/// Tells `receiver` the history of a node as segments, youngest first.
 ///
 /// # Errors
 /// E160006 for revisions out of order; as [`locations`]; what the receiver returns.
 pub fn location_segments(
     repository: &Repository,
-    path: &str,
-    peg: Option<Revnum>,
-    start: Option<Revnum>,
-    end: Option<Revnum>,
+    request: &SegmentsRequest<'_>,
     authorizer: &dyn PathAuthorizer,
     cancel: &CancelToken,
     receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
 ) -> Result<()> {
     let fs = repository.fs();
     let youngest = fs.youngest()?;
-    let peg = peg.unwrap_or(youngest);
-    let start = start.unwrap_or(peg);
-    let end = end.unwrap_or(Revnum::ZERO);
+    let path = request.path;
+    let peg = request.peg.unwrap_or(youngest);
+    let start = request.start.unwrap_or(peg);
+    let end = request.end.unwrap_or(Revnum::ZERO);
     for (revision, limit) in [(peg, youngest), (start, peg), (end, start)] {
         if revision > limit {
             return Err(sapwood_fsfs::Error::NoSuchRevision(revision).into());

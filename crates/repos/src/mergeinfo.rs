@@ -45,23 +45,33 @@ impl Inherit {
     }
 }
 
-/// Tells `receiver` the mergeinfo of each of `paths` (fspaths) in `revision` (`None`: youngest),
-/// and of what is below them with `include_descendants`. Paths without mergeinfo, with malformed
+/// Whose mergeinfo is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct MergeinfoRequest<'a> {
+    /// Fspaths.
+    pub paths: &'a [&'a str],
+    /// The revision that they are in; `None`: youngest.
+    pub revision: Option<Revnum>,
+    /// Where it may come from.
+    pub inherit: Inherit,
+    /// Whether to tell that of what is below the paths, too.
+    pub include_descendants: bool,
+}
+
+/// Tells `receiver` the mergeinfo of each of the paths, and of what is below them if asked. Paths without mergeinfo, with malformed
 /// mergeinfo, or that may not be read, are not told.
 ///
 /// # Errors
 /// E160013 for paths that do not exist; what the receiver returns; corruption and system errors.
 pub fn mergeinfo_catalog(
     repository: &Repository,
-    paths: &[&str],
-    revision: Option<Revnum>,
-    inherit: Inherit,
-    include_descendants: bool,
+    request: &MergeinfoRequest<'_>,
     authorizer: &dyn PathAuthorizer,
     cancel: &CancelToken,
     receiver: &mut dyn FnMut(&str, &Mergeinfo) -> SvnResult<()>,
 ) -> Result<()> {
     let fs = repository.fs();
+    let MergeinfoRequest { paths, revision, inherit, include_descendants } = *request;
     let revision = match revision {
         Some(revision) => revision,
         None => fs.youngest()?,

@@ -245,10 +245,12 @@ impl Session for FileSession {
         let mut catalog = Vec::new();
         sapwood_repos::mergeinfo_catalog(
             &self.repository,
-            &wanted,
-            request.revision,
-            request.inherit,
-            request.include_descendants,
+            &sapwood_repos::MergeinfoRequest {
+                paths: &wanted,
+                revision: request.revision,
+                inherit: request.inherit,
+                include_descendants: request.include_descendants,
+            },
             ALL,
             &self.cancel,
             &mut |path, info| {
@@ -303,16 +305,9 @@ impl Session for FileSession {
         receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
     ) -> SvnResult<()> {
         let path = self.at(path);
-        sapwood_repos::location_segments(
-            &self.repository,
-            &path,
-            peg,
-            start,
-            end,
-            ALL,
-            &self.cancel,
-            receiver,
-        )?;
+        let request = sapwood_repos::SegmentsRequest { path: &path, peg, start, end };
+        let cancel = &self.cancel;
+        sapwood_repos::location_segments(&self.repository, &request, ALL, cancel, receiver)?;
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use super::aside::Aside;
 use super::search::Search;
 use super::{Carried, Origin, Run, told};
 use crate::error::Result;
-use crate::locations::location_segments;
+use crate::locations::{SegmentsRequest, location_segments};
 use crate::mergeinfo::changes::{MergeinfoChange, merged_in};
 
 /// A range of revisions (both ends in it) and the paths they were merged from.
@@ -294,12 +294,10 @@ impl Run<'_> {
         let mut all = Mergeinfo::new();
         for path in self.request.paths {
             let mut one = Mergeinfo::new();
+            let (start, end) = (Some(youngest), Some(oldest));
             location_segments(
                 self.repository,
-                path,
-                Some(youngest),
-                Some(youngest),
-                Some(oldest),
+                &SegmentsRequest { path, peg: start, start, end },
                 self.authorizer,
                 self.cancel,
                 &mut |segment| {

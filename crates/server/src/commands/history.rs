@@ -6,7 +6,7 @@ use sapwood_delta::TextDelta;
 use sapwood_delta::write_svndiff;
 use sapwood_repos::{
     FileRev, FileRevReceiver, FileRevsRequest, LogEncoder, LogEntry, LogReceiver, LogRequest,
-    RevpropSelection,
+    RevpropSelection, SegmentsRequest,
 };
 use sapwood_wire_svn::data::{
     ChangedPath, LogHead, write_changed_path, write_log_head, write_prop_changes, write_props,
@@ -292,10 +292,7 @@ fn location_segments(
     let Session { conn, access, repository, cancel, .. } = session;
     sapwood_repos::location_segments(
         repository,
-        path,
-        Some(peg),
-        Some(start),
-        Some(end),
+        &SegmentsRequest { path, peg: Some(peg), start: Some(start), end: Some(end) },
         access,
         cancel,
         &mut |segment| {

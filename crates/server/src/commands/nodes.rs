@@ -6,7 +6,7 @@ use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_fsfs::{AHEAD_BATCH, Ahead, DirEntry, Node, NodesWanted, RevpropsSnapshot, Root};
 use sapwood_repos::{Inherit, PathAuthorizer as _, committed_in, committed_info, inherited_props};
-use sapwood_repos::{ListEntry, ListReceiver, ListRequest};
+use sapwood_repos::{ListEntry, ListReceiver, ListRequest, MergeinfoRequest};
 use sapwood_wire_svn::data::{
     Dirent, DirentFields, write_dir_entry, write_dirent, write_list_entry, write_props,
 };
@@ -461,15 +461,18 @@ pub(super) fn get_mergeinfo(session: &mut Session<'_>, mut params: Tuple<'_>) ->
         note(descendants, " include-descendants"),
     ));
     trivial_auth(&mut session.conn);
+    let request = MergeinfoRequest {
+        paths: &paths,
+        revision: rev,
+        inherit,
+        include_descendants: descendants,
+    };
     all_or_nothing(session, |session| {
         let Session { conn, access, repository, fs_path, cancel, .. } = session;
         conn.out().raw(b"( success ( ( ");
         sapwood_repos::mergeinfo_catalog(
             repository,
-            &paths,
-            rev,
-            inherit,
-            descendants,
+            &request,
             access,
             cancel,
             &mut |path, mergeinfo| {
