@@ -257,8 +257,12 @@ fn sub_main(args: Vec<OsString>) -> SvnResult<End> {
 }
 
 /// How this program sees its user.
-const MANNER: remote::Manner =
-    remote::Manner { prefix: "svn: ", makes_folder: false, looks_for_terminal: true };
+const MANNER: remote::Manner = remote::Manner {
+    prefix: "svn: ",
+    makes_folder: false,
+    looks_for_terminal: true,
+    unreadable: remote::config::Unreadable::Warns,
+};
 
 /// The subcommand that the command line is about; `None` when it was wrong, which is told.
 fn choose(opt: &Options, rest: &mut VecDeque<OsString>) -> SvnResult<Option<&'static Command>> {
