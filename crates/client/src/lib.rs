@@ -6,6 +6,7 @@
 
 pub mod commit_item;
 pub mod context;
+pub mod log;
 pub mod open;
 pub mod revision;
 pub mod target;

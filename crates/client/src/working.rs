@@ -146,9 +146,7 @@ impl Node {
     /// E195002 for nodes that were never committed.
     pub fn number_of(&self, revision: Revision) -> SvnResult<Revnum> {
         let found = match revision {
-            Revision::Base | Revision::Working => {
-                self.wc.db().base(&self.relpath)?.and_then(|row| row.revision)
-            }
+            Revision::Base | Revision::Working => self.undeleted()?.revision,
             _ => self.undeleted()?.changed_revision,
         };
         let Some(found) = found else {
