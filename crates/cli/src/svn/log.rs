@@ -156,6 +156,12 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         }
     }
     let opt = &invocation.opt;
+    let xml = opt.has(Opt::Xml);
+    let whole = !opt.has(Opt::Incremental);
+    let out = &invocation.out;
+    if xml && whole {
+        xml_out::header(out, "log")?;
+    }
     let named: Vec<String> = match &opt.revprops {
         Some(props) => {
             if props.iter().any(|(_, value)| !value.is_empty()) {
@@ -175,7 +181,6 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     if opt.has(Opt::WithNoRevprops) {
         wanted.clear();
     }
-    let xml = opt.has(Opt::Xml);
     let request = Request {
         target: &target.text,
         peg: target.peg,
@@ -190,11 +195,6 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             false => RevpropSelection::Names(&wanted),
         },
     };
-    let whole = !opt.has(Opt::Incremental);
-    let out = &invocation.out;
-    if xml && whole {
-        xml_out::header(out, "log")?;
-    }
     let mut printer = Printer::new(invocation, &target, opt.depth_or(Depth::Infinity));
     log(&invocation.ctx, &request, &mut |entry| {
         invocation.ctx.check_cancel()?;

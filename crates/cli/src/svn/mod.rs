@@ -38,6 +38,7 @@ mod relocate;
 mod resolve;
 mod resolved;
 mod revert;
+mod size;
 mod status;
 mod switch;
 mod targets;
