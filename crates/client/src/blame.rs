@@ -132,6 +132,9 @@ pub fn blame(ctx: &Context, request: &Request<'_>, receiver: Receiver<'_>) -> Sv
     collector.tell(start.max(end), receiver)
 }
 
+/// Looks at properties.
+type PropCheck<'a> = dyn Fn(&PropList) -> SvnResult<()> + 'a;
+
 /// Keeps the chains up while revisions come.
 struct Collector<'a> {
     ctx: &'a Context,
@@ -139,7 +142,7 @@ struct Collector<'a> {
     /// The older end, and whether revisions come youngest first.
     range: (Revnum, bool),
     /// Looks at the properties of the first revision that comes.
-    check: Option<&'a dyn Fn(&PropList) -> SvnResult<()>>,
+    check: Option<&'a PropCheck<'a>>,
     last: Option<Rc<Change>>,
     last_text: Vec<u8>,
     /// The last text of the file's own line of history.
