@@ -10,17 +10,23 @@
 //!
 //! No network, no printing, no environment.
 
+pub mod autoprops;
 pub mod base;
 pub mod conflict;
 pub mod db;
 pub mod error;
 pub mod externals;
 mod files;
+pub mod ignore;
 pub mod layout;
+pub mod local;
 pub mod locks;
+pub mod node;
 pub mod pristine;
+pub mod props;
 pub mod queue;
 pub mod root;
+pub mod status;
 pub mod translate;
 pub mod view;
 

@@ -58,6 +58,12 @@ pub struct View {
 }
 
 impl View {
+    /// A view of these rows, the highest first; `None` when there is none.
+    #[must_use]
+    pub fn of(layers: Vec<NodeRow>, actual: Option<ActualRow>) -> Option<Self> {
+        (!layers.is_empty()).then_some(Self { layers, actual })
+    }
+
     /// The highest layer.
     #[must_use]
     pub fn top(&self) -> &NodeRow {

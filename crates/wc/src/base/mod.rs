@@ -17,6 +17,7 @@ use crate::db::{ActualRow, Db, Kind, NodeRow, Presence, depth_of, parent_of, wri
 use crate::error::Result;
 
 pub use bump::Bump;
+pub(crate) use moved::MovedSource;
 pub use moved::MovedTo;
 pub use remove::Removal;
 

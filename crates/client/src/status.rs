@@ -1,0 +1,133 @@
+//! The status of working copies, with what `svn:externals` put into them.
+
+use std::collections::HashSet;
+
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::db::Kind;
+use sapwood_wc::ignore::{DEFAULT_GLOBAL_IGNORES, Patterns};
+use sapwood_wc::status::{Options, Status};
+
+use crate::context::Context;
+
+/// What to look at.
+#[derive(Clone, Debug)]
+pub struct StatusOptions {
+    /// How deep to go; unknown is infinity.
+    pub depth: Depth,
+    /// Whether to tell of nodes with nothing to say.
+    pub all: bool,
+    /// Whether to tell of ignored names.
+    pub no_ignore: bool,
+    /// Whether names that are only on disk matter.
+    pub unversioned: bool,
+    /// Leaves externals out.
+    pub ignore_externals: bool,
+    /// Only paths on one of these, when there are some.
+    pub changelists: HashSet<String>,
+}
+
+/// A status with the path that the user knows it by.
+#[derive(Debug)]
+pub struct Shown<'s> {
+    /// The path, joined to the target as it was given.
+    pub path: &'s str,
+    /// The working copy.
+    pub wc: &'s WorkingCopy,
+    /// What there is to say.
+    pub status: Status,
+}
+
+/// Gets one status after the other.
+pub type Visit<'v> = dyn FnMut(Shown<'_>) -> SvnResult<()> + 'v;
+
+impl Context {
+    /// The ignore patterns of the configuration.
+    #[must_use]
+    pub fn ignores(&self) -> Patterns {
+        let value = self.config().get("miscellany", "global-ignores");
+        Patterns::of_config(value.as_deref().unwrap_or(DEFAULT_GLOBAL_IGNORES))
+    }
+}
+
+/// Walks a target. Returns the revision that it was compared with, if it was.
+///
+/// # Errors
+/// E155007 and E155010 for what is in no working copy, those of the walk and of `visit`.
+pub fn status(
+    ctx: &Context,
+    target: &str,
+    options: &StatusOptions,
+    visit: &mut Visit<'_>,
+) -> SvnResult<Option<Revnum>> {
+    let abspath = ctx.absolute(target);
+    let (wc, relpath) = ctx.working_copy(&abspath).map_err(|e| not_working_copy(e, &abspath))?;
+    let walk = Options {
+        depth: options.depth,
+        all: options.all,
+        no_ignore: options.no_ignore,
+        unversioned: options.unversioned,
+        ignores: ctx.ignores(),
+        cancel: ctx.cancel().clone(),
+    };
+    wc.status(&relpath, &walk, &mut |status| {
+        let on_list = |name: &String| options.changelists.contains(name);
+        if !options.changelists.is_empty() && !status.changelist.as_ref().is_some_and(on_list) {
+            return Ok(());
+        }
+        let below = path::skip_ancestor(&relpath, &status.relpath).unwrap_or_default();
+        let shown = join_shown(target, below);
+        visit(Shown { path: &shown, wc: &wc, status }).map_err(Into::into)
+    })?;
+    if matches!(options.depth, Depth::Infinity | Depth::Unknown) && !options.ignore_externals {
+        externals(ctx, target, &wc, &relpath, options, visit)?;
+    }
+    Ok(None)
+}
+
+/// A path below a target as it is shown.
+#[must_use]
+pub fn join_shown(target: &str, below: &str) -> String {
+    if target.is_empty() { below.to_owned() } else { path::join(target, below) }
+}
+
+fn not_working_copy(error: SvnError, abspath: &std::path::Path) -> SvnError {
+    if error.code() == ErrorCode::WC_NOT_WORKING_COPY {
+        let message = format!("'{}' is not a working copy", abspath.display());
+        return SvnError::new(ErrorCode::WC_NOT_WORKING_COPY, message);
+    }
+    error
+}
+
+/// Walks the directories that externals below a target are.
+fn externals(
+    ctx: &Context,
+    target: &str,
+    wc: &WorkingCopy,
+    relpath: &str,
+    options: &StatusOptions,
+    visit: &mut Visit<'_>,
+) -> SvnResult<()> {
+    let mut dirs: Vec<String> = wc
+        .db()
+        .externals("")?
+        .into_iter()
+        .filter(|e| e.kind == Kind::Dir && path::is_ancestor(relpath, &e.def_relpath))
+        .map(|e| e.relpath)
+        .collect();
+    dirs.sort_unstable();
+    for dir in dirs {
+        let abspath = wc.abspath(&dir);
+        if !abspath.symlink_metadata().is_ok_and(|m| m.is_dir()) {
+            continue;
+        }
+        ctx.tell(&Notify::new(Action::StatusExternal, &abspath.to_string_lossy()));
+        let shown = match path::skip_ancestor(relpath, &dir) {
+            Some(below) => join_shown(target, below),
+            None => abspath.to_string_lossy().into_owned(),
+        };
+        status(ctx, &shown, options, visit)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,417 @@
+//! Additions of what is on disk.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::props::names;
+use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, path};
+
+use super::Tell;
+use crate::autoprops::{self, AutoProps};
+use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
+use crate::error::{Error, Result};
+use crate::ignore::Patterns;
+use crate::props::WorkingFile;
+use crate::props::rules::{self, AUTO_PROPS, NEEDS_LOCK, TRUE_VALUE};
+use crate::queue::WorkItem;
+use crate::root::WorkingCopy;
+use crate::view::Status;
+
+/// What is added, and with what.
+#[derive(Clone, Debug)]
+pub struct AddOptions {
+    /// How deep.
+    pub depth: Depth,
+    /// Leaves alone what is versioned already.
+    pub force: bool,
+    /// Adds what patterns ignore, too.
+    pub no_ignore: bool,
+    /// The ignore patterns of the configuration.
+    pub ignores: Patterns,
+    /// The automatic properties of the configuration; `None` when there are to be none at all.
+    pub auto_props: Option<AutoProps>,
+    /// Media types by extension, in lower case.
+    pub media_types: BTreeMap<String, String>,
+    /// Adds directories above that are not versioned.
+    pub parents: bool,
+    /// Asks to stop.
+    pub cancel: CancelToken,
+}
+
+/// What is on disk, links counting as files.
+enum Found {
+    File { special: bool },
+    Dir,
+}
+
+impl Found {
+    const fn kind(&self) -> NodeKind {
+        match self {
+            Self::File { .. } => NodeKind::File,
+            Self::Dir => NodeKind::Dir,
+        }
+    }
+}
+
+fn already(path: &std::path::Path) -> Error {
+    let message = format!("'{}' is already under version control", path.display());
+    Error::new(ErrorCode::ENTRY_EXISTS, message)
+}
+
+fn is_exists(error: &Error) -> bool {
+    matches!(error, Error::Svn(e) if e.code() == ErrorCode::ENTRY_EXISTS)
+}
+
+impl WorkingCopy {
+    /// Adds a file, a link, or a directory with what is in it. Takes the lock that it needs.
+    ///
+    /// # Errors
+    /// E150002 for what is versioned (unless `force`), E155010 for what is not there, E150000 below
+    /// what is not versioned; what automatic properties do not allow.
+    pub fn add(&self, relpath: &str, options: &AddOptions, tell: &Tell<'_>) -> Result<()> {
+        if relpath.is_empty() && !options.force {
+            return Err(already(self.root()));
+        }
+        let parent = parent_of(relpath).unwrap_or("");
+        let mut above = parent;
+        if options.parents {
+            while !self.is_versioned_dir(above)? {
+                let message = || Error::new(ErrorCode::CLIENT_NO_VERSIONED_PARENT, "");
+                if path::basename(above) == ".svn" {
+                    let shown = self.abspath(above);
+                    return Err(Error::new(
+                        ErrorCode::RESERVED_FILENAME_SPECIFIED,
+                        format!("'{}' ends in a reserved name", shown.display()),
+                    ));
+                }
+                above = parent_of(above).ok_or_else(message)?;
+            }
+        }
+        let lock_at = if self.is_versioned_dir(above)? { above } else { "" };
+        let lock = self.lock(lock_at, -1)?;
+        if above != parent {
+            self.add_parents(relpath, above, tell)?;
+        }
+        let result = match self.found_at(relpath)? {
+            Some(Found::Dir) => {
+                let ignores = (!options.no_ignore).then(Patterns::none);
+                self.add_dir(relpath, options.depth, options, None, ignores, true, tell)
+            }
+            Some(Found::File { .. }) => self.add_file(relpath, options, None, tell),
+            None => Err(self.nothing_to_add(relpath)?),
+        };
+        match result {
+            Err(e) if options.force && is_exists(&e) => {}
+            other => other?,
+        }
+        lock.release()
+    }
+
+    fn is_versioned_dir(&self, relpath: &str) -> Result<bool> {
+        Ok(self.view(relpath)?.is_some_and(|view| {
+            view.is_dir()
+                && matches!(view.status(), Status::Normal | Status::Incomplete | Status::Added)
+        }))
+    }
+
+    fn nothing_to_add(&self, relpath: &str) -> Result<Error> {
+        let shown = self.abspath(relpath);
+        let shown = shown.display();
+        if self.db().actual(relpath)?.is_some_and(|a| a.conflict_data.is_some()) {
+            return Ok(in_conflict(&shown));
+        }
+        Ok(Error::new(ErrorCode::WC_PATH_NOT_FOUND, format!("'{shown}' not found")))
+    }
+
+    fn add_parents(&self, relpath: &str, above: &str, tell: &Tell<'_>) -> Result<()> {
+        let below = path::skip_ancestor(above, relpath).unwrap_or_default();
+        let mut at = above.to_owned();
+        for name in path::components(path::dirname(below)) {
+            at = path::join(&at, name);
+            let dir = self.abspath(&at);
+            if let Some(Found::File { .. }) = self.found_at(&at)? {
+                let target = self.abspath(relpath);
+                return Err(Error::new(
+                    ErrorCode::CLIENT_NO_VERSIONED_PARENT,
+                    format!(
+                        "'{}' prevents creating parent of '{}'",
+                        dir.display(),
+                        target.display()
+                    ),
+                ));
+            }
+            fs::create_dir_all(&dir).map_err(|e| Error::io(e, "Can't create directory", &dir))?;
+            self.add_one(&at, &PropList::new(), tell)?;
+        }
+        Ok(())
+    }
+
+    fn found_at(&self, relpath: &str) -> Result<Option<Found>> {
+        let path = self.abspath(relpath);
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_dir() => Ok(Some(Found::Dir)),
+            Ok(found) => Ok(Some(Found::File { special: !found.is_file() })),
+            Err(e) if crate::status::is_missing(&e) => Ok(None),
+            Err(e) => Err(Error::io(e, "Can't check path", &path)),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the state of a recursion")]
+    fn add_dir(
+        &self,
+        relpath: &str,
+        depth: Depth,
+        options: &AddOptions,
+        auto: Option<&AutoProps>,
+        ignores: Option<Patterns>,
+        refresh: bool,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        if options.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let existed = match self.add_one(relpath, &PropList::new(), tell) {
+            Err(e) if options.force && is_exists(&e) => true,
+            other => {
+                other?;
+                false
+            }
+        };
+        let ignores = match ignores {
+            Some(_) if refresh => Some(self.ignore_patterns(relpath, &options.ignores)?),
+            other => other,
+        };
+        let fresh;
+        let auto = match auto {
+            None if !existed => {
+                fresh = self.auto_props_at(relpath, options)?;
+                Some(&fresh)
+            }
+            given => given,
+        };
+        // What is below an unversioned directory inherits the same.
+        let refresh = refresh && existed;
+        let dir = self.abspath(relpath);
+        let failed = |e| Error::io(e, "Can't open directory", &dir);
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&dir).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            names.push(entry.file_name());
+        }
+        names.sort();
+        for name in names {
+            if name == ".svn" {
+                continue;
+            }
+            let Some(name) = name.to_str() else {
+                let message =
+                    format!("Error converting entry in directory '{}' to UTF-8", dir.display());
+                return Err(Error::new(ErrorCode::EINVAL, message));
+            };
+            if ignores.as_ref().is_some_and(|i| i.matches(name.as_bytes())) {
+                continue;
+            }
+            let child = path::join(relpath, name);
+            match self.found_at(&child)? {
+                Some(Found::Dir) if depth >= Depth::Immediates => {
+                    let deeper = if depth == Depth::Immediates { Depth::Empty } else { depth };
+                    let ignores = ignores.clone();
+                    self.add_dir(&child, deeper, options, auto, ignores, refresh, tell)?;
+                }
+                Some(Found::File { .. }) if depth >= Depth::Files => {
+                    match self.add_file(&child, options, auto, tell) {
+                        Err(e) if options.force && is_exists(&e) => {}
+                        other => other?,
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn add_file(
+        &self,
+        relpath: &str,
+        options: &AddOptions,
+        auto: Option<&AutoProps>,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        let mut props = PropList::new();
+        if let Some(Found::File { special: true }) = self.found_at(relpath)? {
+            props.set(names::SPECIAL, TRUE_VALUE);
+            return self.add_one(relpath, &props, tell);
+        }
+        let name = path::basename(relpath);
+        if options.auto_props.is_some() {
+            let fresh;
+            let auto = match auto {
+                Some(auto) => auto,
+                None => {
+                    fresh = self.auto_props_at(parent_of(relpath).unwrap_or(""), options)?;
+                    &fresh
+                }
+            };
+            props = auto.of(name);
+        }
+        let path = self.abspath(relpath);
+        let failed = |e| Error::io(e, "Can't open file", &path);
+        let mut start = Vec::new();
+        if props.get(names::MIME_TYPE).is_none() {
+            use std::io::Read as _;
+            let file = fs::File::open(&path).map_err(failed)?;
+            file.take(1024).read_to_end(&mut start).map_err(failed)?;
+        }
+        let media = autoprops::media_type(name, &options.media_types, &start);
+        let executable = fs::metadata(&path).map_err(failed)?.permissions().mode() & 0o100 != 0;
+        autoprops::add_found(&mut props, media.as_deref(), executable);
+        self.add_one(relpath, &props, tell)
+    }
+
+    /// The automatic properties that hold for what is added to a directory.
+    fn auto_props_at(&self, relpath: &str, options: &AddOptions) -> Result<AutoProps> {
+        let mut auto = options.auto_props.clone().unwrap_or_default();
+        let Some(view) = self.view(relpath)? else { return Ok(auto) };
+        for above in self.inherited_props(relpath, Some(AUTO_PROPS))? {
+            if let Some(value) = above.props.get(AUTO_PROPS) {
+                auto.add_value(value);
+            }
+        }
+        if let Some(value) = view.props()?.get(AUTO_PROPS) {
+            auto.add_value(value);
+        }
+        Ok(auto)
+    }
+
+    /// Adds one node that is on disk, with these properties.
+    pub(crate) fn add_one(&self, relpath: &str, props: &PropList, tell: &Tell<'_>) -> Result<()> {
+        let kind = self.check_addable(relpath)?;
+        self.check_parent_of_addition(relpath)?;
+        let path = self.abspath(relpath);
+        let shown = path.to_string_lossy();
+        let mut kept = PropList::new();
+        for (name, value) in props.iter() {
+            let mut file = WorkingFile { path: path.clone(), props };
+            let value = if name.starts_with(names::PREFIX) {
+                rules::canonicalize(name, value, &shown, kind, false, &mut file)?
+            } else {
+                value.to_vec()
+            };
+            kept.set(name, value);
+        }
+        let sync = kind == NodeKind::File
+            && (kept.get(names::EXECUTABLE).is_some() || kept.get(NEEDS_LOCK).is_some());
+        self.db().write(|db| {
+            self.insert_addition(relpath, kind.into())?;
+            if !kept.is_empty() {
+                db.set_actual_props(relpath, Some(&kept))?;
+            }
+            if sync {
+                db.add_work(&WorkItem::SyncFileFlags { relpath: relpath.to_owned() })?;
+            }
+            Ok(())
+        })?;
+        if sync {
+            self.run_queue(&CancelToken::new())?;
+        }
+        let told = Notify {
+            kind: Some(kind),
+            mime_type: kept.get_str(names::MIME_TYPE),
+            ..Notify::new(Action::Add, &shown)
+        };
+        tell(&told);
+        Ok(())
+    }
+
+    /// The row of an addition without history, inside a transaction.
+    pub(crate) fn insert_addition(&self, relpath: &str, kind: Kind) -> Result<()> {
+        let db = self.db();
+        let op_depth = depth_of(relpath);
+        let mut row = NodeRow::new(relpath, op_depth, Presence::Normal, kind);
+        row.moved_to = db.node(relpath, op_depth)?.and_then(|old| old.moved_to);
+        row.changed_date = Some(sapwood_core::date::Timestamp(0));
+        if kind == Kind::Dir {
+            row.depth = Some(Depth::Infinity);
+        }
+        db.put_node(&row)?;
+        if kind == Kind::Dir
+            && let Some(mut actual) = db.actual(relpath)?
+        {
+            actual.changelist = None;
+            db.put_actual(&actual)?;
+        }
+        Ok(())
+    }
+
+    fn check_addable(&self, relpath: &str) -> Result<NodeKind> {
+        let path = self.abspath(relpath);
+        let shown = path.display();
+        if path::basename(relpath) == ".svn" {
+            return Err(Error::new(
+                ErrorCode::ENTRY_FORBIDDEN,
+                format!("Can't create an entry with a reserved name while trying to add '{shown}'"),
+            ));
+        }
+        if let Some(bad) = relpath.chars().find(|c| c.is_ascii_control()) {
+            return Err(Error::new(
+                ErrorCode::FS_PATH_SYNTAX,
+                format!("Invalid control character '0x{:02x}' in path '{shown}'", u32::from(bad)),
+            ));
+        }
+        let found = self.found_at(relpath)?.ok_or_else(|| {
+            Error::new(ErrorCode::WC_PATH_NOT_FOUND, format!("'{shown}' not found"))
+        })?;
+        let actual = self.db().actual(relpath)?;
+        if actual.is_some_and(|a| a.conflict_data.is_some()) {
+            return Err(in_conflict(&shown));
+        }
+        match self.view(relpath)?.map(|view| view.status()) {
+            None | Some(Status::NotPresent | Status::Deleted) => Ok(found.kind()),
+            Some(_) => Err(already(&path)),
+        }
+    }
+
+    fn check_parent_of_addition(&self, relpath: &str) -> Result<()> {
+        let path = self.abspath(relpath);
+        let shown = path.display();
+        let parent = parent_of(relpath).unwrap_or("");
+        let view = self.view(parent)?;
+        let missing = || {
+            let message =
+                format!("Can't find parent directory's node while trying to add '{shown}'");
+            let cause: Option<sapwood_core::SvnError> =
+                view.is_none().then(|| Error::NodeNotFound(self.abspath(parent)).into());
+            let error = sapwood_core::SvnError::new(ErrorCode::ENTRY_NOT_FOUND, message);
+            Error::Svn(match cause {
+                Some(cause) => error.with_cause(cause),
+                None => error,
+            })
+        };
+        let found = view.as_ref().filter(|v| v.status().is_present()).ok_or_else(missing)?;
+        if found.status() == Status::Deleted {
+            return Err(Error::new(
+                ErrorCode::WC_SCHEDULE_CONFLICT,
+                format!("Can't add '{shown}' to a parent directory scheduled for deletion"),
+            ));
+        }
+        if !found.is_dir() {
+            return Err(Error::new(
+                ErrorCode::NODE_UNEXPECTED_KIND,
+                format!("Can't schedule an addition of '{shown}' below a not-directory node"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn in_conflict(shown: &std::path::Display<'_>) -> Error {
+    Error::new(
+        ErrorCode::WC_FOUND_CONFLICT,
+        format!(
+            "'{shown}' is an existing item in conflict; please mark the conflict as resolved before \
+             adding a new item here"
+        ),
+    )
+}

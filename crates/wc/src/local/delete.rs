@@ -1,0 +1,497 @@
+//! Deletions: a node and all below it get rows "base-deleted" in a layer of their own, what was
+//! there of local layers goes, and what was moved out of the tree keeps pointing where it went.
+
+use rusqlite::params;
+use sapwood_core::notify::Action;
+use sapwood_core::{CancelToken, ErrorCode, path};
+
+use super::{SubtreeSql, Tell, subtree};
+use crate::db::{Kind, Presence, depth_of};
+use crate::error::{Error, Result};
+use crate::queue::WorkItem;
+use crate::root::WorkingCopy;
+use crate::status::{self, State};
+use crate::view::{Status, View, status_of};
+
+/// A node whose `moved_to` must be written again after the rows of a tree went.
+#[derive(Debug)]
+struct Moved {
+    relpath: String,
+    op_depth: i64,
+    to: String,
+    /// The layer in which the node had been moved here, if that layer goes.
+    from_depth: Option<i64>,
+}
+
+/// A row with `moved_to` in a tree.
+struct MovedRow {
+    relpath: String,
+    to: String,
+    op_depth: i64,
+    here_depth: Option<i64>,
+}
+
+/// How a node is deleted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Deletion<'d> {
+    /// Where it is moved to, if this is one half of a move.
+    pub(crate) moved_to: Option<&'d str>,
+    /// Whether directories that `svn:externals` put below go too.
+    pub(crate) dir_externals: bool,
+}
+
+impl WorkingCopy {
+    /// Deletes nodes, and unversioned files and directories. Without `force` nothing may be lost by
+    /// it: no local changes, nothing unversioned. With `keep_local` everything stays on disk.
+    ///
+    /// # Errors
+    /// E195006 and kin where something would be lost; E155010 and E155035 for what cannot be deleted.
+    pub fn delete(
+        &self,
+        targets: &[String],
+        force: bool,
+        keep_local: bool,
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        let mut some_there = force || keep_local;
+        for target in targets {
+            self.check_external(target)?;
+            if !force && !keep_local {
+                some_there |= !self.check_deletable(target, cancel)?;
+            }
+        }
+        self.delete_unchecked(targets, keep_local || !some_there, cancel, tell)
+    }
+
+    /// Refuses file externals.
+    fn check_external(&self, relpath: &str) -> Result<()> {
+        let external = self.db().external(relpath)?;
+        let Some(external) = external.filter(|e| e.kind != Kind::Dir) else { return Ok(()) };
+        let shown = self.abspath(relpath);
+        let defined = self.abspath(&external.def_relpath);
+        Err(Error::new(
+            ErrorCode::WC_CANNOT_DELETE_FILE_EXTERNAL,
+            format!(
+                "Cannot remove the external at '{}'; please edit or delete the svn:externals \
+                 property on '{}'",
+                shown.display(),
+                defined.display()
+            ),
+        ))
+    }
+
+    /// Refuses to delete what a deletion would lose; whether the target itself is missing on disk.
+    fn check_deletable(&self, relpath: &str, cancel: &CancelToken) -> Result<bool> {
+        let options = status::Options { cancel: cancel.clone(), ..status::Options::default() };
+        let mut missing = false;
+        self.status(relpath, &options, &mut |status| {
+            if status.node == State::Missing && status.relpath == relpath {
+                missing = true;
+            }
+            let shown = self.abspath(&status.relpath);
+            let shown = shown.display();
+            if status.node == State::Obstructed {
+                return Err(Error::new(
+                    ErrorCode::NODE_UNEXPECTED_KIND,
+                    format!(
+                        "'{shown}' is in the way of the resource actually under version control"
+                    ),
+                ));
+            }
+            if !status.versioned {
+                return Err(Error::new(
+                    ErrorCode::UNVERSIONED_RESOURCE,
+                    format!("'{shown}' is not under version control"),
+                ));
+            }
+            let plain_copy = matches!(status.node, State::Added | State::Replaced)
+                && status.text == State::Normal
+                && matches!(status.props, State::Normal | State::None);
+            let harmless = matches!(status.node, State::Normal | State::Deleted | State::Missing);
+            // A copy is shown with its own states, a conflict as the local change that it is.
+            if !plain_copy && !harmless {
+                return Err(Error::new(
+                    ErrorCode::CLIENT_MODIFIED,
+                    format!("'{shown}' has local modifications -- commit or revert them first"),
+                ));
+            }
+            Ok(())
+        })?;
+        Ok(missing)
+    }
+
+    /// Deletes without asking what is lost.
+    ///
+    /// # Errors
+    /// As [`WorkingCopy::delete`].
+    pub fn delete_unchecked(
+        &self,
+        targets: &[String],
+        keep_local: bool,
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        let mut versioned = Vec::new();
+        let mut work = Vec::new();
+        for target in targets {
+            let Some(node) = self.view(target)? else {
+                if !keep_local {
+                    self.erase_unversioned(target)?;
+                }
+                continue;
+            };
+            self.check_deletion_state(&node)?;
+            versioned.push(target.as_str());
+            if !keep_local {
+                self.queue_removal(&node, &mut work)?;
+            }
+        }
+        if versioned.is_empty() {
+            return Ok(());
+        }
+        let mut deleted = Vec::new();
+        self.db().write(|db| {
+            for target in &versioned {
+                let how = Deletion { moved_to: None, dir_externals: !keep_local };
+                self.delete_node(target, how, &mut deleted)?;
+            }
+            work.iter().try_for_each(|item| db.add_work(item).map(|_| ()))
+        })?;
+        deleted.sort_unstable();
+        deleted.dedup();
+        for relpath in &deleted {
+            super::tell_path(self, tell, Action::Delete, relpath);
+        }
+        self.run_queue(cancel)
+    }
+
+    fn check_deletion_state(&self, node: &View) -> Result<()> {
+        let shown = self.abspath(node.relpath());
+        let shown = shown.display();
+        if matches!(node.status(), Status::Excluded | Status::NotPresent) {
+            return Err(Error::new(
+                ErrorCode::WC_PATH_NOT_FOUND,
+                format!("'{shown}' cannot be deleted"),
+            ));
+        }
+        let unexpected = |what: &str| {
+            Err(Error::new(ErrorCode::WC_PATH_UNEXPECTED_STATUS, format!("'{shown}' {what}")))
+        };
+        if node.relpath().is_empty() {
+            return unexpected("is the root of a working copy and cannot be deleted");
+        }
+        let base_path = node.top().repos_path.as_deref();
+        if node.top().op_depth == 0 && base_path == Some("") {
+            return unexpected("represents the repository root and cannot be deleted");
+        }
+        Ok(())
+    }
+
+    /// What removes a node from disk: itself, and the files of its conflict.
+    pub(crate) fn queue_removal(&self, node: &View, work: &mut Vec<WorkItem>) -> Result<()> {
+        let relpath = node.relpath().to_owned();
+        work.push(if node.is_dir() {
+            WorkItem::DirRemove { relpath, recursive: true }
+        } else {
+            WorkItem::FileRemove { relpath }
+        });
+        for marker in self.conflict_files(node)? {
+            work.push(WorkItem::FileRemove { relpath: marker });
+        }
+        Ok(())
+    }
+
+    /// The files on disk that belong to a conflict of a node.
+    pub(crate) fn conflict_files(&self, node: &View) -> Result<Vec<String>> {
+        let Some(record) = node.conflict_data() else { return Ok(Vec::new()) };
+        Ok(crate::status::markers(record)?
+            .into_iter()
+            .filter(|file| {
+                std::fs::symlink_metadata(self.abspath(file)).is_ok_and(|found| found.is_file())
+            })
+            .collect())
+    }
+
+    fn erase_unversioned(&self, relpath: &str) -> Result<()> {
+        let path = self.abspath(relpath);
+        let found = match std::fs::symlink_metadata(&path) {
+            Ok(found) => found,
+            Err(e) if status::is_missing(&e) => {
+                return Err(Error::new(
+                    ErrorCode::BAD_FILENAME,
+                    format!("'{}' does not exist", path.display()),
+                ));
+            }
+            Err(e) => return Err(Error::io(e, "Can't stat", &path)),
+        };
+        let removed = if found.is_dir() {
+            std::fs::remove_dir_all(&path)
+        } else {
+            std::fs::remove_file(&path)
+        };
+        removed.map_err(|e| Error::io(e, "Can't remove", &path))
+    }
+
+    /// The database's part of a deletion, inside a transaction. `deleted` gets the paths that went.
+    pub(crate) fn delete_node(
+        &self,
+        relpath: &str,
+        how: Deletion<'_>,
+        deleted: &mut Vec<String>,
+    ) -> Result<()> {
+        let db = self.db();
+        let layers = db.layers(relpath)?;
+        let not_found = || Error::NodeNotFound(self.abspath(relpath));
+        let top = layers.first().ok_or_else(not_found)?;
+        let delete_depth = depth_of(relpath);
+        let working_depth = top.op_depth;
+        let op_root = working_depth >= delete_depth;
+        // The layer that the deletion is of, if there is one to delete.
+        let keep_depth = if op_root {
+            layers
+                .get(1)
+                .filter(|b| !matches!(b.presence, Presence::NotPresent | Presence::BaseDeleted))
+                .map(|below| below.op_depth)
+        } else {
+            Some(working_depth)
+        };
+        match status_of(top) {
+            Status::Deleted | Status::NotPresent => return Ok(()),
+            Status::Normal if top.kind == Kind::Dir => self.check_server_excluded(relpath)?,
+            Status::ServerExcluded => return Err(self.cannot_delete(relpath, " by server")),
+            Status::Excluded => return Err(self.cannot_delete(relpath, "")),
+            _ => {}
+        }
+        let node = View::of(layers.clone(), None).ok_or_else(not_found)?;
+        let moved = self.moves_in_tree(&node, op_root, how.moved_to)?;
+        let (lo, hi) = subtree(relpath);
+        let id = db.wc_id();
+        if how.moved_to.is_none() {
+            db.execute(
+                "UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND moved_to > ?2 AND moved_to < ?3",
+                params![id, lo, hi],
+            )?;
+            if op_root {
+                db.execute(
+                    "UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND moved_to = ?2",
+                    params![id, relpath],
+                )?;
+            }
+        }
+        deleted.push(relpath.to_owned());
+        deleted.extend(db.all(
+            "SELECT local_relpath FROM nodes AS n WHERE wc_id = ?1 AND local_relpath > ?2 AND \
+             local_relpath < ?3 AND op_depth >= ?4 AND op_depth = (SELECT MAX(s.op_depth) FROM nodes \
+             AS s WHERE s.wc_id = ?1 AND s.local_relpath = n.local_relpath) AND presence NOT IN \
+             ('base-deleted', 'not-present', 'excluded', 'server-excluded') AND file_external IS NULL",
+            params![id, lo, hi, working_depth],
+            |row| row.get(0),
+        )?);
+        db.remove_layers_from(relpath, delete_depth)?;
+        db.clear_actual_below(relpath, false)?;
+        db.remove_orphan_locks(relpath)?;
+        if let Some(keep) = keep_depth {
+            db.insert_deletion(relpath, keep, delete_depth)?;
+        }
+        for node in moved {
+            db.execute(
+                "UPDATE nodes SET moved_to = ?4 WHERE wc_id = ?1 AND local_relpath = ?2 AND \
+                 op_depth = ?3",
+                params![id, node.relpath, node.op_depth, node.to],
+            )?;
+        }
+        db.execute(
+            "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 AND \
+             op_depth = 0 AND file_external IS NOT NULL",
+            params![id, lo, hi],
+        )?;
+        let kinds = if how.dir_externals { "" } else { "AND kind != 'dir'" };
+        db.execute(
+            &format!(
+                "DELETE FROM externals WHERE wc_id = ?1 AND local_relpath > ?2 AND \
+                 local_relpath < ?3 {kinds}"
+            ),
+            params![id, lo, hi],
+        )?;
+        Ok(())
+    }
+
+    fn cannot_delete(&self, relpath: &str, by: &str) -> Error {
+        Error::new(
+            ErrorCode::WC_PATH_UNEXPECTED_STATUS,
+            format!("Cannot delete '{}' as it is excluded{by}", self.abspath(relpath).display()),
+        )
+    }
+
+    fn check_server_excluded(&self, relpath: &str) -> Result<()> {
+        let (lo, hi) = subtree(relpath);
+        let found: Option<String> = self.db().first(
+            "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND \
+             local_relpath < ?3 AND op_depth = 0 AND presence = 'server-excluded' LIMIT 1",
+            params![self.db().wc_id(), lo, hi],
+            |row| row.get(0),
+        )?;
+        let Some(excluded) = found else { return Ok(()) };
+        Err(Error::new(
+            ErrorCode::WC_PATH_UNEXPECTED_STATUS,
+            format!(
+                "Cannot delete '{}' as '{}' is excluded by server",
+                self.abspath(relpath).display(),
+                self.abspath(&excluded).display()
+            ),
+        ))
+    }
+
+    /// Which `moved_to` must be written again when a tree is deleted or moved on.
+    fn moves_in_tree(
+        &self,
+        node: &View,
+        op_root: bool,
+        moved_to: Option<&str>,
+    ) -> Result<Vec<Moved>> {
+        let db = self.db();
+        let relpath = node.relpath();
+        let delete_depth = depth_of(relpath);
+        let mut list = Vec::new();
+        if let Some(to) = moved_to {
+            self.record_move(node, op_root, to, &mut list)?;
+        }
+        let (lo, hi) = subtree(relpath);
+        let rows = db.all(
+            "SELECT local_relpath, moved_to, op_depth, (SELECT CASE WHEN r.moved_here THEN \
+             r.op_depth END FROM nodes r WHERE r.wc_id = ?1 AND r.local_relpath = n.local_relpath \
+             AND r.op_depth < n.op_depth ORDER BY r.op_depth DESC LIMIT 1) FROM nodes n WHERE \
+             wc_id = ?1 AND (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND \
+             moved_to IS NOT NULL AND op_depth >= ?5",
+            params![db.wc_id(), relpath, lo, hi, delete_depth],
+            |row| {
+                Ok(MovedRow {
+                    relpath: row.get(0)?,
+                    to: row.get(1)?,
+                    op_depth: row.get(2)?,
+                    here_depth: row.get(3)?,
+                })
+            },
+        )?;
+        for row in rows {
+            list.extend(carried_move(relpath, moved_to, row));
+        }
+        let mut out = Vec::new();
+        for mut moved in list {
+            if let Some(depth) = moved.from_depth {
+                let Some((from, op_depth)) =
+                    self.resolve_moved_from(relpath, &moved.relpath, depth)?
+                else {
+                    continue;
+                };
+                moved.relpath = from;
+                moved.op_depth = op_depth;
+            }
+            out.push(moved);
+        }
+        Ok(out)
+    }
+
+    /// The half of a move that is a deletion: the root remembers where it went, and so do others
+    /// that were moved into it.
+    fn record_move(
+        &self,
+        node: &View,
+        op_root: bool,
+        to: &str,
+        list: &mut Vec<Moved>,
+    ) -> Result<()> {
+        let db = self.db();
+        let relpath = node.relpath();
+        let added = node.status() == Status::Added;
+        let from = self.moved_from(node)?;
+        if op_root && let Some((from, _)) = &from {
+            let source = match path::skip_ancestor(relpath, from) {
+                Some(part) => path::join(to, part),
+                None => from.clone(),
+            };
+            let depth = db.moved_from(relpath)?.map_or(0, |row| row.op_depth);
+            list.push(Moved {
+                relpath: source,
+                op_depth: depth,
+                to: to.to_owned(),
+                from_depth: None,
+            });
+        } else if !op_root && (!added || self.origin(node)?.is_some()) {
+            list.push(Moved {
+                relpath: relpath.to_owned(),
+                op_depth: depth_of(relpath),
+                to: to.to_owned(),
+                from_depth: None,
+            });
+        }
+        let (lo, hi) = subtree(relpath);
+        db.execute(
+            "UPDATE nodes SET moved_to = ?4 || substr(moved_to, length(?5) + 1) WHERE wc_id = ?1 AND \
+             moved_to > ?2 AND moved_to < ?3",
+            params![db.wc_id(), lo, hi, to, relpath],
+        )?;
+        Ok(())
+    }
+
+    /// Where a node was before it was moved, maybe several times, inside of the tree `root`.
+    fn resolve_moved_from(
+        &self,
+        root: &str,
+        relpath: &str,
+        op_depth: i64,
+    ) -> Result<Option<(String, i64)>> {
+        let db = self.db();
+        let at = crate::node::prefix(relpath, op_depth);
+        let suffix = path::skip_ancestor(at, relpath).unwrap_or_default();
+        let found: Option<(String, i64, Option<i64>)> = db.first(
+            "SELECT local_relpath, op_depth, (SELECT CASE WHEN r.moved_here THEN r.op_depth END FROM \
+             nodes r WHERE r.wc_id = ?1 AND r.local_relpath = n.local_relpath AND r.op_depth < \
+             n.op_depth ORDER BY r.op_depth DESC LIMIT 1) FROM nodes n WHERE wc_id = ?1 AND \
+             moved_to = ?2 AND op_depth > 0",
+            params![db.wc_id(), at],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )?;
+        let Some((from, depth, here)) = found else { return Ok(None) };
+        let full = path::join(&from, suffix);
+        if !path::is_ancestor(root, &from) {
+            return Ok(Some((full, depth)));
+        }
+        match here {
+            None | Some(0) => Ok(None),
+            Some(here) => self.resolve_moved_from(root, &full, here),
+        }
+    }
+}
+
+/// What becomes of a move that began in a tree that is deleted, or moved to `moved_to`.
+fn carried_move(root: &str, moved_to: Option<&str>, row: MovedRow) -> Option<Moved> {
+    let delete_depth = depth_of(root);
+    let inside = path::is_ancestor(root, &row.to);
+    let MovedRow { relpath, to, op_depth, here_depth } = row;
+    match moved_to {
+        None if inside => None,
+        None => {
+            let here = here_depth.unwrap_or(0);
+            Some(if here >= delete_depth {
+                Moved { relpath, op_depth, to, from_depth: Some(here).filter(|d| *d > 0) }
+            } else {
+                Moved { relpath, op_depth: delete_depth, to, from_depth: None }
+            })
+        }
+        Some(_) if delete_depth == op_depth => {
+            Some(Moved { relpath, op_depth, to, from_depth: None })
+        }
+        Some(target) if op_depth >= delete_depth && !inside => {
+            let child = path::join(target, path::skip_ancestor(root, &relpath)?);
+            let op_depth = if op_depth > delete_depth && path::is_ancestor(root, &child) {
+                delete_depth
+            } else {
+                op_depth.saturating_sub(depth_of(root)).saturating_add(depth_of(target))
+            };
+            Some(Moved { relpath: child, op_depth, to, from_depth: None })
+        }
+        Some(_) => None,
+    }
+}

@@ -1,0 +1,38 @@
+//! What the user does to the working copy without the repository: additions, deletions, copies,
+//! moves, and taking them back. Each writes the rows that the reference would.
+
+mod add;
+mod changelist;
+// mod copy;
+mod delete;
+// mod moves;
+// mod resolve;
+mod revert;
+mod rows;
+
+use sapwood_core::notify::{Action, Notify};
+
+use crate::root::WorkingCopy;
+
+pub use add::AddOptions;
+// pub use resolve::Choice;
+pub use revert::RevertOptions;
+pub(crate) use rows::SubtreeSql;
+
+/// Is told what happens.
+pub type Tell<'t> = dyn Fn(&Notify<'_>) + 't;
+
+/// The bounds of what lies below a path.
+pub(crate) fn subtree(relpath: &str) -> (String, String) {
+    if relpath.is_empty() {
+        // Everything but the root itself.
+        return (String::new(), "\u{10ffff}".to_owned());
+    }
+    (format!("{relpath}/"), format!("{relpath}0"))
+}
+
+/// Tells that something happened to a path of a working copy.
+pub(crate) fn tell_path(wc: &WorkingCopy, tell: &Tell<'_>, action: Action, relpath: &str) {
+    let path = wc.abspath(relpath);
+    tell(&Notify::new(action, &path.to_string_lossy()));
+}

@@ -1,0 +1,592 @@
+//! Taking local changes back: first the rows, then what is on disk.
+//!
+//! The rows that go are remembered ([`Gone`]); from them and from what the database says afterwards
+//! follows what must happen on disk: copied files are removed, missing or modified ones written
+//! again, flags set right.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use rusqlite::params;
+use sapwood_core::notify::Action;
+use sapwood_core::props::names;
+use sapwood_core::{CancelToken, Depth, ErrorCode, path};
+
+use super::{SubtreeSql, Tell, subtree};
+use crate::base::MovedSource;
+use crate::db::{Db, Kind, Presence, depth_of, parent_of};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::props::matches_changelist;
+use crate::props::rules::NEEDS_LOCK;
+use crate::queue::WorkItem;
+use crate::root::WorkingCopy;
+use crate::translate::{Direction, TranslatedReader, special};
+use crate::view::{FileStat, Status, View, stat_file};
+
+/// How to revert.
+#[derive(Clone, Debug, Default)]
+pub struct RevertOptions {
+    /// Takes nodes off their changelists, too.
+    pub clear_changelists: bool,
+    /// Leaves the disk alone.
+    pub metadata_only: bool,
+    /// Removes what was added from disk.
+    pub remove_added: bool,
+    /// Only nodes on one of these changelists, when there are some.
+    pub changelists: HashSet<String>,
+    /// Asks to stop.
+    pub cancel: CancelToken,
+}
+
+/// What went of one path.
+#[derive(Debug, Default)]
+struct Row {
+    /// The highest layer: its number, whether it was a copy, its kind.
+    layer: Option<(i64, bool, Kind)>,
+    /// Whether local properties went, or all that was known of the path.
+    notify: bool,
+    /// The record of a conflict.
+    conflict: Option<Vec<u8>>,
+}
+
+/// The rows that a revert removed, by path, until they are told of.
+#[derive(Debug, Default)]
+struct Gone(BTreeMap<String, Row>);
+
+impl Gone {
+    /// Remembers the layers from `op_depth` of a path, and of what is below if `deep`.
+    fn layers(&mut self, db: &Db, relpath: &str, op_depth: i64, deep: bool) -> Result<()> {
+        let (lo, hi) = subtree(relpath);
+        let below =
+            if deep { "OR (local_relpath > ?3 AND local_relpath < ?4)" } else { "AND ?3 < ?4" };
+        let rows = db.all(
+            &format!(
+                "SELECT local_relpath, op_depth, repos_id IS NOT NULL, kind FROM nodes WHERE wc_id = \
+                 ?1 AND (local_relpath = ?2 {below}) AND op_depth >= ?5 ORDER BY local_relpath, \
+                 op_depth"
+            ),
+            params![db.wc_id(), relpath, lo, hi, op_depth],
+            |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get::<_, i64>(2)? != 0, row.get(3)?)),
+        )?;
+        for (relpath, op_depth, copied, kind) in rows {
+            self.0.entry(relpath).or_default().layer = Some((op_depth, copied, kind));
+        }
+        Ok(())
+    }
+
+    /// Remembers local properties and conflicts; the layers are gone already.
+    fn actual(&mut self, db: &Db, relpath: &str, deep: bool) -> Result<()> {
+        let rows = if deep {
+            db.actual_subtree(relpath)?
+        } else {
+            db.actual(relpath)?.into_iter().collect()
+        };
+        for actual in rows {
+            let notify = actual.properties.is_some() || db.top(&actual.relpath)?.is_none();
+            if notify || actual.conflict_data.is_some() {
+                let row = self.0.entry(actual.relpath).or_default();
+                row.notify = notify;
+                row.conflict = actual.conflict_data;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copied nodes below a path, that went.
+    fn copied_below(&self, relpath: &str) -> Vec<(String, Kind)> {
+        let depth = depth_of(relpath);
+        self.0
+            .iter()
+            .filter(|(at, _)| *at != relpath && path::is_ancestor(relpath, at))
+            .filter_map(|(at, row)| match row.layer {
+                Some((op_depth, true, kind)) if op_depth >= depth => Some((at.clone(), kind)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Tells of what is left at and below a path.
+    fn tell(&mut self, wc: &WorkingCopy, relpath: &str, tell: &Tell<'_>) {
+        let here: Vec<String> =
+            self.0.keys().filter(|at| path::is_ancestor(relpath, at)).cloned().collect();
+        for at in here {
+            let Some(row) = self.0.remove(&at) else { continue };
+            if row.layer.is_some() || row.notify {
+                super::tell_path(wc, tell, Action::Revert, &at);
+            }
+        }
+    }
+}
+
+impl WorkingCopy {
+    /// Reverts a path and, as deep as `depth` says, what is below. Takes the lock that it needs.
+    ///
+    /// # Errors
+    /// E155010 for what is not known; E155038 where what is above or below must be reverted, too.
+    pub fn revert(
+        &self,
+        relpath: &str,
+        depth: Depth,
+        options: &RevertOptions,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        let lock = self.lock(parent_of(relpath).unwrap_or(""), -1)?;
+        if !options.changelists.is_empty() {
+            self.revert_changelists(relpath, depth, options, tell)?;
+        } else {
+            match depth {
+                Depth::Empty => self.revert_tree(relpath, false, options, tell)?,
+                Depth::Infinity => self.revert_tree(relpath, true, options, tell)?,
+                Depth::Files | Depth::Immediates => {
+                    self.revert_tree(relpath, false, options, tell)?;
+                    for child in self.known_children(relpath)? {
+                        let view = self.view(&child)?;
+                        let file = view.as_ref().is_some_and(|v| v.top().kind == Kind::File);
+                        if depth == Depth::Immediates || file {
+                            self.revert_tree(&child, false, options, tell)?;
+                        }
+                    }
+                }
+                Depth::Unknown | Depth::Exclude => {
+                    return Err(Error::new(ErrorCode::WC_INVALID_OPERATION_DEPTH, ""));
+                }
+            }
+        }
+        lock.release()
+    }
+
+    /// The children that the highest layer of a directory has, and those that only have conflicts.
+    fn known_children(&self, relpath: &str) -> Result<Vec<String>> {
+        let nodes = self.children(relpath)?;
+        Ok(nodes.into_iter().map(|view| view.relpath().to_owned()).collect())
+    }
+
+    fn revert_changelists(
+        &self,
+        relpath: &str,
+        depth: Depth,
+        options: &RevertOptions,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        if options.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let view = self.view(relpath)?;
+        if view.as_ref().is_some_and(|v| matches_changelist(v, &options.changelists)) {
+            self.revert_tree(relpath, false, options, tell)?;
+        }
+        let deeper = match depth {
+            Depth::Empty => return Ok(()),
+            Depth::Files | Depth::Immediates => Depth::Empty,
+            depth => depth,
+        };
+        for child in self.known_children(relpath)? {
+            self.revert_changelists(&child, deeper, options, tell)?;
+        }
+        Ok(())
+    }
+
+    fn revert_tree(
+        &self,
+        relpath: &str,
+        deep: bool,
+        options: &RevertOptions,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        let mut gone = Gone::default();
+        self.db().write(|db| {
+            if deep {
+                self.revert_rows_below(db, relpath, options, &mut gone)
+            } else {
+                self.revert_row(db, relpath, options, &mut gone)
+            }
+        })?;
+        let mut restore = Restore { wc: self, options, tell, gone, queued: false };
+        let view = self.view(relpath)?;
+        let result = restore.node(relpath, view.as_ref(), deep, true);
+        let queued = restore.queued;
+        let ran = if queued { self.run_queue(&options.cancel) } else { Ok(()) };
+        result.and(ran)
+    }
+
+    /// Reverts the rows of one path.
+    fn revert_row(
+        &self,
+        db: &Db,
+        relpath: &str,
+        options: &RevertOptions,
+        gone: &mut Gone,
+    ) -> Result<()> {
+        let children = || {
+            Error::new(
+                ErrorCode::WC_INVALID_OPERATION_DEPTH,
+                format!(
+                    "Can't revert '{}' without reverting children",
+                    self.abspath(relpath).display()
+                ),
+            )
+        };
+        let Some(top) = db.top(relpath)? else {
+            gone.actual(db, relpath, false)?;
+            if !db.remove_actual(relpath)? {
+                return Err(Error::NodeNotFound(self.abspath(relpath)));
+            }
+            return if db.actual_children(relpath)?.is_empty() { Ok(()) } else { Err(children()) };
+        };
+        let op_depth = top.op_depth;
+        if let Some(to) = &top.moved_to {
+            let source =
+                MovedSource { relpath: relpath.to_owned(), op_depth, moved_to: to.clone() };
+            db.break_move(&source)?;
+        }
+        if op_depth > 0 && op_depth == depth_of(relpath) {
+            let (lo, hi) = subtree(relpath);
+            let id = db.wc_id();
+            let blocked: Option<i64> = db.first(
+                "SELECT 1 FROM nodes WHERE wc_id = ?1 AND parent_relpath = ?2 AND (op_depth > ?3 OR \
+                 (op_depth = ?3 AND presence IN ('normal', 'incomplete'))) UNION ALL SELECT 1 FROM \
+                 actual_node a WHERE wc_id = ?1 AND parent_relpath = ?2 AND NOT EXISTS (SELECT 1 FROM \
+                 nodes n WHERE wc_id = ?1 AND n.local_relpath = a.local_relpath)",
+                params![id, relpath, op_depth],
+                |row| row.get(0),
+            )?;
+            if blocked.is_some() {
+                return Err(children());
+            }
+            db.execute(
+                "UPDATE nodes SET op_depth = ?3 + 1 WHERE wc_id = ?1 AND local_relpath > ?4 AND \
+                 local_relpath < ?5 AND op_depth = ?3 AND ?2 = ?2",
+                params![id, relpath, op_depth, lo, hi],
+            )?;
+            gone.layers(db, relpath, op_depth, false)?;
+            db.remove_node(relpath, op_depth)?;
+            if db.top(relpath)?.is_none() {
+                db.remove_wc_lock(relpath)?;
+            }
+            if top.moved_here {
+                clear_moved_to(db, relpath)?;
+            }
+        }
+        gone.actual(db, relpath, false)?;
+        db.clear_actual(relpath, options.clear_changelists)
+    }
+
+    /// Reverts the rows of a path and all below.
+    fn revert_rows_below(
+        &self,
+        db: &Db,
+        relpath: &str,
+        options: &RevertOptions,
+        gone: &mut Gone,
+    ) -> Result<()> {
+        let Some(top) = db.top(relpath)? else {
+            gone.actual(db, relpath, false)?;
+            if db.remove_actual(relpath)? {
+                return Ok(());
+            }
+            return Err(Error::NodeNotFound(self.abspath(relpath)));
+        };
+        let op_depth = top.op_depth;
+        if op_depth > 0 && op_depth != depth_of(relpath) {
+            return Err(Error::new(
+                ErrorCode::WC_INVALID_OPERATION_DEPTH,
+                format!(
+                    "Can't revert '{}' without reverting parent",
+                    self.abspath(relpath).display()
+                ),
+            ));
+        }
+        let (lo, hi) = subtree(relpath);
+        let outside = db.all(
+            "SELECT local_relpath, op_depth, moved_to FROM nodes WHERE wc_id = ?1 AND (local_relpath \
+             = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND op_depth >= ?5 AND moved_to IS \
+             NOT NULL AND NOT (moved_to > ?3 AND moved_to < ?4)",
+            params![db.wc_id(), relpath, lo, hi, op_depth],
+            |row| {
+                let (relpath, op_depth) = (row.get(0)?, row.get(1)?);
+                Ok(MovedSource { relpath, op_depth, moved_to: row.get(2)? })
+            },
+        )?;
+        for source in outside {
+            db.break_move(&source)?;
+        }
+        let from = op_depth.max(1);
+        gone.layers(db, relpath, from, true)?;
+        db.remove_layers_from(relpath, from)?;
+        gone.actual(db, relpath, true)?;
+        db.clear_actual_below(relpath, options.clear_changelists)?;
+        db.remove_orphan_locks(relpath)?;
+        db.execute(
+            "UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND op_depth > 0 AND moved_to > ?2 AND \
+             moved_to < ?3",
+            params![db.wc_id(), lo, hi],
+        )?;
+        if op_depth > 0 && top.moved_here {
+            clear_moved_to(db, relpath)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a file differs from what a checkout would write, in the smallest thing.
+    fn differs_exactly(&self, view: &View) -> Result<bool> {
+        let relpath = view.relpath();
+        let path = self.abspath(relpath);
+        let Some(sum) = view.top().checksum else { return Ok(true) };
+        let form = self.translation(relpath, &view.props()?)?;
+        let failed = |e| Error::io(e, "Can't read file", &path);
+        let pristine = self.open_pristine(&sum)?;
+        let same = if form.special {
+            let working = special::read_normal(&path).map_err(failed)?;
+            files::same_contents(working, pristine)
+        } else {
+            let working = fs::File::open(&path).map_err(failed)?;
+            if form.is_needed() {
+                let translator = form.translator(Direction::ToWorking, false)?;
+                files::same_contents(TranslatedReader::new(pristine, translator), working)
+            } else {
+                files::same_contents(pristine, working)
+            }
+        };
+        same.map(|same| !same).map_err(failed)
+    }
+}
+
+fn clear_moved_to(db: &Db, relpath: &str) -> Result<()> {
+    db.execute(
+        "UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND moved_to = ?2 AND op_depth > 0",
+        params![db.wc_id(), relpath],
+    )?;
+    Ok(())
+}
+
+/// What is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OnDisk {
+    Nothing,
+    File,
+    Dir,
+    Other,
+}
+
+/// The part of a revert that works on the disk.
+struct Restore<'r> {
+    wc: &'r WorkingCopy,
+    options: &'r RevertOptions,
+    tell: &'r Tell<'r>,
+    gone: Gone,
+    queued: bool,
+}
+
+/// What is to be on disk in the place of a path.
+struct Wanted<'w> {
+    view: Option<&'w View>,
+    kind: Kind,
+    /// Whether a node is there for the user.
+    there: bool,
+}
+
+impl Restore<'_> {
+    fn node(&mut self, relpath: &str, view: Option<&View>, deep: bool, target: bool) -> Result<()> {
+        if self.options.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        if !target && self.wc.abspath(relpath).join(".svn").is_dir() {
+            super::tell_path(self.wc, self.tell, Action::UpdateSkipObstruction, relpath);
+            return Ok(());
+        }
+        let row = self.gone.0.remove(relpath);
+        let mut changed = row.as_ref().is_some_and(|r| r.layer.is_some() || r.notify);
+        let layer = row.as_ref().and_then(|r| r.layer);
+        let copied =
+            layer.is_some_and(|(op_depth, copied, _)| copied && op_depth == depth_of(relpath));
+        let wanted = match view {
+            Some(view) => Wanted { view: Some(view), kind: view.top().kind, there: is_there(view) },
+            None if !self.options.remove_added && !copied => {
+                if changed {
+                    super::tell_path(self.wc, self.tell, Action::Revert, relpath);
+                }
+                self.gone.tell(self.wc, relpath, self.tell);
+                return Ok(());
+            }
+            None => Wanted { view: None, kind: Kind::Unknown, there: false },
+        };
+        let is_dir = wanted.view.is_some() && wanted.kind == Kind::Dir;
+        if !self.options.metadata_only {
+            let was = copied.then(|| layer.map(|(_, _, kind)| kind)).flatten();
+            self.on_disk(relpath, &wanted, was, &mut changed)?;
+        }
+        if let Some(conflict) = row.as_ref().and_then(|r| r.conflict.as_deref()) {
+            for file in crate::status::markers(conflict)? {
+                changed |= fs::remove_file(self.wc.abspath(&file)).is_ok();
+            }
+        }
+        if changed {
+            super::tell_path(self.wc, self.tell, Action::Revert, relpath);
+        }
+        if deep && is_dir {
+            self.remove_copies(relpath)?;
+            for child in self.wc.children(relpath)? {
+                self.node(child.relpath(), Some(&child), true, false)?;
+            }
+            if std::mem::take(&mut self.queued) {
+                self.wc.run_queue(&self.options.cancel)?;
+            }
+        }
+        if target || is_dir {
+            self.gone.tell(self.wc, relpath, self.tell);
+        }
+        Ok(())
+    }
+
+    /// Removes copies below a directory that are gone from the database: files, and directories that
+    /// are empty then.
+    fn remove_copies(&self, relpath: &str) -> Result<()> {
+        let copied = self.gone.copied_below(relpath);
+        for (at, kind) in &copied {
+            let path = self.wc.abspath(at);
+            let is_file = || fs::symlink_metadata(&path).is_ok_and(|m| !m.is_dir());
+            if *kind == Kind::File && is_file() {
+                fs::remove_file(&path).map_err(|e| Error::io(e, "Can't remove file", &path))?;
+            }
+        }
+        for (at, _) in copied.iter().rev().filter(|(_, kind)| *kind == Kind::Dir) {
+            remove_if_empty(&self.wc.abspath(at))?;
+        }
+        Ok(())
+    }
+
+    fn on_disk(
+        &mut self,
+        relpath: &str,
+        wanted: &Wanted<'_>,
+        copied: Option<Kind>,
+        changed: &mut bool,
+    ) -> Result<()> {
+        let path = self.wc.abspath(relpath);
+        let stat = stat_file(&path)?;
+        let is_dir = || fs::symlink_metadata(&path).is_ok_and(|m| m.is_dir());
+        let mut found = match stat {
+            Some(stat) if stat.file || stat.link => OnDisk::File,
+            _ if is_dir() => OnDisk::Dir,
+            Some(_) => OnDisk::Other,
+            None => OnDisk::Nothing,
+        };
+        let gone = |e| Error::io(e, "Can't remove file", &path);
+        match (copied, found) {
+            (Some(Kind::File), OnDisk::File) => {
+                fs::remove_file(&path).map_err(gone)?;
+                found = OnDisk::Nothing;
+            }
+            (Some(Kind::Dir), OnDisk::Dir) => {
+                self.remove_copies(relpath)?;
+                if remove_if_empty(&path)? {
+                    found = OnDisk::Nothing;
+                }
+            }
+            _ => {}
+        }
+        match found {
+            OnDisk::Dir if wanted.kind != Kind::Dir => {
+                fs::remove_dir_all(&path).map_err(gone)?;
+                found = OnDisk::Nothing;
+            }
+            OnDisk::File if wanted.kind != Kind::File => {
+                let link = stat.is_some_and(|s| s.link);
+                if !(link && wanted.kind == Kind::Dir) {
+                    fs::remove_file(&path).map_err(gone)?;
+                    found = OnDisk::Nothing;
+                }
+            }
+            OnDisk::File if wanted.there => {
+                if let (Some(view), Some(stat)) = (wanted.view, stat)
+                    && self.file(view, &path, stat, changed)?
+                {
+                    found = OnDisk::Nothing;
+                }
+            }
+            _ => {}
+        }
+        if found == OnDisk::Nothing && wanted.there {
+            match wanted.kind {
+                Kind::Dir => {
+                    fs::create_dir(&path)
+                        .map_err(|e| Error::io(e, "Can't create directory", &path))?;
+                }
+                Kind::File => {
+                    self.wc.db().add_work(&WorkItem::FileInstall {
+                        relpath: relpath.to_owned(),
+                        use_commit_times: self.wc.options().use_commit_times,
+                        record_fileinfo: true,
+                        source: None,
+                    })?;
+                    self.queued = true;
+                }
+                Kind::Symlink | Kind::Unknown => {}
+            }
+            *changed = true;
+        }
+        Ok(())
+    }
+
+    /// A file that is there: whether it must be written again. Flags are set right otherwise.
+    fn file(&self, view: &View, path: &Path, stat: FileStat, changed: &mut bool) -> Result<bool> {
+        let props = view.pristine_props()?;
+        if props.get(names::SPECIAL).is_some() != stat.link {
+            fs::remove_file(path).map_err(|e| Error::io(e, "Can't remove file", path))?;
+            return Ok(true);
+        }
+        let row = view.top();
+        let recorded = row.translated_size == Some(stat.size)
+            && row.last_mod_time == Some(stat.mtime)
+            && stat.mtime != 0;
+        if !recorded {
+            if self.wc.differs_exactly(view)? {
+                return Ok(true);
+            }
+            self.wc.db().record_fileinfo(view.relpath(), stat.size, stat.mtime)?;
+        }
+        if stat.link {
+            return Ok(false);
+        }
+        let failed = |e| Error::io(e, "Can't set permissions", path);
+        let mode = fs::metadata(path).map_err(failed)?.permissions().mode();
+        let mut wanted = mode;
+        if view.status() == Status::Normal {
+            let read_only = mode & 0o200 == 0;
+            if props.get(NEEDS_LOCK).is_some() && !read_only {
+                wanted &= !0o222;
+            } else if props.get(NEEDS_LOCK).is_none() && read_only {
+                wanted |= 0o200;
+            }
+        }
+        match (props.get(names::EXECUTABLE).is_some(), mode & 0o100 != 0) {
+            (true, false) => wanted |= (mode & 0o444) >> 2,
+            (false, true) => wanted &= !0o111,
+            _ => {}
+        }
+        if wanted != mode {
+            fs::set_permissions(path, fs::Permissions::from_mode(wanted)).map_err(failed)?;
+            *changed = true;
+        }
+        Ok(false)
+    }
+}
+
+/// Whether a node is to be on disk.
+fn is_there(view: &View) -> bool {
+    matches!(view.status(), Status::Normal | Status::Incomplete | Status::Added)
+        && view.top().presence != Presence::BaseDeleted
+}
+
+/// Removes a directory if there is nothing in it; whether it is gone.
+fn remove_if_empty(path: &Path) -> Result<bool> {
+    match fs::remove_dir(path) {
+        Ok(()) => Ok(true),
+        Err(e) if crate::status::is_missing(&e) => Ok(true),
+        Err(e) if e.kind() == std::io::ErrorKind::DirectoryNotEmpty => Ok(false),
+        Err(e) => Err(Error::io(e, "Can't remove directory", path)),
+    }
+}

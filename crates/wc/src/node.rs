@@ -1,0 +1,211 @@
+//! What else is asked of a node with its layers: its place in operations, where it was copied, moved
+//! from or moved to; and the nodes of a directory.
+
+use sapwood_core::{NodeKind, Revnum, path};
+
+use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
+use crate::error::{Error, Result};
+use crate::root::WorkingCopy;
+use crate::view::{Status, View};
+
+/// Where an addition comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The repository ([`crate::db::Repository`]).
+    pub repos_id: i64,
+    /// The path in it.
+    pub repos_path: String,
+    /// The revision.
+    pub revision: Revnum,
+}
+
+impl View {
+    /// The path below the root.
+    #[must_use]
+    pub fn relpath(&self) -> &str {
+        &self.top().relpath
+    }
+
+    /// The layer under the one that the user sees.
+    #[must_use]
+    pub fn below(&self) -> Option<&NodeRow> {
+        self.layers().get(1)
+    }
+
+    /// Whether there is more than one working layer.
+    #[must_use]
+    pub fn has_more_work(&self) -> bool {
+        self.below().is_some_and(|row| row.op_depth > 0)
+    }
+
+    /// Whether the operation that made the highest layer was on this node.
+    #[must_use]
+    pub fn is_op_root(&self) -> bool {
+        self.has_work() && self.top().op_depth == depth_of(self.relpath())
+    }
+
+    /// The kind, `None` when it is not known.
+    #[must_use]
+    pub fn kind(&self) -> Option<NodeKind> {
+        self.top().kind.node_kind()
+    }
+
+    /// Whether it is a directory.
+    #[must_use]
+    pub fn is_dir(&self) -> bool {
+        self.top().kind == Kind::Dir
+    }
+
+    /// The row that has the pristine text and properties: the highest, or for a deletion the one that
+    /// it deletes.
+    #[must_use]
+    pub fn pristine_row(&self) -> Option<&NodeRow> {
+        self.layers().iter().find(|row| row.presence != Presence::BaseDeleted)
+    }
+
+    /// The changelist.
+    #[must_use]
+    pub fn changelist(&self) -> Option<&str> {
+        self.actual.as_ref()?.changelist.as_deref()
+    }
+
+    /// The record of a conflict.
+    #[must_use]
+    pub fn conflict_data(&self) -> Option<&[u8]> {
+        self.actual.as_ref()?.conflict_data.as_deref()
+    }
+}
+
+/// The first `count` names of a path.
+#[must_use]
+pub fn prefix(relpath: &str, count: i64) -> &str {
+    let Ok(count) = usize::try_from(count) else { return "" };
+    if count == 0 {
+        return "";
+    }
+    let end = relpath.match_indices('/').nth(count.saturating_sub(1)).map(|(at, _)| at);
+    end.and_then(|end| relpath.get(..end)).unwrap_or(relpath)
+}
+
+impl WorkingCopy {
+    /// A node that must be known.
+    ///
+    /// # Errors
+    /// E155010 when it is not; those of the database.
+    pub fn require_view(&self, relpath: &str) -> Result<View> {
+        self.view(relpath)?.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))
+    }
+
+    /// The children of a directory that wc.db knows, with all their layers, by name.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn children(&self, relpath: &str) -> Result<Vec<View>> {
+        let rows = self.db().children_layers(relpath)?;
+        let mut actual = self.db().actual_children(relpath)?.into_iter().peekable();
+        let mut nodes: Vec<View> = Vec::new();
+        let mut layers: Vec<NodeRow> = Vec::new();
+        let mut finish = |layers: &mut Vec<NodeRow>| {
+            let Some(path) = layers.first().map(|row| row.relpath.clone()) else { return };
+            while actual.next_if(|row| row.relpath < path).is_some() {}
+            let own = actual.next_if(|row| row.relpath == path);
+            nodes.extend(View::of(std::mem::take(layers), own));
+        };
+        for row in rows {
+            if layers.last().is_some_and(|last| last.relpath != row.relpath) {
+                finish(&mut layers);
+            }
+            layers.push(row);
+        }
+        finish(&mut layers);
+        Ok(nodes)
+    }
+
+    /// The root of the operation that made the highest layer of a node.
+    #[must_use]
+    pub fn op_root_of<'p>(&self, node: &'p View) -> &'p str {
+        prefix(node.relpath(), node.top().op_depth)
+    }
+
+    /// Where an addition was copied or moved from; `None` for a plain addition.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn origin(&self, node: &View) -> Result<Option<Origin>> {
+        if node.status() != Status::Added {
+            return Ok(None);
+        }
+        let of = |row: &NodeRow| {
+            let place = row.repos_id.zip(row.repos_path.clone());
+            place.zip(row.revision).map(|((repos_id, repos_path), revision)| Origin {
+                repos_id,
+                repos_path,
+                revision,
+            })
+        };
+        if let Some(own) = of(node.top()) {
+            return Ok(Some(own));
+        }
+        let root = self.op_root_of(node);
+        if root == node.relpath() {
+            return Ok(None);
+        }
+        let top = self.db().node(root, node.top().op_depth)?;
+        Ok(top.as_ref().and_then(of).map(|origin| Origin {
+            repos_path: path::join(
+                &origin.repos_path,
+                path::skip_ancestor(root, node.relpath()).unwrap_or_default(),
+            ),
+            ..origin
+        }))
+    }
+
+    /// Where a node that was moved here was moved from: itself, and the root of the move.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn moved_from(&self, node: &View) -> Result<Option<(String, String)>> {
+        if !node.top().moved_here {
+            return Ok(None);
+        }
+        let root = self.op_root_of(node);
+        let Some(source) = self.db().moved_from(root)? else { return Ok(None) };
+        let below = path::skip_ancestor(root, node.relpath()).unwrap_or_default();
+        Ok(Some((path::join(&source.relpath, below), source.relpath)))
+    }
+
+    /// Where a deleted node was moved to: itself, and the root of the move.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn moved_to(&self, node: &View) -> Result<Option<(String, String)>> {
+        let mut at = node.relpath();
+        let depth = node.top().op_depth;
+        loop {
+            let layers = self.db().layers(at)?;
+            let row = layers.iter().find(|row| row.op_depth <= depth && row.moved_to.is_some());
+            if let Some(to) = row.and_then(|row| row.moved_to.clone()) {
+                let below = path::skip_ancestor(at, node.relpath()).unwrap_or_default();
+                return Ok(Some((path::join(&to, below), to)));
+            }
+            match parent_of(at) {
+                Some(parent) if depth_of(parent) > 0 => at = parent,
+                _ => return Ok(None),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prefix;
+
+    #[test]
+    fn prefixes() {
+        assert_eq!(prefix("a/b/c", 0), "");
+        assert_eq!(prefix("a/b/c", 1), "a");
+        assert_eq!(prefix("a/b/c", 2), "a/b");
+        assert_eq!(prefix("a/b/c", 3), "a/b/c");
+        assert_eq!(prefix("a/b/c", 9), "a/b/c");
+    }
+}

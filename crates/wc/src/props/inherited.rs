@@ -1,0 +1,89 @@
+//! Properties that nodes inherit from directories above them, in the working copy and, as far as it
+//! remembers, above its root.
+
+use sapwood_core::{ErrorCode, PropList, path};
+
+use crate::db::{Presence, parent_of, read_inherited};
+use crate::error::{Error, Result};
+use crate::root::WorkingCopy;
+
+/// Where inherited properties are set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A directory of the working copy.
+    Node(String),
+    /// A directory of the repository, above the working copy's root or a switched node.
+    Repository(String),
+}
+
+/// Properties that a node inherits, and from where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inherited {
+    /// From where.
+    pub source: Source,
+    /// Which.
+    pub props: PropList,
+}
+
+fn only(props: PropList, name: Option<&str>) -> PropList {
+    match name {
+        None => props,
+        Some(name) => props.get(name).map(|value| (name, value.to_vec())).into_iter().collect(),
+    }
+}
+
+impl WorkingCopy {
+    /// What a node inherits, of all properties or of one; what is farthest above comes first.
+    ///
+    /// # Errors
+    /// E155010 for what is not known, E155035 for what has no properties.
+    pub fn inherited_props(&self, relpath: &str, name: Option<&str>) -> Result<Vec<Inherited>> {
+        self.db().read(|db| {
+            let mut found = Vec::new();
+            let mut expected: Option<String> = None;
+            let mut at = Some(relpath);
+            while let Some(dir) = at {
+                let view = self.require_view(dir)?;
+                let top = view.top();
+                if !matches!(top.presence, Presence::Normal | Presence::Incomplete) {
+                    let shown = self.abspath(dir);
+                    return Err(Error::new(
+                        ErrorCode::WC_PATH_UNEXPECTED_STATUS,
+                        format!(
+                            "The node '{}' has a status that has no properties.",
+                            shown.display()
+                        ),
+                    ));
+                }
+                at = parent_of(dir);
+                if top.op_depth == 0 {
+                    let own = top.repos_path.clone().unwrap_or_default();
+                    if expected.as_ref().is_some_and(|expected| *expected != own) {
+                        // The child is switched: it inherits nothing from here.
+                        break;
+                    }
+                    expected = Some(path::dirname(&own).to_owned());
+                }
+                if dir != relpath {
+                    let props = only(view.props()?, name);
+                    if !props.is_empty() {
+                        found.push(Inherited { source: Source::Node(dir.to_owned()), props });
+                    }
+                }
+                let cached = top.inherited_props.as_deref().filter(|_| top.op_depth == 0);
+                if let Some(cached) = cached {
+                    for (above, props) in read_inherited(cached)?.into_iter().rev() {
+                        let props = only(props, name);
+                        if !props.is_empty() {
+                            found.push(Inherited { source: Source::Repository(above), props });
+                        }
+                    }
+                    break;
+                }
+            }
+            let _ = db;
+            found.reverse();
+            Ok(found)
+        })
+    }
+}

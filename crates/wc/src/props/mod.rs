@@ -1,0 +1,9 @@
+//! Properties of nodes: what they may be ([`rules`]), which are inherited ([`inherited`]), and
+//! setting them ([`set`]).
+
+pub mod inherited;
+pub mod rules;
+mod set;
+
+pub use set::Change;
+pub(crate) use set::{WorkingFile, matches_changelist};

@@ -1,0 +1,243 @@
+//! Setting and deleting properties.
+
+use std::collections::HashSet;
+use std::io::Read;
+
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::props::names;
+use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
+
+use super::rules::{self, FileForCheck, NEEDS_LOCK, Newlines};
+use crate::error::{Error, Result};
+use crate::local::Tell;
+use crate::queue::WorkItem;
+use crate::root::WorkingCopy;
+use crate::translate::Translation;
+use crate::view::{Status, View};
+
+/// A property to set, or to delete.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'c> {
+    /// Its name.
+    pub name: &'c str,
+    /// Its value; `None` deletes it.
+    pub value: Option<&'c [u8]>,
+    /// Leaves out the checks that `--force` leaves out.
+    pub force: bool,
+}
+
+/// A file of the working copy, for the checks of a property.
+pub(crate) struct WorkingFile<'w> {
+    pub(crate) path: std::path::PathBuf,
+    pub(crate) props: &'w PropList,
+}
+
+impl FileForCheck for WorkingFile<'_> {
+    fn mime_type(&mut self) -> SvnResult<Option<Vec<u8>>> {
+        Ok(self.props.get(names::MIME_TYPE).map(<[u8]>::to_vec))
+    }
+
+    fn has_consistent_newlines(&mut self) -> SvnResult<bool> {
+        let failed = |e: std::io::Error| {
+            SvnError::io(&e, format!("Can't open file '{}'", self.path.display()))
+        };
+        let mut file = std::fs::File::open(&self.path).map_err(failed)?;
+        let mut newlines = Newlines::default();
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            match file.read(&mut buffer).map_err(failed)? {
+                0 => return Ok(newlines.consistent()),
+                n => newlines.update(buffer.get(..n).unwrap_or_default()),
+            }
+        }
+    }
+}
+
+impl WorkingCopy {
+    /// Sets or deletes a property of a node and, as deep as `depth` says, of what is below. Of nodes
+    /// below only those on one of `changelists` count, when there are some; kinds that cannot have
+    /// the property are left out.
+    ///
+    /// # Errors
+    /// E155010 and E155023 for what cannot have properties; what is wrong with the value.
+    pub fn set_prop(
+        &self,
+        relpath: &str,
+        change: Change<'_>,
+        depth: Depth,
+        changelists: &HashSet<String>,
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        if rules::kind_of(change.name) == rules::PropKind::Entry {
+            return Err(Error::new(
+                ErrorCode::BAD_PROP_KIND,
+                format!("Property '{}' is an entry property", change.name),
+            ));
+        }
+        let view = self.require_view(relpath)?;
+        if !matches!(view.status(), Status::Normal | Status::Added | Status::Incomplete) {
+            let shown = self.abspath(relpath);
+            return Err(Error::new(
+                ErrorCode::WC_INVALID_SCHEDULE,
+                format!(
+                    "Can't set properties on '{}': invalid status for updating properties.",
+                    shown.display()
+                ),
+            ));
+        }
+        if depth == Depth::Empty || !view.is_dir() {
+            if matches_changelist(&view, changelists) {
+                self.set_one(&view, change, cancel, tell)?;
+            }
+            return Ok(());
+        }
+        self.walk_nodes(relpath, depth, &mut |view| {
+            if cancel.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+            if !matches_changelist(view, changelists) {
+                return Ok(());
+            }
+            match self.set_one(view, change, cancel, tell) {
+                Err(Error::Svn(e)) if skipped_below(e.code()) => Ok(()),
+                other => other,
+            }
+        })
+    }
+
+    fn set_one(
+        &self,
+        view: &View,
+        change: Change<'_>,
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        let relpath = view.relpath();
+        let path = self.abspath(relpath);
+        let shown = path.to_string_lossy();
+        let kind = if view.is_dir() { NodeKind::Dir } else { NodeKind::File };
+        let mut props = view.props()?;
+        let value = match change.value {
+            Some(value) if change.name.starts_with(names::PREFIX) => {
+                let mut file = WorkingFile { path: path.clone(), props: &props };
+                let force = change.force;
+                Some(rules::canonicalize(change.name, value, &shown, kind, force, &mut file)?)
+            }
+            value => value.map(<[u8]>::to_vec),
+        };
+        let old = props.get(change.name).map(<[u8]>::to_vec);
+        let sync = kind == NodeKind::File && [names::EXECUTABLE, NEEDS_LOCK].contains(&change.name);
+        let forget =
+            kind == NodeKind::File && changes_form(change.name, old.as_deref(), value.as_deref());
+        let action = match (&old, &value) {
+            (None, None) => Action::PropertyDeletedNonexistent,
+            (None, Some(_)) => Action::PropertyAdded,
+            (Some(_), None) => Action::PropertyDeleted,
+            (Some(_), Some(_)) => Action::PropertyModified,
+        };
+        match &value {
+            Some(value) => {
+                props.set(change.name, value);
+            }
+            None => {
+                props.remove(change.name);
+            }
+        }
+        self.db().write(|db| {
+            self.store_props(view, &props)?;
+            if forget {
+                db.record_fileinfo(relpath, -1, 0)?;
+            }
+            if sync {
+                db.add_work(&WorkItem::SyncFileFlags { relpath: relpath.to_owned() })?;
+            }
+            Ok(())
+        })?;
+        if sync {
+            self.run_queue(cancel)?;
+        }
+        let told = Notify {
+            prop_name: Some(change.name),
+            kind: Some(kind),
+            ..Notify::new(action, &shown)
+        };
+        tell(&told);
+        Ok(())
+    }
+
+    /// Records properties of a node, inside a transaction; those of its layer are not kept twice.
+    pub(crate) fn store_props(&self, view: &View, props: &PropList) -> Result<()> {
+        let same = view.pristine_props()? == *props;
+        self.db().set_actual_props(view.relpath(), (!same).then_some(props))
+    }
+
+    /// Calls `visit` with a directory and, as deep as `depth` says, the nodes below that are there
+    /// for the user.
+    ///
+    /// # Errors
+    /// Those of the database and of `visit`.
+    pub fn walk_nodes(
+        &self,
+        relpath: &str,
+        depth: Depth,
+        visit: &mut dyn FnMut(&View) -> Result<()>,
+    ) -> Result<()> {
+        let view = self.require_view(relpath)?;
+        visit(&view)?;
+        if view.is_dir() {
+            self.walk_below(relpath, depth, visit)?;
+        }
+        Ok(())
+    }
+
+    fn walk_below(
+        &self,
+        relpath: &str,
+        depth: Depth,
+        visit: &mut dyn FnMut(&View) -> Result<()>,
+    ) -> Result<()> {
+        if !matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity) {
+            return Ok(());
+        }
+        for child in self.children(relpath)? {
+            let there =
+                matches!(child.status(), Status::Normal | Status::Incomplete | Status::Added);
+            if !there || (child.is_dir() && depth == Depth::Files) {
+                continue;
+            }
+            visit(&child)?;
+            if child.is_dir() && depth == Depth::Infinity {
+                self.walk_below(child.relpath(), depth, visit)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a node is on one of the changelists, or there is nothing to be on.
+pub(crate) fn matches_changelist(view: &View, changelists: &HashSet<String>) -> bool {
+    changelists.is_empty() || view.changelist().is_some_and(|name| changelists.contains(name))
+}
+
+/// What a walk goes on after: the property is for another kind, or the node went.
+fn skipped_below(code: ErrorCode) -> bool {
+    code == ErrorCode::ILLEGAL_TARGET || code == ErrorCode::WC_INVALID_SCHEDULE
+}
+
+/// Whether a change of a property means that the working form of the text is another.
+fn changes_form(name: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> bool {
+    let of = |value: Option<&[u8]>| {
+        let props: PropList = value.into_iter().map(|v| (name, v)).collect();
+        Translation::of(&props, None)
+    };
+    match name {
+        names::KEYWORDS => match (of(old).keywords, of(new).keywords) {
+            (Some(a), Some(b)) => !a.same_names(&b),
+            (None, None) => false,
+            _ => true,
+        },
+        names::EOL_STYLE => old != new,
+        _ => false,
+    }
+}

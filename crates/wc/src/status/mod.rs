@@ -1,0 +1,291 @@
+//! What differs between the working copy and what was checked out.
+//!
+//! [`walk`](WorkingCopy::status) reads wc.db once ([`table`]), walks the disk beside it with several
+//! threads ([`walk`]), compares the texts of files whose size or time is not the recorded one, and
+//! gives one [`Status`] a path, in the order of the reference: a directory, then its children by
+//! name, each followed by what is below it.
+
+mod assemble;
+mod listing;
+mod table;
+mod value;
+mod walk;
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use sapwood_core::{CancelToken, Depth};
+
+pub use assemble::Conflicted;
+pub(crate) use assemble::markers;
+pub use value::{Changed, DiskKind, LockInfo, Remote, State, Status};
+
+use crate::error::{Error, Result};
+use crate::ignore::Patterns;
+use crate::root::WorkingCopy;
+use assemble::{Context, assemble, unversioned};
+use listing::{Look, look};
+use table::{Node, Scope, Table};
+use walk::{Item, Items, Walk};
+
+/// What to look at, and what to leave out.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How deep to go; unknown is infinity.
+    pub depth: Depth,
+    /// Whether to tell of nodes with nothing to say.
+    pub all: bool,
+    /// Whether to tell of ignored names.
+    pub no_ignore: bool,
+    /// Whether to tell of unversioned names. Without, no directory is read.
+    pub unversioned: bool,
+    /// The patterns of the configuration.
+    pub ignores: Patterns,
+    /// Asks the walk to stop.
+    pub cancel: CancelToken,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            depth: Depth::Infinity,
+            all: false,
+            no_ignore: false,
+            unversioned: true,
+            ignores: Patterns::of_config(crate::ignore::DEFAULT_GLOBAL_IGNORES),
+            cancel: CancelToken::new(),
+        }
+    }
+}
+
+/// Gets one status after the other.
+pub type Visit<'v> = dyn FnMut(Status) -> Result<()> + 'v;
+
+impl WorkingCopy {
+    /// The status of one path, as it is, whatever there is to say.
+    ///
+    /// # Errors
+    /// Those of the database and of the disk; E155010 when the parent is not versioned either.
+    pub fn status_of(&self, relpath: &str) -> Result<Status> {
+        let options = Options { depth: Depth::Empty, all: true, ..Options::default() };
+        let mut found = None;
+        self.status(relpath, &options, &mut |status| {
+            found.get_or_insert(status);
+            Ok(())
+        })?;
+        Ok(found.unwrap_or_else(|| Status { relpath: relpath.to_owned(), ..Status::default() }))
+    }
+
+    /// Walks a path and what is below it.
+    ///
+    /// # Errors
+    /// Those of the database, of the disk and of `visit`; E155010 when neither the path nor its
+    /// parent is versioned.
+    pub fn status(&self, relpath: &str, options: &Options, visit: &mut Visit<'_>) -> Result<()> {
+        self.db().read(|_| self.status_in_snapshot(relpath, options, visit))
+    }
+
+    fn status_in_snapshot(
+        &self,
+        relpath: &str,
+        options: &Options,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
+        let scope = match depth {
+            Depth::Infinity => Scope::Subtree(relpath),
+            Depth::Files | Depth::Immediates => Scope::Children(relpath),
+            _ => Scope::One(relpath),
+        };
+        let table = Table::read(self.db(), scope)?;
+        let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
+        let node = table.find(relpath);
+        let walked = node.filter(|node| {
+            node.top().is_some_and(|top| !walk::is_marker(top)) && has_descendants(&table, node)
+        });
+        let Some(node) = walked else {
+            return self.single(&table, relpath, node, on_disk, options, visit);
+        };
+        let mut context = Context::of_target(self, &table, relpath)?;
+        let modified = self.compare_one(node, on_disk)?;
+        if let Some(status) = assemble(self, &table, node, on_disk, modified, None, options.all)? {
+            visit(status)?;
+        }
+        if !matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity) {
+            return Ok(());
+        }
+        let walk = Walk {
+            table: &table,
+            root: self.root().to_owned(),
+            all: options.all,
+            unversioned: options.unversioned,
+            no_ignore: options.no_ignore,
+            config: options.ignores.clone(),
+            cancel: options.cancel.clone(),
+        };
+        let inherited = self.inherited_patterns(relpath, &options.ignores)?;
+        let items = walk.run(relpath, inherited, depth)?;
+        let modified = self.compare(&table, &items)?;
+        let mut tell =
+            Tell { wc: self, table: &table, items: &items, modified: &modified, options, visit };
+        context.dir = relpath.to_owned();
+        tell.directory(&context)
+    }
+
+    /// A target that is no directory with versioned nodes below.
+    fn single(
+        &self,
+        table: &Table,
+        relpath: &str,
+        node: Option<&Node>,
+        on_disk: Option<Look>,
+        options: &Options,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let not_found = || Error::NodeNotFound(self.abspath(relpath));
+        let (parent, name) = sapwood_core::path::split(relpath);
+        let known = node.is_some_and(|n| n.top().is_some() || n.actual.is_some());
+        if relpath.is_empty() || (!known && self.db().top(parent)?.is_none()) {
+            return Err(not_found());
+        }
+        let context = Context::of_parent(self, relpath)?;
+        if let Some(node) = node.filter(|n| n.top().is_some_and(|top| !walk::is_marker(top))) {
+            let modified = self.compare_one(node, on_disk)?;
+            let status =
+                assemble(self, table, node, on_disk, modified, Some(&context), options.all)?;
+            return status.map_or(Ok(()), visit);
+        }
+        let conflicted = node.and_then(|n| n.actual.as_ref()).is_some_and(|a| a.conflict.is_some());
+        if !conflicted && name == ".svn" {
+            return Ok(());
+        }
+        let table = Table::read(self.db(), Scope::One(parent))?;
+        let inherited = self.inherited_patterns(parent, &options.ignores)?;
+        let patterns = walk::dir_patterns(&table, parent, &inherited, &options.ignores);
+        let ignored = patterns.local.matches(name.as_bytes());
+        let kind = on_disk.map(|look| look.kind);
+        visit(unversioned(&table, relpath, kind, ignored, conflicted))
+    }
+
+    /// The patterns of `svn:global-ignores` that a directory inherits, after those of the
+    /// configuration.
+    fn inherited_patterns(&self, relpath: &str, config: &Patterns) -> Result<Patterns> {
+        if relpath.is_empty() {
+            return Ok(config.clone());
+        }
+        let mut above: Vec<&str> = Vec::new();
+        let mut at = relpath;
+        while let Some(parent) = crate::db::parent_of(at) {
+            above.push(parent);
+            at = parent;
+        }
+        let mut inherited = config.clone();
+        for dir in above.into_iter().rev() {
+            let table = Table::read_node(self.db(), dir)?;
+            inherited = walk::dir_patterns(&table, dir, &inherited, config).inheritable;
+        }
+        Ok(inherited)
+    }
+
+    /// The patterns that hold for the names in a directory, those of the configuration first.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn ignore_patterns(&self, relpath: &str, config: &Patterns) -> Result<Patterns> {
+        let table = Table::read_node(self.db(), relpath)?;
+        let inherited = self.inherited_patterns(relpath, config)?;
+        Ok(walk::dir_patterns(&table, relpath, &inherited, config).local)
+    }
+
+    fn compare_one(&self, node: &Node, look: Option<Look>) -> Result<bool> {
+        if !walk::needs_text_check(node, look) {
+            return Ok(false);
+        }
+        self.file_modified(&self.require_view(&node.relpath)?)
+    }
+
+    /// Compares the texts that must be compared: which nodes of the table are modified.
+    fn compare(&self, table: &Table, items: &Items) -> Result<HashMap<u32, bool>> {
+        let mut modified = HashMap::new();
+        for item in items.values().flatten() {
+            let Item::Versioned { node: at, check_text: true, .. } = item else { continue };
+            let Some(node) = table.node(*at) else { continue };
+            modified.insert(*at, self.file_modified(&self.require_view(&node.relpath)?)?);
+        }
+        Ok(modified)
+    }
+}
+
+/// What is on disk; a link that leads to the root of a working copy counts as the directory.
+fn look_at(path: &Path, is_root: bool) -> Result<Option<Look>> {
+    let failed = |error: rustix::io::Errno| Error::io(error.into(), "Can't check path", path);
+    let found = look(path).map_err(failed)?;
+    Ok(match found {
+        Some(Look { kind: DiskKind::Special, .. }) if is_root && path.is_dir() => {
+            Some(Look { kind: DiskKind::Dir, size: 0, mtime: 0 })
+        }
+        found => found,
+    })
+}
+
+/// Whether an error only says that there is nothing at a path.
+pub(crate) fn is_missing(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+fn has_descendants(table: &Table, node: &Node) -> bool {
+    match node.top() {
+        Some(top) if top.kind == crate::db::Kind::Dir => true,
+        _ => node.was_dir() && table.has_conflict_below(&node.relpath),
+    }
+}
+
+/// Gives what was found, in order.
+struct Tell<'t, 'v> {
+    wc: &'t WorkingCopy,
+    table: &'t Table,
+    items: &'t Items,
+    modified: &'t HashMap<u32, bool>,
+    options: &'t Options,
+    visit: &'t mut Visit<'v>,
+}
+
+impl Tell<'_, '_> {
+    fn directory(&mut self, context: &Context) -> Result<()> {
+        let Some(items) = self.items.get(context.dir.as_str()) else { return Ok(()) };
+        for item in items {
+            match item {
+                Item::Unversioned { name, kind, ignored } => {
+                    let path = sapwood_core::path::join(&context.dir, name);
+                    let status = unversioned(self.table, &path, Some(*kind), *ignored, false);
+                    (self.visit)(status)?;
+                }
+                Item::Versioned { node: at, look, .. } => {
+                    let Some(node) = self.table.node(*at) else { continue };
+                    self.node(context, *at, node, *look)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, context: &Context, at: u32, node: &Node, look: Option<Look>) -> Result<()> {
+        if node.top().is_none_or(walk::is_marker) {
+            let kind = look.map(|l| l.kind);
+            let status = unversioned(self.table, &node.relpath, kind, false, true);
+            return (self.visit)(status);
+        }
+        let modified = self.modified.get(&at).copied().unwrap_or(false);
+        let all = self.options.all;
+        let status = assemble(self.wc, self.table, node, look, modified, Some(context), all)?;
+        if let Some(status) = status {
+            (self.visit)(status)?;
+        }
+        if self.items.contains_key(&node.relpath) {
+            let below = context.below(self.table, node);
+            self.directory(&below)?;
+        }
+        Ok(())
+    }
+}

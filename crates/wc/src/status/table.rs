@@ -1,0 +1,489 @@
+//! All that wc.db knows of the nodes that status looks at, out of one scan of `NODES` in the order
+//! of its rows (both other orders would look rows up at random), and of the small tables beside it.
+//!
+//! Layers are folded as they come: a node has its BASE layer in place and, rarely, a list of working
+//! layers. Repository paths are only kept where they are not what the place of the node says.
+
+use std::collections::HashMap;
+
+use rusqlite::{Row, params};
+use sapwood_core::{Depth, Revnum};
+
+use super::value::{Changed, LockInfo};
+use crate::Result;
+use crate::db::{Db, Kind, Presence, read_props};
+
+/// Where a node is in the repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ReposPath {
+    /// The row does not say.
+    #[default]
+    Unset,
+    /// Below the root's path, as the node's place says.
+    Implied,
+    /// Elsewhere.
+    At(Box<str>),
+}
+
+/// One layer of a node.
+#[derive(Clone, Debug)]
+pub(crate) struct Layer {
+    pub(crate) op_depth: u32,
+    pub(crate) presence: Presence,
+    pub(crate) kind: Kind,
+    pub(crate) revision: Option<Revnum>,
+    pub(crate) repos_id: Option<i64>,
+    pub(crate) repos_path: ReposPath,
+    pub(crate) moved_here: bool,
+    pub(crate) moved_to: Option<Box<str>>,
+    pub(crate) depth: Depth,
+    pub(crate) has_checksum: bool,
+    pub(crate) size: Option<u64>,
+    pub(crate) time: i64,
+    pub(crate) changed_revision: Option<Revnum>,
+    pub(crate) changed_date: i64,
+    /// A number of [`Table::authors`].
+    pub(crate) author: u32,
+    pub(crate) had_props: bool,
+    pub(crate) special: bool,
+    pub(crate) file_external: bool,
+    /// The properties, where they have ignore patterns.
+    pub(crate) ignores: Option<Box<[u8]>>,
+    /// What the root of the working copy or of a switched tree inherits.
+    pub(crate) inherited: Option<Box<[u8]>>,
+}
+
+/// What `ACTUAL_NODE` says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Actual {
+    pub(crate) changelist: Option<Box<str>>,
+    pub(crate) props_mod: bool,
+    pub(crate) special: bool,
+    /// The properties, where there are local ones.
+    pub(crate) props: Option<Box<[u8]>>,
+    pub(crate) conflict: Option<Box<[u8]>>,
+}
+
+/// A node with its layers.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) relpath: Box<str>,
+    pub(crate) base: Option<Layer>,
+    /// Layers above BASE, lowest first.
+    pub(crate) work: Vec<Layer>,
+    pub(crate) actual: Option<Box<Actual>>,
+}
+
+impl Node {
+    /// The layer that the user sees.
+    pub(crate) fn top(&self) -> Option<&Layer> {
+        self.work.last().or(self.base.as_ref())
+    }
+
+    /// The layer under the one that the user sees.
+    pub(crate) fn below(&self) -> Option<&Layer> {
+        match self.work.len() {
+            0 => None,
+            1 => self.base.as_ref(),
+            n => self.work.get(n.saturating_sub(2)),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.relpath.rsplit_once('/').map_or(&*self.relpath, |(_, name)| name)
+    }
+
+    /// Whether any layer is a directory: there may be nodes below.
+    pub(crate) fn was_dir(&self) -> bool {
+        let dir = |layer: &Layer| layer.kind == Kind::Dir;
+        self.base.as_ref().is_some_and(dir) || self.work.iter().any(dir)
+    }
+}
+
+/// A directory, as far as the table knows it.
+#[derive(Debug, Default)]
+pub(crate) struct Children {
+    /// Numbers of [`Table::nodes`], in the order of their names.
+    pub(crate) nodes: Vec<u32>,
+}
+
+/// Which nodes to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope<'a> {
+    /// A node and all below it.
+    Subtree(&'a str),
+    /// A node and its children.
+    Children(&'a str),
+    /// A node alone.
+    One(&'a str),
+}
+
+/// The nodes of one scan.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) nodes: Vec<Node>,
+    by_path: HashMap<Box<str>, u32>,
+    pub(crate) dirs: HashMap<Box<str>, Children>,
+    pub(crate) authors: Vec<Box<str>>,
+    /// The path of the root of the working copy in its repository.
+    pub(crate) root_repos: Box<str>,
+    /// By path in the repository.
+    pub(crate) locks: HashMap<Box<str>, LockInfo>,
+    /// Directories that are locked in the working copy, and how deep.
+    pub(crate) wc_locks: Vec<(Box<str>, i64)>,
+    /// Where externals are.
+    pub(crate) externals: Vec<Box<str>>,
+}
+
+const COLUMNS: &str = "local_relpath, op_depth, presence, kind, revision, repos_id, repos_path, \
+     moved_here, moved_to, depth, checksum IS NOT NULL, translated_size, last_mod_time, \
+     changed_revision, changed_date, changed_author, properties, file_external, \
+     inherited_props";
+
+fn revision(number: Option<i64>) -> Option<Revnum> {
+    number.and_then(|n| u64::try_from(n).ok()).map(Revnum)
+}
+
+/// Whether a property skel has `svn:special`.
+fn has_special(skel: &[u8]) -> bool {
+    const NAME: &[u8] = b"svn:special";
+    skel.len() > NAME.len()
+        && skel.windows(NAME.len()).any(|w| w == NAME)
+        && read_props(skel).is_ok_and(|p| p.get("svn:special").is_some())
+}
+
+/// Whether a property skel may have ignore patterns.
+fn has_ignores(skel: &[u8]) -> bool {
+    skel.windows(b"-ignores".len()).any(|w| w == b"-ignores")
+        || skel.windows(b"svn:ignore".len()).any(|w| w == b"svn:ignore")
+}
+
+struct Authors<'t> {
+    list: &'t mut Vec<Box<str>>,
+    numbers: HashMap<Box<str>, u32>,
+}
+
+impl Authors<'_> {
+    fn number(&mut self, author: &str) -> u32 {
+        if let Some(number) = self.numbers.get(author) {
+            return *number;
+        }
+        self.list.push(author.into());
+        let number = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        self.numbers.insert(author.into(), number);
+        number
+    }
+}
+
+impl Table {
+    /// Reads what `scope` asks for.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) fn read(db: &Db, scope: Scope<'_>) -> Result<Self> {
+        let mut table = Self::default();
+        let root: Option<String> = {
+            let mut statement = db.connection().prepare_cached(
+                "SELECT repos_path FROM nodes WHERE wc_id = 1 AND local_relpath = '' AND op_depth = 0",
+            )?;
+            let mut rows = statement.query([])?;
+            rows.next()?.map(|row| row.get(0)).transpose()?.flatten()
+        };
+        table.root_repos = root.unwrap_or_default().into();
+        table.read_nodes(db, scope)?;
+        table.read_actual(db, scope)?;
+        table.read_locks(db)?;
+        table.link();
+        Ok(table)
+    }
+
+    /// Reads one node, and nothing beside it.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) fn read_node(db: &Db, relpath: &str) -> Result<Self> {
+        let mut table = Self::default();
+        table.read_nodes(db, Scope::One(relpath))?;
+        table.read_actual(db, Scope::One(relpath))?;
+        Ok(table)
+    }
+
+    fn read_nodes(&mut self, db: &Db, scope: Scope<'_>) -> Result<()> {
+        let (sql, path) = nodes_query(scope);
+        let mut statement = db.connection().prepare_cached(&sql)?;
+        let mut rows = match path {
+            Some(path) => statement.query(params![path])?,
+            None => statement.query([])?,
+        };
+        let mut list = std::mem::take(&mut self.authors);
+        let mut authors = Authors { list: &mut list, numbers: HashMap::new() };
+        while let Some(row) = rows.next()? {
+            self.add_row(row, &mut authors)?;
+        }
+        self.authors = list;
+        Ok(())
+    }
+
+    fn add_row(&mut self, row: &Row<'_>, authors: &mut Authors<'_>) -> Result<()> {
+        let relpath = row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?;
+        let op_depth: u32 = row.get(1)?;
+        let text = |column: usize| {
+            row.get_ref(column).ok().and_then(|v| v.as_str_or_null().ok().flatten())
+        };
+        let repos_path = match text(6) {
+            None => ReposPath::Unset,
+            Some(path) if is_implied(&self.root_repos, relpath, path) => ReposPath::Implied,
+            Some(path) => ReposPath::At(path.into()),
+        };
+        let properties = row.get_ref(16)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
+        let layer = Layer {
+            op_depth,
+            presence: row.get(2)?,
+            kind: row.get(3)?,
+            revision: revision(row.get(4)?),
+            repos_id: row.get(5)?,
+            repos_path,
+            moved_here: row.get::<_, Option<i64>>(7)?.is_some_and(|n| n != 0),
+            moved_to: text(8).map(Into::into),
+            depth: text(9).map_or(Depth::Unknown, |w| Depth::from_word(w.as_bytes())),
+            has_checksum: row.get::<_, i64>(10)? != 0,
+            size: row.get::<_, Option<i64>>(11)?.and_then(|n| u64::try_from(n).ok()),
+            time: row.get::<_, Option<i64>>(12)?.unwrap_or(0),
+            changed_revision: revision(row.get(13)?),
+            changed_date: row.get::<_, Option<i64>>(14)?.unwrap_or(0),
+            author: text(15).map_or(0, |a| authors.number(a)),
+            had_props: properties.is_some_and(|p| p.len() > 2),
+            special: properties.is_some_and(has_special),
+            file_external: row.get::<_, Option<i64>>(17)?.is_some_and(|n| n != 0),
+            ignores: properties.filter(|p| p.len() > 2 && has_ignores(p)).map(Into::into),
+            inherited: row.get::<_, Option<Vec<u8>>>(18)?.map(Into::into),
+        };
+        let node = self.node_mut(relpath);
+        if op_depth == 0 {
+            node.base = Some(layer);
+        } else {
+            let at = node.work.partition_point(|l| l.op_depth < op_depth);
+            node.work.insert(at, layer);
+        }
+        Ok(())
+    }
+
+    fn node_mut(&mut self, relpath: &str) -> &mut Node {
+        let at = match self.by_path.get(relpath) {
+            Some(at) => usize::try_from(*at).unwrap_or(usize::MAX),
+            None => {
+                let at = self.nodes.len();
+                self.by_path.insert(relpath.into(), u32::try_from(at).unwrap_or(u32::MAX));
+                at
+            }
+        };
+        if at >= self.nodes.len() {
+            let relpath = relpath.into();
+            self.nodes.push(Node { relpath, base: None, work: Vec::new(), actual: None });
+        }
+        let last = self.nodes.len().saturating_sub(1);
+        // `at` is in the list: it came from `by_path`, or was pushed right now.
+        self.nodes.split_at_mut(at.min(last)).1.first_mut().unwrap_or_else(|| unreachable!())
+    }
+
+    fn read_actual(&mut self, db: &Db, scope: Scope<'_>) -> Result<()> {
+        let (filter, path) = actual_filter(scope);
+        let mut statement = db.connection().prepare_cached(&format!(
+            "SELECT local_relpath, changelist, properties, conflict_data FROM actual_node \
+             WHERE wc_id = 1 {filter}"
+        ))?;
+        let mut rows = match path {
+            Some(path) => statement.query(params![path])?,
+            None => statement.query([])?,
+        };
+        while let Some(row) = rows.next()? {
+            let relpath: String = row.get(0)?;
+            let properties: Option<Vec<u8>> = row.get(2)?;
+            let actual = Actual {
+                changelist: row.get::<_, Option<String>>(1)?.map(Into::into),
+                props_mod: properties.is_some(),
+                special: properties.as_deref().is_some_and(has_special),
+                props: properties.map(Into::into),
+                conflict: row.get::<_, Option<Vec<u8>>>(3)?.map(Into::into),
+            };
+            self.node_mut(&relpath).actual = Some(Box::new(actual));
+        }
+        Ok(())
+    }
+
+    fn read_locks(&mut self, db: &Db) -> Result<()> {
+        let mut statement = db.connection().prepare_cached(
+            "SELECT repos_relpath, lock_token, lock_owner, lock_comment, lock_date FROM lock",
+        )?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let path: String = row.get(0)?;
+            let lock = LockInfo {
+                token: row.get(1)?,
+                owner: row.get(2)?,
+                comment: row.get(3)?,
+                date: row.get::<_, Option<i64>>(4)?.unwrap_or(0),
+            };
+            self.locks.insert(path.into(), lock);
+        }
+        drop(rows);
+        let mut statement = db
+            .connection()
+            .prepare_cached("SELECT local_dir_relpath, locked_levels FROM wc_lock")?;
+        let found = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)))?;
+        for lock in found {
+            let (path, levels) = lock?;
+            self.wc_locks.push((path.into(), levels));
+        }
+        let mut statement = db
+            .connection()
+            .prepare_cached("SELECT local_relpath FROM externals WHERE wc_id = 1")?;
+        let found = statement.query_map([], |row| row.get::<_, String>(0))?;
+        for path in found {
+            self.externals.push(path?.into());
+        }
+        Ok(())
+    }
+
+    /// Puts nodes into the lists of their directories.
+    fn link(&mut self) {
+        for (at, node) in self.nodes.iter().enumerate() {
+            if node.relpath.is_empty() {
+                continue;
+            }
+            let parent = node.relpath.rsplit_once('/').map_or("", |(parent, _)| parent);
+            let at = u32::try_from(at).unwrap_or(u32::MAX);
+            if let Some(children) = self.dirs.get_mut(parent) {
+                children.nodes.push(at);
+            } else {
+                self.dirs.insert(parent.into(), Children { nodes: vec![at] });
+            }
+        }
+        let nodes = &self.nodes;
+        let name = |at: &u32| {
+            usize::try_from(*at).ok().and_then(|at| nodes.get(at)).map_or("", Node::name)
+        };
+        for children in self.dirs.values_mut() {
+            children.nodes.sort_unstable_by(|a, b| name(a).cmp(name(b)));
+        }
+    }
+
+    pub(crate) fn node(&self, at: u32) -> Option<&Node> {
+        usize::try_from(at).ok().and_then(|at| self.nodes.get(at))
+    }
+
+    pub(crate) fn find(&self, relpath: &str) -> Option<&Node> {
+        self.by_path.get(relpath).and_then(|at| self.node(*at))
+    }
+
+    pub(crate) fn children(&self, dir: &str) -> &[u32] {
+        self.dirs.get(dir).map_or(&[], |children| &children.nodes)
+    }
+
+    pub(crate) fn author(&self, number: u32) -> Option<String> {
+        let at = usize::try_from(number.checked_sub(1)?).ok()?;
+        self.authors.get(at).map(|a| a.to_string())
+    }
+
+    pub(crate) fn changed(&self, layer: &Layer) -> Changed {
+        Changed {
+            revision: layer.changed_revision,
+            date: layer.changed_date,
+            author: self.author(layer.author),
+        }
+    }
+
+    /// The path in the repository that a node of this path has when it is where its place says.
+    pub(crate) fn implied_path(&self, relpath: &str) -> String {
+        sapwood_core::path::join(&self.root_repos, relpath)
+    }
+
+    /// Whether a directory is locked in the working copy.
+    pub(crate) fn is_wc_locked(&self, dir: &str) -> bool {
+        self.wc_locks.iter().any(|(root, levels)| {
+            sapwood_core::path::skip_ancestor(root, dir).is_some_and(|below| {
+                let deep = sapwood_core::path::components(below).count();
+                *levels < 0 || i64::try_from(deep).is_ok_and(|deep| deep <= *levels)
+            })
+        })
+    }
+
+    /// Whether there is a conflict below a path.
+    pub(crate) fn has_conflict_below(&self, path: &str) -> bool {
+        self.nodes.iter().any(|node| {
+            node.actual.as_ref().is_some_and(|a| a.conflict.is_some())
+                && node.relpath.len() > path.len()
+                && sapwood_core::path::is_ancestor(path, &node.relpath)
+        })
+    }
+
+    /// Whether an external is at or below a path.
+    pub(crate) fn is_external(&self, path: &str) -> bool {
+        self.externals.iter().any(|e| sapwood_core::path::is_ancestor(path, e))
+    }
+}
+
+/// The number of names in a path.
+pub(crate) fn depth_of(relpath: &str) -> u32 {
+    u32::try_from(crate::db::depth_of(relpath)).unwrap_or(u32::MAX)
+}
+
+/// Whether `repos` is `root` joined with `relpath`.
+fn is_implied(root: &str, relpath: &str, repos: &str) -> bool {
+    if relpath.is_empty() {
+        return repos == root;
+    }
+    match repos.strip_suffix(relpath) {
+        Some("") => root.is_empty(),
+        Some(before) => before.strip_suffix('/') == Some(root) && !root.is_empty(),
+        None => false,
+    }
+}
+
+fn nodes_query(scope: Scope<'_>) -> (String, Option<&str>) {
+    let from = format!("SELECT {COLUMNS} FROM nodes WHERE");
+    match scope {
+        // The plus keeps SQLite from walking the index and looking each row up.
+        Scope::Subtree("") => (format!("{from} +wc_id = 1"), None),
+        Scope::Subtree(path) => (
+            format!(
+                "{from} wc_id = 1 AND local_relpath = ?1 UNION ALL {from} wc_id = 1 \
+                 AND local_relpath > ?1 || '/' AND local_relpath < ?1 || '0'"
+            ),
+            Some(path),
+        ),
+        Scope::Children(path) => (
+            format!(
+                "{from} wc_id = 1 AND local_relpath = ?1 UNION ALL \
+                 {from} wc_id = 1 AND parent_relpath = ?1"
+            ),
+            Some(path),
+        ),
+        Scope::One(path) => (format!("{from} wc_id = 1 AND local_relpath = ?1"), Some(path)),
+    }
+}
+
+fn actual_filter(scope: Scope<'_>) -> (&'static str, Option<&str>) {
+    match scope {
+        Scope::Subtree("") => ("", None),
+        // Rows of `ACTUAL_NODE` are few, and conflicts below count for files too.
+        Scope::Subtree(path) | Scope::Children(path) | Scope::One(path) => (
+            "AND (local_relpath = ?1 OR (local_relpath > ?1 || '/' AND local_relpath < ?1 || '0') \
+              OR ?1 = '')",
+            Some(path),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn implied_paths() {
+        assert!(is_implied("", "a/b", "a/b") && is_implied("trunk", "a", "trunk/a"));
+        assert!(is_implied("trunk", "", "trunk") && is_implied("", "", ""));
+        assert!(!is_implied("", "a", "b/a") && !is_implied("trunk", "a", "trunka"));
+        assert!(!is_implied("trunk", "a", "a") && !is_implied("x", "a", "y/a"));
+    }
+}

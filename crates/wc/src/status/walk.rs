@@ -1,0 +1,378 @@
+//! The walk over the disk beside the nodes of wc.db, by several threads, a directory at a time.
+//!
+//! A directory costs an open, a few reads and a close; a versioned file one look, relative to the
+//! open directory; an unversioned one nothing. What is plainly as it should be is dropped at once.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use rustix::io::Errno;
+use sapwood_core::{CancelToken, Depth, ErrorCode};
+
+use super::listing::{Look, OpenDir};
+use super::table::{Layer, Node, ReposPath, Table};
+use super::value::DiskKind;
+use crate::db::{Kind, Presence, read_inherited, read_props};
+use crate::error::{Error, Result};
+use crate::ignore::{GLOBAL_IGNORES, Patterns};
+
+/// A child of a directory that has something to say.
+#[derive(Debug)]
+pub(super) enum Item {
+    /// A node that wc.db knows.
+    Versioned { node: u32, look: Option<Look>, check_text: bool },
+    /// A name that is only on disk.
+    Unversioned { name: Box<str>, kind: DiskKind, ignored: bool },
+}
+
+/// What there is to say of the children of each directory, by its path; in the order of names.
+pub(super) type Items = HashMap<Box<str>, Vec<Item>>;
+
+/// What the threads of a walk share.
+pub(super) struct Walk<'w> {
+    pub(super) table: &'w Table,
+    pub(super) root: PathBuf,
+    /// Whether to keep what is as it should be.
+    pub(super) all: bool,
+    /// Whether names that are only on disk matter.
+    pub(super) unversioned: bool,
+    pub(super) no_ignore: bool,
+    /// The patterns of the configuration.
+    pub(super) config: Patterns,
+    pub(super) cancel: CancelToken,
+}
+
+/// A directory that waits.
+struct Task {
+    relpath: Box<str>,
+    /// The patterns that the directory inherits, those of the configuration among them.
+    inherited: Patterns,
+    depth: Depth,
+}
+
+struct Queue {
+    tasks: Vec<Task>,
+    /// Threads that may still add tasks.
+    busy: usize,
+    failed: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Walk<'_> {
+    /// Walks a directory and, as deep as `depth` says, what is below.
+    pub(super) fn run(&self, dir: &str, inherited: Patterns, depth: Depth) -> Result<Items> {
+        let first = Task { relpath: dir.into(), inherited, depth };
+        let queue = Mutex::new(Queue { tasks: vec![first], busy: 0, failed: false });
+        let wake = Condvar::new();
+        let threads = match depth {
+            Depth::Infinity => std::thread::available_parallelism().map_or(1, |n| n.get().min(16)),
+            _ => 1,
+        };
+        // A few directories are walked faster than threads start.
+        let threads = if self.table.dirs.len() < 16 { 1 } else { threads };
+        if threads == 1 {
+            return self.work(&queue, &wake);
+        }
+        let results = std::thread::scope(|scope| {
+            let workers: Vec<_> =
+                (0..threads).map(|_| scope.spawn(|| self.work(&queue, &wake))).collect();
+            workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>()
+        });
+        let mut all = Items::new();
+        for result in results {
+            let items = result.unwrap_or_else(|_| {
+                Err(Error::new(ErrorCode::WC_DB_ERROR, "Internal error: a status thread failed"))
+            })?;
+            if all.is_empty() {
+                all = items;
+            } else {
+                all.extend(items);
+            }
+        }
+        Ok(all)
+    }
+
+    fn work(&self, queue: &Mutex<Queue>, wake: &Condvar) -> Result<Items> {
+        let mut items = Items::new();
+        let mut buffer = Vec::new();
+        loop {
+            let task = {
+                let mut state = lock(queue);
+                loop {
+                    if state.failed {
+                        return Ok(items);
+                    }
+                    if let Some(task) = state.tasks.pop() {
+                        state.busy = state.busy.saturating_add(1);
+                        break task;
+                    }
+                    if state.busy == 0 {
+                        return Ok(items);
+                    }
+                    state = wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
+            };
+            let result = self.directory(&task, &mut buffer);
+            let mut state = lock(queue);
+            state.busy = state.busy.saturating_sub(1);
+            let more = match result {
+                Ok((found, below)) => {
+                    if !found.is_empty() {
+                        items.insert(task.relpath, found);
+                    }
+                    let more = !below.is_empty();
+                    state.tasks.extend(below);
+                    more
+                }
+                Err(error) => {
+                    state.failed = true;
+                    wake.notify_all();
+                    return Err(error);
+                }
+            };
+            if more || state.busy == 0 {
+                wake.notify_all();
+            }
+        }
+    }
+
+    fn directory(&self, task: &Task, buffer: &mut Vec<u8>) -> Result<(Vec<Item>, Vec<Task>)> {
+        if self.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let path = self.root.join(&*task.relpath);
+        let io = |error: Errno| {
+            let what = format!("Can't open directory '{}'", path.display());
+            Error::Io { what, error: error.into() }
+        };
+        let open = OpenDir::open(&path).map_err(io)?;
+        let mut names: Vec<(Box<[u8]>, Option<DiskKind>)> = Vec::new();
+        if let Some(open) = open.as_ref().filter(|_| self.unversioned) {
+            open.read(buffer, |name, kind| names.push((name.to_bytes().into(), kind)))
+                .map_err(io)?;
+            names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        }
+        let patterns = self.patterns_of(task);
+        let mut found = Vec::new();
+        let mut below = Vec::new();
+        let mut disk = names.into_iter().peekable();
+        for at in self.table.children(&task.relpath) {
+            let Some(node) = self.table.node(*at) else { continue };
+            let name = node.name().as_bytes();
+            while let Some((name, kind)) = disk.next_if(|(on_disk, _)| &**on_disk < name) {
+                self.only_on_disk(task, &patterns, &name, kind, open.as_ref(), &mut found)?;
+            }
+            let entry = disk.next_if(|(on_disk, _)| &**on_disk == name);
+            let looked =
+                self.look(open.as_ref(), node, entry.map(|(_, kind)| kind)).map_err(|e| {
+                    let what = format!("Can't stat '{}'", self.root.join(&*node.relpath).display());
+                    Error::Io { what, error: e.into() }
+                })?;
+            self.versioned(task, *at, node, looked, &patterns, &mut found, &mut below);
+        }
+        for (name, kind) in disk {
+            self.only_on_disk(task, &patterns, &name, kind, open.as_ref(), &mut found)?;
+        }
+        Ok((found, below))
+    }
+
+    /// What is on disk in the place of a node. `entry` is what the listing says, if it was read.
+    fn look(
+        &self,
+        dir: Option<&OpenDir>,
+        node: &Node,
+        entry: Option<Option<DiskKind>>,
+    ) -> std::result::Result<Option<Look>, Errno> {
+        let Some(dir) = dir else { return Ok(None) };
+        match entry {
+            None if self.unversioned => return Ok(None),
+            // Of directories the kind is enough.
+            Some(Some(DiskKind::Dir)) => {
+                return Ok(Some(Look { kind: DiskKind::Dir, size: 0, mtime: 0 }));
+            }
+            _ => {}
+        }
+        match CString::new(node.name()) {
+            Ok(name) => dir.look(&name),
+            Err(_) => Ok(None),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one call, of what the loop holds")]
+    fn versioned(
+        &self,
+        task: &Task,
+        at: u32,
+        node: &Node,
+        look: Option<Look>,
+        inherited: &DirPatterns,
+        found: &mut Vec<Item>,
+        below: &mut Vec<Task>,
+    ) {
+        let Some(top) = node.top().filter(|top| !is_marker(top)) else {
+            // A tree conflict on a path that is not versioned, or a name that only the disk has.
+            let conflicted = node.actual.as_ref().is_some_and(|a| a.conflict.is_some());
+            match look {
+                _ if conflicted => {
+                    found.push(Item::Versioned { node: at, look, check_text: false })
+                }
+                Some(look) if task.depth != Depth::Files || look.kind != DiskKind::Dir => {
+                    let ignored = inherited.local.matches(node.name().as_bytes());
+                    self.push_unversioned(task, node.name().into(), look.kind, ignored, found);
+                }
+                _ => {}
+            }
+            return;
+        };
+        if task.depth == Depth::Files && top.kind == Kind::Dir {
+            return;
+        }
+        let check_text = needs_text_check(node, look);
+        let descend = task.depth == Depth::Infinity && node.was_dir();
+        let locked = !self.table.locks.is_empty();
+        if self.all || check_text || descend || locked || !is_plain(node, look) {
+            found.push(Item::Versioned { node: at, look, check_text });
+        }
+        if descend {
+            let relpath = node.relpath.clone();
+            let inherited = inherited.inheritable.clone();
+            below.push(Task { relpath, inherited, depth: Depth::Infinity });
+        }
+    }
+
+    fn only_on_disk(
+        &self,
+        task: &Task,
+        patterns: &DirPatterns,
+        name: &[u8],
+        kind: Option<DiskKind>,
+        dir: Option<&OpenDir>,
+        found: &mut Vec<Item>,
+    ) -> Result<()> {
+        if name == b".svn" {
+            return Ok(());
+        }
+        let Ok(text) = std::str::from_utf8(name) else {
+            let shown = name.escape_ascii();
+            let message = format!("Can't convert string from native encoding to 'UTF-8': {shown}");
+            return Err(Error::new(ErrorCode(22), message));
+        };
+        let kind = match kind {
+            Some(kind) => kind,
+            None => {
+                let look = CString::new(name).ok().zip(dir).map(|(name, dir)| dir.look(&name));
+                match look {
+                    Some(Ok(Some(look))) => look.kind,
+                    _ => return Ok(()),
+                }
+            }
+        };
+        if task.depth == Depth::Files && kind == DiskKind::Dir {
+            return Ok(());
+        }
+        self.push_unversioned(task, text.into(), kind, patterns.local.matches(name), found);
+        Ok(())
+    }
+
+    fn push_unversioned(
+        &self,
+        task: &Task,
+        name: Box<str>,
+        kind: DiskKind,
+        ignored: bool,
+        found: &mut Vec<Item>,
+    ) {
+        let external = || self.table.is_external(&sapwood_core::path::join(&task.relpath, &name));
+        if !ignored || self.no_ignore || external() {
+            found.push(Item::Unversioned { name, kind, ignored });
+        }
+    }
+
+    fn patterns_of(&self, task: &Task) -> DirPatterns {
+        dir_patterns(self.table, &task.relpath, &task.inherited, &self.config)
+    }
+}
+
+/// The patterns that hold for the children of a directory, and those that directories below
+/// inherit.
+pub(super) struct DirPatterns {
+    pub(super) local: Patterns,
+    pub(super) inheritable: Patterns,
+}
+
+pub(super) fn dir_patterns(
+    table: &Table,
+    relpath: &str,
+    inherited: &Patterns,
+    config: &Patterns,
+) -> DirPatterns {
+    let plain = || DirPatterns { local: inherited.clone(), inheritable: inherited.clone() };
+    let Some(node) = table.find(relpath) else { return plain() };
+    let Some(top) = node.top() else { return plain() };
+    if !top.presence.is_there() {
+        return DirPatterns { local: config.clone(), inheritable: config.clone() };
+    }
+    let mut above = inherited.clone();
+    if let Some(list) = top.inherited.as_deref().and_then(|skel| read_inherited(skel).ok()) {
+        let values: Vec<_> =
+            list.iter().filter_map(|(_, props)| props.get(GLOBAL_IGNORES)).collect();
+        above = config.with_values(values);
+    }
+    let local_props = node.actual.as_ref().and_then(|a| a.props.as_deref());
+    let skel = local_props.or(top.ignores.as_deref());
+    let Some(props) = skel.and_then(|skel| read_props(skel).ok()) else {
+        return DirPatterns { local: above.clone(), inheritable: above };
+    };
+    let inheritable = above.with_values(props.get(GLOBAL_IGNORES));
+    let local = inheritable.with_values(props.get("svn:ignore"));
+    DirPatterns { local, inheritable }
+}
+
+/// Whether only the text can tell if a file is modified.
+pub(super) fn needs_text_check(node: &Node, look: Option<Look>) -> bool {
+    let Some((top, look)) = node.top().zip(look) else { return false };
+    if !matches!(top.kind, Kind::File | Kind::Symlink) || !top.presence.is_there() {
+        return false;
+    }
+    if !top.has_checksum || special_of(node) != (look.kind == DiskKind::Special) {
+        return false;
+    }
+    look.kind != DiskKind::Dir
+        && (top.size != Some(look.size) || top.time == 0 || top.time != look.mtime)
+}
+
+/// Whether a node is a link or the like, by its properties.
+pub(super) fn special_of(node: &Node) -> bool {
+    match node.actual.as_ref() {
+        Some(actual) if actual.props_mod => actual.special,
+        _ => node.top().is_some_and(|top| top.special),
+    }
+}
+
+/// Whether there can be nothing to say of a node that was found with nothing more to check.
+fn is_plain(node: &Node, look: Option<Look>) -> bool {
+    let Some(base) = node.base.as_ref().filter(|_| node.work.is_empty()) else { return false };
+    let kind = match look.map(|l| l.kind) {
+        Some(DiskKind::Special) => base.special,
+        Some(DiskKind::File) => base.kind == Kind::File && !base.special,
+        _ => false,
+    };
+    kind && node.actual.is_none()
+        && base.presence == Presence::Normal
+        && base.repos_path == ReposPath::Implied
+}
+
+/// Whether a row only says why there is no node. In a working layer "not present" is a deletion.
+pub(super) fn is_marker(top: &Layer) -> bool {
+    match top.presence {
+        Presence::NotPresent => top.op_depth == 0,
+        Presence::Excluded | Presence::ServerExcluded => true,
+        Presence::Normal => top.kind == Kind::Unknown,
+        Presence::Incomplete | Presence::BaseDeleted => false,
+    }
+}
