@@ -4,41 +4,52 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
+use crate::output::Output;
 use crate::programs::PROGRAMS;
+use crate::report;
 
 /// Makes the links; files of these names that are not links are left alone and reported.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     let [dir] = args.as_slice() else {
-        eprintln!("usage: sapwood install-links DIR");
+        report::stderr("usage: sapwood install-links DIR\n");
         return ExitCode::FAILURE;
     };
-    match install(Path::new(dir)) {
+    let mut out = Output::stdout();
+    match install(Path::new(dir), &mut out).and_then(|()| out.flush()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("sapwood: {}: {error}", dir.display());
+            report::exit_error(&error, "sapwood: ");
             ExitCode::FAILURE
         }
     }
 }
 
-fn install(dir: &Path) -> std::io::Result<()> {
-    let target = std::env::current_exe()?;
-    std::fs::create_dir_all(dir)?;
+fn install(dir: &Path, out: &mut Output) -> SvnResult<()> {
+    let failed = |e: &std::io::Error, path: &Path| {
+        SvnError::io(e, format_args!("Can't make '{}'", path.display()))
+    };
+    let target =
+        std::env::current_exe().map_err(|e| SvnError::io(&e, "Can't find this program"))?;
+    std::fs::create_dir_all(dir).map_err(|e| failed(&e, dir))?;
     for program in PROGRAMS.iter().filter(|p| p.linked) {
         let link = dir.join(program.name);
         match std::fs::symlink_metadata(&link) {
-            Ok(found) if found.is_symlink() => std::fs::remove_file(&link)?,
+            Ok(found) if found.is_symlink() => {
+                std::fs::remove_file(&link).map_err(|e| failed(&e, &link))?;
+            }
             Ok(_) => {
-                return Err(std::io::Error::new(
-                    std::io::ErrorKind::AlreadyExists,
-                    format!("{} is there already and is not a link", link.display()),
+                return Err(SvnError::new(
+                    ErrorCode::ILLEGAL_TARGET,
+                    format!("'{}' is there already and is not a link", link.display()),
                 ));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(failed(&error, &link)),
         }
-        std::os::unix::fs::symlink(&target, &link)?;
-        println!("{} -> {}", link.display(), target.display());
+        std::os::unix::fs::symlink(&target, &link).map_err(|e| failed(&e, &link))?;
+        out.text(&format!("{} -> {}\n", link.display(), target.display()))?;
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! The table of programs: what each is called, and the function that is its `main`.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::process::ExitCode;
 
 /// One program.
@@ -120,8 +119,25 @@ pub(crate) fn by_word(word: &OsStr) -> Option<&'static Program> {
     PROGRAMS.iter().find(|p| word == p.name)
 }
 
-/// Writes the list of programs; a closed pipe is nobody's problem.
-pub(crate) fn print_help(out: &mut dyn Write) {
+impl Program {
+    /// Runs the program.
+    pub(crate) fn main(&self, args: Vec<OsString>) -> ExitCode {
+        crate::signals::called(self.name);
+        if self.linked {
+            crate::locale::check(self.name);
+        }
+        crate::output::dies_of_broken_pipes(PIPE_KILLS.contains(&self.name));
+        (self.run)(args)
+    }
+}
+
+/// The programs whose reference dies of SIGPIPE when its output is read no more (a shell sees 141);
+/// the others end with an exit code.
+const PIPE_KILLS: &[&str] =
+    &["svnserve", "svnmucc", "svndumpfilter", "svnauthz", "svnauthz-validate"];
+
+/// The list of programs.
+pub(crate) fn help() -> String {
     let mut text = String::from(
         "usage: sapwood PROGRAM [ARGUMENTS]\n\nSubversion in one program. Each of these is a program:\n",
     );
@@ -129,7 +145,7 @@ pub(crate) fn print_help(out: &mut dyn Write) {
         text.push_str(&format!("  {:<18} {}\n", program.name, program.about));
     }
     text.push_str("\nType 'sapwood PROGRAM --help' for the help of one of them.\n");
-    let _ = out.write_all(text.as_bytes());
+    text
 }
 
 #[cfg(test)]

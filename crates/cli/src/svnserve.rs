@@ -14,6 +14,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_server::oplog::OpLog;
@@ -25,7 +26,7 @@ use signal_hook::iterator::Signals;
 
 use self::options::{INHERITED, Mode, Options, Wrong, help_text};
 use crate::command::usage_error;
-use crate::{command, report};
+use crate::{command, output, report};
 
 /// The caches of a process that serves one connection only.
 const SINGLE_CACHE_BYTES: usize = 64 << 20;
@@ -41,12 +42,12 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
         Err(Wrong::Value(error)) => return failure(&error),
     };
     if options.help {
-        print!("{}", help_text());
+        output::help(&help_text());
         return ExitCode::SUCCESS;
     }
     if options.version {
-        print!("{}", command::version_text("svnserve", options.quiet, command::FS_MODULES));
-        return ExitCode::SUCCESS;
+        let text = command::version_text("svnserve", options.quiet, command::FS_MODULES);
+        return output::print("svnserve", &text);
     }
     if !options.arguments.is_empty() {
         return usage();
@@ -76,8 +77,13 @@ fn usage() -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// Whether the error that the program ends with was told already.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
 fn failure(error: &SvnError) -> ExitCode {
-    report::exit_error(error, "svnserve: ");
+    if !TOLD.load(Ordering::Relaxed) {
+        report::exit_error(error, "svnserve: ");
+    }
     ExitCode::FAILURE
 }
 
@@ -89,8 +95,11 @@ fn start(mode: Mode, options: &Options, args: &[OsString]) -> SvnResult<()> {
         None => None,
     };
     let shared = Arc::new(Shared::new(settings, log));
-    if let Some(path) = &options.config_file {
-        // What is wrong with it is told now, not to the first client.
+    let is_last = mode != Mode::Daemon || options.foreground || options.inherited;
+    let reads = |path: &&PathBuf| is_last || std::fs::metadata(path).is_ok_and(|m| m.is_file());
+    if let Some(path) = options.config_file.as_ref().filter(reads) {
+        // What is wrong with it is told now, not to the first client. (A pipe can be read only once,
+        // and it is the process in the background that needs it.)
         shared.files.server(path, true)?;
     }
     if options.tunnel_user.is_some() && mode != Mode::Tunnel {
@@ -142,6 +151,12 @@ fn settings(mode: Mode, options: &Options) -> Settings {
     }
     if let Some(folders) = std::env::var_os("SASL_CONF_PATH") {
         settings.sasl_config = std::env::split_paths(&folders).collect();
+    }
+    if matches!(mode, Mode::Tunnel | Mode::Inetd) {
+        settings.tell_first = Some(|error| {
+            TOLD.store(true, Ordering::Relaxed);
+            report::exit_error(error, "svnserve: ");
+        });
     }
     if mode == Mode::Tunnel {
         settings.tunnel = Some(Tunnel { user: options.tunnel_user.clone().or_else(current_user) });
@@ -264,6 +279,7 @@ fn watch_signals(shared: &Arc<Shared>, stopper: &Stopper) -> SvnResult<()> {
                     log.error(Default::default(), &error, false);
                 }
             } else {
+                crate::signals::note(signal);
                 stopper.stop();
             }
         }

@@ -1,6 +1,6 @@
 //! `svnlook cat`, `filesize`, `tree`, `history`, `lock`, `uuid` and `youngest`.
 
-use sapwood_core::{NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{NodeKind, Revnum, SvnResult, path};
 use sapwood_fsfs::{Error, Node};
 
 use super::{Context, Subject, existing_file, maybe_argument, no_argument, one_argument};
@@ -123,7 +123,6 @@ pub(super) fn tree(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     };
     let root = context.root()?;
     let top = root.node(&path::canonical_fspath(&arg))?;
-    let cancel = crate::signals::cancel_token();
     // Directories that are being printed, each with the place of its next entry.
     let mut stack: Vec<(Node, String, usize)> = Vec::new();
     printer.line(&mut invocation.out, &top, &arg, 0)?;
@@ -131,9 +130,7 @@ pub(super) fn tree(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         stack.push((top, arg, 0));
     }
     while let Some((dir, dir_path, next)) = stack.last_mut() {
-        if cancel.is_cancelled() {
-            return Err(SvnError::new(sapwood_core::ErrorCode::CANCELLED, "Caught signal"));
-        }
+        crate::signals::check()?;
         let entries = dir.entries()?;
         let Some(entry) = entries.get(*next) else {
             stack.pop();

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use sapwood_core::{Depth, ErrorCode, PropList, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::{Depth, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_ra::{ReplayReceiver, ReplayRequest, ReplayedEdit, ReportKind, ReportRequest, Session};
 use sapwood_repos::dumpstream::header;
 use sapwood_repos::{dump as records, prop_rules};
@@ -35,10 +35,7 @@ impl Dumper<'_> {
         if !self.quiet {
             report::stderr(&format!("* Dumped revision {revision}.\n"));
         }
-        if crate::signals::cancel_token().is_cancelled() {
-            return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"));
-        }
-        Ok(())
+        crate::signals::check()
     }
 }
 

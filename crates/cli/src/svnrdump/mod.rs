@@ -126,7 +126,12 @@ fn open(
     }
     let url = canonical_url(text)?;
     let credentials = Credentials::given(&invocation.options)?;
-    let manner = Manner { prefix: "svnrdump: ", makes_folder: true, looks_for_terminal };
+    let manner = Manner {
+        prefix: "svnrdump: ",
+        makes_folder: true,
+        looks_for_terminal,
+        unreadable: crate::remote::config::Unreadable::Fails,
+    };
     let settings = remote::settings(&invocation.options, credentials, manner)?;
     Ok((sapwood_ra::open(&url, &settings)?, settings))
 }
