@@ -20,6 +20,7 @@ use sapwood_core::{
     CancelToken, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path,
 };
 use sapwood_delta::StoredDelta;
+use sapwood_fsfs::Roots;
 use sapwood_fsfs::txn::{Bulk, Txn, WriteOptions, Writer};
 
 use crate::dumpstream::{DumpVisitor, Headers, TextBlock, header};
@@ -130,6 +131,7 @@ pub fn load(
     let hooked = options.pre_commit_hook || options.post_commit_hook;
     let mut loader = Loader {
         bulk: if hooked { None } else { Bulk::new(&writer)? },
+        sources: Roots::new(writer.fs()),
         writer,
         current,
         hooks: Hooks::new(repository, None),
@@ -169,6 +171,8 @@ fn place(parent_dir: Option<&str>, relpath: &[u8]) -> SvnResult<String> {
 struct Loader<'a, 'b> {
     /// Commits; without it revisions are committed one by one.
     bulk: Option<Bulk>,
+    /// Trees that are copied from.
+    sources: Roots,
     writer: Arc<Writer>,
     /// The same, for who reads ahead.
     current: CurrentWriter,
@@ -303,7 +307,7 @@ impl Loader<'_, '_> {
                 "Relative source revision -1 is not available in current repository",
             ));
         };
-        let root = self.writer.fs().revision_root(Revnum(here))?;
+        let root = self.sources.get(Revnum(here))?;
         if let Some(expected) = checksum(headers, header::COPY_SOURCE_MD5)? {
             let actual = root.node(&source)?.md5()?;
             if expected != actual {

@@ -269,6 +269,7 @@ impl<'s> Session<'s> {
             }
             let (name, params) = request.command()?;
             let result = commands::run(self, name, params);
+            self.roots.iter().for_each(Root::rest);
             self.conn.check()?;
             match result {
                 Ok(()) => {}
