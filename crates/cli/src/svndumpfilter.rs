@@ -150,6 +150,9 @@ fn filter(invocation: &mut Invocation<'_>, exclude: bool) -> SvnResult<()> {
         return Err(SvnError::io(&closed, "Can't read stream"));
     }
     let mut filter = DumpFilter::new(options, &mut invocation.out, &mut notify);
+    if !quiet {
+        filter = filter.flushing();
+    }
     let mut input = BufReader::with_capacity(BUFFER, std::io::stdin().lock());
     dumpstream::parse(&mut input, &mut filter, true, &CancelToken::new())?;
     let renumbers = filter.renumbers();

@@ -144,11 +144,9 @@ pub fn load(
         node: None,
     };
     let loaded = ahead::parse_ahead(input, &mut loader, foresight, cancel);
-    // What was read before an error is there, too.
-    let loaded = match (loader.settle(), loaded) {
-        (Err(error), Ok(())) => Err(error),
-        (_, loaded) => loaded,
-    };
+    // What was read before an error is there, too. If it cannot be, that is the first error: what
+    // was made of the rest of the stream stood on it.
+    let loaded = loader.settle().and(loaded);
     // The thread that reads holds the writer, too, and the process may end before that does.
     loader.writer.flush_reps();
     loaded

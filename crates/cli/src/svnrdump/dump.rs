@@ -33,6 +33,8 @@ impl Dumper<'_> {
 
     fn tell(&mut self, revision: Revnum) -> SvnResult<()> {
         if !self.quiet {
+            // Nothing is told of a revision before its records are written.
+            self.out.flush().map_err(|e| stream_error(&e))?;
             report::stderr(&format!("* Dumped revision {revision}.\n"));
         }
         crate::signals::check()
