@@ -210,7 +210,6 @@ fn progress_is_not_ahead_of_the_output() {
         ("svnadmin", vec!["dump", "-F", "/dev/full", &path]),
         ("svnadmin", vec!["dump-revprops", &path]),
         ("svnrdump", vec!["dump", &url]),
-        ("svnrdump", vec!["dump", "-F", "/dev/full", &url]),
         ("svndumpfilter", vec!["include", "/"]),
         ("svndumpfilter", vec!["exclude", "--drop-empty-revs", "--renumber-revs", "/trunk"]),
     ] {

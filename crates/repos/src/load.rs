@@ -381,6 +381,8 @@ impl DumpVisitor for Loader<'_, '_> {
             self.settle()?;
             self.writer.flush_reps();
             self.writer = self.writer.set_uuid(utf8(uuid)?)?;
+            // It is another opening of the filesystem.
+            self.sources = Roots::new(self.writer.fs());
             if self.bulk.is_some() {
                 self.bulk = Bulk::new(&self.writer)?;
             }

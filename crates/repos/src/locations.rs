@@ -53,12 +53,8 @@ pub fn locations(
     let mut path = path.to_owned();
 
     while pending.is_some() || wanted.peek().is_some() {
-<<<<<<< HEAD
         cancel.check()?;
-        let Some(before) = prev_location(fs, revision, &path)? else { break };
-=======
         let Some(before) = prev_location(&mut roots, revision, &path)? else { break };
->>>>>>> 3764e49 (fsfs, repos: a request holds what it walks, whatever the cache keeps)
         // The node is at this path since the copy ...
         while let Some(at) = next_if(&mut pending, &mut wanted, |r| r >= before.appeared) {
             found.push((at, path.clone()));
@@ -203,12 +199,8 @@ pub fn location_segments(
     let mut path = path.to_owned();
     let mut roots = Roots::new(fs);
     while current >= end {
-<<<<<<< HEAD
         cancel.check()?;
-        let before = prev_location(fs, current, &path)?;
-=======
         let before = prev_location(&mut roots, current, &path)?;
->>>>>>> 3764e49 (fsfs, repos: a request holds what it walks, whatever the cache keeps)
         let first = match &before {
             Some(before) => before.appeared,
             None => roots.get(current)?.node_origin_rev(&path)?.max(end),

@@ -179,7 +179,7 @@ fn replay_all(repository: &Repository, low_water_mark: Option<Revnum>) {
     for n in 0..=3 {
         let root = repository.fs().revision_root(Revnum(n)).unwrap();
         let request = ReplayRequest { base_path: "", low_water_mark, send_deltas: true };
-        replay(&root, &request, &Everything, &mut Nothing).unwrap();
+        replay(&root, &request, &Everything, &CancelToken::new(), &mut Nothing).unwrap();
     }
 }
 

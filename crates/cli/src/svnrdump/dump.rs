@@ -107,7 +107,8 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let quiet = invocation.options.has("quiet");
     let incremental = invocation.options.has("incremental");
     if let Some(path) = invocation.options.value("file")? {
-        let file = File::create(&path)
+        // As with the reference, which does not write over a file.
+        let file = File::create_new(&path)
             .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{path}'")))?;
         let mut out = BufWriter::with_capacity(64 << 10, file);
         dump(&mut Dumper { out: &mut out, quiet }, session, range, incremental)?;
