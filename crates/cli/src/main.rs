@@ -14,6 +14,7 @@ mod getopt;
 mod input;
 mod install_links;
 mod locale;
+mod manual;
 mod output;
 mod programs;
 mod progress;
@@ -23,6 +24,7 @@ mod report;
 mod revision;
 mod serve;
 mod signals;
+mod supervisor;
 #[allow(dead_code, reason = "the subcommands that use all of it come one after the other")]
 mod svn;
 mod svnadmin;

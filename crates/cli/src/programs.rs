@@ -3,6 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
+use crate::manual::Manual;
+
 /// One program.
 pub(crate) struct Program {
     /// The word that selects it, and the name of its link if it has one.
@@ -13,6 +15,8 @@ pub(crate) struct Program {
     pub(crate) about: &'static str,
     /// Its `main`: takes the arguments after the program's name.
     pub(crate) run: fn(Vec<OsString>) -> ExitCode,
+    /// What its manual page says.
+    pub(crate) manual: Option<fn() -> Manual>,
 }
 
 /// All programs, in the order that help lists them.
@@ -22,90 +26,105 @@ pub(crate) static PROGRAMS: &[Program] = &[
         linked: false,
         about: "serve a repository, or a folder of repositories (--demo: a small one of our own)",
         run: crate::serve::run,
+        manual: Some(crate::serve::manual),
     },
     Program {
         name: "bench",
         linked: false,
         about: "make repositories for measurements, and measure",
         run: crate::bench::run,
+        manual: Some(crate::bench::manual),
     },
     Program {
         name: "install-links",
         linked: false,
         about: "link every program's name to this program in a folder",
         run: crate::install_links::run,
+        manual: None,
     },
     Program {
         name: "svn",
         linked: true,
         about: "the client: working copies, and what can be done with URLs",
         run: crate::svn::run,
+        manual: Some(crate::svn::manual),
     },
     Program {
         name: "svnserve",
         linked: true,
         about: "the svn:// server",
         run: crate::svnserve::run,
+        manual: Some(crate::svnserve::manual),
     },
     Program {
         name: "svnadmin",
         linked: true,
         about: "look after repositories",
         run: crate::svnadmin::run,
+        manual: Some(crate::svnadmin::manual),
     },
     Program {
         name: "svnlook",
         linked: true,
         about: "look into a repository",
         run: crate::svnlook::run,
+        manual: Some(crate::svnlook::manual),
     },
     Program {
         name: "svndumpfilter",
         linked: true,
         about: "let the wanted part of a dump stream pass",
         run: crate::svndumpfilter::run,
+        manual: Some(crate::svndumpfilter::manual),
     },
     Program {
         name: "svnauthz",
         linked: true,
         about: "check authz files and ask them",
         run: crate::svnauthz::run,
+        manual: Some(crate::svnauthz::manual),
     },
     Program {
         name: "svnauthz-validate",
         linked: true,
         about: "check authz files, as before 1.8",
         run: crate::svnauthz::run_validate,
+        manual: Some(crate::svnauthz::manual),
     },
     Program {
         name: "svnfsfs",
         linked: true,
         about: "look into the storage of a repository",
         run: crate::svnfsfs::run,
+        manual: Some(crate::svnfsfs::manual),
     },
     Program {
         name: "svnmucc",
         linked: true,
         about: "several changes to URLs, committed as one",
         run: crate::svnmucc::run,
+        manual: Some(crate::svnmucc::manual),
     },
     Program {
         name: "svnsync",
         linked: true,
         about: "keep a repository the mirror of another",
         run: crate::svnsync::run,
+        manual: Some(crate::svnsync::manual),
     },
     Program {
         name: "svnrdump",
         linked: true,
         about: "dump and load over a session",
         run: crate::svnrdump::run,
+        manual: Some(crate::svnrdump::manual),
     },
     Program {
         name: "svnbench",
         linked: true,
         about: "time what a server does",
         run: crate::svnbench::run,
+        manual: Some(crate::svnbench::manual),
     },
 ];
 
@@ -120,6 +139,11 @@ pub(crate) fn by_word(word: &OsStr) -> Option<&'static Program> {
 }
 
 impl Program {
+    /// The name of its manual page: programs of our own are `sapwood-NAME`.
+    pub(crate) fn page_name(&self) -> String {
+        if self.linked { self.name.to_owned() } else { format!("sapwood-{}", self.name) }
+    }
+
     /// Runs the program.
     pub(crate) fn main(&self, args: Vec<OsString>) -> ExitCode {
         crate::signals::called(self.name);

@@ -80,6 +80,16 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     }
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    let (usage, text) = HELP.split_once("\n\n").unwrap_or_default();
+    crate::manual::Manual {
+        synopsis: usage.lines().map(|l| l.trim_start_matches("usage:").trim().to_owned()).collect(),
+        laid_out: text.to_owned(),
+        ..crate::manual::Manual::default()
+    }
+}
+
 fn parse(args: Vec<OsString>) -> Result<Options, String> {
     let mut options = Options::default();
     let mut parser = Parser::new(SPECS, args);

@@ -17,6 +17,11 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     SVNDUMPFILTER.main(args)
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    SVNDUMPFILTER.manual()
+}
+
 const OPTIONS: &[OptionSpec] = &[
     HELP,
     HELP_MARK,

@@ -26,7 +26,8 @@ use signal_hook::iterator::Signals;
 
 use self::options::{INHERITED, Mode, Options, Wrong, help_text};
 use crate::command::usage_error;
-use crate::{command, output, report};
+use crate::manual::Manual;
+use crate::{command, output, report, supervisor};
 
 /// The caches of a process that serves one connection only.
 const SINGLE_CACHE_BYTES: usize = 64 << 20;
@@ -65,6 +66,31 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
         Err(error) => failure(&error),
     }
 }
+
+/// The manual page.
+pub(crate) fn manual() -> Manual {
+    let specs = self::options::SPECS.iter().filter(|spec| !spec.about.is_empty());
+    Manual {
+        section: 8,
+        synopsis: vec!["svnserve [-d | -i | -t | -X] [options]".to_owned()],
+        text: DESCRIPTION.to_owned(),
+        options: specs.map(crate::manual::Described::of).collect(),
+        files: vec![
+            ("REPOSITORY/conf/svnserve.conf", "who may read and write; see svnserve.conf(5)"),
+            ("REPOSITORY/conf/passwd", "names and passwords"),
+            ("REPOSITORY/conf/authz", "rules for paths"),
+        ],
+        ..Manual::default()
+    }
+}
+
+const DESCRIPTION: &str = "Serves the repositories below a folder to clients that speak the svn protocol. \
+    With -d it is a daemon: it listens on port 3690, and goes to the background unless --foreground is \
+    given. With -i or -t it serves one client on standard input and output, as inetd or ssh start it.\n\n\
+    SIGTERM and SIGINT end the daemon, after the replies that are being sent. SIGHUP makes it read its \
+    configuration again.\n\n\
+    With -d --foreground it takes over a socket that systemd listens on (LISTEN_FDS), and tells systemd \
+    when it is ready (NOTIFY_SOCKET), so that a unit may be of Type=notify.";
 
 fn usage() -> ExitCode {
     let name = std::env::args_os().next().unwrap_or_else(|| "svnserve".into());
@@ -115,6 +141,12 @@ fn start(mode: Mode, options: &Options, args: &[OsString]) -> SvnResult<()> {
         }
         Mode::Daemon if options.inherited => serve_in_background(&shared, options),
         Mode::Daemon => {
+            if options.foreground
+                && let Some(socket) = supervisor::socket()?
+            {
+                write_pid_file(options, std::process::id())?;
+                return serve(&Listener::from_lent(socket), &shared, options.single);
+            }
             let listener =
                 Listener::bind(options.host.as_deref(), options.port, options.prefer_ipv6)?;
             if options.foreground {
@@ -264,6 +296,7 @@ pub(crate) fn serve(listener: &Listener, shared: &Arc<Shared>, single: bool) -> 
     raise_file_limit();
     let stopper = listener.stopper();
     watch_signals(shared, &stopper)?;
+    supervisor::tell(supervisor::State::Ready);
     listener.serve(shared, single, &stopper)
 }
 
@@ -280,6 +313,7 @@ fn watch_signals(shared: &Arc<Shared>, stopper: &Stopper) -> SvnResult<()> {
                 }
             } else {
                 crate::signals::note(signal);
+                supervisor::tell(supervisor::State::Stopping);
                 stopper.stop();
             }
         }

@@ -57,6 +57,8 @@ use std::time::Duration;
 use sapwood_client::{Context, Range};
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
+pub(crate) use self::help::manual;
+
 use self::given::{Accept, Options};
 use self::notify::Notifier;
 use self::options::{GLOBAL, Opt, SPECS};

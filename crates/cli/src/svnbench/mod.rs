@@ -28,6 +28,11 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     SVNBENCH.main(args)
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    SVNBENCH.manual()
+}
+
 const OPTIONS: &[OptionSpec] = &[
     HELP,
     HELP_MARK,

@@ -83,6 +83,20 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     }
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    let specs = OPTIONS.iter().filter(|option| !option.long.is_empty());
+    let lines = HELP.split("\n\nValid options").next().unwrap_or_default();
+    crate::manual::Manual {
+        synopsis: vec!["svnmucc [OPTIONS] ACTION...".to_owned()],
+        text: "Commits one or more changes of URLs as one revision, without a working copy."
+            .to_owned(),
+        laid_out: lines.split_once("\n\n").unwrap_or_default().1.to_owned(),
+        options: specs.map(crate::manual::Described::of).collect(),
+        ..crate::manual::Manual::default()
+    }
+}
+
 fn help() -> String {
     let mut text = HELP.to_owned();
     for option in OPTIONS.iter().filter(|option| !option.long.is_empty()) {

@@ -26,6 +26,11 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     SVNRDUMP.main(args)
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    SVNRDUMP.manual()
+}
+
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec::value("revision", Some('r'), "the revision ARG, or the revisions of a range X:Y"),
     OptionSpec::flag("quiet", Some('q'), "no progress, only errors"),

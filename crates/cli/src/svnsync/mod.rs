@@ -45,6 +45,11 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     SVNSYNC.main(args)
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    SVNSYNC.manual()
+}
+
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec::flag("quiet", Some('q'), "print as little as possible"),
     OptionSpec::value("revision", Some('r'), "the revision ARG, or a range ARG1:ARG2; 'HEAD'"),
