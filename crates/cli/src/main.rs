@@ -4,17 +4,12 @@
 //! `sapwood install-links` made), else by the first argument (`sapwood svnadmin verify REPO`).
 //! Each program is one file of this crate and one row of [`programs::PROGRAMS`].
 
-// They panic when nobody reads: `output` and `report` are how programs write.
-#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
-
 mod arguments;
 mod bench;
 mod command;
 mod getopt;
-mod input;
 mod install_links;
 mod locale;
-mod manual;
 mod output;
 mod programs;
 mod progress;
@@ -24,7 +19,6 @@ mod report;
 mod revision;
 mod serve;
 mod signals;
-mod supervisor;
 #[allow(dead_code, reason = "the subcommands that use all of it come one after the other")]
 mod svn;
 mod svnadmin;
@@ -51,40 +45,34 @@ use std::process::ExitCode;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    let code = run();
-    output::end();
-    signals::end();
-    code
-}
-
-fn run() -> ExitCode {
     let mut args: Vec<OsString> = std::env::args_os().collect();
     if args.is_empty() {
         return ExitCode::FAILURE;
     }
     let called_as = args.remove(0);
     if let Some(program) = Path::new(&called_as).file_stem().and_then(programs::by_link_name) {
-        return program.main(args);
+        return (program.run)(args);
     }
     if args.is_empty() {
-        report::stderr(&programs::help());
+        programs::print_help(&mut std::io::stderr());
         return ExitCode::FAILURE;
     }
     let word = args.remove(0);
     if let Some(program) = programs::by_word(&word) {
-        return program.main(args);
+        return (program.run)(args);
     }
     match word.to_str() {
         Some("help" | "--help" | "-h" | "-?") => {
-            output::help(&programs::help());
+            programs::print_help(&mut std::io::stdout());
             ExitCode::SUCCESS
         }
         Some("--version") => {
-            output::print("sapwood", &format!("sapwood {}\n", env!("CARGO_PKG_VERSION")))
+            println!("sapwood {}", env!("CARGO_PKG_VERSION"));
+            ExitCode::SUCCESS
         }
         _ => {
-            report::stderr(&format!("sapwood: unknown command '{}'\n", word.display()));
-            report::stderr("Type 'sapwood help' for usage.\n");
+            eprintln!("sapwood: unknown command '{}'", word.display());
+            eprintln!("Type 'sapwood help' for usage.");
             ExitCode::FAILURE
         }
     }

@@ -29,7 +29,12 @@ pub struct Context {
     pub log_message: Option<Box<LogMessage>>,
     /// Is told of a revision that was made.
     pub committed: Option<Box<CommittedCallback>>,
+    /// Whether operations that wrote files wait until a later change would get another time.
+    pub sleeps: bool,
 }
+
+/// How long the file system's clock stands still: times are taken from the kernel's coarse clock.
+const CLOCK_STEP: std::time::Duration = std::time::Duration::from_millis(10);
 
 /// Is told what happens.
 pub type NotifyCallback = dyn Fn(&Notify<'_>);
@@ -55,6 +60,7 @@ impl Context {
             notify: None,
             log_message: None,
             committed: None,
+            sleeps: true,
         }
     }
 
@@ -117,6 +123,14 @@ impl Context {
     pub fn tell(&self, value: &Notify<'_>) {
         if let Some(notify) = &self.notify {
             notify(value);
+        }
+    }
+
+    /// Waits until the clock of the file system has gone on, so that a change that follows is seen by
+    /// its time.
+    pub fn sleep_for_timestamps(&self) {
+        if self.sleeps {
+            std::thread::sleep(CLOCK_STEP);
         }
     }
 

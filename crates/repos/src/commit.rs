@@ -15,7 +15,6 @@ use sapwood_core::{
     ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths, uri,
 };
 use sapwood_delta::{Editor, Handle, TextDelta};
-use sapwood_fsfs::Roots;
 use sapwood_fsfs::txn::{Txn, WriteOptions, Writer, flags};
 
 use crate::authz::Access;
@@ -82,8 +81,6 @@ struct Open {
 /// The editor of one commit.
 pub struct CommitEditor<'a> {
     request: CommitRequest<'a>,
-    /// Trees that are copied from.
-    sources: Roots,
     txn: Option<Txn>,
     open: HashMap<u64, Open>,
     next_handle: u64,
@@ -97,7 +94,6 @@ impl<'a> CommitEditor<'a> {
     #[must_use]
     pub fn new(request: CommitRequest<'a>) -> Self {
         Self {
-            sources: Roots::new(request.repository.fs()),
             request,
             txn: None,
             open: HashMap::new(),
@@ -197,7 +193,7 @@ impl<'a> CommitEditor<'a> {
                 return Err(out_of_date(&path, Some(kind)));
             }
             let source = self.source_path(url)?;
-            let root = self.sources.get(revision)?;
+            let root = self.request.repository.fs().revision_root(revision)?;
             self.check_access(&source, Access::READ, is_dir)?;
             self.check_locks(&path, true)?;
             self.txn()?.copy(&root, &source, &path, true)?;

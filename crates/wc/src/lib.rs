@@ -12,6 +12,7 @@
 
 pub mod autoprops;
 pub mod base;
+pub mod commit;
 pub mod conflict;
 pub mod db;
 pub mod error;

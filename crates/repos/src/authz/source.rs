@@ -91,8 +91,7 @@ impl ConfigSource<'_> {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return self.missing(target),
             Err(e) => return Err(SvnError::io(&e, format!("Can't check path '{target}'"))),
         };
-        // Pipes and devices are read as files are.
-        if metadata.is_dir() {
+        if !metadata.is_file() {
             return Err(not_a_file(target));
         }
         let file = std::fs::File::open(path)

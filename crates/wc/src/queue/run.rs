@@ -243,7 +243,7 @@ impl WorkingCopy {
         if !rewritten && self.file_modified(&view)? {
             return Ok(None);
         }
-        Ok(stat_file(&path)?.filter(|s| s.file).map(|stat| (relpath.to_owned(), stat)))
+        Ok(stat_file(&path)?.filter(|s| s.file || s.link).map(|stat| (relpath.to_owned(), stat)))
     }
 
     /// Writes a working file anew as its translation would have it; whether that made a difference.

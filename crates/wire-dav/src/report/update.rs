@@ -123,8 +123,7 @@ impl Reading {
                 self.seen_depth = true;
             }
             "recursive" if !self.seen_depth => {
-                let all = word("recursive")? != "no";
-                wanted.depth = if all { Depth::Infinity } else { Depth::Files };
+                wanted.depth = Depth::from_recurse(word("recursive")? != "no");
                 self.seen_recursive = true;
             }
             "ignore-ancestry" => wanted.ignore_ancestry = word("ignore-ancestry")? != "no",

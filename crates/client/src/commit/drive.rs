@@ -1,0 +1,231 @@
+//! Drives a commit editor with items.
+//!
+//! Directories are opened and closed on the way from one item to the next; files with changed texts
+//! stay open until all else is told, and their texts follow at the end, in the order of the paths.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use sapwood_core::notify::{Action, Notify, State};
+use sapwood_core::props::names;
+use sapwood_core::{NodeKind, PropList, SvnResult, path, uri};
+use sapwood_delta::Handle;
+use sapwood_ra::CommitEditor;
+use sapwood_wc::commit::{Item, Outgoing};
+use sapwood_wc::pristine::NewPristine;
+
+use super::errors::explain;
+use crate::context::Context;
+
+/// The texts that were sent, by the path of the working file.
+pub(crate) type Sent = HashMap<PathBuf, NewPristine>;
+
+/// What an edit is driven with.
+pub(crate) struct Drive<'a> {
+    pub(crate) ctx: &'a Context,
+    /// The URL that the edit begins at.
+    pub(crate) base: &'a str,
+    /// What is cut off from paths that are told; nothing is told without it.
+    pub(crate) prefix: Option<&'a str>,
+}
+
+/// A file whose text is still to come.
+struct Waiting<'i> {
+    item: &'i Item,
+    file: Handle,
+}
+
+struct Run<'a, 'i> {
+    drive: &'a Drive<'a>,
+    editor: &'a mut dyn CommitEditor,
+    /// Open directories: path below the base and handle.
+    open: Vec<(String, Handle)>,
+    waiting: Vec<Waiting<'i>>,
+}
+
+impl Drive<'_> {
+    /// Tells everything, the end of the edit too.
+    pub(crate) fn run(&self, editor: &mut dyn CommitEditor, items: &[Item]) -> SvnResult<Sent> {
+        let mut run = Run { drive: self, editor, open: Vec::new(), waiting: Vec::new() };
+        for item in items.iter().filter(|item| !item.changes.only_lock()) {
+            let at = uri::skip_ancestor(self.base, &item.url()).unwrap_or_default();
+            self.ctx.check_cancel()?;
+            run.reach(item, &at)?;
+            run.item(item, &at).map_err(|e| explain(e, item))?;
+        }
+        while let Some((_, dir)) = run.open.pop() {
+            run.editor.close_directory(dir)?;
+        }
+        let sent = run.texts()?;
+        self.tell(&Notify::of_url(Action::CommitFinalizing, self.base));
+        run.editor.close_edit()?;
+        Ok(sent)
+    }
+
+    fn tell(&self, value: &Notify<'_>) {
+        if self.prefix.is_some() {
+            self.ctx.tell(value);
+        }
+    }
+
+    /// Tells what is about to happen to an item.
+    fn announce(&self, item: &Item) -> SvnResult<()> {
+        let changes = item.changes;
+        let copied = item.copy_from.is_some();
+        let shown = item.abspath().display().to_string();
+        let mime_type;
+        let mut value = match (changes.add, changes.delete) {
+            (true, true) if copied => Notify::new(Action::CommitCopiedReplaced, &shown),
+            (true, true) => Notify::new(Action::CommitReplaced, &shown),
+            (false, true) => Notify::new(Action::CommitDeleted, &shown),
+            (true, false) => {
+                let action = if copied { Action::CommitCopied } else { Action::CommitAdded };
+                let mut value = Notify::new(action, &shown);
+                if item.kind == Some(NodeKind::File) {
+                    mime_type = local_props(item)?.get_str(names::MIME_TYPE).map(str::to_owned);
+                    value.mime_type = mime_type.as_deref();
+                }
+                value
+            }
+            (false, false) if changes.text || changes.props => {
+                let mut value = Notify::new(Action::CommitModified, &shown);
+                let state = |changed| if changed { State::Changed } else { State::Unchanged };
+                value.content = state(changes.text);
+                value.props = state(changes.props);
+                value
+            }
+            (false, false) => return Ok(()),
+        };
+        value.kind = item.kind;
+        value.path_prefix = self.prefix;
+        self.tell(&value);
+        Ok(())
+    }
+}
+
+/// The properties that the user sees; none of a node that is gone.
+fn local_props(item: &Item) -> SvnResult<PropList> {
+    Ok(item.wc.view(&item.relpath)?.map(|view| view.props()).transpose()?.unwrap_or_default())
+}
+
+impl<'i> Run<'_, 'i> {
+    /// Closes and opens directories until the parent of `at` is the innermost open one; for the
+    /// start of the edit itself nothing is opened.
+    fn reach(&mut self, item: &Item, at: &str) -> SvnResult<()> {
+        if at.is_empty() {
+            return Ok(());
+        }
+        if self.open.is_empty() {
+            let root = self.editor.open_root(None)?;
+            self.open.push((String::new(), root));
+        }
+        let parent = path::dirname(at);
+        while let Some((dir, handle)) = self.open.last() {
+            if path::is_ancestor(dir, parent) {
+                break;
+            }
+            self.editor.close_directory(*handle)?;
+            self.open.pop();
+        }
+        let mut dir = self.open.last().map(|(dir, _)| dir.clone()).unwrap_or_default();
+        let rest = path::skip_ancestor(&dir, parent).unwrap_or_default().to_owned();
+        for name in path::components(&rest) {
+            dir = path::join(&dir, name);
+            let opened = self.editor.open_directory(&dir, self.parent(), None);
+            let handle = opened.map_err(|e| explain(e, item))?;
+            self.open.push((dir.clone(), handle));
+        }
+        Ok(())
+    }
+
+    fn parent(&self) -> Handle {
+        self.open.last().map_or(Handle(0), |(_, handle)| *handle)
+    }
+
+    fn item(&mut self, item: &'i Item, at: &str) -> SvnResult<()> {
+        self.drive.announce(item)?;
+        let changes = item.changes;
+        let is_file = item.kind == Some(NodeKind::File);
+        let mut file = None;
+        let mut dir = None;
+        if changes.delete {
+            self.editor.delete_entry(at, item.revision, self.parent())?;
+        }
+        if changes.add {
+            let from =
+                item.copy_from.as_ref().map(|(from, rev)| (uri::join(&item.root, from), *rev));
+            let from = from.as_ref().map(|(url, revision)| (url.as_str(), *revision));
+            if is_file {
+                file = Some(self.editor.add_file(at, self.parent(), from)?);
+            } else {
+                dir = Some(self.editor.add_directory(at, self.parent(), from)?);
+            }
+        }
+        if (changes.props || changes.text) && is_file && file.is_none() {
+            file = Some(self.editor.open_file(at, self.parent(), item.revision)?);
+        }
+        if changes.props && !is_file && dir.is_none() {
+            dir = Some(if at.is_empty() {
+                self.editor.open_root(item.revision)?
+            } else {
+                self.editor.open_directory(at, self.parent(), item.revision)?
+            });
+        }
+        if changes.props {
+            self.props(item, file, dir)?;
+        }
+        if let Some(dir) = dir {
+            self.open.push((at.to_owned(), dir));
+        }
+        match file {
+            Some(file) if changes.text => self.waiting.push(Waiting { item, file }),
+            Some(file) => self.editor.close_file(file, None)?,
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn props(&mut self, item: &Item, file: Option<Handle>, dir: Option<Handle>) -> SvnResult<()> {
+        let Some(view) = item.wc.view(&item.relpath)? else { return Ok(()) };
+        for (name, value) in view.pristine_props()?.diff_to(&view.props()?) {
+            match (file, dir) {
+                (Some(file), _) => {
+                    self.editor.change_file_prop(file, &name, value.as_deref())?;
+                }
+                (None, Some(dir)) => {
+                    self.editor.change_dir_prop(dir, &name, value.as_deref())?;
+                }
+                (None, None) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the texts.
+    fn texts(&mut self) -> SvnResult<Sent> {
+        let mut sent = Sent::new();
+        for Waiting { item, file } in std::mem::take(&mut self.waiting) {
+            self.drive.ctx.check_cancel()?;
+            let shown = item.abspath().display().to_string();
+            let mut value = Notify::new(Action::CommitPostfixTxdelta, &shown);
+            value.kind = Some(NodeKind::File);
+            value.path_prefix = self.drive.prefix;
+            self.drive.tell(&value);
+            let text = self.text(item, file).map_err(|e| explain(e, item))?;
+            sent.insert(item.abspath(), text);
+        }
+        Ok(sent)
+    }
+
+    fn text(&mut self, item: &Item, file: Handle) -> SvnResult<NewPristine> {
+        let outgoing = Outgoing::open(item)?;
+        let base = outgoing.base_md5();
+        let editor = &mut *self.editor;
+        let text =
+            outgoing.send(|delta| editor.apply_textdelta(file, base, delta)).map_err(|e| {
+                e.context(format!("While preparing '{}' for commit", item.abspath().display()))
+            })?;
+        self.editor.close_file(file, Some(text.md5))?;
+        Ok(text)
+    }
+}

@@ -1,0 +1,58 @@
+//! Externals that a commit of a directory takes along when it is asked to.
+
+use sapwood_core::Depth;
+
+use crate::db::Kind;
+use crate::error::Result;
+use crate::root::WorkingCopy;
+
+/// An external that can be committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committable {
+    /// Where it is on disk.
+    pub abspath: std::path::PathBuf,
+    /// A file, or a directory, which is a working copy of its own.
+    pub kind: Kind,
+}
+
+impl WorkingCopy {
+    /// The externals below a directory that follow the youngest revision of the repository that this
+    /// working copy is of; those within other externals too, with a depth of infinity.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn committable_externals(&self, relpath: &str, depth: Depth) -> Result<Vec<Committable>> {
+        let root = self.db().base("")?.and_then(|row| row.repos_id);
+        let mut found = Vec::new();
+        for row in self.db().externals(relpath)? {
+            let immediate = sapwood_core::path::dirname(&row.relpath) == relpath;
+            let deep_enough = match depth {
+                Depth::Files => immediate && row.kind == Kind::File,
+                Depth::Immediates => immediate,
+                _ => true,
+            };
+            if row.relpath == relpath || row.def_revision.is_some() || !deep_enough {
+                continue;
+            }
+            if Some(row.repos_id) != root {
+                continue;
+            }
+            let abspath = self.abspath(&row.relpath);
+            if row.kind == Kind::Dir {
+                if !abspath.is_dir() {
+                    continue;
+                }
+                found.push(Committable { abspath: abspath.clone(), kind: row.kind });
+                if matches!(depth, Depth::Infinity | Depth::Unknown)
+                    && let Ok((inner, at)) = Self::find(&abspath, self.options().clone())
+                    && at.is_empty()
+                {
+                    found.extend(inner.committable_externals("", depth)?);
+                }
+            } else {
+                found.push(Committable { abspath, kind: row.kind });
+            }
+        }
+        Ok(found)
+    }
+}

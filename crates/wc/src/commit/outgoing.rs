@@ -1,0 +1,146 @@
+//! The text of a changed file on its way to the repository: read once, in normal form, kept as the
+//! new pristine text on the way.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+
+use sapwood_core::checksum::Md5Hasher;
+use sapwood_core::{ErrorCode, Md5, SvnError, SvnResult};
+use sapwood_delta::{ComputedDelta, FullText, TextDelta};
+
+use super::Item;
+use crate::db::NodeRow;
+use crate::error::{Error, Result};
+use crate::pristine::{NewPristine, PristineWriter};
+use crate::translate::{Direction, TranslatedReader, Translation, special};
+
+/// A text that is to be sent.
+pub struct Outgoing {
+    local: Teed,
+    base: Option<Base>,
+}
+
+impl std::fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Outgoing").finish_non_exhaustive()
+    }
+}
+
+/// The pristine text that the delta is against.
+struct Base {
+    file: Summing<BufReader<File>>,
+    md5: Md5,
+    shown: String,
+}
+
+/// Counts the checksum of what is read.
+struct Summing<R> {
+    inner: R,
+    sum: Md5Hasher,
+}
+
+impl<R: Read> Read for Summing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.inner.read(buffer)?;
+        self.sum.update(buffer.get(..len).unwrap_or_default());
+        Ok(len)
+    }
+}
+
+/// Writes what is read into the pristine store too.
+struct Teed {
+    inner: Box<dyn Read>,
+    pristine: PristineWriter,
+}
+
+impl Read for Teed {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.inner.read(buffer)?;
+        self.pristine.write_all(buffer.get(..len).unwrap_or_default())?;
+        Ok(len)
+    }
+}
+
+impl Outgoing {
+    /// Opens the working file of an item, and the text that it is compared with.
+    ///
+    /// # Errors
+    /// When one of them cannot be opened.
+    pub fn open(item: &Item) -> Result<Self> {
+        let wc = &item.wc;
+        let path = item.abspath();
+        let view = wc.view(&item.relpath)?.ok_or_else(|| Error::NodeNotFound(path.clone()))?;
+        let translation = Translation::of(&view.props()?, None);
+        let failed = |e| Error::io(e, "Can't open file", &path);
+        let inner: Box<dyn Read> = if translation.special {
+            special::read_normal(&path).map_err(failed)?
+        } else {
+            let file = File::open(&path).map_err(failed)?;
+            if translation.is_needed() {
+                let translator = translation.translator(Direction::ToNormal, false)?;
+                Box::new(TranslatedReader::new(file, translator))
+            } else {
+                Box::new(file)
+            }
+        };
+        let has_history = !item.changes.add || item.changes.copy;
+        let row = view.layers().iter().find(|row| row.presence.is_there());
+        let checksum = row.and_then(|row: &NodeRow| row.checksum).filter(|_| has_history);
+        let base = match checksum {
+            None => None,
+            Some(sha1) => {
+                let known = wc.db().pristine(&sha1)?.ok_or_else(|| Error::Corrupt {
+                    path: path.clone(),
+                    what: format!("pristine text {sha1} has no row"),
+                })?;
+                let file = BufReader::new(wc.open_pristine(&sha1)?);
+                Some(Base {
+                    file: Summing { inner: file, sum: Md5Hasher::new() },
+                    md5: known.md5,
+                    shown: path.display().to_string(),
+                })
+            }
+        };
+        Ok(Self { local: Teed { inner, pristine: wc.write_pristine()? }, base })
+    }
+
+    /// The checksum of the text that the delta is against.
+    #[must_use]
+    pub fn base_md5(&self) -> Option<Md5> {
+        self.base.as_ref().map(|base| base.md5)
+    }
+
+    /// Gives the delta to `apply`, which need not take all of it, and ends the text.
+    ///
+    /// # Errors
+    /// Those of `apply` and of reading; `E155017` for a pristine text that is damaged.
+    pub fn send(
+        mut self,
+        apply: impl FnOnce(&mut dyn TextDelta) -> SvnResult<()>,
+    ) -> SvnResult<NewPristine> {
+        let sent = match &mut self.base {
+            None => apply(&mut FullText::new(&mut self.local)),
+            Some(base) => apply(&mut ComputedDelta::new(&mut base.file, &mut self.local)),
+        };
+        let rest = |from: &mut dyn Read| {
+            io::copy(from, &mut io::sink()).map(drop).map_err(SvnError::from_stream)
+        };
+        if let Some(mut base) = self.base {
+            rest(&mut base.file)?;
+            let found = base.file.sum.finish();
+            if found != base.md5 {
+                let shown = base.shown;
+                let mismatch = format!(
+                    "Checksum mismatch for text base of '{shown}':\n   expected:  {}\n     \
+                     actual:  {found}\n",
+                    base.md5
+                );
+                let error = SvnError::new(ErrorCode::CHECKSUM_MISMATCH, mismatch);
+                return Err(error.wrap(ErrorCode::WC_CORRUPT_TEXT_BASE, ""));
+            }
+        }
+        sent?;
+        rest(&mut self.local)?;
+        Ok(self.local.pristine.finish())
+    }
+}
