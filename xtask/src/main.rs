@@ -1,9 +1,10 @@
 //! `cargo xtask`: the one command that is CI.
 //!
-//! Holds the command line only; the steps are in [`steps`], the Debian packages that the
+//! Holds the command line only; the steps are in [`steps`], packages of the program in [`dist`], the Debian packages that the
 //! interoperation tests need in [`packages`]. Invariant: `cargo xtask test` does everything that
 //! `.ci/run` does, needs no terminal and no input, and ends with a non-zero status if any step fails.
 
+mod dist;
 mod packages;
 mod steps;
 
@@ -17,6 +18,7 @@ usage: cargo xtask COMMAND
   packages   only install the Debian packages, or say which are missing
   fmt        only the formatting check
   clippy     only the lints
+  dist       build a Debian package and a container file into target/dist (--profile PROFILE)
   tests      only the tests (more arguments go to the test runner)
 ";
 
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         "packages" => packages::ensure(),
         "fmt" => steps::fmt(),
         "clippy" => steps::clippy(),
+        "dist" => dist::dist(&rest),
         "tests" => steps::tests(&rest),
         _ => {
             eprint!("{USAGE}");

@@ -51,7 +51,7 @@ pub(crate) fn tests(more: &[String]) -> Result<(), String> {
 }
 
 /// Runs cargo in the workspace's folder, and names the command if it fails.
-fn cargo(args: &[&str]) -> Result<(), String> {
+pub(crate) fn cargo(args: &[&str]) -> Result<(), String> {
     let line = format!("cargo {}", args.join(" "));
     eprintln!("xtask: {line}");
     let began = Instant::now();

@@ -77,3 +77,64 @@ fn the_list_of_long_files_is_true() {
         assert!(!reason.is_empty(), "{name} needs a reason");
     }
 }
+
+/// Source files of the product (no tests beside it), and their text before the unit tests.
+fn product() -> Vec<(PathBuf, String)> {
+    let is_product = |f: &PathBuf| {
+        let name = f.to_string_lossy().into_owned();
+        name.starts_with("crates/")
+            && name.contains("/src/")
+            && !name.starts_with("crates/testkit/")
+    };
+    let text = |f: &PathBuf| {
+        let text = std::fs::read_to_string(root().join(f)).unwrap();
+        text.split("#[cfg(test)]").next().unwrap().to_owned()
+    };
+    rust_files().into_iter().filter(is_product).map(|f| (f.clone(), text(&f))).collect()
+}
+
+/// Lines of the product that are no comments and contain one of `words`, but for `allowed` files.
+fn uses(words: &[&str], allowed: &[(&str, &str)], within: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (file, text) in product() {
+        let name = file.to_string_lossy().into_owned();
+        if !name.starts_with(within) || allowed.iter().any(|(allowed, _)| name == *allowed) {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap();
+            if words.iter().any(|word| code.contains(word)) {
+                found.push(format!("{name}:{}: {}", number + 1, line.trim()));
+            }
+        }
+    }
+    found
+}
+
+/// `print!` and its kin panic when nobody reads. Programs write through `output` and `report`.
+#[test]
+fn nothing_prints_past_the_one_way_to_write() {
+    let words = ["print!(", "println!(", "dbg!("];
+    let found = uses(&words, &[], "crates/");
+    assert!(found.is_empty(), "write through crates/cli/src/output.rs or report.rs: {found:#?}");
+}
+
+/// Where programs may open files that are no arguments of the user, and which.
+const OPENS: [(&str, &str); 4] = [
+    ("crates/cli/src/input.rs", "the one way to open what the user names"),
+    ("crates/cli/src/locale/installed.rs", "the locales of the machine"),
+    ("crates/cli/src/signals.rs", "/proc"),
+    ("crates/cli/src/remote/editor.rs", "a file of its own, which it has made"),
+];
+
+/// What a user names may be a pipe, a device or `-`: `input` knows.
+#[test]
+fn files_that_the_user_names_are_opened_in_one_place() {
+    let words = ["fs::read(", "read_to_string(", "File::open("];
+    let found: Vec<String> = uses(&words, &OPENS, "crates/cli/src")
+        .into_iter()
+        // The table of users, which has one place.
+        .filter(|line| !line.contains("/etc/passwd"))
+        .collect();
+    assert!(found.is_empty(), "open it through crates/cli/src/input.rs: {found:#?}");
+}

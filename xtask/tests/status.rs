@@ -18,6 +18,7 @@ fn every_test_that_is_named_exists() {
         named += 1;
         let file = match file.strip_prefix("interop/") {
             Some(rest) => format!("crates/cli/tests/interop/{rest}.rs"),
+            None if file.starts_with("xtask/") => format!("{file}.rs"),
             None => format!("crates/{file}.rs"),
         };
         let text = std::fs::read_to_string(root.join(&file)).unwrap_or_default();

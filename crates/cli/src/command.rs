@@ -429,6 +429,11 @@ impl Program {
             Run::Repository(run) | Run::Arguments(run) => run(&mut invocation),
         };
         let flushed = invocation.out.flush();
+        let is_help = matches!(run, Run::Help) && !invocation.options.has("version");
+        if is_help && result.is_ok() {
+            crate::output::help_written(flushed);
+            return Ok(End::Success);
+        }
         match result.map_err(|e| self.suggest_help(e, subcommand)).and(flushed) {
             Ok(()) => Ok(End::Success),
             Err(error) => Err(End::Error(error)),

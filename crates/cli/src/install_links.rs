@@ -1,44 +1,148 @@
-//! `sapwood install-links DIR`: links named after every Subversion program, leading to this one.
+//! `sapwood install-links DIR`: links named after every Subversion program, leading to this one; with
+//! `--man` and `--completions` their manual pages and what bash completes, too.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
+use crate::command::OptionSpec;
+use crate::getopt::{Item, Parser};
+use crate::manual;
+use crate::output::{self, Output};
 use crate::programs::PROGRAMS;
+use crate::report;
+
+const SPECS: &[OptionSpec] = &[
+    OptionSpec::value("man", None, "write manual pages below the folder ARG"),
+    OptionSpec::value("completions", None, "write completions for bash to the folder ARG"),
+    OptionSpec::value("target", None, "where the links lead (to this program)"),
+    OptionSpec::flag("help", Some('h'), "show this help"),
+];
+
+#[derive(Default)]
+struct Options {
+    help: bool,
+    links: Option<PathBuf>,
+    man: Option<PathBuf>,
+    completions: Option<PathBuf>,
+    target: Option<PathBuf>,
+}
 
 /// Makes the links; files of these names that are not links are left alone and reported.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    let [dir] = args.as_slice() else {
-        eprintln!("usage: sapwood install-links DIR");
-        return ExitCode::FAILURE;
+    let options = match parse(args) {
+        Ok(options) => options,
+        Err(words) => {
+            report::stderr(&format!("sapwood install-links: {words}\n{}", help()));
+            return ExitCode::FAILURE;
+        }
     };
-    match install(Path::new(dir)) {
+    if options.help {
+        return output::print("sapwood", &help());
+    }
+    let mut out = Output::stdout();
+    match install(&options, &mut out).and_then(|()| out.flush()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("sapwood: {}: {error}", dir.display());
+            report::exit_error(&error, "sapwood: ");
             ExitCode::FAILURE
         }
     }
 }
 
-fn install(dir: &Path) -> std::io::Result<()> {
-    let target = std::env::current_exe()?;
-    std::fs::create_dir_all(dir)?;
+fn help() -> String {
+    let mut text =
+        "usage: sapwood install-links [OPTIONS] DIR\n\nLinks every program's name to this \
+        program in the folder DIR.\n\nOptions:\n"
+            .to_owned();
+    text.extend(SPECS.iter().map(OptionSpec::line));
+    text
+}
+
+fn parse(args: Vec<OsString>) -> Result<Options, String> {
+    let mut options = Options::default();
+    let mut parser = Parser::new(SPECS, args);
+    while let Some(item) = parser.next()? {
+        match item {
+            Item::Argument(dir) if options.links.is_none() => options.links = Some(dir.into()),
+            Item::Argument(dir) => {
+                return Err(format!("one DIR only, not '{}' too", dir.display()));
+            }
+            Item::Option(spec, value) => {
+                let value = value.map(PathBuf::from);
+                match spec.long {
+                    "man" => options.man = value,
+                    "completions" => options.completions = value,
+                    "target" => options.target = value,
+                    _ => options.help = true,
+                }
+            }
+        }
+    }
+    let nothing = options.links.is_none() && options.man.is_none() && options.completions.is_none();
+    if nothing && !options.help {
+        return Err("a DIR is needed".to_owned());
+    }
+    Ok(options)
+}
+
+fn failed(path: &Path) -> impl Fn(std::io::Error) -> SvnError {
+    move |e| SvnError::io(&e, format_args!("Can't make '{}'", path.display()))
+}
+
+fn install(options: &Options, out: &mut Output) -> SvnResult<()> {
+    if let Some(dir) = &options.links {
+        links(dir, options.target.as_deref(), out)?;
+    }
+    if let Some(dir) = &options.man {
+        for page in manual::pages() {
+            let dir = dir.join(format!("man{}", page.section));
+            write(&dir, &format!("{}.{}", page.name, page.section), &page.text, out)?;
+        }
+    }
+    if let Some(dir) = &options.completions {
+        for program in PROGRAMS.iter().filter(|p| p.linked) {
+            if let Some(manual) = program.manual {
+                let script = manual::completion::bash(program.name, &manual());
+                write(dir, program.name, &script, out)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn links(dir: &Path, target: Option<&Path>, out: &mut Output) -> SvnResult<()> {
+    let target = match target {
+        Some(target) => target.to_owned(),
+        None => std::env::current_exe().map_err(|e| SvnError::io(&e, "Can't find this program"))?,
+    };
+    std::fs::create_dir_all(dir).map_err(failed(dir))?;
     for program in PROGRAMS.iter().filter(|p| p.linked) {
         let link = dir.join(program.name);
         match std::fs::symlink_metadata(&link) {
-            Ok(found) if found.is_symlink() => std::fs::remove_file(&link)?,
+            Ok(found) if found.is_symlink() => {
+                std::fs::remove_file(&link).map_err(failed(&link))?
+            }
             Ok(_) => {
-                return Err(std::io::Error::new(
-                    std::io::ErrorKind::AlreadyExists,
-                    format!("{} is there already and is not a link", link.display()),
+                return Err(SvnError::new(
+                    ErrorCode::ILLEGAL_TARGET,
+                    format!("'{}' is there already and is not a link", link.display()),
                 ));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(failed(&link)(error)),
         }
-        std::os::unix::fs::symlink(&target, &link)?;
-        println!("{} -> {}", link.display(), target.display());
+        std::os::unix::fs::symlink(&target, &link).map_err(failed(&link))?;
+        out.text(&format!("{} -> {}\n", link.display(), target.display()))?;
     }
     Ok(())
+}
+
+fn write(dir: &Path, name: &str, text: &str, out: &mut Output) -> SvnResult<()> {
+    let path = dir.join(name);
+    std::fs::create_dir_all(dir).map_err(failed(dir))?;
+    std::fs::write(&path, text).map_err(failed(&path))?;
+    out.text(&format!("{}\n", path.display()))
 }

@@ -11,18 +11,37 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// Whether output is UTF-8, by the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set.
+mod installed;
+
+/// The variable that says what the terminal's encoding is: the first of three that is set.
+fn variable() -> Option<(&'static str, String)> {
+    ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .filter_map(|name| Some((name, std::env::var_os(name)?.to_string_lossy().into_owned())))
+        .find(|(_, value)| !value.is_empty())
+}
+
+/// Whether output is UTF-8, by the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set. What is no
+/// locale of this machine is the `C` locale.
 pub(crate) fn is_utf8() -> bool {
     static UTF8: OnceLock<bool> = OnceLock::new();
     *UTF8.get_or_init(|| {
-        let name = ["LC_ALL", "LC_CTYPE", "LANG"]
-            .iter()
-            .filter_map(|name| std::env::var(name).ok())
-            .find(|value| !value.is_empty())
-            .unwrap_or_default()
-            .to_ascii_lowercase();
-        name.contains("utf-8") || name.contains("utf8")
+        let Some((_, value)) = variable() else { return false };
+        let name = value.to_ascii_lowercase();
+        (name.contains("utf-8") || name.contains("utf8")) && installed::is_known(&value)
     })
+}
+
+/// Warns of a locale that is none, as the reference does when it is started.
+pub(crate) fn check(program: &str) {
+    let Some((name, value)) = variable().filter(|(_, value)| !installed::is_known(value)) else {
+        return;
+    };
+    crate::report::as_it_is(&format!(
+        "{program}: warning: cannot set LC_CTYPE locale\n\
+         {program}: warning: environment variable {name} is {value}\n\
+         {program}: warning: please check that your locale name is correct\n"
+    ));
 }
 
 /// `text` in the encoding of the terminal.

@@ -4,12 +4,17 @@
 //! `sapwood install-links` made), else by the first argument (`sapwood svnadmin verify REPO`).
 //! Each program is one file of this crate and one row of [`programs::PROGRAMS`].
 
+// They panic when nobody reads: `output` and `report` are how programs write.
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
+
 mod arguments;
 mod bench;
 mod command;
 mod getopt;
+mod input;
 mod install_links;
 mod locale;
+mod manual;
 mod output;
 mod programs;
 mod progress;
@@ -19,6 +24,7 @@ mod report;
 mod revision;
 mod serve;
 mod signals;
+mod supervisor;
 #[allow(dead_code, reason = "the subcommands that use all of it come one after the other")]
 mod svn;
 mod svnadmin;
@@ -45,34 +51,40 @@ use std::process::ExitCode;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    let code = run();
+    output::end();
+    signals::end();
+    code
+}
+
+fn run() -> ExitCode {
     let mut args: Vec<OsString> = std::env::args_os().collect();
     if args.is_empty() {
         return ExitCode::FAILURE;
     }
     let called_as = args.remove(0);
     if let Some(program) = Path::new(&called_as).file_stem().and_then(programs::by_link_name) {
-        return (program.run)(args);
+        return program.main(args);
     }
     if args.is_empty() {
-        programs::print_help(&mut std::io::stderr());
+        report::stderr(&programs::help());
         return ExitCode::FAILURE;
     }
     let word = args.remove(0);
     if let Some(program) = programs::by_word(&word) {
-        return (program.run)(args);
+        return program.main(args);
     }
     match word.to_str() {
         Some("help" | "--help" | "-h" | "-?") => {
-            programs::print_help(&mut std::io::stdout());
+            output::help(&programs::help());
             ExitCode::SUCCESS
         }
         Some("--version") => {
-            println!("sapwood {}", env!("CARGO_PKG_VERSION"));
-            ExitCode::SUCCESS
+            output::print("sapwood", &format!("sapwood {}\n", env!("CARGO_PKG_VERSION")))
         }
         _ => {
-            eprintln!("sapwood: unknown command '{}'", word.display());
-            eprintln!("Type 'sapwood help' for usage.");
+            report::stderr(&format!("sapwood: unknown command '{}'\n", word.display()));
+            report::stderr("Type 'sapwood help' for usage.\n");
             ExitCode::FAILURE
         }
     }

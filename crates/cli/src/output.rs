@@ -1,11 +1,13 @@
-//! Standard output: buffered, in the terminal's encoding, with the reference's errors. And files that
-//! options name.
+//! Standard output: buffered, in the terminal's encoding, with the reference's errors. The only
+//! way to write there: `print!` and `println!` panic when nobody reads, and are denied.
 
 use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use crate::locale;
+use crate::{locale, report};
 
 /// How much is collected before it is written, in bytes.
 const BUFFER: usize = 64 << 10;
@@ -20,9 +22,7 @@ pub(crate) struct Output {
 pub(crate) fn write_error(error: &io::Error) -> SvnError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<SvnError>()) {
         Some(inner) => inner.clone(),
-        None if error.kind() == io::ErrorKind::BrokenPipe => {
-            SvnError::new(ErrorCode::IO_PIPE_WRITE_ERROR, "")
-        }
+        None if error.kind() == io::ErrorKind::BrokenPipe => broken_pipe(),
         None => SvnError::io(error, "Write error"),
     }
 }
@@ -31,10 +31,60 @@ pub(crate) fn write_error(error: &io::Error) -> SvnError {
 pub(crate) fn stream_error(error: &io::Error) -> SvnError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<SvnError>()) {
         Some(inner) => inner.clone(),
-        None if error.kind() == io::ErrorKind::BrokenPipe => {
-            SvnError::new(ErrorCode::IO_PIPE_WRITE_ERROR, "")
-        }
+        None if error.kind() == io::ErrorKind::BrokenPipe => broken_pipe(),
         None => SvnError::io(error, "Can't write to stream"),
+    }
+}
+
+/// Whether output was to go to a pipe that nobody reads any more.
+static PIPE_BROKE: AtomicBool = AtomicBool::new(false);
+/// Whether this program dies of that.
+static PIPE_KILLS: AtomicBool = AtomicBool::new(false);
+
+fn broken_pipe() -> SvnError {
+    PIPE_BROKE.store(true, Ordering::Relaxed);
+    SvnError::new(ErrorCode::IO_PIPE_WRITE_ERROR, "")
+}
+
+/// Says whether this program dies of SIGPIPE where its output is read no more.
+pub(crate) fn dies_of_broken_pipes(dies: bool) {
+    PIPE_KILLS.store(dies, Ordering::Relaxed);
+}
+
+/// What a program does at its end: dies of SIGPIPE, if it is one that does.
+pub(crate) fn end() {
+    if PIPE_BROKE.load(Ordering::Relaxed) && PIPE_KILLS.load(Ordering::Relaxed) {
+        crate::signals::die(signal_hook::consts::SIGPIPE);
+    }
+}
+
+fn write_out(text: &str) -> SvnResult<()> {
+    let mut out = Output::stdout();
+    out.text(text)?;
+    out.flush()
+}
+
+/// Prints a text that is all that `program` has to say, and gives its exit code.
+pub(crate) fn print(program: &str, text: &str) -> ExitCode {
+    match write_out(text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            report::exit_error(&error, &format!("{program}: "));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints a help text. As with the reference it is no failure of any program that it cannot be
+/// written, and it is always `svn` that says so.
+pub(crate) fn help(text: &str) {
+    help_written(write_out(text));
+}
+
+/// What is said when a help text could not be written.
+pub(crate) fn help_written(result: SvnResult<()>) {
+    if let Err(error) = result {
+        report::exit_error(&error, "svn: ");
     }
 }
 
@@ -77,20 +127,4 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         self.to.flush()
     }
-}
-
-/// A whole file, or with `-` all of standard input.
-pub(crate) fn read_file(path: &str) -> SvnResult<Vec<u8>> {
-    use std::io::Read as _;
-    let mut bytes = Vec::new();
-    if path == "-" {
-        let read = std::io::stdin().lock().read_to_end(&mut bytes);
-        read.map_err(|e| SvnError::io(&e, "Can't read stdin"))?;
-        return Ok(bytes);
-    }
-    let file = std::fs::File::open(path);
-    let mut file = file.map_err(|e| SvnError::io(&e, format_args!("Can't open file '{path}'")))?;
-    let read = file.read_to_end(&mut bytes);
-    read.map_err(|e| SvnError::io(&e, format_args!("Can't read file '{path}'")))?;
-    Ok(bytes)
 }

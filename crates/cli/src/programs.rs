@@ -1,8 +1,9 @@
 //! The table of programs: what each is called, and the function that is its `main`.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
 use std::process::ExitCode;
+
+use crate::manual::Manual;
 
 /// One program.
 pub(crate) struct Program {
@@ -14,6 +15,8 @@ pub(crate) struct Program {
     pub(crate) about: &'static str,
     /// Its `main`: takes the arguments after the program's name.
     pub(crate) run: fn(Vec<OsString>) -> ExitCode,
+    /// What its manual page says.
+    pub(crate) manual: Option<fn() -> Manual>,
 }
 
 /// All programs, in the order that help lists them.
@@ -23,90 +26,105 @@ pub(crate) static PROGRAMS: &[Program] = &[
         linked: false,
         about: "serve a repository, or a folder of repositories (--demo: a small one of our own)",
         run: crate::serve::run,
+        manual: Some(crate::serve::manual),
     },
     Program {
         name: "bench",
         linked: false,
         about: "make repositories for measurements, and measure",
         run: crate::bench::run,
+        manual: Some(crate::bench::manual),
     },
     Program {
         name: "install-links",
         linked: false,
         about: "link every program's name to this program in a folder",
         run: crate::install_links::run,
+        manual: None,
     },
     Program {
         name: "svn",
         linked: true,
         about: "the client: working copies, and what can be done with URLs",
         run: crate::svn::run,
+        manual: Some(crate::svn::manual),
     },
     Program {
         name: "svnserve",
         linked: true,
         about: "the svn:// server",
         run: crate::svnserve::run,
+        manual: Some(crate::svnserve::manual),
     },
     Program {
         name: "svnadmin",
         linked: true,
         about: "look after repositories",
         run: crate::svnadmin::run,
+        manual: Some(crate::svnadmin::manual),
     },
     Program {
         name: "svnlook",
         linked: true,
         about: "look into a repository",
         run: crate::svnlook::run,
+        manual: Some(crate::svnlook::manual),
     },
     Program {
         name: "svndumpfilter",
         linked: true,
         about: "let the wanted part of a dump stream pass",
         run: crate::svndumpfilter::run,
+        manual: Some(crate::svndumpfilter::manual),
     },
     Program {
         name: "svnauthz",
         linked: true,
         about: "check authz files and ask them",
         run: crate::svnauthz::run,
+        manual: Some(crate::svnauthz::manual),
     },
     Program {
         name: "svnauthz-validate",
         linked: true,
         about: "check authz files, as before 1.8",
         run: crate::svnauthz::run_validate,
+        manual: Some(crate::svnauthz::manual),
     },
     Program {
         name: "svnfsfs",
         linked: true,
         about: "look into the storage of a repository",
         run: crate::svnfsfs::run,
+        manual: Some(crate::svnfsfs::manual),
     },
     Program {
         name: "svnmucc",
         linked: true,
         about: "several changes to URLs, committed as one",
         run: crate::svnmucc::run,
+        manual: Some(crate::svnmucc::manual),
     },
     Program {
         name: "svnsync",
         linked: true,
         about: "keep a repository the mirror of another",
         run: crate::svnsync::run,
+        manual: Some(crate::svnsync::manual),
     },
     Program {
         name: "svnrdump",
         linked: true,
         about: "dump and load over a session",
         run: crate::svnrdump::run,
+        manual: Some(crate::svnrdump::manual),
     },
     Program {
         name: "svnbench",
         linked: true,
         about: "time what a server does",
         run: crate::svnbench::run,
+        manual: Some(crate::svnbench::manual),
     },
 ];
 
@@ -120,8 +138,30 @@ pub(crate) fn by_word(word: &OsStr) -> Option<&'static Program> {
     PROGRAMS.iter().find(|p| word == p.name)
 }
 
-/// Writes the list of programs; a closed pipe is nobody's problem.
-pub(crate) fn print_help(out: &mut dyn Write) {
+impl Program {
+    /// The name of its manual page: programs of our own are `sapwood-NAME`.
+    pub(crate) fn page_name(&self) -> String {
+        if self.linked { self.name.to_owned() } else { format!("sapwood-{}", self.name) }
+    }
+
+    /// Runs the program.
+    pub(crate) fn main(&self, args: Vec<OsString>) -> ExitCode {
+        crate::signals::called(self.name);
+        if self.linked {
+            crate::locale::check(self.name);
+        }
+        crate::output::dies_of_broken_pipes(PIPE_KILLS.contains(&self.name));
+        (self.run)(args)
+    }
+}
+
+/// The programs whose reference dies of SIGPIPE when its output is read no more (a shell sees 141);
+/// the others end with an exit code.
+const PIPE_KILLS: &[&str] =
+    &["svnserve", "svnmucc", "svndumpfilter", "svnauthz", "svnauthz-validate"];
+
+/// The list of programs.
+pub(crate) fn help() -> String {
     let mut text = String::from(
         "usage: sapwood PROGRAM [ARGUMENTS]\n\nSubversion in one program. Each of these is a program:\n",
     );
@@ -129,7 +169,7 @@ pub(crate) fn print_help(out: &mut dyn Write) {
         text.push_str(&format!("  {:<18} {}\n", program.name, program.about));
     }
     text.push_str("\nType 'sapwood PROGRAM --help' for the help of one of them.\n");
-    let _ = out.write_all(text.as_bytes());
+    text
 }
 
 #[cfg(test)]

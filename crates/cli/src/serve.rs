@@ -16,6 +16,7 @@ use sapwood_server::{Listener, Settings, Shared};
 
 use crate::command::OptionSpec;
 use crate::getopt::{Item, Parser};
+use crate::output::{self, Output};
 use crate::{report, svnserve};
 
 const SPECS: &[OptionSpec] = &[
@@ -68,8 +69,7 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
         }
     };
     if options.help {
-        print!("{HELP}");
-        return ExitCode::SUCCESS;
+        return output::print("sapwood serve", HELP);
     }
     match serve(&options) {
         Ok(()) => ExitCode::SUCCESS,
@@ -77,6 +77,16 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
             report::exit_error(&error, "sapwood serve: ");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    let (usage, text) = HELP.split_once("\n\n").unwrap_or_default();
+    crate::manual::Manual {
+        synopsis: usage.lines().map(|l| l.trim_start_matches("usage:").trim().to_owned()).collect(),
+        laid_out: text.to_owned(),
+        ..crate::manual::Manual::default()
     }
 }
 
@@ -140,10 +150,11 @@ fn serve(options: &Options) -> SvnResult<()> {
     let only = (repositories == [root.clone()]).then(|| root.clone());
     settings.only = only;
     let shared = Arc::new(Shared::new(settings, log));
-    say_hello(&listener, &served_root, &repositories, options.demo);
+    let mut out = Output::stdout();
+    let hello = hello(&listener, &served_root, &repositories, options.demo);
+    told(out.text(&hello).and_then(|()| out.flush()))?;
     svnserve::serve(&listener, &shared, false)?;
-    println!("\nEnded.");
-    Ok(())
+    told(out.text("\nEnded.\n").and_then(|()| out.flush()))
 }
 
 /// Listens as asked. When no port was asked for and the usual one is taken, any will do.
@@ -173,7 +184,15 @@ fn find_repositories(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn say_hello(listener: &Listener, root: &Path, repositories: &[PathBuf], is_demo: bool) {
+/// Nobody need read what is said: the server serves without.
+fn told(result: SvnResult<()>) -> SvnResult<()> {
+    match result {
+        Err(error) if error.code() == ErrorCode::IO_PIPE_WRITE_ERROR => Ok(()),
+        other => other,
+    }
+}
+
+fn hello(listener: &Listener, root: &Path, repositories: &[PathBuf], is_demo: bool) -> String {
     let port = listener.address().map_or(DEFAULT_PORT, |a| a.port());
     let host = match listener.address().map(|a| a.ip()) {
         Some(ip) if !ip.is_unspecified() && ip.is_ipv6() => format!("[{ip}]"),
@@ -188,24 +207,22 @@ fn say_hello(listener: &Listener, root: &Path, repositories: &[PathBuf], is_demo
             format!("svn://{host}/{}", uri::encode(&name))
         })
         .collect();
-    println!("Serving:");
+    let mut text = String::from("Serving:\n");
     for url in urls.iter().take(MAX_LISTED) {
-        println!("  {url}");
+        text.push_str(&format!("  {url}\n"));
     }
     if urls.len() > MAX_LISTED {
-        println!("  ... and {} more", urls.len().saturating_sub(MAX_LISTED));
+        text.push_str(&format!("  ... and {} more\n", urls.len().saturating_sub(MAX_LISTED)));
     }
     if let Some(url) = urls.first() {
-        println!("\nTry:");
-        println!("  svn log -v {url}");
-        println!("  svn ls -R {url}");
-        println!("  svn checkout {url}");
+        text.push_str(&format!(
+            "\nTry:\n  svn log -v {url}\n  svn ls -R {url}\n  svn checkout {url}\n"
+        ));
         if is_demo {
             let user = "--username demo --password demo";
-            println!("  svn mkdir -m 'Something new.' {user} {url}/branches/new");
+            text.push_str(&format!("  svn mkdir -m 'Something new.' {user} {url}/branches/new\n"));
         }
     }
-    println!("\nCtrl-C ends it.");
-    use std::io::Write as _;
-    let _ = std::io::stdout().flush();
+    text.push_str("\nCtrl-C ends it.\n");
+    text
 }

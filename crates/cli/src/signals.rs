@@ -1,11 +1,38 @@
-//! Ctrl-C and its kin: long work is asked to stop, and ends with an error.
+//! Signals that end a program: SIGINT (Ctrl-C), SIGTERM and SIGHUP.
+//!
+//! Long work is asked to stop through a [`CancelToken`], cleans up, and ends with an error; then
+//! the process dies of the very signal ([`end`]), so that a shell's loop, cron and systemd see that it was
+//! interrupted (130, 143 and 129 in a shell). What does not look at the token, because it
+//! waits for a lock, a hook or a server that says nothing, is given [`STUCK`]; every file operation
+//! is one that a killed process may stop at. Invariant: nothing lives longer than
+//! [`STUCK`] + [`CLEANING`] after a signal, and a second signal ends it at once.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::Duration;
 
-use sapwood_core::CancelToken;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// A token that is cancelled when the program is told to end.
+use crate::report;
+
+/// How long work that was asked to stop may take to notice.
+const STUCK: Duration = Duration::from_secs(2);
+/// How long it may clean up after it has noticed: give up locks over a slow connection, remove files.
+const CLEANING: Duration = Duration::from_secs(10);
+
+/// The first signal that was caught; 0 before.
+static CAUGHT: AtomicI32 = AtomicI32::new(0);
+/// Whether Ctrl-C is meant for a child that has the terminal, as an editor has.
+static CHILD_HAS_TERMINAL: AtomicBool = AtomicBool::new(false);
+/// Whether something is held for which others would wait for ever if it were not given up.
+static HOLDS: AtomicBool = AtomicBool::new(false);
+/// What the errors of this program begin with (`svnadmin: `).
+static PREFIX: OnceLock<String> = OnceLock::new();
+
+/// A token that is cancelled when the program is told to end. Programs that never ask for it die
+/// of a signal at once.
 pub(crate) fn cancel_token() -> CancelToken {
     static TOKEN: OnceLock<CancelToken> = OnceLock::new();
     TOKEN
@@ -17,19 +44,112 @@ pub(crate) fn cancel_token() -> CancelToken {
         .clone()
 }
 
+/// Fails when the program was told to end.
+///
+/// # Errors
+/// E200015.
+pub(crate) fn check() -> SvnResult<()> {
+    if cancel_token().is_cancelled() { Err(caught()) } else { Ok(()) }
+}
+
+fn caught() -> SvnError {
+    SvnError::new(ErrorCode::CANCELLED, "Caught signal")
+}
+
+/// Says by which name errors are told.
+pub(crate) fn called(name: &str) {
+    let _ = PREFIX.set(format!("{name}: "));
+}
+
+/// Remembers a signal that a server of ours ended for.
+pub(crate) fn note(signal: i32) {
+    let _ = CAUGHT.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst);
+}
+
+/// The last thing that a program does: dies of the signal that was caught, if one was.
+pub(crate) fn end() {
+    match CAUGHT.load(Ordering::SeqCst) {
+        0 => {}
+        signal => die(signal),
+    }
+}
+
+/// Ends the process as a signal does that nothing handles.
+pub(crate) fn die(signal: i32) {
+    crate::remote::show_typing_again();
+    let _ = signal_hook::low_level::emulate_default_handler(signal);
+}
+
+/// Runs a child that has the terminal: Ctrl-C is for it alone, as `system` of the C library has it.
+pub(crate) fn while_child_has_terminal<T>(work: impl FnOnce() -> T) -> T {
+    CHILD_HAS_TERMINAL.store(true, Ordering::SeqCst);
+    let done = work();
+    CHILD_HAS_TERMINAL.store(false, Ordering::SeqCst);
+    done
+}
+
+/// Something of ours is held at a server, until this is dropped: work that does not notice that it
+/// was asked to stop gets as long as cleaning up.
+#[must_use]
+pub(crate) struct Held;
+
+impl Held {
+    pub(crate) fn begin() -> Self {
+        HOLDS.store(true, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        HOLDS.store(false, Ordering::SeqCst);
+    }
+}
+
 fn watch(token: CancelToken) {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    // A second signal ends the program at once.
-    let again = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let _ = signal_hook::flag::register_conditional_default(signal, again.clone());
-        let _ = signal_hook::flag::register(signal, again.clone());
-    }
-    if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) {
-        let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            if signals.forever().next().is_some() {
-                token.cancel();
+    // `nohup` starts programs that SIGHUP shall not end.
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|s| *s != SIGHUP || !is_ignored(*s));
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else { return };
+    let watcher = std::thread::Builder::new().name("signals".to_owned());
+    let _ = watcher.spawn(move || {
+        for signal in signals.forever() {
+            if signal == SIGINT && CHILD_HAS_TERMINAL.load(Ordering::SeqCst) {
+                continue;
             }
-        });
+            if CAUGHT.load(Ordering::SeqCst) != 0 {
+                die(signal);
+            }
+            note(signal);
+            token.cancel();
+            let last = token.clone();
+            let last = move || end_at_last(signal, &last);
+            if std::thread::Builder::new().name("last".to_owned()).spawn(last).is_err() {
+                die(signal);
+            }
+        }
+    });
+}
+
+/// Ends a process that does not end by itself.
+fn end_at_last(signal: i32, token: &CancelToken) {
+    std::thread::sleep(STUCK);
+    if token.was_noticed() || HOLDS.load(Ordering::SeqCst) {
+        std::thread::sleep(CLEANING);
     }
+    // Past the standard library's lock, which a thread may hold that waits for a full pipe.
+    let text = report::lines(&caught(), PREFIX.get().map_or("", String::as_str));
+    let mut room = [PollFd::from_borrowed_fd(rustix::stdio::stderr(), PollFlags::OUT)];
+    if poll(&mut room, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|n| n > 0) {
+        let _ = rustix::io::write(rustix::stdio::stderr(), text.as_bytes());
+    }
+    die(signal);
+}
+
+/// Whether the process was started with a signal ignored.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok()).unwrap_or_default();
+    let bit = u32::try_from(signal).ok().and_then(|s| 1u64.checked_shl(s.saturating_sub(1)));
+    bit.is_some_and(|bit| mask & bit != 0)
 }

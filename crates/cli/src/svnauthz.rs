@@ -17,6 +17,11 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     SVNAUTHZ.main(args)
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    SVNAUTHZ.manual()
+}
+
 /// The `main` of the program's old form, which takes a file and no options.
 pub(crate) fn run_validate(args: Vec<OsString>) -> ExitCode {
     let mut all = vec![OsString::from("help")];

@@ -3,7 +3,6 @@
 
 use std::ffi::OsString;
 use std::io::BufReader;
-use std::path::Path;
 use std::process::ExitCode;
 
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult, path};
@@ -16,6 +15,11 @@ use crate::report;
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     SVNDUMPFILTER.main(args)
+}
+
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    SVNDUMPFILTER.manual()
 }
 
 const OPTIONS: &[OptionSpec] = &[
@@ -125,6 +129,7 @@ fn filter(invocation: &mut Invocation<'_>, exclude: bool) -> SvnResult<()> {
     for prefix in invocation.take_args(0, usize::MAX)? {
         options.prefixes.push(path::canonical_fspath(&prefix).into_owned().into_bytes());
     }
+    let stdin_is_used = targets.as_deref() == Some("-");
     if let Some(file) = targets {
         options.prefixes.extend(read_targets(&file)?);
     }
@@ -144,7 +149,15 @@ fn filter(invocation: &mut Invocation<'_>, exclude: bool) -> SvnResult<()> {
             });
         }
     };
+    if stdin_is_used {
+        // The prefixes came from where the stream should.
+        let closed = std::io::Error::from_raw_os_error(9);
+        return Err(SvnError::io(&closed, "Can't read stream"));
+    }
     let mut filter = DumpFilter::new(options, &mut invocation.out, &mut notify);
+    if !quiet {
+        filter = filter.flushing();
+    }
     let mut input = BufReader::with_capacity(BUFFER, std::io::stdin().lock());
     dumpstream::parse(&mut input, &mut filter, true, &CancelToken::new())?;
     let renumbers = filter.renumbers();
@@ -157,8 +170,7 @@ fn filter(invocation: &mut Invocation<'_>, exclude: bool) -> SvnResult<()> {
 
 /// The prefixes in a file: one a line, blank space around them taken away.
 fn read_targets(file: &str) -> SvnResult<Vec<Vec<u8>>> {
-    let bytes = std::fs::read(Path::new(file))
-        .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{file}'")))?;
+    let bytes = crate::input::contents(file)?;
     Ok(bytes
         .split(|b| matches!(b, b'\n' | b'\r'))
         .map(<[u8]>::trim_ascii)

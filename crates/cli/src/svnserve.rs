@@ -14,6 +14,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_server::oplog::OpLog;
@@ -25,7 +26,8 @@ use signal_hook::iterator::Signals;
 
 use self::options::{INHERITED, Mode, Options, Wrong, help_text};
 use crate::command::usage_error;
-use crate::{command, report};
+use crate::manual::Manual;
+use crate::{command, output, report, supervisor};
 
 /// The caches of a process that serves one connection only.
 const SINGLE_CACHE_BYTES: usize = 64 << 20;
@@ -41,12 +43,12 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
         Err(Wrong::Value(error)) => return failure(&error),
     };
     if options.help {
-        print!("{}", help_text());
+        output::help(&help_text());
         return ExitCode::SUCCESS;
     }
     if options.version {
-        print!("{}", command::version_text("svnserve", options.quiet, command::FS_MODULES));
-        return ExitCode::SUCCESS;
+        let text = command::version_text("svnserve", options.quiet, command::FS_MODULES);
+        return output::print("svnserve", &text);
     }
     if !options.arguments.is_empty() {
         return usage();
@@ -65,6 +67,31 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     }
 }
 
+/// The manual page.
+pub(crate) fn manual() -> Manual {
+    let specs = self::options::SPECS.iter().filter(|spec| !spec.about.is_empty());
+    Manual {
+        section: 8,
+        synopsis: vec!["svnserve [-d | -i | -t | -X] [options]".to_owned()],
+        text: DESCRIPTION.to_owned(),
+        options: specs.map(crate::manual::Described::of).collect(),
+        files: vec![
+            ("REPOSITORY/conf/svnserve.conf", "who may read and write; see svnserve.conf(5)"),
+            ("REPOSITORY/conf/passwd", "names and passwords"),
+            ("REPOSITORY/conf/authz", "rules for paths"),
+        ],
+        ..Manual::default()
+    }
+}
+
+const DESCRIPTION: &str = "Serves the repositories below a folder to clients that speak the svn protocol. \
+    With -d it is a daemon: it listens on port 3690, and goes to the background unless --foreground is \
+    given. With -i or -t it serves one client on standard input and output, as inetd or ssh start it.\n\n\
+    SIGTERM and SIGINT end the daemon, after the replies that are being sent. SIGHUP makes it read its \
+    configuration again.\n\n\
+    With -d --foreground it takes over a socket that systemd listens on (LISTEN_FDS), and tells systemd \
+    when it is ready (NOTIFY_SOCKET), so that a unit may be of Type=notify.";
+
 fn usage() -> ExitCode {
     let name = std::env::args_os().next().unwrap_or_else(|| "svnserve".into());
     let name = if Path::new(&name).file_stem().is_some_and(|n| n == "svnserve") {
@@ -76,8 +103,13 @@ fn usage() -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// Whether the error that the program ends with was told already.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
 fn failure(error: &SvnError) -> ExitCode {
-    report::exit_error(error, "svnserve: ");
+    if !TOLD.load(Ordering::Relaxed) {
+        report::exit_error(error, "svnserve: ");
+    }
     ExitCode::FAILURE
 }
 
@@ -89,8 +121,11 @@ fn start(mode: Mode, options: &Options, args: &[OsString]) -> SvnResult<()> {
         None => None,
     };
     let shared = Arc::new(Shared::new(settings, log));
-    if let Some(path) = &options.config_file {
-        // What is wrong with it is told now, not to the first client.
+    let is_last = mode != Mode::Daemon || options.foreground || options.inherited;
+    let reads = |path: &&PathBuf| is_last || std::fs::metadata(path).is_ok_and(|m| m.is_file());
+    if let Some(path) = options.config_file.as_ref().filter(reads) {
+        // What is wrong with it is told now, not to the first client. (A pipe can be read only once,
+        // and it is the process in the background that needs it.)
         shared.files.server(path, true)?;
     }
     if options.tunnel_user.is_some() && mode != Mode::Tunnel {
@@ -106,6 +141,12 @@ fn start(mode: Mode, options: &Options, args: &[OsString]) -> SvnResult<()> {
         }
         Mode::Daemon if options.inherited => serve_in_background(&shared, options),
         Mode::Daemon => {
+            if options.foreground
+                && let Some(socket) = supervisor::socket()?
+            {
+                write_pid_file(options, std::process::id())?;
+                return serve(&Listener::from_lent(socket), &shared, options.single);
+            }
             let listener =
                 Listener::bind(options.host.as_deref(), options.port, options.prefer_ipv6)?;
             if options.foreground {
@@ -142,6 +183,12 @@ fn settings(mode: Mode, options: &Options) -> Settings {
     }
     if let Some(folders) = std::env::var_os("SASL_CONF_PATH") {
         settings.sasl_config = std::env::split_paths(&folders).collect();
+    }
+    if matches!(mode, Mode::Tunnel | Mode::Inetd) {
+        settings.tell_first = Some(|error| {
+            TOLD.store(true, Ordering::Relaxed);
+            report::exit_error(error, "svnserve: ");
+        });
     }
     if mode == Mode::Tunnel {
         settings.tunnel = Some(Tunnel { user: options.tunnel_user.clone().or_else(current_user) });
@@ -249,6 +296,7 @@ pub(crate) fn serve(listener: &Listener, shared: &Arc<Shared>, single: bool) -> 
     raise_file_limit();
     let stopper = listener.stopper();
     watch_signals(shared, &stopper)?;
+    supervisor::tell(supervisor::State::Ready);
     listener.serve(shared, single, &stopper)
 }
 
@@ -264,6 +312,8 @@ fn watch_signals(shared: &Arc<Shared>, stopper: &Stopper) -> SvnResult<()> {
                     log.error(Default::default(), &error, false);
                 }
             } else {
+                crate::signals::note(signal);
+                supervisor::tell(supervisor::State::Stopping);
                 stopper.stop();
             }
         }

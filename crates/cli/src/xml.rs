@@ -1,5 +1,7 @@
 //! XML as the reference's programs write it: one attribute a line, entities for what is special.
 
+use std::borrow::Cow;
+
 use sapwood_core::base64;
 
 /// The first line of every document.
@@ -56,6 +58,23 @@ pub(crate) fn escape(out: &mut String, text: &str, attribute: bool) {
             c => out.push(c),
         }
     }
+}
+
+/// Text in which what XML cannot hold is written as `?\\DDD`, by the codes of its bytes.
+pub(crate) fn fuzzy(text: &str) -> Cow<'_, str> {
+    let odd = |c: char| c.is_ascii_control() && !matches!(c, '\n' | '\r' | '\t' | '\x7f');
+    if !text.contains(odd) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len().saturating_add(8));
+    for c in text.chars() {
+        if odd(c) {
+            out.push_str(&format!("?\\{:03}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// The value as text, if XML can hold all of it.

@@ -189,3 +189,43 @@ fn lists_of_changes_that_lie() {
         assert_eq!(text.matches(&format!("   r{revision}: E")).count(), 2, "{text}");
     }
 }
+
+/// Nothing is told of a revision before its records are written: where they cannot be, only the
+/// error is told.
+#[test]
+fn progress_is_not_ahead_of_the_output() {
+    let both = Both::new();
+    let repository = Repository::scripted(&Shape::new("1.10").shard(7));
+    let path = repository.arg();
+    let url = format!("file://{path}");
+    let stream = both.reference.run("svnadmin", ["dump", "-q", &path]).stdout;
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("stream");
+    std::fs::write(&file, stream).unwrap();
+    let full = || Stdio::from(std::fs::File::options().write(true).open("/dev/full").unwrap());
+    for (program, args) in [
+        ("svnadmin", vec!["dump", &path]),
+        ("svnadmin", vec!["dump", "--deltas", &path]),
+        ("svnadmin", vec!["dump", "-r1:20", &path]),
+        ("svnadmin", vec!["dump", "-F", "/dev/full", &path]),
+        ("svnadmin", vec!["dump-revprops", &path]),
+        ("svnrdump", vec!["dump", &url]),
+        ("svndumpfilter", vec!["include", "/"]),
+        ("svndumpfilter", vec!["exclude", "--drop-empty-revs", "--renumber-revs", "/trunk"]),
+    ] {
+        for programs in [&both.reference, &both.ours] {
+            let mut command = programs.command(program);
+            command.args(&args).stdin(std::fs::File::open(&file).unwrap()).stdout(full());
+            let out = command.stderr(Stdio::piped()).output().unwrap();
+            let said = String::from_utf8(out.stderr).unwrap();
+            let what = format!("{} {program} {args:?}: {said}", programs.label);
+            assert_eq!(out.status.code(), Some(1), "{what}");
+            assert!(said.contains("E000028: "), "{what}");
+            if programs.label == both.reference.label {
+                continue;
+            }
+            let told = said.lines().any(|line| line.contains(" revision ") && line.contains('*'));
+            assert!(!told && !said.contains("committed as"), "{what}");
+        }
+    }
+}

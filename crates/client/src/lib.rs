@@ -4,9 +4,13 @@
 //! copies through `wc`, and tells what happens through the context's callbacks. Nothing here prints,
 //! reads the environment or looks for a home directory; the `cli` crate brings all of that as values.
 
+pub mod blame;
+pub mod cat;
 pub mod commit;
 pub mod commit_item;
 pub mod context;
+pub mod list;
+pub mod log;
 pub mod open;
 pub mod revision;
 pub mod status;

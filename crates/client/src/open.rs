@@ -4,8 +4,10 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_ra::{Session, Settings};
 
+use crate::context::Context;
 use crate::revision::Revision;
-use crate::target::Target;
+use crate::target::{Target, is_url};
+use crate::working::Node;
 
 /// A session at a URL that was looked up in one revision, and is wanted as of another.
 pub struct Located {
@@ -15,6 +17,79 @@ pub struct Located {
     pub revision: Revnum,
     /// The peg revision as a number.
     pub peg: Revnum,
+}
+
+/// The revision of a target (or a part of one) as a number, whatever kind of revision it is.
+///
+/// # Errors
+/// E195002 for `BASE` and the like of URLs, and of nodes that were never committed; E150000 for
+/// paths that are not under version control.
+pub fn number_at(
+    ctx: &Context,
+    session: &dyn Session,
+    path: &str,
+    revision: Revision,
+) -> SvnResult<Revnum> {
+    if !revision.needs_working_copy() {
+        return number_of(session, revision);
+    }
+    if is_url(path) {
+        return Err(SvnError::new(
+            ErrorCode::CLIENT_BAD_REVISION,
+            "PREV, BASE, or COMMITTED revision keywords are invalid for URL",
+        ));
+    }
+    let node = Node::find(ctx, path).map_err(|error| match error.code() {
+        ErrorCode::WC_PATH_NOT_FOUND => SvnError::new(
+            ErrorCode::ENTRY_NOT_FOUND,
+            format!("'{}' is not under version control", ctx.absolute(path).display()),
+        ),
+        _ => error,
+    })?;
+    node.number_of(revision)
+}
+
+/// The URL of a target: itself, or that of the node of a working copy.
+///
+/// # Errors
+/// E155007 and E155010 for paths that are not under version control.
+pub fn url_of(ctx: &Context, path: &str) -> SvnResult<String> {
+    if is_url(path) { Ok(path.to_owned()) } else { Node::find(ctx, path)?.url() }
+}
+
+/// Opens a session to a URL or a node of a working copy, where the node that is there in `peg` is in
+/// `wanted`.
+///
+/// # Errors
+/// As [`url_of`] and [`number_at`]; E195012 when the node is not in `wanted`.
+pub fn session_at(
+    ctx: &Context,
+    path: &str,
+    peg: Revision,
+    wanted: Revision,
+) -> SvnResult<Located> {
+    let mut url = url_of(ctx, path)?;
+    let peg = peg.or(if is_url(path) { Revision::Head } else { Revision::Working });
+    let wanted = wanted.or(peg);
+    let mut number = None;
+    if peg == Revision::Working && !is_url(path) {
+        // What was copied here has its history where it came from.
+        if let Some(origin) = Node::find(ctx, path)?.origin()? {
+            url = origin.url;
+            number = origin.revision;
+        }
+    }
+    let session = sapwood_ra::open(&url, &ctx.ra)?;
+    let number = match number {
+        Some(number) => number,
+        None => number_at(ctx, session.as_ref(), path, peg)?,
+    };
+    let revision = match wanted == peg {
+        true => number,
+        false => number_at(ctx, session.as_ref(), path, wanted)?,
+    };
+    move_to(session.as_ref(), number, revision)?;
+    Ok(Located { session, revision, peg: number })
 }
 
 /// The number of a revision as it was written; unspecified is the youngest.

@@ -3,9 +3,10 @@
 
 use std::path::PathBuf;
 
-use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
+use sapwood_wc::translate::{Translation, same_as_pristine};
 
 use crate::context::Context;
 use crate::revision::Revision;
@@ -58,7 +59,10 @@ impl Node {
     }
 
     /// The layer that is not a deletion: what was there before it was deleted, for a deleted node.
-    fn undeleted(&self) -> SvnResult<NodeRow> {
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn undeleted(&self) -> SvnResult<NodeRow> {
         if self.top.presence != Presence::BaseDeleted {
             return Ok(self.top.clone());
         }
@@ -82,6 +86,40 @@ impl Node {
     #[must_use]
     pub fn is_deleted(&self) -> bool {
         self.top.presence == Presence::BaseDeleted
+    }
+
+    /// The properties with local changes.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn props(&self) -> SvnResult<PropList> {
+        let actual = self.wc.db().actual(&self.relpath)?;
+        match actual.map(|row| row.props()).transpose()?.flatten() {
+            Some(props) => Ok(props),
+            None => Ok(self.undeleted()?.props()?),
+        }
+    }
+
+    /// Whether a file is added, or its text or properties changed, locally.
+    ///
+    /// # Errors
+    /// That it cannot be read.
+    pub fn is_modified(&self) -> SvnResult<bool> {
+        if self.top.op_depth > 0 {
+            return Ok(true);
+        }
+        let actual = self.wc.db().actual(&self.relpath)?;
+        if actual.is_some_and(|row| row.properties.is_some()) {
+            return Ok(true);
+        }
+        let Some(checksum) = self.top.checksum else { return Ok(true) };
+        let translation = Translation::of(&self.props()?, None);
+        let pristine = self.wc.open_pristine(&checksum)?;
+        let len = pristine
+            .metadata()
+            .map_err(|e| SvnError::io(&e, "Can't look at a pristine text"))?
+            .len();
+        Ok(!same_as_pristine(&self.abspath(), &translation, len, || Ok(pristine))?)
     }
 
     /// Root URL and UUID of the repository, and the path in it where the node is or will be.
@@ -146,9 +184,7 @@ impl Node {
     /// E195002 for nodes that were never committed.
     pub fn number_of(&self, revision: Revision) -> SvnResult<Revnum> {
         let found = match revision {
-            Revision::Base | Revision::Working => {
-                self.wc.db().base(&self.relpath)?.and_then(|row| row.revision)
-            }
+            Revision::Base | Revision::Working => self.undeleted()?.revision,
             _ => self.undeleted()?.changed_revision,
         };
         let Some(found) = found else {

@@ -10,6 +10,7 @@ use crate::error::{ErrorCode, SvnError, SvnResult};
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken {
     flag: Arc<AtomicBool>,
+    noticed: Arc<AtomicBool>,
     watch: Option<Arc<Watch>>,
 }
 
@@ -41,7 +42,7 @@ impl CancelToken {
     #[must_use]
     pub fn or_when(&self, gone: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         let watch = Watch { outer: self.clone(), asked: AtomicU32::new(0), gone: Box::new(gone) };
-        Self { flag: Arc::default(), watch: Some(Arc::new(watch)) }
+        Self { watch: Some(Arc::new(watch)), ..Self::default() }
     }
 
     /// Asks the work to stop. Safe to call from any thread, any number of times.
@@ -53,6 +54,7 @@ impl CancelToken {
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         if self.flag.load(Ordering::Relaxed) {
+            self.noticed.store(true, Ordering::Relaxed);
             return true;
         }
         let Some(watch) = &self.watch else { return false };
@@ -62,6 +64,12 @@ impl CancelToken {
             self.cancel();
         }
         ends
+    }
+
+    /// Whether the work has seen that it was asked to stop, and so is about to.
+    #[must_use]
+    pub fn was_noticed(&self) -> bool {
+        self.noticed.load(Ordering::Relaxed)
     }
 
     /// As [`CancelToken::is_cancelled`], as an error to be passed on.
@@ -76,6 +84,16 @@ impl CancelToken {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn asked_and_noticed() {
+        let token = CancelToken::new();
+        let work = token.clone();
+        assert!(!work.is_cancelled() && !token.was_noticed());
+        token.cancel();
+        assert!(!token.was_noticed());
+        assert!(work.is_cancelled() && token.was_noticed());
+    }
 
     #[test]
     fn an_inner_token_ends_with_the_outer_one_and_when_it_is_told() {

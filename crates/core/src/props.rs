@@ -394,6 +394,14 @@ pub mod names {
     pub const ENTRY_PREFIX: &str = "svn:entry:";
     /// Prefix of working copy properties.
     pub const WC_PREFIX: &str = "svn:wc:";
+    /// Whether a media type (the value of [`MIME_TYPE`]) is that of no text.
+    #[must_use]
+    pub fn is_binary_type(mime_type: &str) -> bool {
+        let end = mime_type.find([';', ' ']).unwrap_or(mime_type.len());
+        let word = mime_type.get(..end).unwrap_or(mime_type);
+        !word.starts_with("text/") && !matches!(word, "image/x-xbitmap" | "image/x-xpixmap")
+    }
+
     /// Prefix of all names that are Subversion's own.
     pub const PREFIX: &str = "svn:";
 }

@@ -47,8 +47,7 @@ pub(crate) enum Place {
     Txn(TxnId, Arc<str>, Revnum),
 }
 
-/// Larger directories, in bytes of memory, are looked up again each time, for a root may be kept
-/// for as long as a client is connected.
+/// Larger directories, in bytes of memory, are not held beyond a request: see [`Root::rest`].
 const KEEP_ENTRIES: usize = 16 << 10;
 /// Directories deeper than this are taken for a cycle.
 pub(crate) const MAX_DEPTH: usize = 4096;
@@ -160,6 +159,17 @@ impl Root {
         match miss {
             Miss::NotFound => self.not_found(path),
             Miss::NotDirectory(len) => self.not_directory(path.get(..len).unwrap_or(path)),
+        }
+    }
+
+    /// Lets go of the large directories on the way to what was looked up last. While a request
+    /// goes on they are held, whatever the cache does, because the next path is mostly beside the
+    /// last one; who keeps a root for as long as a client is connected calls this in between.
+    pub fn rest(&self) {
+        if let Some(mut trail) = self.trail.try_lock() {
+            for step in &mut trail.steps {
+                step.entries.take_if(|entries| entries.byte_len() > KEEP_ENTRIES);
+            }
         }
     }
 
@@ -300,18 +310,9 @@ impl Trail {
             if here.node.kind != NodeKind::Dir {
                 return Ok(Err(Miss::NotDirectory(here.end)));
             }
-            let large;
             let entries = match &mut here.entries {
                 Some(entries) => entries,
-                none => {
-                    let entries = fs.directory(&here.node)?;
-                    if entries.byte_len() <= KEEP_ENTRIES {
-                        none.insert(entries)
-                    } else {
-                        large = entries;
-                        &large
-                    }
-                }
+                none => none.insert(fs.directory(&here.node)?),
             };
             let Some(entry) = entries.find(name) else { return Ok(Err(Miss::NotFound)) };
             let node = fs.node(&entry.id)?;

@@ -6,7 +6,7 @@
 
 use sapwood_core::{CancelToken, ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::{Editor, Handle, TextDelta};
-use sapwood_fsfs::Root;
+use sapwood_fsfs::{Root, Roots};
 
 use crate::authorizer::Everything;
 use crate::error::Result;
@@ -57,7 +57,7 @@ impl ChangeTree {
     /// # Errors
     /// Corruption and system errors.
     pub fn of(root: &Root, base: Revnum) -> Result<Self> {
-        let mut builder = Builder { root, base, tree: Self::default() };
+        let mut builder = Builder { roots: Roots::new(root.fs()), base, tree: Self::default() };
         let request = ReplayRequest { base_path: "", low_water_mark: None, send_deltas: true };
         replay(root, &request, &Everything, &CancelToken::new(), &mut builder)?;
         Ok(builder.tree)
@@ -70,8 +70,9 @@ impl ChangeTree {
     }
 }
 
-struct Builder<'a> {
-    root: &'a Root,
+struct Builder {
+    /// The trees before.
+    roots: Roots,
     base: Revnum,
     tree: ChangeTree,
 }
@@ -80,7 +81,7 @@ fn no_such_node() -> SvnError {
     SvnError::new(ErrorCode::ASSERTION_FAIL, "No such node is open")
 }
 
-impl Builder<'_> {
+impl Builder {
     fn node_mut(&mut self, handle: Handle) -> SvnResult<&mut ChangeNode> {
         usize::try_from(handle.0)
             .ok()
@@ -137,7 +138,7 @@ impl Builder<'_> {
     }
 }
 
-impl Editor for Builder<'_> {
+impl Editor for Builder {
     sapwood_delta::ignore_absent!();
     sapwood_delta::nothing_to_abort!();
 
@@ -152,9 +153,9 @@ impl Editor for Builder<'_> {
         parent: Handle,
     ) -> SvnResult<()> {
         let (source, revision) = self.source_of_child(parent, path::basename(path));
-        let fs = self.root.fs();
-        let kind = fs
-            .revision_root(revision)
+        let kind = self
+            .roots
+            .get(revision)
             .and_then(|root| root.kind(&source))
             .map_err(SvnError::from)?
             .ok_or_else(|| {

@@ -15,6 +15,7 @@ use sapwood_core::{
     ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths, uri,
 };
 use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_fsfs::Roots;
 use sapwood_fsfs::txn::{Txn, WriteOptions, Writer, flags};
 
 use crate::authz::Access;
@@ -81,6 +82,8 @@ struct Open {
 /// The editor of one commit.
 pub struct CommitEditor<'a> {
     request: CommitRequest<'a>,
+    /// Trees that are copied from.
+    sources: Roots,
     txn: Option<Txn>,
     open: HashMap<u64, Open>,
     next_handle: u64,
@@ -94,6 +97,7 @@ impl<'a> CommitEditor<'a> {
     #[must_use]
     pub fn new(request: CommitRequest<'a>) -> Self {
         Self {
+            sources: Roots::new(request.repository.fs()),
             request,
             txn: None,
             open: HashMap::new(),
@@ -193,7 +197,7 @@ impl<'a> CommitEditor<'a> {
                 return Err(out_of_date(&path, Some(kind)));
             }
             let source = self.source_path(url)?;
-            let root = self.request.repository.fs().revision_root(revision)?;
+            let root = self.sources.get(revision)?;
             self.check_access(&source, Access::READ, is_dir)?;
             self.check_locks(&path, true)?;
             self.txn()?.copy(&root, &source, &path, true)?;

@@ -105,6 +105,8 @@ pub struct DumpFilter<'a> {
     renumbering: bool,
     out: &'a mut dyn Write,
     notify: &'a mut RevisionNotify<'a>,
+    /// Whether a revision's record is handed to the system before the receiver is told of it.
+    flushes: bool,
     summary: FilterSummary,
     last_live: Option<u64>,
     oldest_kept: Option<u64>,
@@ -133,6 +135,7 @@ impl<'a> DumpFilter<'a> {
             renumbering,
             out,
             notify,
+            flushes: false,
             summary: FilterSummary::default(),
             last_live: None,
             oldest_kept: None,
@@ -145,6 +148,14 @@ impl<'a> DumpFilter<'a> {
     #[must_use]
     pub const fn renumbers(&self) -> bool {
         self.renumbering
+    }
+
+    /// Hands the record of each revision to the system before the receiver is told of it: for one
+    /// that tells people.
+    #[must_use]
+    pub const fn flushing(mut self) -> Self {
+        self.flushes = true;
+        self
     }
 
     /// What was done.
@@ -189,6 +200,9 @@ impl<'a> DumpFilter<'a> {
         };
         if self.renumbering {
             self.summary.renumbered.insert(revision.number, outcome);
+        }
+        if self.flushes {
+            self.out.flush().map_err(|e| SvnError::io(&e, "Can't write to stream"))?;
         }
         (self.notify)(revision.number, outcome);
         self.revision = Some(revision);

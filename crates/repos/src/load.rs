@@ -20,6 +20,7 @@ use sapwood_core::{
     CancelToken, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path,
 };
 use sapwood_delta::StoredDelta;
+use sapwood_fsfs::Roots;
 use sapwood_fsfs::txn::{Bulk, Txn, WriteOptions, Writer};
 
 use crate::dumpstream::{DumpVisitor, Headers, TextBlock, header};
@@ -130,6 +131,7 @@ pub fn load(
     let hooked = options.pre_commit_hook || options.post_commit_hook;
     let mut loader = Loader {
         bulk: if hooked { None } else { Bulk::new(&writer)? },
+        sources: Roots::new(writer.fs()),
         writer,
         current,
         hooks: Hooks::new(repository, None),
@@ -142,11 +144,9 @@ pub fn load(
         node: None,
     };
     let loaded = ahead::parse_ahead(input, &mut loader, foresight, cancel);
-    // What was read before an error is there, too.
-    let loaded = match (loader.settle(), loaded) {
-        (Err(error), Ok(())) => Err(error),
-        (_, loaded) => loaded,
-    };
+    // What was read before an error is there, too. If it cannot be, that is the first error: what
+    // was made of the rest of the stream stood on it.
+    let loaded = loader.settle().and(loaded);
     // The thread that reads holds the writer, too, and the process may end before that does.
     loader.writer.flush_reps();
     loaded
@@ -169,6 +169,8 @@ fn place(parent_dir: Option<&str>, relpath: &[u8]) -> SvnResult<String> {
 struct Loader<'a, 'b> {
     /// Commits; without it revisions are committed one by one.
     bulk: Option<Bulk>,
+    /// Trees that are copied from.
+    sources: Roots,
     writer: Arc<Writer>,
     /// The same, for who reads ahead.
     current: CurrentWriter,
@@ -303,7 +305,7 @@ impl Loader<'_, '_> {
                 "Relative source revision -1 is not available in current repository",
             ));
         };
-        let root = self.writer.fs().revision_root(Revnum(here))?;
+        let root = self.sources.get(Revnum(here))?;
         if let Some(expected) = checksum(headers, header::COPY_SOURCE_MD5)? {
             let actual = root.node(&source)?.md5()?;
             if expected != actual {
@@ -379,6 +381,8 @@ impl DumpVisitor for Loader<'_, '_> {
             self.settle()?;
             self.writer.flush_reps();
             self.writer = self.writer.set_uuid(utf8(uuid)?)?;
+            // It is another opening of the filesystem.
+            self.sources = Roots::new(self.writer.fs());
             if self.bulk.is_some() {
                 self.bulk = Bulk::new(&self.writer)?;
             }

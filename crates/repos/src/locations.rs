@@ -1,9 +1,7 @@
 //! Where a node was in other revisions.
 
-use std::collections::HashMap;
-
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult, path};
-use sapwood_fsfs::{Filesystem, Relation, Root};
+use sapwood_fsfs::{Filesystem, Relation, Roots};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
@@ -39,6 +37,7 @@ pub fn locations(
     wanted.sort_unstable_by(|a, b| b.cmp(a));
     wanted.dedup();
     let mut wanted = wanted.into_iter().peekable();
+    let mut roots = Roots::new(fs);
     let mut found = Vec::new();
 
     // Of the revisions younger than the peg, start at the youngest in which the path is the same
@@ -55,7 +54,7 @@ pub fn locations(
 
     while pending.is_some() || wanted.peek().is_some() {
         cancel.check()?;
-        let Some(before) = prev_location(fs, revision, &path)? else { break };
+        let Some(before) = prev_location(&mut roots, revision, &path)? else { break };
         // The node is at this path since the copy ...
         while let Some(at) = next_if(&mut pending, &mut wanted, |r| r >= before.appeared) {
             found.push((at, path.clone()));
@@ -140,13 +139,13 @@ pub(crate) struct PreviousLocation {
 /// The place of the node at `path` in `revision` before the youngest copy that affected it (of
 /// itself or of a parent); `None` when there was no copy.
 pub(crate) fn prev_location(
-    fs: &Filesystem,
+    roots: &mut Roots,
     revision: Revnum,
     path: &str,
 ) -> Result<Option<PreviousLocation>> {
-    let root = fs.revision_root(revision)?;
+    let root = roots.get(revision)?;
     let Some((appeared, copy_path)) = root.closest_copy(path)? else { return Ok(None) };
-    let copy = fs.revision_root(appeared)?.node(&copy_path)?;
+    let copy = roots.get(appeared)?.node(&copy_path)?;
     let Some((source_rev, source)) = copy.copied_from() else { return Ok(None) };
     let below = path::skip_ancestor(&copy_path, path).unwrap_or_default();
     let path = path::join(source, below);
@@ -198,12 +197,13 @@ pub fn location_segments(
     };
     let mut current = peg;
     let mut path = path.to_owned();
+    let mut roots = Roots::new(fs);
     while current >= end {
         cancel.check()?;
-        let before = prev_location(fs, current, &path)?;
+        let before = prev_location(&mut roots, current, &path)?;
         let first = match &before {
             Some(before) => before.appeared,
-            None => fs.revision_root(current)?.node_origin_rev(&path)?.max(end),
+            None => roots.get(current)?.node_origin_rev(&path)?.max(end),
         };
         if !authorizer.readable(&path)? {
             return Ok(());
@@ -234,53 +234,24 @@ pub fn deleted_rev(
     deleted_rev_in(&mut Roots::new(repository.fs()), path, start, end)
 }
 
-/// Trees of revisions that one request looks into again and again: each remembers the way to the
-/// path that was looked up last.
-#[derive(Debug)]
-pub(crate) struct Roots<'a> {
-    fs: &'a Filesystem,
-    kept: HashMap<Revnum, Root>,
-}
-
-/// How many trees are kept: a search by halves comes by a dozen, the same ones first each time.
-const KEPT_ROOTS: usize = 64;
-
-impl<'a> Roots<'a> {
-    pub(crate) fn new(fs: &'a Filesystem) -> Self {
-        Self { fs, kept: HashMap::new() }
-    }
-
-    fn get(&mut self, revision: Revnum) -> Result<Root> {
-        if let Some(root) = self.kept.get(&revision) {
-            return Ok(root.clone());
-        }
-        let root = self.fs.revision_root(revision)?;
-        if self.kept.len() >= KEPT_ROOTS {
-            self.kept.clear();
-        }
-        self.kept.insert(revision, root.clone());
-        Ok(root)
-    }
-}
-
 /// [`deleted_rev`] for one who asks for several paths.
 pub(crate) fn deleted_rev_in(
-    roots: &mut Roots<'_>,
+    roots: &mut Roots,
     path: &str,
     start: Revnum,
     end: Revnum,
 ) -> Result<Option<Revnum>> {
     let (start, end) = (start.min(end), start.max(end));
-    if let Some(known) = roots.fs.kept_deletion(path, start, end) {
+    if let Some(known) = roots.fs().kept_deletion(path, start, end) {
         return Ok(known);
     }
     let found = find_deletion(roots, path, start, end)?;
-    roots.fs.keep_deletion(path, start, end, found);
+    roots.fs().keep_deletion(path, start, end, found);
     Ok(found)
 }
 
 fn find_deletion(
-    roots: &mut Roots<'_>,
+    roots: &mut Roots,
     path: &str,
     start: Revnum,
     mut end: Revnum,

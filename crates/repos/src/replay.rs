@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
-use sapwood_fsfs::{ChangeKind, ChangedPath, ChangedPaths, Directory, Node, Root};
+use sapwood_fsfs::{ChangeKind, ChangedPath, ChangedPaths, Directory, Node, Root, Roots};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
@@ -45,11 +45,12 @@ pub fn replay(
         *live = (path::is_ancestor(base, relpath) || path::is_ancestor(relpath, base))
             && authorizer.readable(change.path)?;
     }
+    let mut roots = Roots::new(root.fs());
     let compare = if request.send_deltas {
         let base = root.base_revision();
         let before =
             if root.revision().is_some() { Revnum(base.0.saturating_sub(1)) } else { base };
-        Some(root.fs().revision_root(before)?)
+        Some(roots.get(before)?)
     } else {
         None
     };
@@ -59,6 +60,7 @@ pub fn replay(
     let mut drive = Drive {
         root,
         compare,
+        roots,
         base,
         low_water_mark: request.low_water_mark.unwrap_or(Revnum::ZERO),
         authorizer,
@@ -94,6 +96,8 @@ struct Drive<'a> {
     root: &'a Root,
     /// The tree before; only when deltas are wanted.
     compare: Option<Root>,
+    /// Trees that were copied from.
+    roots: Roots,
     base: &'a str,
     low_water_mark: Revnum,
     authorizer: &'a dyn PathAuthorizer,
@@ -239,7 +243,7 @@ impl Drive<'_> {
             NodeKind::File => Open::File(self.editor.add_file(relpath, parent, copy)?),
             NodeKind::Dir => Open::Dir(match change.copy_from {
                 Some((revision, source)) if downgraded => {
-                    let source = self.root.fs().revision_root(revision)?.node(source)?;
+                    let source = self.roots.get(revision)?.node(source)?;
                     self.add_tree(relpath, parent, source)?
                 }
                 _ => self.editor.add_directory(relpath, parent, copy)?,
@@ -291,14 +295,12 @@ impl Drive<'_> {
     }
 
     /// The node that `base` stands for, when deltas are wanted.
-    fn base_node(&self, base: Base, path: &str) -> Result<Option<Node>> {
+    fn base_node(&mut self, base: Base, path: &str) -> Result<Option<Node>> {
         let Some(compare) = &self.compare else { return Ok(None) };
         Ok(match base {
             Base::Nothing => None,
             Base::Before => Some(compare.node(path)?),
-            Base::At(revision, source) => {
-                Some(self.root.fs().revision_root(revision)?.node(&source)?)
-            }
+            Base::At(revision, source) => Some(self.roots.get(revision)?.node(&source)?),
         })
     }
 
@@ -368,9 +370,7 @@ impl Drive<'_> {
             match entry.kind {
                 NodeKind::Dir => {
                     let source = match copied {
-                        Some((revision, source)) => {
-                            self.root.fs().revision_root(revision)?.node(&source)?
-                        }
+                        Some((revision, source)) => self.roots.get(revision)?.node(&source)?,
                         None if change == Some(ChangeKind::Replace) => {
                             let dir = self.editor.add_directory(&child_path, level.handle, None)?;
                             self.editor.close_directory(dir)?;

@@ -12,11 +12,10 @@ mod spool;
 
 use sapwood_core::{CancelToken, Depth, ErrorCode, Revnum, SvnError, path};
 use sapwood_delta::Editor;
-use sapwood_fsfs::Ahead;
+use sapwood_fsfs::{Ahead, Roots};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
-use crate::locations::Roots;
 use crate::repository::Repository;
 use drive::Drive;
 use spool::{PathInfo, Spool};
@@ -211,7 +210,7 @@ impl<'a> Reporter<'a> {
             roots: Roots::new(fs),
             revision: self.revision,
             target_root,
-            source_roots: Vec::new(),
+            source_roots: Roots::new(fs),
             uuid: fs.uuid()?,
             revprops: fs.revprops_snapshot(),
             is_switch: self.is_switch,

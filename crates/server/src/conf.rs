@@ -165,6 +165,8 @@ pub struct Stamp {
     size: u64,
     modified: (i64, i64),
     changed: (i64, i64),
+    /// What is no plain file can be read once only.
+    plain: bool,
 }
 
 impl Stamp {
@@ -178,12 +180,16 @@ impl Stamp {
             size: meta.size(),
             modified: (meta.mtime(), meta.mtime_nsec()),
             changed: (meta.ctime(), meta.ctime_nsec()),
+            plain: meta.is_file(),
         })
     }
 
     /// Whether the file was changed so lately that another change might leave the stamp as it is.
     #[must_use]
     pub fn is_fresh(&self) -> bool {
+        if !self.plain {
+            return false;
+        }
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let now = now.ok().and_then(|d| i64::try_from(d.as_secs()).ok()).unwrap_or(i64::MAX);
         now.saturating_sub(self.changed.0) < 2
@@ -213,7 +219,7 @@ impl<T: Clone> FileCache<T> {
             return make();
         };
         if let Some((kept, value)) = self.kept.lock().get(path)
-            && *kept == stamp
+            && (*kept == stamp || (!kept.plain && !stamp.plain))
         {
             return Ok(value.clone());
         }
@@ -296,7 +302,14 @@ fn read_limited(path: &Path) -> Result<Vec<u8>, (std::io::Error, SvnError)> {
     match result {
         Ok(()) => Ok(bytes),
         Err(e) => {
-            let error = SvnError::io(&e, format_args!("Can't open file '{}'", path.display()));
+            let shown = path.display();
+            // A folder can be opened, but not read: the parser of the reference finds that.
+            let error = if e.kind() == std::io::ErrorKind::IsADirectory {
+                SvnError::io(&e, format_args!("Can't read file '{shown}'"))
+                    .context(format!("Error while parsing config file: {shown}:"))
+            } else {
+                SvnError::io(&e, format_args!("Can't open file '{shown}'"))
+            };
             Err((e, error))
         }
     }

@@ -31,12 +31,15 @@ const FAREWELL: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Listener {
     socket: Arc<TcpListener>,
+    /// Whether another process listens on the same socket, and goes on with it.
+    lent: bool,
 }
 
 /// Ends a [`Listener::serve`] from another thread.
 #[derive(Clone, Debug)]
 pub struct Stopper {
     socket: Arc<TcpListener>,
+    lent: bool,
     stopping: Arc<AtomicBool>,
 }
 
@@ -45,7 +48,18 @@ impl Stopper {
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
         // Wakes the thread that waits for a connection.
-        let _ = SockRef::from(&*self.socket).shutdown(Shutdown::Both);
+        if !self.lent {
+            let _ = SockRef::from(&*self.socket).shutdown(Shutdown::Both);
+            return;
+        }
+        // A socket that is shut down is so for all processes: a client does it here.
+        let Ok(mut address) = self.socket.local_addr() else { return };
+        match address.ip() {
+            ip if !ip.is_unspecified() => {}
+            IpAddr::V4(_) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+            IpAddr::V6(_) => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        }
+        let _ = TcpStream::connect_timeout(&address, STOP_CHECK);
     }
 
     fn is_stopping(&self) -> bool {
@@ -99,7 +113,13 @@ impl Listener {
     /// Takes over a socket that listens already.
     #[must_use]
     pub fn from_socket(socket: TcpListener) -> Self {
-        Self { socket: Arc::new(socket) }
+        Self { socket: Arc::new(socket), lent: false }
+    }
+
+    /// Takes over a socket on which another process goes on listening when this one ends.
+    #[must_use]
+    pub fn from_lent(socket: TcpListener) -> Self {
+        Self { socket: Arc::new(socket), lent: true }
     }
 
     /// The socket, to hand on to another process.
@@ -117,7 +137,7 @@ impl Listener {
     /// What can end [`Listener::serve`].
     #[must_use]
     pub fn stopper(&self) -> Stopper {
-        Stopper { socket: Arc::clone(&self.socket), stopping: Arc::default() }
+        Stopper { socket: Arc::clone(&self.socket), lent: self.lent, stopping: Arc::default() }
     }
 
     /// Serves one connection, in this thread.

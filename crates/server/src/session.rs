@@ -125,6 +125,9 @@ impl<'s> Session<'s> {
         let greeting = read_greeting(&mut conn)?;
         match Self::open(shared, &mut conn, &greeting.url) {
             Err(error) => {
+                if let Some(tell) = shared.settings.tell_first {
+                    tell(&error);
+                }
                 conn.failure(&error);
                 let _ = conn.flush();
                 Err(error)
@@ -266,6 +269,7 @@ impl<'s> Session<'s> {
             }
             let (name, params) = request.command()?;
             let result = commands::run(self, name, params);
+            self.roots.iter().for_each(Root::rest);
             self.conn.check()?;
             match result {
                 Ok(()) => {}

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use sapwood_core::SvnError;
+
 /// Everything that a server is told. Paths are absolute.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -26,6 +28,9 @@ pub struct Settings {
     pub sasl_config: Vec<PathBuf>,
     /// What a connection may take.
     pub limits: Limits,
+    /// Called with why a connection finds no repository, before its client hears of it: a client
+    /// that heard may end the process at once.
+    pub tell_first: Option<fn(&SvnError)>,
 }
 
 /// Tunnel mode.
@@ -96,6 +101,7 @@ impl Settings {
             tunnel: None,
             sasl_config: sasl_config(),
             limits: Limits::default(),
+            tell_first: None,
         }
     }
 }

@@ -22,6 +22,11 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     BENCH.main(args)
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    BENCH.manual()
+}
+
 const OPTIONS: &[OptionSpec] = &[
     HELP,
     HELP_MARK,

@@ -17,8 +17,7 @@ to the FILEs: parts of a matrix that were measured one after the other.
 pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut all = Results::default();
     for path in invocation.take_args(1, usize::MAX)? {
-        let text = std::fs::read_to_string(&path)
-            .map_err(|e| SvnError::io(&e, format_args!("Can't read '{path}'")))?;
+        let text = crate::locale::decode(crate::input::contents(&path)?)?;
         let part = Results::from_json(&text).map_err(|e| {
             let message = format!("'{path}' does not hold results: {e}");
             SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, message)

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use sapwood_core::config::{Case, Config};
-use sapwood_core::{SvnError, SvnResult};
+use sapwood_core::{ErrorCode, SvnResult};
 
 use crate::command::usage_error;
 use crate::report;
@@ -39,35 +39,67 @@ pub(crate) fn system_user() -> Option<String> {
     listed.or_else(|| std::env::var("USER").ok().filter(|name| !name.is_empty()))
 }
 
-/// Reads the files. What cannot be read because of its permissions counts as absent, with a
-/// warning. `given` are values of `--config-option` that [`check`] has passed.
-pub(crate) fn load(dir: Option<&Path>, given: &[String], prefix: &str) -> SvnResult<Files> {
-    let mut files =
-        Files { config: Config::new(Case::INSENSITIVE), servers: Config::new(Case::INSENSITIVE) };
-    for folder in [Some(Path::new(SYSTEM_DIR)), dir].into_iter().flatten() {
-        for (name, into) in [("config", &mut files.config), ("servers", &mut files.servers)] {
-            if let Some(read) = read(&folder.join(name))? {
-                into.merge(&read);
-            }
+/// What becomes of a program whose user's configuration may not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unreadable {
+    /// It goes on without any, after a warning.
+    Warns,
+    /// It ends.
+    Fails,
+}
+
+/// Reads the files. `given` are values of `--config-option` that [`check`] has passed.
+///
+/// # Errors
+/// Files that cannot be read or make no sense; what may not be read only where `unreadable` says so.
+pub(crate) fn load(
+    dir: Option<&Path>,
+    given: &[String],
+    prefix: &str,
+    unreadable: Unreadable,
+) -> SvnResult<Files> {
+    const EACCES: ErrorCode = ErrorCode(13);
+    const ENOTDIR: ErrorCode = ErrorCode(20);
+    let mut files = match read_all(dir) {
+        Err(error)
+            if unreadable == Unreadable::Warns && [EACCES, ENOTDIR].contains(&error.code()) =>
+        {
+            report::warning(&error, prefix);
+            none()
         }
-    }
+        read => read?,
+    };
     for text in given {
         apply(&mut files, text, prefix);
     }
     Ok(files)
 }
 
-fn read(path: &Path) -> SvnResult<Option<Config>> {
-    let bytes = match std::fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(e) if matches!(e.raw_os_error(), Some(2 | 20 | 21)) => return Ok(None),
-        Err(e) => {
-            let error = SvnError::io(&e, format_args!("Can't open file '{}'", path.display()));
-            report::warning(&error, "svn: ");
-            return Ok(None);
+fn none() -> Files {
+    Files { config: Config::new(Case::INSENSITIVE), servers: Config::new(Case::INSENSITIVE) }
+}
+
+fn read_all(dir: Option<&Path>) -> SvnResult<Files> {
+    let mut files = none();
+    let folders = [Some(Path::new(SYSTEM_DIR)), dir];
+    for (name, into) in [("servers", &mut files.servers), ("config", &mut files.config)] {
+        for folder in folders.into_iter().flatten() {
+            if let Some(read) = read(&folder.join(name))? {
+                into.merge(&read);
+            }
         }
-    };
-    Config::parse_file(&path.display().to_string(), &bytes, Case::INSENSITIVE).map(Some)
+    }
+    Ok(files)
+}
+
+fn read(path: &Path) -> SvnResult<Option<Config>> {
+    let shown = path.display();
+    // A folder can be opened, but not read: the parser of the reference finds that.
+    let bytes = crate::input::contents_if_there(path).map_err(|e| match e.code() {
+        ErrorCode(21) => e.context(format!("Error while parsing config file: {shown}:")),
+        _ => e,
+    })?;
+    bytes.map(|bytes| Config::parse_file(&shown.to_string(), &bytes, Case::INSENSITIVE)).transpose()
 }
 
 /// `FILE:SECTION:OPTION=[VALUE]`, taken apart.
@@ -134,10 +166,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("config"), "[tunnels]\na = one\nb = two\n").unwrap();
         let given = ["config:tunnels:b=three".to_owned()];
-        let files = load(Some(dir.path()), &given, "svn: ").unwrap();
+        let files = load(Some(dir.path()), &given, "svn: ", Unreadable::Warns).unwrap();
         assert_eq!(files.config.get("tunnels", "a").as_deref(), Some("one"));
         assert_eq!(files.config.get("tunnels", "b").as_deref(), Some("three"));
         std::fs::write(dir.path().join("servers"), "[broken\n").unwrap();
-        assert!(load(Some(dir.path()), &[], "svn: ").is_err());
+        assert!(load(Some(dir.path()), &[], "svn: ", Unreadable::Warns).is_err());
     }
 }

@@ -101,7 +101,9 @@ pub(crate) fn edit(edit: &Edit<'_>, contents: &[u8]) -> SvnResult<(Option<Vec<u8
         line.push(format!(" {name}"));
         // The command may have arguments: the shell takes it apart, as for the reference. It runs
         // in the file's folder, so that the name needs no quotes.
-        let status = Command::new("sh").arg("-c").arg(&line).current_dir(&dir).status();
+        let status = crate::signals::while_child_has_terminal(|| {
+            Command::new("sh").arg("-c").arg(&line).current_dir(&dir).status()
+        });
         let status = status.map_err(|e| fail(&e))?;
         if !status.success() {
             return Err(SvnError::new(

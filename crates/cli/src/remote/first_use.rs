@@ -111,7 +111,13 @@ mod tests {
         std::fs::remove_file(dir.join("config")).unwrap();
         ensure(&dir);
         assert_eq!(std::fs::read_to_string(dir.join("servers")).unwrap(), "[global]\n");
-        let files = super::super::config::load(Some(&dir), &[], "svn: ").unwrap();
+        let files = super::super::config::load(
+            Some(&dir),
+            &[],
+            "svn: ",
+            super::super::config::Unreadable::Fails,
+        )
+        .unwrap();
         assert_eq!(files.config.get("miscellany", "memory-cache-size"), None);
         // Not below what is not there, and not in place of a file.
         ensure(&scratch.path().join("a/b"));

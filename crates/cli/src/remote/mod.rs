@@ -22,6 +22,8 @@ use sapwood_ra::{FileCaches, Settings};
 use crate::command::{OptionSpec, Options, usage_error};
 use crate::signals;
 
+pub(crate) use prompt::show_typing_again;
+
 /// `--username`.
 pub(crate) const USERNAME: OptionSpec = OptionSpec::value("username", None, "log in as ARG");
 /// `--password`.
@@ -151,6 +153,8 @@ pub(crate) struct Manner {
     pub(crate) makes_folder: bool,
     /// Whether nothing is asked when standard input is no terminal.
     pub(crate) looks_for_terminal: bool,
+    /// What becomes of it when the user's configuration may not be read.
+    pub(crate) unreadable: config::Unreadable,
 }
 
 /// Whether nobody can be asked anything.
@@ -179,7 +183,8 @@ pub(crate) fn settings(
     if let Some(dir) = dir.as_deref().filter(|_| manner.makes_folder) {
         first_use::ensure(dir);
     }
-    let mut files = config::load(dir.as_deref(), &options.values("config-option")?, manner.prefix)?;
+    let given = options.values("config-option")?;
+    let mut files = config::load(dir.as_deref(), &given, manner.prefix, manner.unreadable)?;
     let non_interactive = is_non_interactive(options, manner);
     let system_user = config::system_user();
     let flag = |name| files.config.get_bool("auth", name, true);

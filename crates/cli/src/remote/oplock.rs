@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Capability, RevpropChange, Session};
 
 /// How often the lock is tried.
@@ -15,6 +15,7 @@ pub(crate) struct OperationalLock<'s> {
     property: &'static str,
     token: String,
     atomic: bool,
+    _held: crate::signals::Held,
 }
 
 /// What is told of a lock that somebody else has, or had.
@@ -24,20 +25,12 @@ pub(crate) enum Told<'a> {
     StolenFrom(&'a str),
 }
 
-fn cancelled(cancel: &CancelToken) -> SvnResult<()> {
-    if cancel.is_cancelled() {
-        return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"));
-    }
-    Ok(())
-}
-
 impl<'s> OperationalLock<'s> {
     /// Takes the lock, waiting some seconds for it.
     pub(crate) fn take(
         session: &'s dyn Session,
         property: &'static str,
         steal: bool,
-        cancel: &CancelToken,
         tell: &mut dyn FnMut(Told<'_>) -> SvnResult<()>,
     ) -> SvnResult<Self> {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -47,10 +40,10 @@ impl<'s> OperationalLock<'s> {
         }
         let token = format!("{host}:{}", uuid_of(noise));
         let atomic = session.has_capability(Capability::AtomicRevprops)?;
-        let lock = Self { session, property, token, atomic };
+        let lock = Self { session, property, token, atomic, _held: crate::signals::Held::begin() };
         let mut stolen: Option<Vec<u8>> = None;
         for attempt in 1..=TRIES {
-            if let Err(error) = cancelled(cancel) {
+            if let Err(error) = crate::signals::check() {
                 let _ = lock.release();
                 return Err(error);
             }

@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::io::{BufRead as _, Read, Write};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_ra::auth::{Prompter, Simple};
@@ -19,26 +21,54 @@ fn end_of_file() -> SvnError {
     SvnError::new(ErrorCode(70014), "End of file while reading from terminal")
 }
 
-/// Makes a terminal show what is typed again, whatever happens meanwhile.
-struct Hidden<'t> {
-    terminal: &'t File,
-    before: Termios,
+/// The terminal that does not show what is typed, and how it was before.
+static HIDDEN: Mutex<Option<(File, Termios)>> = Mutex::new(None);
+
+/// Makes the terminal show again what is typed.
+pub(crate) fn show_typing_again() {
+    if let Some((terminal, before)) = HIDDEN.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        let _ = tcsetattr(terminal, OptionalActions::Flush, &before);
+    }
 }
 
-impl<'t> Hidden<'t> {
-    fn begin(terminal: &'t File) -> Option<Self> {
+/// Makes a terminal show what is typed again, whatever happens meanwhile.
+struct Hidden;
+
+impl Hidden {
+    fn begin(terminal: &File) -> Option<Self> {
         let before = tcgetattr(terminal).ok()?;
         let mut quiet = before.clone();
         quiet.local_modes.remove(LocalModes::ECHO);
         quiet.local_modes.insert(LocalModes::ECHONL);
+        let kept = terminal.try_clone().ok()?;
+        *HIDDEN.lock().unwrap_or_else(PoisonError::into_inner) = Some((kept, before));
+        let hidden = Self;
         tcsetattr(terminal, OptionalActions::Flush, &quiet).ok()?;
-        Some(Self { terminal, before })
+        Some(hidden)
     }
 }
 
-impl Drop for Hidden<'_> {
+impl Drop for Hidden {
     fn drop(&mut self) {
-        let _ = tcsetattr(self.terminal, OptionalActions::Flush, &self.before);
+        show_typing_again();
+    }
+}
+
+/// A terminal that is waited for in short turns, so that a signal ends the waiting.
+struct Patient<'t>(&'t File);
+
+impl Read for Patient<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        let turn = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+        loop {
+            crate::signals::check().map_err(std::io::Error::other)?;
+            let mut fds = [PollFd::new(self.0, PollFlags::IN)];
+            match poll(&mut fds, Some(&turn)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return self.0.read(buf),
+                Err(e) => return Err(e.into()),
+            }
+        }
     }
 }
 
@@ -47,7 +77,10 @@ fn read_line(from: &mut dyn Read) -> SvnResult<String> {
     let mut line = Vec::new();
     loop {
         let mut byte = [0];
-        let got = from.read(&mut byte).map_err(|e| SvnError::io(&e, "Can't read from terminal"))?;
+        let got = from.read(&mut byte).map_err(|e| match e.downcast::<SvnError>() {
+            Ok(cancelled) => cancelled,
+            Err(e) => SvnError::io(&e, "Can't read from terminal"),
+        })?;
         match (got, byte) {
             (0, _) if line.is_empty() => return Err(end_of_file()),
             (0, _) | (_, [b'\n']) => break,
@@ -85,7 +118,7 @@ fn ask(question: &str, hide: bool) -> SvnResult<String> {
     };
     let _ = terminal.write_all(&crate::locale::encode(question));
     let _hidden = if hide { Hidden::begin(&terminal) } else { None };
-    read_line(&mut &terminal)
+    read_line(&mut Patient(&terminal))
 }
 
 /// Asks something whose answer is shown.

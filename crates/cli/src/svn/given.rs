@@ -10,7 +10,7 @@ use sapwood_core::{Depth, ErrorCode, PropList, Revnum, SvnError, SvnResult};
 use super::options::Opt;
 use crate::arguments::{parse_changes, parse_depth, parse_limit};
 use crate::command::{self, to_text, usage_error};
-use crate::output::read_file;
+use crate::input;
 use crate::remote::{self, revprops};
 use crate::revision::RevisionRange;
 use crate::{locale, user_date};
@@ -199,11 +199,11 @@ impl Options {
                 self.ranges.push(range);
             }
             Opt::File => {
-                self.file_data = Some(read_file(&text)?);
+                self.file_data = Some(input::contents(&text)?);
                 self.file_name = Some(text);
             }
             Opt::Targets => {
-                let lines = locale::decode(read_file(&text)?)?;
+                let lines = locale::decode(input::contents(&text)?)?;
                 let lines = lines.split(['\n', '\r']).map(str::trim_ascii);
                 self.targets =
                     Some(lines.filter(|line| !line.is_empty()).map(str::to_owned).collect());

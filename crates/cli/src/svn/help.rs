@@ -136,6 +136,37 @@ fn describe(text: &mut String, options: &[Opt], command: &Command) {
     }
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    use crate::manual::{Described, Manual, Part};
+    let described = |opt: &Opt, command: Option<&Command>| {
+        let own = command.and_then(|c| c.overrides.iter().find(|(other, _)| other == opt));
+        let option = Described { shown: opt.display(true), ..Described::of(opt.spec()) };
+        own.map_or(option.clone(), |(_, about)| option.explained(about))
+    };
+    let part = |command: &Command| Part {
+        title: title(command),
+        names: [command.name].iter().chain(command.aliases).map(|n| (*n).to_owned()).collect(),
+        text: command.help.to_owned(),
+        options: command.options.iter().map(|opt| described(opt, Some(command))).collect(),
+    };
+    Manual {
+        synopsis: vec![
+            "svn SUBCOMMAND [OPTIONS] [ARGS]".to_owned(),
+            "svn help SUBCOMMAND".to_owned(),
+        ],
+        text: "Works on files and folders of a working copy, and on URLs of a repository."
+            .to_owned(),
+        options: GLOBAL.iter().map(|opt| described(opt, None)).collect(),
+        parts: COMMANDS.iter().filter(|c| !c.name.is_empty()).map(part).collect(),
+        files: vec![
+            ("~/.subversion/config", "the user's configuration"),
+            ("~/.subversion/servers", "configuration by server"),
+        ],
+        ..Manual::default()
+    }
+}
+
 /// Says where help is to be found, after wrong usage.
 pub(super) fn point_to() {
     report::stderr("Type 'svn help' for usage.\n");

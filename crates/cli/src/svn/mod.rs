@@ -38,6 +38,7 @@ mod relocate;
 mod resolve;
 mod resolved;
 mod revert;
+mod size;
 mod status;
 mod switch;
 mod targets;
@@ -51,9 +52,12 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sapwood_client::{Context, Range};
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
+
+pub(crate) use self::help::manual;
 
 use self::given::{Accept, Options};
 use self::notify::Notifier;
@@ -257,8 +261,12 @@ fn sub_main(args: Vec<OsString>) -> SvnResult<End> {
 }
 
 /// How this program sees its user.
-const MANNER: remote::Manner =
-    remote::Manner { prefix: "svn: ", makes_folder: false, looks_for_terminal: true };
+const MANNER: remote::Manner = remote::Manner {
+    prefix: "svn: ",
+    makes_folder: false,
+    looks_for_terminal: true,
+    unreadable: remote::config::Unreadable::Warns,
+};
 
 /// The subcommand that the command line is about; `None` when it was wrong, which is told.
 fn choose(opt: &Options, rest: &mut VecDeque<OsString>) -> SvnResult<Option<&'static Command>> {
@@ -381,6 +389,7 @@ fn prepare(
     let here =
         std::env::current_dir().map_err(|e| SvnError::io(&e, "Can't get working directory"))?;
     let mut ctx = Context::new(settings, here);
+    ctx.wc = working_copy_options(&ctx)?;
     let hurry =
         std::env::var_os("SVN_I_LOVE_CORRUPTED_WORKING_COPIES_SO_DISABLE_SLEEP_FOR_TIMESTAMPS");
     ctx.sleeps = hurry.is_none_or(|value| value != "yes");
@@ -398,6 +407,27 @@ fn prepare(
         Box::new(move |value| printer.print(value))
     });
     Ok(Invocation { command, opt, args, out, ctx, notifier, messages: None })
+}
+
+/// What the configuration says about working copies.
+fn working_copy_options(ctx: &Context) -> SvnResult<sapwood_wc::Options> {
+    let config = ctx.config();
+    let extensions = config.get("miscellany", "preserved-conflict-file-exts");
+    let extensions = extensions.unwrap_or_default();
+    let timeout = config.get_i64("working-copy", "busy-timeout", 10_000)?;
+    Ok(sapwood_wc::Options {
+        access: sapwood_wc::db::Access {
+            exclusive: config.get_bool("working-copy", "exclusive-locking", false)?,
+            busy_timeout: Duration::from_millis(u64::try_from(timeout).unwrap_or(0)),
+        },
+        use_commit_times: config.get_bool("miscellany", "use-commit-times", false)?,
+        preserved_extensions: extensions
+            .split([' ', ',', '\n', '\r', '\t', '\u{b}'])
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect(),
+        zone: jiff::tz::TimeZone::system(),
+    })
 }
 
 /// What becomes of conflicts when `--accept` says nothing.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use sapwood_core::notify::{Action, Hunk, LockState, Notify, State};
 use sapwood_core::path::skip_ancestor;
+use sapwood_core::props::names::is_binary_type as is_binary;
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 
 use super::out::Out;
@@ -432,13 +433,6 @@ pub(crate) fn shown_below(prefix: &str, path: &str) -> String {
         "" => ".".to_owned(),
         rest => rest.strip_prefix('/').filter(|_| prefix == "/").unwrap_or(rest).to_owned(),
     }
-}
-
-/// Whether a media type is that of no text.
-pub(crate) fn is_binary(mime_type: &str) -> bool {
-    let end = mime_type.find([';', ' ']).unwrap_or(mime_type.len());
-    let word = mime_type.get(..end).unwrap_or(mime_type);
-    !word.starts_with("text/") && !matches!(word, "image/x-xbitmap" | "image/x-xpixmap")
 }
 
 fn skipped_line(value: &Notify<'_>, path: &str) -> String {

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
 
 use sapwood_core::{Revnum, SvnError, SvnResult, glob};
 use sapwood_repos::dump::{DumpOptions, Notice, dump};
@@ -110,7 +109,6 @@ fn run_either(invocation: &mut Invocation<'_>, changes: bool) -> SvnResult<()> {
 
 fn create(name: &str) -> SvnResult<File> {
     let path = crate::repo::canonical_path(name);
-    File::create(Path::new(&path)).map_err(|e| {
-        SvnError::io(&e, format!("Can't open file '{}'", crate::repo::local_style(&path)))
-    })
+    let path = crate::repo::local_style(&path);
+    File::create(path).map_err(|e| SvnError::io(&e, format!("Can't open file '{path}'")))
 }

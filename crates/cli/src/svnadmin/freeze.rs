@@ -20,10 +20,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             vec![repo::local_path(&path)?]
         }
         Some(file) => {
-            let text = std::fs::read(&file)
-                .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{file}'")))?;
-            let text = String::from_utf8(text)
-                .map_err(|_| SvnError::new(ErrorCode::EINVAL, "File is not UTF-8"))?;
+            let text = crate::locale::decode(crate::input::contents(&file)?)?;
             let lines = text.split(['\r', '\n']).filter(|line| !line.is_empty());
             lines.map(repo::local_path).collect::<SvnResult<_>>()?
         }

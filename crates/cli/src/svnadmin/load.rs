@@ -1,9 +1,8 @@
 //! `svnadmin load`.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 
-use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult, path};
+use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
 use sapwood_repos::load::{LoadEvent, LoadOptions, UuidAction, load};
 
 use crate::command::{Invocation, Options, usage_error};
@@ -41,17 +40,14 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let quiet = options.has("quiet");
     let out = &mut invocation.out;
     let mut notify = |event: LoadEvent<'_>| if quiet { Ok(()) } else { tell(out, event) };
-    load(&repository, input, load_options, &mut notify, &CancelToken::new()).map_err(explain)
+    load(&repository, input, load_options, &mut notify, &crate::signals::cancel_token())
+        .map_err(explain)
 }
 
 /// The stream that the options name: a file, or standard input.
 pub(super) fn input(options: &Options) -> SvnResult<Box<dyn BufRead + Send>> {
     Ok(match options.value("file")? {
-        Some(file) => {
-            let opened = File::open(&file)
-                .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{file}'")))?;
-            Box::new(BufReader::with_capacity(BUFFER, opened))
-        }
+        Some(file) => Box::new(BufReader::with_capacity(BUFFER, crate::input::open_named(&file)?)),
         None => Box::new(BufReader::with_capacity(BUFFER, std::io::stdin())),
     })
 }

@@ -1,6 +1,6 @@
 //! `svnadmin load-revprops`.
 
-use sapwood_core::{CancelToken, SvnResult};
+use sapwood_core::SvnResult;
 use sapwood_repos::load::{LoadEvent, RevpropsLoadOptions, load_revprops};
 
 use super::load;
@@ -21,6 +21,12 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let quiet = options.has("quiet");
     let out = &mut invocation.out;
     let mut notify = |event: LoadEvent<'_>| if quiet { Ok(()) } else { load::tell(out, event) };
-    load_revprops(&repository, &mut input, load_options, &mut notify, &CancelToken::new())
-        .map_err(load::explain)
+    load_revprops(
+        &repository,
+        &mut input,
+        load_options,
+        &mut notify,
+        &crate::signals::cancel_token(),
+    )
+    .map_err(load::explain)
 }

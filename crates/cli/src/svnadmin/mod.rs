@@ -40,6 +40,11 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     SVNADMIN.main(args)
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    SVNADMIN.manual()
+}
+
 const OPTIONS: &[OptionSpec] = &[
     HELP,
     HELP_MARK,

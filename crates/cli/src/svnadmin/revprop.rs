@@ -1,9 +1,7 @@
 //! What setlog, setrevprop and delrevprop have in common: which revision is meant, the value that
 //! stands in a file, and the change.
 
-use std::io::Read as _;
-
-use sapwood_core::{Revnum, SvnError, SvnResult};
+use sapwood_core::{Revnum, SvnResult};
 use sapwood_repos::{
     Everything, Hooks, RevpropHooks, RevpropRequest, change_revision_prop, change_txn_prop,
 };
@@ -64,22 +62,9 @@ pub(super) fn file_path(arg: &str) -> SvnResult<String> {
 
 /// What stands in a file (`-` is standard input), no further than the first NUL.
 pub(super) fn file_contents(path: &str) -> SvnResult<Vec<u8>> {
-    let shown = crate::repo::local_style(path);
-    let mut bytes = if path == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map_err(|e| SvnError::io(&e, "Can't read stdin"))?;
-        bytes
-    } else {
-        // The canonical form of "." is empty: no file, as in the reference.
-        std::fs::read(path).map_err(|e| {
-            // A folder can be opened, but not read.
-            let what = if e.kind() == std::io::ErrorKind::IsADirectory { "read" } else { "open" };
-            SvnError::io(&e, format_args!("Can't {what} file '{shown}'"))
-        })?
-    };
+    // The canonical form of "." is empty: no file, as in the reference.
+    let mut bytes =
+        if path.is_empty() { Err(crate::input::nowhere()) } else { crate::input::contents(path) }?;
     if let Some(end) = bytes.iter().position(|b| *b == 0) {
         bytes.truncate(end);
     }

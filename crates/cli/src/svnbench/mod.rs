@@ -28,6 +28,11 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     SVNBENCH.main(args)
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    SVNBENCH.manual()
+}
+
 const OPTIONS: &[OptionSpec] = &[
     HELP,
     HELP_MARK,
@@ -254,8 +259,7 @@ fn depth(options: &Options, otherwise: Depth) -> SvnResult<Depth> {
 fn arguments(invocation: &mut Invocation<'_>, implicit_dot: bool) -> SvnResult<Vec<String>> {
     let mut all = invocation.take_args(0, usize::MAX)?;
     if let Some(path) = invocation.options.value("targets")? {
-        let text = std::fs::read_to_string(&path)
-            .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{path}'")))?;
+        let text = crate::locale::decode(crate::input::contents(&path)?)?;
         all.extend(text.split(['\n', '\r']).filter(|line| !line.is_empty()).map(str::to_owned));
     }
     if all.is_empty() && implicit_dot {
@@ -275,7 +279,12 @@ fn timed(
     work: impl FnOnce(&mut Invocation<'_>, &Settings) -> SvnResult<u64>,
 ) -> SvnResult<()> {
     let credentials = Credentials::given(&invocation.options)?;
-    let manner = Manner { prefix: "svn: ", makes_folder: true, looks_for_terminal: false };
+    let manner = Manner {
+        prefix: "svn: ",
+        makes_folder: true,
+        looks_for_terminal: false,
+        unreadable: crate::remote::config::Unreadable::Warns,
+    };
     let settings = remote::settings(&invocation.options, credentials, manner)?;
     let begun = Instant::now();
     let bytes = work(invocation, &settings)?;

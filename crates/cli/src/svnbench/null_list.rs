@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
+use sapwood_client::list::by_hand;
 use sapwood_core::fold::fold;
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, glob, path};
-use sapwood_ra::{Dirent, DirentFields, ListRequest, Session};
+use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult};
+use sapwood_ra::{Dirent, DirentFields, ListRequest};
 
 use super::{depth, one_revision, table, targets, timed};
 use crate::command::Invocation;
@@ -38,49 +39,6 @@ fn fields(verbose: bool) -> DirentFields {
     } else {
         DirentFields { kind: true, ..DirentFields::default() }
     }
-}
-
-/// Lists for servers that do not know how: directory by directory.
-fn list_by_hand(
-    session: &dyn Session,
-    request: &ListRequest<'_>,
-    revision: Revnum,
-    receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
-) -> SvnResult<()> {
-    let Some(top) = session.stat(request.path, Some(revision))? else {
-        return Err(SvnError::new(
-            ErrorCode::FS_NOT_FOUND,
-            format!("URL '{}' non-existent in revision {revision}", session.url()),
-        ));
-    };
-    let root = session.root_url();
-    let base = sapwood_core::uri::skip_ancestor(&root, &session.url()).unwrap_or_default();
-    let matches = |name: &str| {
-        let name = fold(name);
-        request.patterns.is_none_or(|patterns| glob::matches_any(patterns, name.as_bytes()))
-    };
-    let base = path::canonical_fspath(&base).into_owned();
-    if matches(path::basename(&base)) {
-        receiver(&base, &top)?;
-    }
-    if top.kind != Some(NodeKind::Dir) || request.depth == Depth::Empty {
-        return Ok(());
-    }
-    let mut open = vec![String::new()];
-    while let Some(dir) = open.pop() {
-        let found = session.get_dir(&dir, Some(revision), Some(request.fields), false)?;
-        for (name, dirent) in found.entries {
-            let is_dir = dirent.kind == Some(NodeKind::Dir);
-            let relpath = path::join(&dir, &name);
-            if (!is_dir || request.depth != Depth::Files) && matches(&name) {
-                receiver(&path::join(&base, &relpath), &dirent)?;
-            }
-            if is_dir && request.depth == Depth::Infinity {
-                open.push(relpath);
-            }
-        }
-    }
-    Ok(())
 }
 
 /// `svnbench null-list`.
@@ -121,7 +79,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
                 };
                 match session.list(&request, &mut take) {
                     Err(e) if e.code() == ErrorCode::UNSUPPORTED_FEATURE => {
-                        list_by_hand(session, &request, located.revision, &mut take)?;
+                        by_hand(session, &request, located.revision, &mut take)?;
                     }
                     other => other?,
                 }

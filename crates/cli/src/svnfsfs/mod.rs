@@ -20,6 +20,11 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     SVNFSFS.main(args)
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    SVNFSFS.manual()
+}
+
 /// The filesystem of the repository argument.
 fn open(invocation: &Invocation<'_>) -> SvnResult<Filesystem> {
     let (caches, options) = crate::repo::caches(&invocation.options)?;

@@ -9,7 +9,7 @@ use sapwood_diff::{
     EQUAL_LINE, LargeText, Options as DiffOptions, props as prop_diff, unified, unified_large,
     write_header,
 };
-use sapwood_fsfs::{Node, Root};
+use sapwood_fsfs::{Node, Root, Roots};
 use sapwood_repos::change_tree::{ChangeAction, ChangeNode, ChangeTree};
 
 use super::{Context, Subject, no_argument};
@@ -64,14 +64,15 @@ pub(super) fn diff(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         properties_only: options.has("properties-only"),
         out: &mut invocation.out,
     };
-    let base_root = context.fs().revision_root(base)?;
+    let mut roots = Roots::new(context.fs());
+    let base_root = roots.get(base)?;
     // Each node with its path, and with the tree and path that it is compared with.
     let mut stack = vec![(0_usize, String::new(), base_root, String::new())];
     while let Some((at, path, base_root, base_path)) = stack.pop() {
         let Some(node) = tree.get(at) else { continue };
         let (base_root, base_path) = match &node.copy_from {
             Some((source, revision)) => {
-                (context.fs().revision_root(*revision)?, path::to_relpath(source).to_owned())
+                (roots.get(*revision)?, path::to_relpath(source).to_owned())
             }
             None => (base_root, base_path),
         };

@@ -1,7 +1,9 @@
 //! `svnlook cat`, `filesize`, `tree`, `history`, `lock`, `uuid` and `youngest`.
 
-use sapwood_core::{NodeKind, Revnum, SvnError, SvnResult, path};
-use sapwood_fsfs::{Error, Node};
+use std::sync::Arc;
+
+use sapwood_core::{NodeKind, Revnum, SvnResult, path};
+use sapwood_fsfs::{Directory, Error, Node};
 
 use super::{Context, Subject, existing_file, maybe_argument, no_argument, one_argument};
 use crate::command::Invocation;
@@ -123,29 +125,27 @@ pub(super) fn tree(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     };
     let root = context.root()?;
     let top = root.node(&path::canonical_fspath(&arg))?;
-    let cancel = crate::signals::cancel_token();
-    // Directories that are being printed, each with the place of its next entry.
-    let mut stack: Vec<(Node, String, usize)> = Vec::new();
+    // Directories that are being printed, each with its entries and the place of the next one.
+    let mut stack: Vec<(Node, Arc<Directory>, String, usize)> = Vec::new();
     printer.line(&mut invocation.out, &top, &arg, 0)?;
     if top.kind() == NodeKind::Dir {
-        stack.push((top, arg, 0));
+        let entries = top.entries()?;
+        stack.push((top, entries, arg, 0));
     }
-    while let Some((dir, dir_path, next)) = stack.last_mut() {
-        if cancel.is_cancelled() {
-            return Err(SvnError::new(sapwood_core::ErrorCode::CANCELLED, "Caught signal"));
-        }
-        let entries = dir.entries()?;
+    while let Some((dir, entries, dir_path, next)) = stack.last_mut() {
+        crate::signals::check()?;
         let Some(entry) = entries.get(*next) else {
             stack.pop();
             continue;
         };
         *next = next.saturating_add(1);
-        let Some(child) = dir.child(entry.name)? else { continue };
+        let child = dir.child_of(&entry)?;
         let child_path = path::join(dir_path, entry.name);
         let depth = stack.len();
         printer.line(&mut invocation.out, &child, &child_path, depth)?;
         if child.kind() == NodeKind::Dir && printer.recurse && depth < MAX_DEPTH {
-            stack.push((child, child_path, 0));
+            let entries = child.entries()?;
+            stack.push((child, entries, child_path, 0));
         }
     }
     Ok(())

@@ -23,6 +23,11 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     SVNLOOK.main(args)
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    SVNLOOK.manual()
+}
+
 /// The revision or transaction that is looked at.
 pub(super) enum Subject {
     Revision(Revnum),

@@ -72,8 +72,9 @@ fn print_log(invocation: &mut Invocation<'_>, context: &Context, with_size: bool
     if with_size {
         invocation.out.text(&format!("{}\n", text.len()))?;
     }
-    invocation.out.bytes(&text)?;
-    invocation.out.text("\n")
+    invocation.out.stream(&text)?;
+    invocation.out.stream(b"\n")?;
+    invocation.out.end_stream()
 }
 
 /// The text with all line endings as newlines.

@@ -4,7 +4,7 @@ use sapwood_core::{Revnum, SvnResult, path, uri};
 
 use super::plan::{Plan, Source};
 use super::wrong;
-use crate::output::read_file;
+use crate::input;
 use crate::remote::revprops;
 use crate::remote::target::any_canonical_url;
 use crate::repo;
@@ -96,7 +96,7 @@ pub(super) fn parse(arguments: &[String], root_url: Option<&str>) -> SvnResult<V
                 // A missing URL is told before a missing file.
                 words.next()?;
                 words.left = left;
-                property(name, read_file(file)?, words.url()?)?
+                property(name, input::contents(file)?, words.url()?)?
             }
             "propdel" => {
                 let name = words.next()?.to_owned();

@@ -1,6 +1,5 @@
 //! Commits a [`Plan`]: drives the session's commit editor with it.
 
-use std::fs::File;
 use std::io::{self, Read};
 
 use sapwood_core::checksum::Md5Hasher;
@@ -11,6 +10,7 @@ use sapwood_ra::{CommitEditor, CommitInfo, CommitRequest};
 
 use super::plan::{Kind, Operation, Plan, ROOT, Source};
 use crate::remote::revprops;
+use crate::signals;
 
 /// Counts the checksum of what is read; errors name the file.
 struct Summing<'a, R> {
@@ -21,6 +21,7 @@ struct Summing<'a, R> {
 
 impl<R: Read> Read for Summing<'_, R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        signals::check().map_err(io::Error::other)?;
         let got = self.inner.read(buf).map_err(|e| match e.kind() {
             io::ErrorKind::Interrupted => e,
             _ => io::Error::other(SvnError::io(&e, format_args!("Can't read {}", self.name))),
@@ -41,11 +42,8 @@ fn commit_file(
     let Some(source) = &operation.source else { return editor.close_file(file, None) };
     let (inner, name): (Box<dyn Read>, _) = match source {
         Source::Stdin => (Box::new(io::stdin().lock()), "stdin".to_owned()),
-        Source::File(name) => {
-            let file = File::open(name)
-                .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{name}'")))?;
-            (Box::new(file), format!("file '{name}'"))
-        }
+        Source::File(name) => (Box::new(crate::input::open(name)?), format!("file '{name}'")),
+        Source::Opened(name, file) => (Box::new(&*file.0), format!("file '{name}'")),
     };
     let mut reader = Summing { inner, sum: Md5Hasher::new(), name: &name };
     editor.apply_textdelta(file, None, &mut FullText::new(&mut reader))?;
@@ -74,6 +72,7 @@ fn drive(editor: &mut dyn CommitEditor, plan: &Plan<'_>) -> SvnResult<()> {
         done: 0,
     }];
     while let Some(dir) = open.last_mut() {
+        signals::check()?;
         let Some(operation) = plan.operation(dir.number) else { break };
         if dir.done == 0 {
             for (name, value) in &operation.props {
@@ -138,7 +137,7 @@ pub(super) fn commit(
     }
     let request = CommitRequest { revprops: &revprops, lock_tokens: &[], keep_locks: false };
     let mut editor = plan.session.commit(&request)?;
-    if let Err(error) = drive(editor.as_mut(), &plan) {
+    if let Err(error) = drive(editor.as_mut(), &plan).and_then(|()| signals::check()) {
         let _ = editor.abort_edit();
         return Err(error);
     }

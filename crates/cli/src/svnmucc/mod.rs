@@ -15,10 +15,10 @@ use crate::command::{
     OptionSpec, Options, RA_MODULES, plain_text, to_text, usage_error, version_text,
 };
 use crate::getopt::{Item, Parser};
-use crate::output::{Output, read_file};
+use crate::output::{self, Output};
 use crate::remote::target::any_canonical_url;
 use crate::remote::{self, Credentials, Manner, revprops};
-use crate::{locale, repo, report};
+use crate::{input, locale, repo, report};
 
 const HELP: &str = "usage: svnmucc ACTION...\n\
     Commits one or more changes of URLs as one revision.\n\
@@ -83,6 +83,20 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     }
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    let specs = OPTIONS.iter().filter(|option| !option.long.is_empty());
+    let lines = HELP.split("\n\nValid options").next().unwrap_or_default();
+    crate::manual::Manual {
+        synopsis: vec!["svnmucc [OPTIONS] ACTION...".to_owned()],
+        text: "Commits one or more changes of URLs as one revision, without a working copy."
+            .to_owned(),
+        laid_out: lines.split_once("\n\n").unwrap_or_default().1.to_owned(),
+        options: specs.map(crate::manual::Described::of).collect(),
+        ..crate::manual::Manual::default()
+    }
+}
+
 fn help() -> String {
     let mut text = HELP.to_owned();
     for option in OPTIONS.iter().filter(|option| !option.long.is_empty()) {
@@ -139,7 +153,7 @@ fn take_value(given: &mut Given, long: &str, value: &str) -> SvnResult<()> {
     match long {
         "file" => {
             // The reference takes a message for a C string.
-            let mut bytes = read_file(value)?;
+            let mut bytes = input::contents(value)?;
             bytes.truncate(bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len()));
             given.filedata = Some(bytes);
         }
@@ -166,17 +180,22 @@ fn take_value(given: &mut Given, long: &str, value: &str) -> SvnResult<()> {
 fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
     let Some(mut given) = take(args)? else { return Ok(ExitCode::FAILURE) };
     if given.options.has("help") || given.options.has("") {
-        out.text(&help())?;
+        output::help(&help());
         return Ok(ExitCode::SUCCESS);
     }
     if given.options.has("version") {
         out.text(&version_text("svnmucc", false, RA_MODULES))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let manner = Manner { prefix: "svnmucc: ", makes_folder: false, looks_for_terminal: true };
+    let manner = Manner {
+        prefix: "svnmucc: ",
+        makes_folder: false,
+        looks_for_terminal: true,
+        unreadable: crate::remote::config::Unreadable::Warns,
+    };
     remote::check(&given.options, remote::is_non_interactive(&given.options, manner))?;
     if let Some(path) = given.options.value("extra-args")? {
-        let text = match String::from_utf8(read_file(&path)?) {
+        let text = match String::from_utf8(input::contents(&path)?) {
             Ok(text) => text,
             Err(other) => locale::decode(other.into_bytes())?,
         };

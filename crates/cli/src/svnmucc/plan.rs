@@ -4,6 +4,9 @@
 //! reference's words. Operations are in one list and know each other by number, so that no depth
 //! of paths can exhaust the stack.
 
+use std::fs::File;
+use std::sync::Arc;
+
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 
@@ -13,8 +16,22 @@ use crate::remote::revprops;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     File(String),
+    /// A file that can be opened only once: a pipe, a device.
+    Opened(String, Opened),
     Stdin,
 }
+
+/// An open file, which equals itself only.
+#[derive(Clone, Debug)]
+pub(super) struct Opened(pub(super) Arc<File>);
+
+impl PartialEq for Opened {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Opened {}
 
 /// What happens to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -395,16 +412,22 @@ impl<'s> Plan<'s> {
         Ok(())
     }
 
-    pub(super) fn put(&mut self, relpath: &str, source: Source) -> SvnResult<()> {
+    pub(super) fn put(&mut self, relpath: &str, mut source: Source) -> SvnResult<()> {
         let mut kind = self.check_path(relpath, true)?;
         if kind == Some(NodeKind::Dir) {
             self.delete(relpath, false)?;
             kind = None;
         }
         if let Source::File(file) = &source {
-            // What cannot be opened is told now, not in the middle of the commit.
-            std::fs::File::open(file)
-                .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{file}'")))?;
+            // What cannot be opened is told now, not in the middle of the commit. There may be more
+            // plain files than can be open at one time.
+            if crate::repo::canonical_path(file).is_empty() {
+                return Err(crate::input::nowhere());
+            }
+            let opened = crate::input::open(file)?;
+            if !opened.metadata().is_ok_and(|m| m.is_file()) {
+                source = Source::Opened(file.clone(), Opened(Arc::new(opened)));
+            }
         }
         if kind.is_none() {
             self.verify_create(relpath)?;
@@ -438,6 +461,13 @@ impl<'s> Plan<'s> {
         revprops::check_node_property(name)?;
         let kind = self.check_path(relpath, false)?;
         let value = match (value, kind) {
+            (Some(_), None) if name.starts_with("svn:") => {
+                let shown = crate::repo::local_style(relpath);
+                return Err(error(
+                    ErrorCode::NODE_UNEXPECTED_KIND,
+                    format!("'{shown}' is not a file or directory"),
+                ));
+            }
             (Some(value), Some(kind)) if name.starts_with("svn:") => {
                 Some(revprops::canonical(name, value, relpath, kind)?)
             }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use sapwood_core::{Depth, ErrorCode, PropList, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::{Depth, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_ra::{ReplayReceiver, ReplayRequest, ReplayedEdit, ReportKind, ReportRequest, Session};
 use sapwood_repos::dumpstream::header;
 use sapwood_repos::{dump as records, prop_rules};
@@ -33,12 +33,11 @@ impl Dumper<'_> {
 
     fn tell(&mut self, revision: Revnum) -> SvnResult<()> {
         if !self.quiet {
+            // Nothing is told of a revision before its records are written.
+            self.out.flush().map_err(|e| stream_error(&e))?;
             report::stderr(&format!("* Dumped revision {revision}.\n"));
         }
-        if crate::signals::cancel_token().is_cancelled() {
-            return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"));
-        }
-        Ok(())
+        crate::signals::check()
     }
 }
 
@@ -108,7 +107,8 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let quiet = invocation.options.has("quiet");
     let incremental = invocation.options.has("incremental");
     if let Some(path) = invocation.options.value("file")? {
-        let file = File::create(&path)
+        // As with the reference, which does not write over a file.
+        let file = File::create_new(&path)
             .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{path}'")))?;
         let mut out = BufWriter::with_capacity(64 << 10, file);
         dump(&mut Dumper { out: &mut out, quiet }, session, range, incremental)?;

@@ -1,7 +1,6 @@
 //! `svnrdump load`: each revision of the stream becomes a commit.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 
 use sapwood_core::props::names;
@@ -400,6 +399,7 @@ struct Block<'a, 'b>(&'a mut TextBlock<'b>);
 
 impl Read for Block<'_, '_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        crate::signals::check().map_err(io::Error::other)?;
         self.0.read_into(buf).map_err(io::Error::other)
     }
 }
@@ -419,16 +419,13 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let skip: HashSet<String> = options.values("skip-revprop")?.into_iter().collect();
     let quiet = options.has("quiet");
     let input: Box<dyn Read> = match options.value("file")? {
-        Some(path) => Box::new(
-            File::open(&path)
-                .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{path}'")))?,
-        ),
+        Some(path) => Box::new(crate::input::open_named(&path)?),
         None => Box::new(io::stdin()),
     };
     let mut input: Box<dyn BufRead> = Box::new(BufReader::with_capacity(64 << 10, input));
     let cancel = crate::signals::cancel_token();
     let out = &mut invocation.out;
-    let lock = OperationalLock::take(session, LOCK, false, &cancel, &mut |told| {
+    let lock = OperationalLock::take(session, LOCK, false, &mut |told| {
         let holder = match told {
             Told::HeldBy(holder) | Told::StolenFrom(holder) => holder,
         };

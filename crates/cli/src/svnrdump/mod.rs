@@ -26,6 +26,11 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     SVNRDUMP.main(args)
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    SVNRDUMP.manual()
+}
+
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec::value("revision", Some('r'), "the revision ARG, or the revisions of a range X:Y"),
     OptionSpec::flag("quiet", Some('q'), "no progress, only errors"),
@@ -126,7 +131,12 @@ fn open(
     }
     let url = canonical_url(text)?;
     let credentials = Credentials::given(&invocation.options)?;
-    let manner = Manner { prefix: "svnrdump: ", makes_folder: true, looks_for_terminal };
+    let manner = Manner {
+        prefix: "svnrdump: ",
+        makes_folder: true,
+        looks_for_terminal,
+        unreadable: crate::remote::config::Unreadable::Fails,
+    };
     let settings = remote::settings(&invocation.options, credentials, manner)?;
     Ok((sapwood_ra::open(&url, &settings)?, settings))
 }

@@ -85,11 +85,16 @@ impl<'a> SyncEditor<'a> {
 
 impl Editor for SyncEditor<'_> {
     delegate_editor!(commit: set_target_revision, delete_entry, open_directory, close_directory,
-        absent_directory, open_file, close_file, absent_file, abort_edit);
+        absent_directory, close_file, absent_file, abort_edit);
 
     fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
         self.opened = true;
         self.commit.open_root(base)
+    }
+
+    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+        crate::signals::check()?;
+        self.commit.open_file(path, parent, base)
     }
 
     fn add_directory(
@@ -98,6 +103,7 @@ impl Editor for SyncEditor<'_> {
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
+        crate::signals::check()?;
         let from = copy_from.map(|(path, rev)| (self.source(path), rev));
         self.commit.add_directory(
             path,
@@ -112,6 +118,7 @@ impl Editor for SyncEditor<'_> {
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
+        crate::signals::check()?;
         let from = copy_from.map(|(path, rev)| (self.source(path), rev));
         self.commit.add_file(path, parent, from.as_ref().map(|(url, rev)| (url.as_str(), *rev)))
     }

@@ -45,6 +45,11 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     SVNSYNC.main(args)
 }
 
+/// The manual page.
+pub(crate) fn manual() -> crate::manual::Manual {
+    SVNSYNC.manual()
+}
+
 const OPTIONS: &[OptionSpec] = &[
     OptionSpec::flag("quiet", Some('q'), "print as little as possible"),
     OptionSpec::value("revision", Some('r'), "the revision ARG, or a range ARG1:ARG2; 'HEAD'"),
@@ -255,7 +260,12 @@ fn check(options: &Options) -> SvnResult<()> {
     Ok(())
 }
 
-const MANNER: Manner = Manner { prefix: "svnsync: ", makes_folder: true, looks_for_terminal: true };
+const MANNER: Manner = Manner {
+    prefix: "svnsync: ",
+    makes_folder: true,
+    looks_for_terminal: true,
+    unreadable: crate::remote::config::Unreadable::Fails,
+};
 
 /// How to reach one of the two sides.
 fn settings(options: &Options, side: &str) -> SvnResult<Settings> {
@@ -346,8 +356,7 @@ pub(super) fn locked(
     }
     let steal = invocation.options.has("steal-lock");
     let out = &mut invocation.out;
-    let cancel = crate::signals::cancel_token();
-    let lock = OperationalLock::take(mirror, LOCK, steal, &cancel, &mut |told| {
+    let lock = OperationalLock::take(mirror, LOCK, steal, &mut |told| {
         out.text(&match told {
             Told::HeldBy(holder) => {
                 format!("Failed to get lock on destination repos, currently held by '{holder}'\n")

@@ -160,9 +160,7 @@ impl ReplayReceiver for Copier<'_, '_> {
         props: &PropList,
         edit: &mut dyn ReplayedEdit,
     ) -> SvnResult<()> {
-        if crate::signals::cancel_token().is_cancelled() {
-            return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"));
-        }
+        crate::signals::check()?;
         set(self.mirror, COPYING, Some(revision.to_string().as_bytes()))?;
         let with_commit = self.commit_revprops;
         let mut first =

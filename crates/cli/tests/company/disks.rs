@@ -128,3 +128,82 @@ fn full_and_read_only_file_systems() {
     assert_eq!(ours.0[1].as_ref().unwrap_err().1, "No space left on device");
     assert_eq!(ours.0[3].as_ref().unwrap_err().1, "Read-only file system");
 }
+
+/// A history of small changes, each of which stands on the one before.
+fn history(revisions: u32) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::from("SVN-fs-dump-format-version: 2\n\n");
+    for number in 0..=revisions {
+        write!(
+            out,
+            "Revision-number: {number}\nProp-content-length: 10\nContent-length: 10\n\nPROPS-END\n\n"
+        )
+        .unwrap();
+        if number == 0 {
+            continue;
+        }
+        let text = format!("{number}\n").repeat(700);
+        let (len, action) = (text.len(), if number == 1 { "add" } else { "change" });
+        write!(
+            out,
+            "Node-path: f\nNode-kind: file\nNode-action: {action}\nText-content-length: {len}\n\
+             Content-length: {len}\n\n{text}\n\n\
+             Node-path: d{number}\nNode-kind: dir\nNode-action: add\n\n\n"
+        )
+        .unwrap();
+        if number > 1 {
+            write!(
+                out,
+                "Node-path: d{number}/copy\nNode-kind: file\nNode-action: add\n\
+                 Node-copyfrom-rev: {}\nNode-copyfrom-path: f\n\n\n",
+                number - 1
+            )
+            .unwrap();
+        }
+    }
+    out
+}
+
+/// Several threads work on each of these, and when the disk is full several of them fail: what is
+/// told is that the disk is full.
+#[test]
+fn the_first_error_is_the_one_that_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let stream = dir.path().join("stream");
+    std::fs::write(&stream, history(600)).unwrap();
+    let programs = Programs::ours();
+    let whole = dir.path().join("whole");
+    let large = whole.to_str().unwrap();
+    programs.run("svnadmin", ["create", large]).expect_success("create");
+    let load = |repo: &str| {
+        let mut command = programs.command("svnadmin");
+        command.args(["load", "-q", "--no-flush-to-disk", repo]);
+        Output::of(command.stdin(std::fs::File::open(&stream).unwrap()))
+    };
+    load(large).expect_success("load");
+    let mut full = 0;
+    for size in (0..10).map(|n| 700 + n * 300) {
+        let root = dir.path().join(format!("full-{size}"));
+        let Some(mounted) = Mounted::new(&root, &format!("size={size}k")) else {
+            // Only root can mount.
+            assert_ne!(rustix::process::geteuid().as_raw(), 0, "mounting a tmpfs failed");
+            return;
+        };
+        let (repo, copy) = (root.join("repo"), root.join("copy"));
+        let (repo, copy) = (repo.to_str().unwrap(), copy.to_str().unwrap());
+        programs.run("svnadmin", ["create", repo]).expect_success("create");
+        for out in [load(repo), programs.run("svnadmin", ["hotcopy", large, copy])] {
+            if out.code != 0 {
+                full += 1;
+                let said = out.stderr_text();
+                assert!(said.starts_with("svnadmin: E000028: "), "{size}k: {said}");
+                assert!(said.trim_end().ends_with("No space left on device"), "{size}k: {said}");
+            }
+        }
+        // The reference's verify wants to write.
+        mounted.remount("size=20m");
+        let verifier = Programs::reference();
+        verifier.run("svnadmin", ["verify", "-q", repo]).expect_success("verify");
+    }
+    assert!(full > 10, "the disks were not full: {full}");
+}

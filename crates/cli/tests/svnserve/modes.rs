@@ -272,7 +272,8 @@ fn the_demonstration() {
     assert!(
         Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
     );
-    assert!(child.wait().unwrap().success());
+    let ended = std::os::unix::process::ExitStatusExt::signal(&child.wait().unwrap());
+    assert_eq!(ended, Some(2), "what is interrupted dies of that");
     let made = home.path().join("sapwood/demo");
     let verify = Programs::reference().run("svnadmin", ["verify", "-q", made.to_str().unwrap()]);
     verify.expect_success("verify");

@@ -1,6 +1,6 @@
 //! What the caches hold: keys, and one enum of shared values.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use sapwood_core::{Md5, PropList, Revnum};
 use sapwood_fsfs_format::manifest::Manifest;
@@ -29,6 +29,25 @@ pub(crate) struct Key {
     pub(crate) b: u64,
     /// Number of a window, block or page.
     pub(crate) part: u64,
+}
+
+impl Kind {
+    /// Whether a value of this kind may stand for thousands of others, so that whoever goes
+    /// through those asks for it again and again.
+    pub(crate) const fn is_asked_for_again(self) -> bool {
+        matches!(
+            self,
+            Self::Dir
+                | Self::Props
+                | Self::Changes
+                | Self::Manifest
+                | Self::Index
+                | Self::Page
+                | Self::Family
+                | Self::RevpropManifest
+                | Self::RevpropPack
+        )
+    }
 }
 
 impl Key {
@@ -89,6 +108,29 @@ macro_rules! items {
         /// One shared value.
         #[derive(Clone, Debug)]
         pub(crate) enum Item { $($name(Arc<$type>)),* }
+
+        /// A reference to a shared value that does not keep it alive.
+        #[derive(Clone, Debug)]
+        pub(crate) enum Alive { $($name(Weak<$type>)),* }
+
+        impl Item {
+            /// A reference that does not keep the value alive.
+            pub(crate) fn downgrade(&self) -> Alive {
+                match self { $(Self::$name(value) => Alive::$name(Arc::downgrade(value))),* }
+            }
+        }
+
+        impl Alive {
+            /// The value, if it is held anywhere.
+            pub(crate) fn upgrade(&self) -> Option<Item> {
+                match self { $(Self::$name(value) => value.upgrade().map(Item::$name)),* }
+            }
+
+            /// Whether the value is held anywhere.
+            pub(crate) fn is_held(&self) -> bool {
+                match self { $(Self::$name(value) => value.strong_count() > 0),* }
+            }
+        }
 
         $(impl Cached for $type {
             const KIND: Kind = Kind::$name;

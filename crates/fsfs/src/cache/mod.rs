@@ -5,12 +5,14 @@
 //! copied. Everything cached is immutable or carries its own proof of freshness (revision
 //! properties), so nothing is invalidated but after a commit that failed late: it is only evicted.
 
+mod alive;
 pub(crate) mod files;
 mod ghosts;
 mod governor;
 pub(crate) mod item;
 pub(crate) mod loading;
 pub(crate) mod store;
+mod tally;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -20,12 +22,15 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 pub use crate::cache::governor::Resident;
+pub use crate::cache::tally::Reads;
 
+use crate::cache::alive::InUse;
 use crate::cache::files::FileTable;
 use crate::cache::governor::Governor;
 use crate::cache::item::{Cached, Item, Key};
 use crate::cache::loading::Loading;
 use crate::cache::store::Store;
+use crate::cache::tally::Tally;
 use crate::filesystem::Shared;
 
 /// How many opened filesystems are remembered.
@@ -44,6 +49,10 @@ const MAX_FOLDERS: usize = 64;
 /// again.
 const LOOK_AGAIN: u32 = 64;
 
+/// Caches that are given less, or nothing, hold so many bytes all the same: the blocks and pages of
+/// indexes that neighbours share, without which a walk would read them again for each of them.
+const LEAST: usize = 2 << 20;
+
 /// What of a budget goes to raw blocks.
 const fn for_blocks(budget: usize) -> usize {
     budget / 4
@@ -56,6 +65,10 @@ pub struct Caches {
     /// read a block of a pack again.
     files_are_items: bool,
     pub(crate) items: Store,
+    /// Items that a request holds, whether they are kept or not.
+    in_use: InUse,
+    /// What was read how often; only where that is counted.
+    tally: Option<Tally>,
     pub(crate) files: FileTable,
     /// Folders of revision properties, which are looked at again and again.
     pub(crate) folders: FileTable,
@@ -118,6 +131,22 @@ impl Caches {
         Self::with_blocks(bytes, BLOCKS_OF_ONE_TASK, true, None)
     }
 
+    /// As [`Caches::new`], and counts what is read: see [`Caches::reads`]. For tests of what a
+    /// request costs.
+    #[must_use]
+    pub fn counting(bytes: usize) -> Arc<Self> {
+        let caches =
+            Self { tally: Some(Tally::default()), ..Self::empty(bytes, usize::MAX, false, None) };
+        Arc::new(caches)
+    }
+
+    /// What was read since the last call, of caches made by [`Caches::counting`]; nothing of
+    /// others.
+    #[must_use]
+    pub fn reads(&self) -> Reads {
+        self.tally.as_ref().map(Tally::take).unwrap_or_default()
+    }
+
     /// Caches with at most so many bytes of raw blocks.
     fn with_blocks(
         bytes: usize,
@@ -125,12 +154,19 @@ impl Caches {
         files_are_items: bool,
         resident: Option<Resident>,
     ) -> Arc<Self> {
+        Arc::new(Self::empty(bytes, most, files_are_items, resident))
+    }
+
+    fn empty(bytes: usize, most: usize, files_are_items: bool, resident: Option<Resident>) -> Self {
+        let bytes = bytes.max(LEAST);
         let values = bytes.saturating_sub(bytes.checked_div(SLACK).unwrap_or(0));
         let for_blocks = for_blocks(values).min(most);
-        Arc::new(Self {
+        Self {
             blocks: Store::new(for_blocks),
             files_are_items,
-            items: Store::new(values.saturating_sub(for_blocks)),
+            items: Store::with_large(values.saturating_sub(for_blocks)),
+            in_use: InUse::default(),
+            tally: None,
             files: FileTable::new(MAX_FILES),
             folders: FileTable::new(MAX_FOLDERS),
             block_reads: AtomicU64::new(0),
@@ -142,7 +178,7 @@ impl Caches {
             filesystems: Mutex::new(HashMap::new()),
             clock: AtomicU64::new(0),
             next_id: AtomicU32::new(1),
-        })
+        }
     }
 
     /// How the caches fared.
@@ -185,20 +221,33 @@ impl Caches {
 
     /// The item of type `T` under `key`.
     pub(crate) fn get<T: Cached>(&self, key: Key) -> Option<Arc<T>> {
-        T::unwrap(self.items.get(&key)?)
+        if let Some(item) = self.items.get(&key) {
+            return T::unwrap(item);
+        }
+        if T::KIND.is_asked_for_again() { T::unwrap(self.in_use.get(&key)?) } else { None }
     }
 
     /// Keeps an item, and hands it back shared.
     pub(crate) fn put<T: Cached>(&self, key: Key, value: T) -> Arc<T> {
         let value = Arc::new(value);
         let weight = value.weight();
-        self.items.put(key, T::wrap(Arc::clone(&value)), weight);
+        let item = T::wrap(Arc::clone(&value));
+        if let Some(tally) = &self.tally {
+            tally.note(key, weight);
+        }
+        if T::KIND.is_asked_for_again() {
+            self.in_use.put(key, &item);
+        }
+        self.items.put(key, item, weight);
         self.govern(weight);
         value
     }
 
     /// Keeps a raw block.
     pub(crate) fn put_block(&self, key: Key, block: Item, weight: usize) {
+        if let Some(tally) = &self.tally {
+            tally.note(key, weight);
+        }
         self.blocks(&key).put(key, block, weight);
         self.govern(weight);
     }
@@ -215,6 +264,7 @@ impl Caches {
     /// Forgets everything: for a commit that failed after what it had prepared was read.
     pub(crate) fn clear(&self) {
         self.items.clear();
+        self.in_use.clear();
         self.blocks.clear();
         self.files.clear();
         self.folders.clear();

@@ -16,7 +16,7 @@
 use std::borrow::Borrow;
 use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::RwLock;
 
@@ -126,7 +126,23 @@ struct Shard {
 /// A cache.
 pub(crate) struct Store {
     shards: Box<[RwLock<Shard>]>,
+    /// Whether there is a place for large values.
+    has_place: bool,
+    /// Values too large for a shard. What it holds is taken from the budget of the others.
+    large: RwLock<Shard>,
+    /// Bytes in there.
+    large_bytes: AtomicUsize,
+    /// Bytes that all shards together may hold.
+    budget: AtomicUsize,
 }
+
+/// A value that takes more than one byte in so many of a shard is large: a few of them would push
+/// out all else.
+const LARGE: usize = 8;
+/// Large values may take one byte in so many of the budget.
+const FOR_LARGE: usize = 4;
+/// And so many bytes even if the budget is small: a directory of 40,000 entries.
+const LARGE_AT_LEAST: usize = 8 << 20;
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -135,18 +151,34 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// A cache of at most `budget` bytes.
+    /// A cache of at most `budget` bytes, all values of which are small.
     pub(crate) fn new(budget: usize) -> Self {
+        Self::with_place(budget, 0)
+    }
+
+    /// A cache of at most `budget` bytes, or [`LARGE_AT_LEAST`] more if there are large values.
+    pub(crate) fn with_large(budget: usize) -> Self {
+        Self::with_place(budget, for_large(budget))
+    }
+
+    fn with_place(budget: usize, for_large: usize) -> Self {
         // Shards of 4 MiB or more, so that one large value does not empty a whole shard.
         let count = budget.checked_div(4 << 20).unwrap_or(0).clamp(1, 64);
         let share = budget.checked_div(count).unwrap_or(0);
         let shard = || RwLock::new(Shard { budget: share, ..Shard::default() });
-        Self { shards: std::iter::repeat_with(shard).take(count).collect() }
+        let large = Shard { budget: for_large, ..Shard::default() };
+        Self {
+            shards: std::iter::repeat_with(shard).take(count).collect(),
+            has_place: for_large > 0,
+            large: RwLock::new(large),
+            large_bytes: AtomicUsize::new(0),
+            budget: AtomicUsize::new(budget),
+        }
     }
 
     pub(crate) fn usage(&self) -> Usage {
         let mut usage = Usage::default();
-        for shard in &self.shards {
+        for shard in self.shards.iter().chain([&self.large]) {
             let shard = shard.read();
             usage.bytes = usage.bytes.saturating_add(shard.bytes);
             usage.entries = usage.entries.saturating_add(shard.entries.len());
@@ -158,7 +190,7 @@ impl Store {
 
     /// Forgets all values.
     pub(crate) fn clear(&self) {
-        for shard in &self.shards {
+        for shard in self.shards.iter().chain([&self.large]) {
             let mut shard = shard.write();
             let fresh = Shard { budget: shard.budget, ..Shard::default() };
             let gone = std::mem::replace(&mut *shard, fresh);
@@ -169,14 +201,22 @@ impl Store {
 
     /// From now on at most `budget` bytes. What is too much goes.
     pub(crate) fn set_budget(&self, budget: usize) {
-        let share = budget.checked_div(self.shards.len()).unwrap_or(0);
+        self.budget.store(budget, Ordering::Relaxed);
+        if self.has_place {
+            set_budget(&self.large, for_large(budget));
+        }
+        self.share_out();
+    }
+
+    /// Gives the shards what the large values leave of the budget.
+    fn share_out(&self) {
+        let budget = self.budget.load(Ordering::Relaxed);
+        let large = self.large.read().bytes;
+        self.large_bytes.store(large, Ordering::Relaxed);
+        let left = budget.saturating_sub(large.min(budget.div_euclid(FOR_LARGE)));
+        let share = left.checked_div(self.shards.len()).unwrap_or(0);
         for shard in &self.shards {
-            let mut gone = Vec::new();
-            let mut shard = shard.write();
-            shard.budget = share;
-            shard.make_room(&mut gone);
-            drop(shard);
-            drop(gone);
+            set_budget(shard, share);
         }
     }
 
@@ -189,22 +229,52 @@ impl Store {
 
     /// The value of `key`.
     pub(crate) fn get(&self, key: &Key) -> Option<Item> {
-        self.shard(key.hash64()).and_then(|shard| shard.read().get(key))
+        let found = self.shard(key.hash64()).and_then(|shard| shard.read().get(key));
+        if found.is_none() && self.large_bytes.load(Ordering::Relaxed) > 0 {
+            return self.large.read().get(key);
+        }
+        found
     }
 
     /// Keeps a value, in place of an earlier one under the same key. Values that are too large
-    /// are not kept.
+    /// even for the place of the large ones are not kept.
     pub(crate) fn put(&self, key: Key, item: Item, weight: usize) {
         let Some(shard) = self.shard(key.hash64()) else { return };
         let mut shard = shard.write();
         let weight = weight.saturating_add(OVERHEAD);
-        if weight <= shard.budget.checked_div(2).unwrap_or(0) {
+        let part = if self.has_place { LARGE } else { 2 };
+        if weight <= shard.budget.checked_div(part).unwrap_or(0) {
             // Values that go are dropped after the lock is released.
             let gone = shard.put(key, item, weight);
             drop(shard);
             drop(gone);
+            return;
+        }
+        drop(shard);
+        let mut large = self.large.write();
+        if weight <= large.budget {
+            let gone = large.put(key, item, weight);
+            drop(large);
+            drop(gone);
+            self.share_out();
         }
     }
+}
+
+/// What large values may take of a budget.
+fn for_large(budget: usize) -> usize {
+    budget.div_euclid(FOR_LARGE).max(LARGE_AT_LEAST)
+}
+
+fn set_budget(shard: &RwLock<Shard>, budget: usize) {
+    let mut gone = Vec::new();
+    let mut shard = shard.write();
+    if shard.budget != budget {
+        shard.budget = budget;
+        shard.make_room(&mut gone);
+    }
+    drop(shard);
+    drop(gone);
 }
 
 impl Shard {

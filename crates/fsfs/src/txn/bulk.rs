@@ -142,8 +142,15 @@ impl Bulk {
         if held.is_some_and(|since| since.elapsed() > HOLD || !self.writer.has_number()) {
             self.settle()?;
         }
-        let base = self.youngest()?;
-        self.writer.begin(base)
+        let begun = self.youngest().and_then(|base| self.writer.begin(base));
+        begun.map_err(|error| self.failure().unwrap_or(error))
+    }
+
+    /// What went wrong with a revision that was committed here: the error to tell before all
+    /// others, because later ones may only follow from it.
+    #[must_use]
+    pub fn failure(&self) -> Option<Error> {
+        fail_as(&self.line.state.lock()).err()
     }
 
     /// The last revision that was committed here or by others.
@@ -176,8 +183,10 @@ impl Bulk {
         let prepared = checked.and_then(|()| txn.prepare(current));
         let mut state = self.line.state.lock();
         state.preparing = false;
-        let mut prepared = prepared?;
+        // What went wrong with earlier revisions comes first: that this one could not be made may
+        // be because they are gone.
         fail_as(&state)?;
+        let mut prepared = prepared?;
         let (revision, fs) = (prepared.revision, &self.writer.fs.fs);
         // From here on it can be read here.
         fs.unpublished.lock().push((

@@ -1,7 +1,8 @@
 //! Kept credentials: `auth/svn.simple/MD5-OF-REALM` and kin below the configuration folder, each
 //! a hash dump, in the form that the reference's programs read and write.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use sapwood_core::{Md5, PropList, hashdump};
@@ -40,10 +41,11 @@ pub fn file_of(config_dir: &Path, kind: CredentialKind, realm: &str) -> PathBuf 
 #[must_use]
 pub fn read(config_dir: &Path, kind: CredentialKind, realm: &str) -> Option<PropList> {
     let path = file_of(config_dir, kind, realm);
-    if std::fs::metadata(&path).ok()?.len() > MAX_FILE {
+    let mut bytes = Vec::new();
+    File::open(&path).ok()?.take(MAX_FILE.saturating_add(1)).read_to_end(&mut bytes).ok()?;
+    if u64::try_from(bytes.len()).is_ok_and(|len| len > MAX_FILE) {
         return None;
     }
-    let bytes = std::fs::read(path).ok()?;
     let kept = hashdump::parse(&bytes, Some(hashdump::END)).ok()?;
     (kept.get_str(REALM) == Some(realm)).then_some(kept)
 }

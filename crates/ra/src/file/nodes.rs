@@ -4,7 +4,7 @@ use std::io::Write;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::props::names;
-use sapwood_core::{NodeKind, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_fsfs::{Node, RevpropsSnapshot};
 use sapwood_repos::{CommittedInfo, ListEntry, committed_info};
 
@@ -62,14 +62,21 @@ impl FileSession {
         want_props: bool,
     ) -> SvnResult<FetchedFile> {
         let revision = self.revision(revision)?;
-        let node = self.fs().revision_root(revision)?.node(&self.at(path))?;
+        let at = self.at(path);
+        let Some(node) = self.fs().revision_root(revision)?.find(&at)? else {
+            let text = format!("'{at}' path not found");
+            return Err(SvnError::new(ErrorCode::FS_NOT_FOUND, text));
+        };
+        if node.kind() != NodeKind::File {
+            let text = format!("'{at}' is not a file");
+            return Err(SvnError::new(ErrorCode::FS_NOT_FILE, text));
+        }
         let mut file = FetchedFile { revision, props: PropList::new() };
         if want_props {
             file.props = self.node_props(&node, &mut self.fs().revprops_snapshot())?;
         }
-        // A directory is an error also when nobody wants its contents.
-        let mut source = node.contents()?;
         if let Some(sink) = contents {
+            let mut source = node.contents()?;
             while let Some(piece) = source.next_piece()? {
                 sink.write_all(piece).map_err(SvnError::from_stream)?;
             }

@@ -91,7 +91,8 @@ impl ConfigSource<'_> {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return self.missing(target),
             Err(e) => return Err(SvnError::io(&e, format!("Can't check path '{target}'"))),
         };
-        if !metadata.is_file() {
+        // Pipes and devices are read as files are.
+        if metadata.is_dir() {
             return Err(not_a_file(target));
         }
         let file = std::fs::File::open(path)

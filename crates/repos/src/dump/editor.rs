@@ -6,7 +6,7 @@
 use std::io::Write;
 
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, hashdump, path, props::names, rawname};
-use sapwood_fsfs::{Node, Root};
+use sapwood_fsfs::{Node, Root, Roots};
 
 use super::record::{header_line, header_value, write_error};
 use super::tracker::Tracker;
@@ -91,8 +91,8 @@ impl Body {
 pub(crate) struct NodeDumper<'a> {
     root: Root,
     revision: Revnum,
-    /// The tree of another revision that was looked into last; mostly the one before.
-    other: Option<Root>,
+    /// The trees of other revisions; mostly the one before.
+    roots: Roots,
     settings: Settings,
     out: &'a mut dyn Write,
     notify: &'a mut dyn FnMut(Notice),
@@ -113,9 +113,9 @@ impl<'a> NodeDumper<'a> {
         notify: &'a mut dyn FnMut(Notice),
     ) -> Self {
         Self {
+            roots: Roots::new(root.fs()),
             root,
             revision,
-            other: None,
             settings,
             out,
             notify,
@@ -138,17 +138,11 @@ impl<'a> NodeDumper<'a> {
     }
 
     /// The tree of any revision.
-    fn root_of(&mut self, revision: Revnum) -> Result<&Root> {
+    fn root_of(&mut self, revision: Revnum) -> Result<Root> {
         if self.root.revision() == Some(revision) {
-            return Ok(&self.root);
+            return Ok(self.root.clone());
         }
-        if self.other.as_ref().and_then(Root::revision) != Some(revision) {
-            self.other = None;
-        }
-        Ok(match &mut self.other {
-            Some(root) => root,
-            none => none.insert(self.root.fs().revision_root(revision)?),
-        })
+        Ok(self.roots.get(revision)?)
     }
 
     fn revision_node(&mut self, revision: Revnum, relpath: &str) -> Result<Node> {

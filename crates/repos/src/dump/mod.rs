@@ -158,6 +158,8 @@ pub fn dump(
             let found = dump_revision(repository, options, start, revision, out, notify)?;
             all.merge(found);
             if options.notices {
+                // Nothing is told of a revision before its records are written.
+                out.flush().map_err(record::write_error)?;
                 notify(Notice::Revision(revision));
             }
             revision = revision.next();

@@ -118,6 +118,10 @@ pub(super) fn run(
         match message {
             Message::Chunk(bytes, notices) => {
                 out.write_all(&bytes).map_err(write_error)?;
+                // Nothing is told of a revision before its records are written.
+                if !notices.is_empty() {
+                    out.flush().map_err(write_error)?;
+                }
                 notices.into_iter().for_each(&mut *notify);
             }
             Message::Done(result) => all.merge(result?),

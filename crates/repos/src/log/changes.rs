@@ -1,7 +1,7 @@
 //! What a user may see of a revision's changed paths, and what old revisions do not record.
 
 use sapwood_core::{NodeKind, Revnum, path};
-use sapwood_fsfs::{ChangeKind, ChangedPath, ChangedPaths, Filesystem};
+use sapwood_fsfs::{ChangeKind, ChangedPath, ChangedPaths, Filesystem, Roots};
 
 use super::Mark;
 use crate::access::RevisionAccess;
@@ -25,6 +25,7 @@ pub(super) fn mark(
         return Ok(RevisionAccess::Full);
     }
     let (mut found_readable, mut found_unreadable) = (false, false);
+    let mut roots = Roots::new(fs);
     for change in list.iter() {
         let mut mark = Mark::default();
         if !everything && !authorizer.readable(change.path)? {
@@ -33,7 +34,7 @@ pub(super) fn mark(
         } else {
             found_readable = true;
             if kinds && change.node_kind.is_none() {
-                mark.node_kind = find_kind(fs, revision, &change)?;
+                mark.node_kind = find_kind(&mut roots, revision, &change)?;
             }
             if let Some((_, source)) = change.copy_from
                 && !everything
@@ -58,11 +59,11 @@ pub(super) fn mark(
 
 /// The kind of a changed node of a revision that does not record kinds (before format 4).
 fn find_kind(
-    fs: &Filesystem,
+    roots: &mut Roots,
     revision: Revnum,
     change: &ChangedPath<'_>,
 ) -> Result<Option<NodeKind>> {
-    let root = fs.revision_root(revision)?;
+    let root = roots.get(revision)?;
     if change.kind != ChangeKind::Delete {
         return Ok(root.kind(change.path)?);
     }
@@ -72,7 +73,7 @@ fn find_kind(
     let mut history = root.history(parent)?;
     history.previous(true)?;
     match history.previous(true)? {
-        Some((parent, before)) => Ok(fs.revision_root(before)?.kind(&path::join(&parent, name))?),
+        Some((parent, before)) => Ok(roots.get(before)?.kind(&path::join(&parent, name))?),
         None => Ok(None),
     }
 }

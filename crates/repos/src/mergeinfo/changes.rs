@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::props::names::MERGEINFO;
 use sapwood_core::{ErrorCode, Revnum, SvnError, path};
-use sapwood_fsfs::{ChangeKind, ChangedPath, Filesystem, Root};
+use sapwood_fsfs::{ChangeKind, ChangedPath, Filesystem, Root, Roots};
 
 use super::{Inherit, for_path};
 use crate::error::Result;
@@ -67,9 +67,10 @@ pub(crate) fn merged_in(
     if changed.is_empty() {
         return Ok(all);
     }
-    let root = fs.revision_root(revision)?;
+    let mut roots = Roots::new(fs);
+    let root = roots.get(revision)?;
     for path in paths.iter().filter(|p| !changed.contains_key(**p)) {
-        if let Some(change) = inherited_change(fs, &root, revision, path)? {
+        if let Some(change) = inherited_change(&mut roots, &root, revision, path)? {
             all.merge(&change);
         }
     }
@@ -93,14 +94,17 @@ fn explicit_changes(
         return Ok(out);
     }
     let any_copy = list.iter().any(|c| matches!(c.kind, ChangeKind::Add | ChangeKind::Replace));
-    let root = fs.revision_root(revision)?;
+    let mut roots = Roots::new(fs);
+    let root = roots.get(revision)?;
     for change in list.iter().filter(maybe) {
         let base = match change.kind {
             ChangeKind::Delete => continue,
-            ChangeKind::Modify => Some(previous_place(fs, revision, change.path, any_copy)?),
+            ChangeKind::Modify => {
+                Some(previous_place(&mut roots, revision, change.path, any_copy)?)
+            }
             ChangeKind::Add | ChangeKind::Replace => match change.copy_from {
                 Some((source_rev, source)) => {
-                    Some(Place { root: fs.revision_root(source_rev)?, path: source.to_owned() })
+                    Some(Place { root: roots.get(source_rev)?, path: source.to_owned() })
                 }
                 None => None,
             },
@@ -133,13 +137,18 @@ fn explicit_changes(
 }
 
 /// Where `path` was before `revision`: at the source of a copy made in it, else at the same path.
-fn previous_place(fs: &Filesystem, revision: Revnum, path: &str, any_copy: bool) -> Result<Place> {
-    let copied = if any_copy { prev_location(fs, revision, path)? } else { None };
+fn previous_place(
+    roots: &mut Roots,
+    revision: Revnum,
+    path: &str,
+    any_copy: bool,
+) -> Result<Place> {
+    let copied = if any_copy { prev_location(roots, revision, path)? } else { None };
     Ok(match copied.filter(|c| c.appeared == revision) {
-        Some(copy) => Place { root: fs.revision_root(copy.revision)?, path: copy.path },
+        Some(copy) => Place { root: roots.get(copy.revision)?, path: copy.path },
         None => {
             let before = Revnum(revision.0.saturating_sub(1));
-            Place { root: fs.revision_root(before)?, path: path.to_owned() }
+            Place { root: roots.get(before)?, path: path.to_owned() }
         }
     })
 }
@@ -147,12 +156,14 @@ fn previous_place(fs: &Filesystem, revision: Revnum, path: &str, any_copy: bool)
 /// How the mergeinfo that `path` inherits changed; `None` when it did not, or only because a copy
 /// moved the path.
 fn inherited_change(
-    fs: &Filesystem,
+    roots: &mut Roots,
     root: &Root,
     revision: Revnum,
     path: &str,
 ) -> Result<Option<MergeinfoChange>> {
-    let Some(base) = if_there(previous_place(fs, revision, path, true))? else { return Ok(None) };
+    let Some(base) = if_there(previous_place(roots, revision, path, true))? else {
+        return Ok(None);
+    };
     let before = for_path(&base.root, &base.path, Inherit::Inherited, true);
     let Some(before) = if_there(before)? else { return Ok(None) };
     // As the parents have it, not adjusted to the path: the same here means that only the path

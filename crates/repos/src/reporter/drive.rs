@@ -15,7 +15,7 @@ use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, ha
 use sapwood_delta::{Editor, Handle};
 use sapwood_fsfs::{
     AHEAD_BATCH, Ahead, Children, DirEntry, Directory, Filesystem, Node, NodesWanted,
-    RevpropsSnapshot, Root,
+    RevpropsSnapshot, Root, Roots,
 };
 
 use super::backwards;
@@ -23,21 +23,18 @@ use super::spool::{Entries, PathInfo};
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
 use crate::error::Result;
 use crate::helper::Helper;
-use crate::locations::{Roots, deleted_rev_in};
+use crate::locations::deleted_rev_in;
 use crate::node_delta::Open;
-
-/// How many trees of source revisions are kept open.
-const SOURCE_ROOTS: usize = 4;
 
 /// One report being answered.
 pub(super) struct Drive<'a> {
     pub(super) fs: &'a Filesystem,
     /// Where deletions are looked for.
-    pub(super) roots: Roots<'a>,
+    pub(super) roots: Roots,
     pub(super) revision: Revnum,
     pub(super) target_root: Root,
     /// Most recently used first.
-    pub(super) source_roots: Vec<Root>,
+    pub(super) source_roots: Roots,
     pub(super) uuid: String,
     pub(super) revprops: RevpropsSnapshot,
     pub(super) is_switch: bool,
@@ -163,19 +160,7 @@ impl Drive<'_> {
     }
 
     fn source_root(&mut self, revision: Revnum) -> Result<Root> {
-        match self.source_roots.iter().position(|root| root.revision() == Some(revision)) {
-            Some(at) => {
-                let root = self.source_roots.remove(at);
-                self.source_roots.insert(0, root.clone());
-                Ok(root)
-            }
-            None => {
-                let root = self.fs.revision_root(revision)?;
-                self.source_roots.truncate(SOURCE_ROOTS.saturating_sub(1));
-                self.source_roots.insert(0, root.clone());
-                Ok(root)
-            }
-        }
+        Ok(self.source_roots.get(revision)?)
     }
 
     /// Compares the properties of a directory that was just opened, and prepares the walk of its

@@ -123,7 +123,8 @@ impl Reading {
                 self.seen_depth = true;
             }
             "recursive" if !self.seen_depth => {
-                wanted.depth = Depth::from_recurse(word("recursive")? != "no");
+                let all = word("recursive")? != "no";
+                wanted.depth = if all { Depth::Infinity } else { Depth::Files };
                 self.seen_recursive = true;
             }
             "ignore-ancestry" => wanted.ignore_ancestry = word("ignore-ancestry")? != "no",

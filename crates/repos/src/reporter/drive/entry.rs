@@ -253,7 +253,7 @@ impl Drive<'_> {
         if place != target.path() {
             return Ok(None);
         }
-        let copy = self.fs.revision_root(copied)?.node(&place)?;
+        let copy = self.roots.get(copied)?.node(&place)?;
         let Some((revision, source)) = copy.copied_from() else { return Ok(None) };
         if !self.authorizer.readable(source)? {
             return Ok(None);

@@ -1,0 +1,106 @@
+//! Manual pages and shell completions, made from the tables that the programs are made of: nothing
+//! is written twice. [`Manual`] is what is said of a program; [`roff`] makes a page of it, and
+//! [`completion`] what `bash` completes.
+
+pub(crate) mod completion;
+mod pages;
+pub(crate) mod roff;
+
+pub(crate) use pages::pages;
+
+use crate::command::{OptionSpec, Program};
+
+/// An option and what it does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Described {
+    /// `-r [--revision] ARG`.
+    pub(crate) shown: String,
+    /// `--revision`, `-r`: what is typed.
+    pub(crate) typed: Vec<String>,
+    pub(crate) about: String,
+}
+
+impl Described {
+    pub(crate) fn of(spec: &OptionSpec) -> Self {
+        let mut typed = Vec::new();
+        if !spec.long.is_empty() {
+            typed.push(format!("--{}", spec.long));
+        }
+        typed.extend(spec.short.map(|short| format!("-{short}")));
+        Self { shown: spec.display(), typed, about: spec.about.to_owned() }
+    }
+
+    /// The same where a subcommand explains it otherwise.
+    pub(crate) fn explained(self, about: &str) -> Self {
+        Self { about: about.to_owned(), ..self }
+    }
+}
+
+/// A subcommand.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Part {
+    /// Its name with its aliases.
+    pub(crate) title: String,
+    /// All of its names.
+    pub(crate) names: Vec<String>,
+    /// Usage lines and explanation, laid out for a terminal.
+    pub(crate) text: String,
+    pub(crate) options: Vec<Described>,
+}
+
+/// What is said of a program. Its name and what it is stand in the table of programs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Manual {
+    /// Of the manual; 0 stands for 1.
+    pub(crate) section: u8,
+    pub(crate) synopsis: Vec<String>,
+    /// Paragraphs.
+    pub(crate) text: String,
+    /// Text that is laid out for a terminal, below the paragraphs.
+    pub(crate) laid_out: String,
+    /// Options of the program itself, or of all subcommands.
+    pub(crate) options: Vec<Described>,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) files: Vec<(&'static str, &'static str)>,
+}
+
+impl Program {
+    /// The manual of a program with subcommands.
+    pub(crate) fn manual(&self) -> Manual {
+        let described = |name: &&str| {
+            let spec = self.options.iter().find(|spec| *spec.long == **name);
+            spec.map(Described::of)
+        };
+        let part = |subcommand: &crate::command::Subcommand| Part {
+            title: match subcommand.aliases {
+                [] => subcommand.name.to_owned(),
+                aliases => format!("{} ({})", subcommand.name, aliases.join(", ")),
+            },
+            names: [subcommand.name]
+                .iter()
+                .chain(subcommand.aliases)
+                .map(|n| (*n).into())
+                .collect(),
+            text: subcommand.help.to_owned(),
+            options: subcommand
+                .options
+                .iter()
+                .filter_map(|name| {
+                    let own = subcommand.overrides.iter().find(|(other, _)| other == name);
+                    let option = described(name)?;
+                    Some(own.map_or(option.clone(), |(_, about)| option.explained(about)))
+                })
+                .collect(),
+        };
+        Manual {
+            synopsis: vec![
+                format!("{} SUBCOMMAND [ARGS & OPTIONS ...]", self.name),
+                format!("{} help SUBCOMMAND", self.name),
+                format!("{} --version", self.name),
+            ],
+            options: self.global_options.iter().filter_map(described).collect(),
+            parts: self.subcommands.iter().map(part).collect(),
+            ..Manual::default()
+        }
+    }
+}

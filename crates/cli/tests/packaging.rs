@@ -1,0 +1,114 @@
+//! What packages of the program need: manual pages, completions, and a server that systemd can start.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
+use std::io::Read as _;
+use std::os::unix::net::UnixDatagram;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use sapwood_testkit::{Output, Programs};
+
+fn install(dir: &std::path::Path) {
+    let at = |name: &str| dir.join(name).display().to_string();
+    let args = ["install-links", "--man", &at("man"), "--completions", &at("bash"), &at("bin")];
+    Programs::ours().run("sapwood", args).expect_success("install-links");
+}
+
+#[test]
+fn manual_pages_are_what_man_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    install(dir.path());
+    let mut pages = 0;
+    for section in ["man1", "man5", "man8"] {
+        for entry in std::fs::read_dir(dir.path().join("man").join(section)).unwrap() {
+            let page = entry.unwrap().path();
+            let mut groff = Command::new("groff");
+            groff.args(["-man", "-Tutf8", "-ww", "-z", "-P-c"]).arg(&page).stdin(Stdio::null());
+            let said = groff.output().expect("groff: run `cargo xtask packages` as root");
+            let said = String::from_utf8_lossy(&said.stderr).into_owned();
+            // What is laid out for a terminal may be wider than a page.
+            let said: Vec<_> = said.lines().filter(|l| !l.contains("can't break line")).collect();
+            assert!(said.is_empty(), "{}: {said:#?}", page.display());
+            pages += 1;
+        }
+    }
+    assert!(pages > 10, "{pages} pages");
+    // Every program that Debian's packages of Subversion describe, as far as it is here.
+    for name in sapwood_testkit::programs::NAMES {
+        if !dir.path().join("bin").join(name).exists() {
+            continue;
+        }
+        let found =
+            ["1", "8"].iter().any(|s| dir.path().join(format!("man/man{s}/{name}.{s}")).exists());
+        assert!(found, "no page of {name}");
+    }
+}
+
+#[test]
+fn bash_completes() {
+    let dir = tempfile::tempdir().unwrap();
+    install(dir.path());
+    let complete = |program: &str, words: &str| {
+        let script = format!(
+            ". {}/bash/{program}; COMP_WORDS=({program} {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); \
+             $(complete -p {program} | sed 's/.*-F \\([^ ]*\\) .*/\\1/'); echo ${{COMPREPLY[@]}}",
+            dir.path().display()
+        );
+        Output::of(Command::new("bash").args(["-c", &script])).expect_success(words).stdout_text()
+    };
+    assert_eq!(complete("svnadmin", "hot"), "hotcopy\n");
+    assert_eq!(complete("svnadmin", "hotcopy --inc"), "--incremental\n");
+    assert_eq!(complete("svnadmin", "help ver"), "verify\n");
+    assert_eq!(complete("svnserve", "--listen-"), "--listen-host --listen-once --listen-port\n");
+}
+
+/// As systemd starts a server: with a socket that listens, and one to tell.
+#[test]
+fn started_by_a_supervisor() {
+    let dir = tempfile::tempdir().unwrap();
+    let repository = dir.path().join("r").display().to_string();
+    Programs::reference().run("svnadmin", ["create", &repository]).expect_success("create");
+    let notices = UnixDatagram::bind(dir.path().join("notify")).unwrap();
+    notices.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let notice = || {
+        let mut text = [0; 200];
+        let got = notices.recv(&mut text).unwrap();
+        String::from_utf8_lossy(&text[..got]).into_owned()
+    };
+    let script = "import os,socket,sys\ns=socket.socket()\ns.bind(('127.0.0.1',0))\ns.listen()\n\
+        print(s.getsockname()[1],flush=True)\nkeep=s.dup()\nos.set_inheritable(keep.fileno(),False)\n\
+        pid=os.fork()\nif pid==0:\n os.dup2(s.fileno(),3)\n os.set_inheritable(3,True)\n \
+        os.environ['LISTEN_PID']=str(os.getpid())\n os.environ['LISTEN_FDS']='1'\n \
+        os.execv(sys.argv[1],sys.argv[1:])\nprint(pid,flush=True)\ncode=os.waitpid(pid,0)[1]\n\
+        k=socket.create_connection(('127.0.0.1',keep.getsockname()[1]))\nprint('still',code,flush=True)\n";
+    let mut child = Command::new("python3")
+        .args(["-c", script])
+        .arg(Programs::ours().path("svnserve"))
+        .args(["-d", "--foreground", "-r"])
+        .arg(dir.path())
+        .env("NOTIFY_SOCKET", dir.path().join("notify"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let mut line = || {
+        let mut text = Vec::new();
+        let mut byte = [0];
+        while out.read(&mut byte).unwrap() == 1 && byte[0] != b'\n' {
+            text.push(byte[0]);
+        }
+        String::from_utf8(text).unwrap()
+    };
+    let (port, pid) = (line(), line());
+    assert!(notice().starts_with("READY=1\n"));
+    let url = format!("svn://127.0.0.1:{port}/r");
+    Programs::reference().run("svn", ["info", &url]).expect_success("info");
+    let mut kill = Command::new("kill");
+    assert!(kill.args(["-s", "TERM", &pid]).status().unwrap().success());
+    assert_eq!(notice(), "STOPPING=1\n");
+    // It died of the signal, and the socket still listens.
+    let ended = line();
+    assert_eq!(ended, "still 15", "{ended}");
+    assert!(child.wait().unwrap().success());
+}

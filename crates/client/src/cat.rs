@@ -1,0 +1,173 @@
+//! `svn cat`: the contents of a file, as a working copy of it would have them.
+
+use std::io::{Read, Write};
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::props::names;
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
+use sapwood_ra::Session;
+use sapwood_wc::translate::{
+    Direction, KeywordSource, TranslatedReader, TranslatedWriter, Translation,
+};
+
+use crate::context::Context;
+use crate::open::session_at;
+use crate::revision::Revision;
+use crate::target::is_url;
+use crate::working::Node;
+
+/// Writes the contents of a file to `out`: of a URL or local path as of `peg`, in `revision`.
+///
+/// # Errors
+/// E195007 for a directory; those of sessions and the working copy; that `out` cannot be written.
+pub fn cat(
+    ctx: &Context,
+    target: &str,
+    peg: Revision,
+    revision: Revision,
+    expand_keywords: bool,
+    out: &mut dyn Write,
+) -> SvnResult<()> {
+    let (peg, revision) = match (peg, is_url(target)) {
+        (Revision::Unspecified, true) => (Revision::Head, revision.or(Revision::Head)),
+        (Revision::Unspecified, false) => (Revision::Working, revision.or(Revision::Base)),
+        (peg, _) => (peg, revision.or(peg)),
+    };
+    let local = |revision| matches!(revision, Revision::Base | Revision::Working);
+    if !is_url(target) && local(peg) && local(revision) {
+        let mut text = local_text(ctx, target, revision, expand_keywords)?;
+        std::io::copy(&mut text, out).map_err(SvnError::from_stream)?;
+        return Ok(());
+    }
+    let located = session_at(ctx, target, peg, revision)?;
+    remote(ctx, located.session.as_ref(), located.revision, expand_keywords, out)
+}
+
+/// Writes the file at the session's URL.
+fn remote(
+    ctx: &Context,
+    session: &dyn Session,
+    revision: Revnum,
+    expand_keywords: bool,
+    out: &mut dyn Write,
+) -> SvnResult<()> {
+    let found = session.get_file("", Some(revision), None, true).map_err(|error| {
+        if error.code() == ErrorCode::FS_NOT_FILE {
+            let url = session.url();
+            error.wrap(ErrorCode::CLIENT_IS_DIRECTORY, format!("URL '{url}' refers to a directory"))
+        } else {
+            error
+        }
+    })?;
+    let mut props = found.props;
+    if !expand_keywords {
+        props.remove(names::KEYWORDS);
+    }
+    props.remove(names::SPECIAL);
+    if props.get(names::KEYWORDS).is_none() && props.get(names::EOL_STYLE).is_none() {
+        session.get_file("", Some(revision), Some(out), false)?;
+        return Ok(());
+    }
+    let (url, root) = (session.url(), session.root_url());
+    let date = props.get(names::ENTRY_COMMITTED_DATE);
+    let source = KeywordSource {
+        revision: props.get(names::ENTRY_COMMITTED_REV).and_then(Revnum::parse),
+        date: date.map(Timestamp::parse).transpose()?,
+        author: props.get_str(names::ENTRY_LAST_AUTHOR),
+        url: &url,
+        root: &root,
+        zone: &ctx.wc.zone,
+    };
+    let translation = Translation::of(&props, Some(&source));
+    let mut writer =
+        TranslatedWriter::new(out, translation.translator(Direction::ToWorking, true)?);
+    session.get_file("", Some(revision), Some(&mut writer), false)?;
+    writer.finish().map_err(SvnError::from_stream)?;
+    Ok(())
+}
+
+/// The contents of a file of a working copy, as `BASE` or with its changes.
+///
+/// # Errors
+/// E200005 for what is not under version control, E195007 for a directory, E200009 for a file that
+/// was never committed.
+pub fn local_text(
+    ctx: &Context,
+    path: &str,
+    revision: Revision,
+    expand_keywords: bool,
+) -> SvnResult<Box<dyn Read>> {
+    let shown = ctx.absolute(path);
+    let shown = shown.display();
+    let unversioned = || {
+        SvnError::new(
+            ErrorCode::UNVERSIONED_RESOURCE,
+            format!("'{shown}' is not under version control"),
+        )
+    };
+    let node = Node::find(ctx, path).map_err(|error| match error.code() {
+        ErrorCode::WC_PATH_NOT_FOUND => unversioned(),
+        _ => error,
+    })?;
+    let working = revision == Revision::Working;
+    if working && node.is_deleted() {
+        return Err(unversioned());
+    }
+    if node.kind()? != NodeKind::File {
+        return Err(SvnError::new(
+            ErrorCode::CLIENT_IS_DIRECTORY,
+            format!("'{shown}' refers to a directory"),
+        ));
+    }
+    if !working {
+        let row = node.undeleted()?;
+        let Some(checksum) = row.checksum else {
+            return Err(SvnError::new(
+                ErrorCode::ILLEGAL_TARGET,
+                format!("'{shown}' has no pristine version until it is committed"),
+            ));
+        };
+        let text = node.wc.open_pristine(&checksum)?;
+        return translated(ctx, &node, row.props()?, false, expand_keywords, Box::new(text));
+    }
+    let props = node.props()?;
+    let abspath = node.abspath();
+    if props.get(names::SPECIAL).is_some() {
+        return sapwood_wc::translate::special::read_normal(&abspath)
+            .map_err(|e| SvnError::io(&e, format_args!("Can't read file '{shown}'")));
+    }
+    let text = std::fs::File::open(&abspath)
+        .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{shown}'")))?;
+    let changed = node.is_modified()?;
+    translated(ctx, &node, props, changed, expand_keywords, Box::new(text))
+}
+
+/// A text with its line ends and keywords as the properties ask for.
+fn translated(
+    ctx: &Context,
+    node: &Node,
+    mut props: PropList,
+    changed: bool,
+    expand_keywords: bool,
+    text: Box<dyn Read>,
+) -> SvnResult<Box<dyn Read>> {
+    props.remove(names::SPECIAL);
+    if props.get(names::KEYWORDS).is_none() && props.get(names::EOL_STYLE).is_none() {
+        return Ok(text);
+    }
+    let row = node.undeleted()?;
+    let (root, _, relpath) = node.repository()?;
+    let url = sapwood_core::uri::join(&root, &relpath);
+    let source = KeywordSource {
+        revision: row.changed_revision,
+        date: row.changed_date,
+        // Who changes a file locally cannot always be known.
+        author: if changed { Some("(local)") } else { row.changed_author.as_deref() },
+        url: &url,
+        root: &root,
+        zone: &ctx.wc.zone,
+    };
+    let translation = Translation::of(&props, expand_keywords.then_some(&source));
+    let translator = translation.translator(Direction::ToWorking, true)?;
+    Ok(Box::new(TranslatedReader::new(text, translator)))
+}

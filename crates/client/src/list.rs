@@ -1,0 +1,139 @@
+//! `svn list`: what is in directories of a repository.
+
+use std::collections::HashMap;
+
+use sapwood_core::fold::fold;
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, glob, path, uri};
+use sapwood_ra::{Dirent, DirentFields, ListRequest, Lock, Session};
+
+use crate::context::Context;
+use crate::open::session_at;
+use crate::revision::Revision;
+
+/// What to list.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// A URL, or a local path.
+    pub target: &'a str,
+    /// Where to look for it.
+    pub peg: Revision,
+    /// As of when.
+    pub revision: Revision,
+    /// Folded glob patterns for last names; `None` for all.
+    pub patterns: Option<&'a [&'a str]>,
+    /// How deep.
+    pub depth: Depth,
+    /// What is wanted of each node.
+    pub fields: DirentFields,
+    /// Whether locks are wanted.
+    pub locks: bool,
+}
+
+/// One node.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// The path below the target, empty for the target itself.
+    pub path: &'a str,
+    /// The fspath of the target.
+    pub base: &'a str,
+    /// What is known of the node.
+    pub dirent: &'a Dirent,
+    /// Its lock.
+    pub lock: Option<&'a Lock>,
+}
+
+/// Takes one node.
+pub type Receiver<'a> = &'a mut dyn FnMut(&Entry<'_>) -> SvnResult<()>;
+
+/// Tells `receiver` the nodes, a directory before what is in it. Gives the root of the repository and
+/// the revision that was listed.
+///
+/// # Errors
+/// E160013 when there is nothing; those of sessions and of `receiver`.
+pub fn list(
+    ctx: &Context,
+    request: &Request<'_>,
+    receiver: Receiver<'_>,
+) -> SvnResult<(Box<dyn Session>, Revnum)> {
+    let located = session_at(ctx, request.target, request.peg, request.revision)?;
+    let session = located.session.as_ref();
+    let base = uri::skip_ancestor(&session.root_url(), &session.url()).unwrap_or_default();
+    let base = path::canonical_fspath(&base).into_owned();
+    let mut locks = HashMap::new();
+    if request.locks {
+        match session.get_locks("", request.depth) {
+            Ok(found) => locks.extend(found.into_iter().map(|lock| (lock.path.clone(), lock))),
+            Err(error) if error.code() == ErrorCode::RA_NOT_IMPLEMENTED => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let wanted = ListRequest {
+        path: "",
+        revision: Some(located.revision),
+        patterns: request.patterns,
+        depth: request.depth,
+        fields: request.fields,
+    };
+    let mut take = |fspath: &str, dirent: &Dirent| {
+        let path = path::skip_ancestor(&base, fspath).unwrap_or(fspath);
+        receiver(&Entry { path, base: &base, dirent, lock: locks.get(fspath) })
+    };
+    match session.list(&wanted, &mut take) {
+        Err(error) if error.code() == ErrorCode::UNSUPPORTED_FEATURE => {
+            by_hand(session, &wanted, located.revision, &mut take)?;
+        }
+        other => other?,
+    }
+    Ok((located.session, located.revision))
+}
+
+/// Lists for servers that do not know how: directory by directory.
+///
+/// # Errors
+/// As [`list()`].
+pub fn by_hand(
+    session: &dyn Session,
+    request: &ListRequest<'_>,
+    revision: Revnum,
+    receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+) -> SvnResult<()> {
+    let Some(top) = session.stat(request.path, Some(revision))? else {
+        return Err(SvnError::new(
+            ErrorCode::FS_NOT_FOUND,
+            format!("URL '{}' non-existent in revision {revision}", session.url()),
+        ));
+    };
+    let base = uri::skip_ancestor(&session.root_url(), &session.url()).unwrap_or_default();
+    let matches = |name: &str| {
+        let name = fold(name);
+        request.patterns.is_none_or(|patterns| glob::matches_any(patterns, name.as_bytes()))
+    };
+    let base = path::canonical_fspath(&base).into_owned();
+    if matches(path::basename(&base)) {
+        receiver(&base, &top)?;
+    }
+    if top.kind != Some(NodeKind::Dir) || request.depth == Depth::Empty {
+        return Ok(());
+    }
+    // What is left to tell: the next one last. Kinds must be known to go on.
+    let fields = DirentFields { kind: true, ..request.fields };
+    let children = |dir: &str| -> SvnResult<Vec<(String, Dirent)>> {
+        let mut entries = session.get_dir(dir, Some(revision), Some(fields), false)?.entries;
+        entries.sort_by(|a, b| b.0.cmp(&a.0));
+        Ok(entries.into_iter().map(|(name, dirent)| (path::join(dir, &name), dirent)).collect())
+    };
+    let mut left = children("")?;
+    while let Some((relpath, dirent)) = left.pop() {
+        let is_dir = dirent.kind == Some(NodeKind::Dir);
+        if is_dir && request.depth == Depth::Files {
+            continue;
+        }
+        if matches(path::basename(&relpath)) {
+            receiver(&path::join(&base, &relpath), &dirent)?;
+        }
+        if is_dir && request.depth == Depth::Infinity {
+            left.extend(children(&relpath)?);
+        }
+    }
+    Ok(())
+}

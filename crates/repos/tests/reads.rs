@@ -1,0 +1,280 @@
+//! A request holds what it walks: what is read again and again does not depend on the cache.
+//!
+//! One large flat directory, a copy of it with changes below, deletions, properties; every request
+//! that goes through all of it, with a cache of 1 MiB and with none. No item may be made more often
+//! than a few times, however many entries there are.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use sapwood_core::{CancelToken, Depth, Md5, NodeKind, Revnum, SvnResult};
+use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_fsfs::{Caches, OpenOptions, Reads};
+use sapwood_repos::Repository;
+use sapwood_repos::authorizer::Everything;
+use sapwood_repos::change_tree::ChangeTree;
+use sapwood_repos::create::{RepositoryOptions, create};
+use sapwood_repos::dump::{DumpOptions, dump};
+use sapwood_repos::load::{LoadOptions, load};
+use sapwood_repos::replay::{ReplayRequest, replay};
+use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
+
+/// So many entries take more memory than half of a cache of 1 MiB.
+const ENTRIES: usize = 6000;
+/// No item may be made more often in one request: a few passes, each of which may find that the
+/// cache is too small, but not one for each entry.
+const OFTEN: u64 = 12;
+
+/// A history: `/d` with many files; every third file changed; a copy `/e` of it with every fourth
+/// file changed, every fifth deleted, every seventh replaced by a copy from the first revision.
+fn stream() -> Vec<u8> {
+    let mut out = String::from("SVN-fs-dump-format-version: 2\n\n");
+    let revision = |out: &mut String, n: u32| {
+        write!(
+            out,
+            "Revision-number: {n}\nProp-content-length: 10\nContent-length: 10\n\nPROPS-END\n\n"
+        )
+        .unwrap();
+    };
+    let file = |out: &mut String, path: &str, action: &str, text: &str| {
+        let len = text.len();
+        write!(
+            out,
+            "Node-path: {path}\nNode-kind: file\nNode-action: {action}\nText-content-length: {len}\n\
+             Content-length: {len}\n\n{text}\n\n"
+        )
+        .unwrap();
+    };
+    revision(&mut out, 0);
+    revision(&mut out, 1);
+    out.push_str("Node-path: d\nNode-kind: dir\nNode-action: add\n\n\n");
+    for n in 0..ENTRIES {
+        file(&mut out, &format!("d/file-{n:06}"), "add", &format!("text {n}\n"));
+    }
+    revision(&mut out, 2);
+    for n in (0..ENTRIES).step_by(3) {
+        file(&mut out, &format!("d/file-{n:06}"), "change", &format!("changed {n}\n"));
+    }
+    revision(&mut out, 3);
+    out.push_str(
+        "Node-path: e\nNode-kind: dir\nNode-action: add\nNode-copyfrom-rev: 2\n\
+         Node-copyfrom-path: d\n\n\n",
+    );
+    for n in 0..ENTRIES {
+        let path = format!("e/file-{n:06}");
+        if n % 4 == 0 {
+            file(&mut out, &path, "change", &format!("in the copy {n}\n"));
+        } else if n % 5 == 0 {
+            write!(out, "Node-path: {path}\nNode-action: delete\n\n\n").unwrap();
+        } else if n % 7 == 0 {
+            write!(
+                out,
+                "Node-path: {path}\nNode-kind: file\nNode-action: replace\nNode-copyfrom-rev: 1\n\
+                 Node-copyfrom-path: d/file-{n:06}\n\n\n"
+            )
+            .unwrap();
+        }
+    }
+    out.into_bytes()
+}
+
+/// Receives an edit, and does nothing with it.
+struct Nothing;
+
+impl Editor for Nothing {
+    sapwood_delta::ignore_absent!();
+    sapwood_delta::nothing_to_abort!();
+
+    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+    fn add_directory(
+        &mut self,
+        _: &str,
+        _: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+    fn open_directory(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+    fn change_dir_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
+        Ok(())
+    }
+    fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
+        Ok(())
+    }
+    fn add_file(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+    fn open_file(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(Handle(0))
+    }
+    fn apply_textdelta(
+        &mut self,
+        _: Handle,
+        _: Option<Md5>,
+        delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        while delta.next_window()?.is_some() {}
+        Ok(())
+    }
+    fn change_file_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
+        Ok(())
+    }
+    fn close_file(&mut self, _: Handle, _: Option<Md5>) -> SvnResult<()> {
+        Ok(())
+    }
+    fn close_edit(&mut self) -> SvnResult<()> {
+        Ok(())
+    }
+}
+
+/// One way to go through a repository.
+type Walk = fn(&Repository);
+
+fn verify_all(repository: &Repository) {
+    let cancel = CancelToken::new();
+    let options = VerifyOptions {
+        start: None,
+        end: None,
+        check_normalization: true,
+        metadata_only: false,
+        notices: true,
+        cancel: &cancel,
+        threads: 1,
+    };
+    verify(repository, &options, &mut |notice| match notice {
+        VerifyNotice::Error(_, error) => Err(error),
+        _ => Ok(()),
+    })
+    .unwrap();
+}
+
+fn dump_all(repository: &Repository, deltas: bool, start: Option<Revnum>) {
+    let cancel = CancelToken::new();
+    let options = DumpOptions {
+        start,
+        end: None,
+        incremental: false,
+        deltas,
+        changes: true,
+        notices: true,
+        filter: None,
+        cancel: &cancel,
+        threads: 1,
+    };
+    dump(repository, &options, &mut std::io::sink(), &mut |_| {}).unwrap();
+}
+
+fn replay_all(repository: &Repository, low_water_mark: Option<Revnum>) {
+    for n in 0..=3 {
+        let root = repository.fs().revision_root(Revnum(n)).unwrap();
+        let request = ReplayRequest { base_path: "", low_water_mark, send_deltas: true };
+        replay(&root, &request, &Everything, &CancelToken::new(), &mut Nothing).unwrap();
+    }
+}
+
+fn by_path(repository: &Repository) {
+    let fs = repository.fs();
+    let (first, last) =
+        (fs.revision_root(Revnum(1)).unwrap(), fs.revision_root(Revnum(3)).unwrap());
+    for n in 0..ENTRIES {
+        // Two trees and three directories by turns.
+        assert_eq!(first.kind(&format!("/d/file-{n:06}")).unwrap(), Some(NodeKind::File));
+        last.node(&format!("/d/file-{n:06}")).unwrap();
+        last.kind(&format!("/e/file-{n:06}")).unwrap();
+    }
+}
+
+fn histories(repository: &Repository) {
+    let root = repository.fs().revision_root(Revnum(3)).unwrap();
+    for n in (0..ENTRIES).step_by(4) {
+        let mut history = root.history(&format!("/e/file-{n:06}")).unwrap();
+        while history.previous(true).unwrap().is_some() {}
+    }
+}
+
+fn trees_of_changes(repository: &Repository) {
+    for n in 1..=3 {
+        let root = repository.fs().revision_root(Revnum(n)).unwrap();
+        ChangeTree::of(&root, Revnum(n - 1)).unwrap();
+    }
+}
+
+fn differences(repository: &Repository) {
+    let fs = repository.fs();
+    for (source, target) in [(0, 3), (1, 2), (2, 1), (3, 0)] {
+        let request = sapwood_repos::dir_delta::DirDelta {
+            source: &fs.revision_root(Revnum(source)).unwrap(),
+            source_parent: "/",
+            source_entry: "",
+            target: &fs.revision_root(Revnum(target)).unwrap(),
+            target_path: "/",
+            text_deltas: true,
+            depth: Depth::Infinity,
+            entry_props: true,
+            ignore_ancestry: false,
+        };
+        sapwood_repos::dir_delta::dir_delta(&request, &Everything, &mut Nothing).unwrap();
+    }
+}
+
+fn load_into(path: &Path, stream: &[u8], cache: usize) -> Reads {
+    create(path, &RepositoryOptions::default()).unwrap();
+    let caches = Caches::counting(cache);
+    let repository = Repository::open(path, &caches, &OpenOptions::default()).unwrap();
+    let options = LoadOptions::default();
+    let input = Box::new(std::io::Cursor::new(stream.to_vec()));
+    load(&repository, input, options, &mut |_| Ok(()), &CancelToken::new()).unwrap();
+    caches.reads()
+}
+
+#[test]
+fn no_item_is_read_for_each_entry() {
+    let dir = common::memory();
+    let path = dir.path().join("repo");
+    let stream = stream();
+    let mut wrong = Vec::new();
+    let mut check = |what: &str, cache: usize, reads: &Reads| {
+        // Each entry has a node, a text, a few blocks; and there are two directories.
+        let enough = u64::try_from(ENTRIES * 40).unwrap();
+        if reads.most > OFTEN || reads.items > enough || reads.blocks > enough {
+            wrong.push(format!("{what} with a cache of {cache} bytes: {reads:?}"));
+        }
+    };
+    for cache in [1 << 20, 0] {
+        let path = dir.path().join(format!("loaded-{cache}"));
+        check("load", cache, &load_into(&path, &stream, cache));
+    }
+    load_into(&path, &stream, 64 << 20);
+    let walks: [(&str, Walk); 10] = [
+        ("verify", verify_all),
+        ("dump", |r| dump_all(r, false, None)),
+        ("dump --deltas", |r| dump_all(r, true, None)),
+        ("dump from revision 3 on", |r| dump_all(r, false, Some(Revnum(3)))),
+        ("replay", |r| replay_all(r, None)),
+        ("replay of copies as additions", |r| replay_all(r, Some(Revnum(3)))),
+        ("tree of changes", trees_of_changes),
+        ("differences", differences),
+        ("look-ups by path", by_path),
+        ("histories", histories),
+    ];
+    for cache in [1 << 20, 0] {
+        for (what, walk) in &walks {
+            let caches = Caches::counting(cache);
+            let repository = Repository::open(&path, &caches, &OpenOptions::default()).unwrap();
+            walk(&repository);
+            check(what, cache, &caches.reads());
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,189 @@
+//! `cargo xtask dist`: a Debian package of the release build and a container file, in `target/dist`.
+//!
+//! The package lies beside Subversion's own: the program is `/usr/bin/sapwood`, the links by the names
+//! of Subversion's programs are in `/usr/lib/sapwood/bin`, and their manual pages where `man` looks
+//! for programs of that folder. Whoever puts it first in `PATH` has changed over, and back again.
+//!
+//! `dpkg-deb` makes the archive: it is on every machine that installs such packages, and knows its
+//! own format. Invariant: nothing is written outside `target`, and the same build gives the same file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::steps::cargo;
+
+/// Where the links of the package are.
+const LINKS: &str = "usr/lib/sapwood/bin";
+
+/// Builds, and packs.
+pub(crate) fn dist(args: &[String]) -> Result<(), String> {
+    let profile = match args {
+        [] => "release",
+        [flag, profile] if flag == "--profile" => profile,
+        _ => return Err("usage: cargo xtask dist [--profile PROFILE]".to_owned()),
+    };
+    cargo(&["build", "--package", "sapwood-cli", "--profile", profile])?;
+    let target = root().join("target");
+    let built = target.join(if profile == "dev" { "debug" } else { profile }).join("sapwood");
+    let out = target.join("dist");
+    let tree = out.join("tree");
+    let _ = fs::remove_dir_all(&tree);
+    assemble(&built, &tree)?;
+    let package = out.join(format!("sapwood_{}_{}.deb", version(), architecture()?));
+    let mut pack = Command::new("dpkg-deb");
+    pack.args(["--root-owner-group", "--build"]).arg(&tree).arg(&package);
+    // Time stamps are those of the last commit.
+    pack.env("SOURCE_DATE_EPOCH", last_commit());
+    run(&mut pack)?;
+    let container = out.join("Containerfile");
+    fs::copy(root().join("packaging/Containerfile"), &container).map_err(|e| at(&container, &e))?;
+    eprintln!("xtask: {}\nxtask: {}", package.display(), container.display());
+    Ok(())
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+fn at(path: &Path, error: &std::io::Error) -> String {
+    format!("{}: {error}", path.display())
+}
+
+fn run(command: &mut Command) -> Result<Vec<u8>, String> {
+    let output = command.output().map_err(|e| format!("{command:?}: {e}"))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    Err(format!("{command:?}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)))
+}
+
+fn architecture() -> Result<String, String> {
+    let text = run(Command::new("dpkg").arg("--print-architecture"))?;
+    Ok(String::from_utf8_lossy(&text).trim().to_owned())
+}
+
+fn last_commit() -> String {
+    let log = run(Command::new("git").current_dir(root()).args(["log", "-1", "--format=%ct"]));
+    log.map_or_else(|_| "0".to_owned(), |t| String::from_utf8_lossy(&t).trim().to_owned())
+}
+
+/// The version of the C library that the program is linked with: it runs with newer ones.
+fn c_library() -> Result<String, String> {
+    let text = run(Command::new("getconf").arg("GNU_LIBC_VERSION"))?;
+    let text = String::from_utf8_lossy(&text).trim().to_owned();
+    text.strip_prefix("glibc ").map(str::to_owned).ok_or(format!("no version of glibc: {text}"))
+}
+
+/// The tree of the package.
+fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
+    let program = tree.join("usr/bin/sapwood");
+    copy(built, &program, 0o755)?;
+    run(Command::new("strip").arg("--strip-unneeded").arg(&program))?;
+    let mut install = Command::new(built);
+    install.arg("install-links").arg(tree.join(LINKS)).args(["--target", "/usr/bin/sapwood"]);
+    // `man` finds the pages of a program in .../bin below .../man.
+    install.arg("--man").arg(tree.join("usr/lib/sapwood/man"));
+    install.arg("--completions").arg(tree.join("usr/share/sapwood/completions"));
+    run(&mut install)?;
+    let pages = tree.join("usr/lib/sapwood/man");
+    for section in ["man1", "man5", "man8"] {
+        let folder = pages.join(section);
+        for entry in fs::read_dir(&folder).map_err(|e| at(&folder, &e))? {
+            let page = entry.map_err(|e| at(&folder, &e))?.path();
+            run(Command::new("gzip").arg("-9n").arg(&page))?;
+        }
+    }
+    let sapwoods = tree.join("usr/share/man/man1");
+    fs::create_dir_all(&sapwoods).map_err(|e| at(&sapwoods, &e))?;
+    for entry in fs::read_dir(pages.join("man1")).map_err(|e| at(&pages, &e))? {
+        let page = entry.map_err(|e| at(&pages, &e))?.path();
+        let name = page.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        if name.starts_with("sapwood") {
+            let to = sapwoods.join(&name);
+            fs::rename(&page, &to).map_err(|e| at(&to, &e))?;
+        }
+    }
+    for (from, to) in [
+        ("packaging/sapwood-svnserve.service", "usr/lib/systemd/system/sapwood-svnserve.service"),
+        ("packaging/sapwood-svnserve.socket", "usr/lib/systemd/system/sapwood-svnserve.socket"),
+        ("packaging/sapwood.sysusers", "usr/lib/sysusers.d/sapwood.conf"),
+        ("packaging/sapwood.tmpfiles", "usr/lib/tmpfiles.d/sapwood.conf"),
+        ("README.md", "usr/share/doc/sapwood/README.md"),
+        ("CHANGELOG.md", "usr/share/doc/sapwood/CHANGELOG.md"),
+        ("LICENSE", "usr/share/doc/sapwood/copyright"),
+    ] {
+        copy(&root().join(from), &tree.join(to), 0o644)?;
+    }
+    write(&tree.join("DEBIAN/control"), &control(&architecture()?, &c_library()?), 0o644)?;
+    write(&tree.join("DEBIAN/postinst"), POSTINST, 0o755)
+}
+
+/// Makes the user and the folder, where systemd is there to do it. No server is started unasked.
+const POSTINST: &str = "#!/bin/sh\nset -e\nif [ \"$1\" = configure ] && [ -d /run/systemd/system ]; then\n    \
+    systemd-sysusers sapwood.conf\n    systemd-tmpfiles --create sapwood.conf\n    \
+    systemctl daemon-reload\nfi\n";
+
+fn control(architecture: &str, glibc: &str) -> String {
+    format!(
+        "Package: sapwood\nVersion: {}\nArchitecture: {architecture}\nSection: vcs\nPriority: optional\n\
+         Maintainer: The Sapwood developers <sapwood@localhost>\nDepends: libc6 (>= {glibc}), libgcc-s1\n\
+         Description: Subversion, built anew in Rust\n \
+         All programs of Subversion in one. Opens and serves the repositories that\n \
+         Subversion 1.1 to 1.14 made, as they are. Lies beside the subversion package:\n \
+         put /{LINKS} first in PATH to use its programs.\n",
+        version()
+    )
+}
+
+fn parents(path: &Path) -> Result<(), String> {
+    let parent = path.parent().unwrap_or(path);
+    fs::create_dir_all(parent).map_err(|e| at(parent, &e))
+}
+
+fn mode(path: &Path, mode: u32) -> Result<(), String> {
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(|e| at(path, &e))
+}
+
+fn copy(from: &Path, to: &Path, permissions: u32) -> Result<(), String> {
+    parents(to)?;
+    fs::copy(from, to).map_err(|e| at(from, &e))?;
+    mode(to, permissions)
+}
+
+fn write(to: &Path, text: &str, permissions: u32) -> Result<(), String> {
+    parents(to)?;
+    fs::write(to, text).map_err(|e| at(to, &e))?;
+    mode(to, permissions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_files_have_what_dpkg_asks_for() {
+        let text = control("amd64", "2.36");
+        for field in
+            ["Package: ", "Version: ", "Architecture: amd64\n", "Maintainer: ", "Description: "]
+        {
+            assert!(text.lines().any(|l| format!("{l}\n").starts_with(field)), "{field}");
+        }
+        assert!(text.ends_with('\n') && !text.contains("\n\n"));
+    }
+
+    #[test]
+    fn the_unit_starts_what_is_there() {
+        let unit = fs::read_to_string(root().join("packaging/sapwood-svnserve.service")).unwrap();
+        assert!(unit.contains("\nType=notify\n"));
+        let start = unit.lines().find_map(|l| l.strip_prefix("ExecStart=")).unwrap();
+        assert!(start.starts_with("/usr/bin/sapwood svnserve -d --foreground "), "{start}");
+        let walls = ["ProtectSystem=strict", "NoNewPrivileges=true", "CapabilityBoundingSet="];
+        assert!(walls.iter().all(|wall| unit.lines().any(|l| l == *wall)));
+    }
+}
