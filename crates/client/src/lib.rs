@@ -4,14 +4,19 @@
 //! copies through `wc`, and tells what happens through the context's callbacks. Nothing here prints,
 //! reads the environment or looks for a home directory; the `cli` crate brings all of that as values.
 
+pub mod add;
 pub mod blame;
 pub mod cat;
+pub mod changelist;
 pub mod commit;
 pub mod commit_item;
 pub mod context;
+pub mod delete;
 pub mod list;
 pub mod log;
 pub mod open;
+pub mod props;
+pub mod revert;
 pub mod revision;
 pub mod status;
 pub mod target;

@@ -1,9 +1,12 @@
 //! `svn add`.
 
-use sapwood_core::Depth;
+use sapwood_client::add::{Add, add};
+use sapwood_core::{Depth, ErrorCode, SvnResult};
 
-use super::Command;
 use super::options::Opt;
+use super::targets::check_local;
+use super::usual::{not_all, too_few};
+use super::{Command, Invocation};
 
 pub(super) const COMMAND: Command = Command {
     name: "add",
@@ -26,5 +29,39 @@ pub(super) const COMMAND: Command = Command {
         (Opt::Parents, "add folders above too"),
     ],
     non_recursive: Depth::Empty,
+    run,
     ..Command::DEFAULT
 };
+
+fn run(inv: &mut Invocation) -> SvnResult<()> {
+    let targets = inv.targets()?;
+    if targets.is_empty() {
+        return Err(too_few());
+    }
+    let how = Add {
+        depth: inv.opt.depth_or(Depth::Infinity),
+        force: inv.has(Opt::Force),
+        no_ignore: inv.has(Opt::NoIgnore),
+        no_auto_props: inv.has(Opt::NoAutoProps),
+        parents: inv.has(Opt::Parents),
+    };
+    for target in &targets {
+        check_local(&target.path)?;
+    }
+    let tolerated =
+        [ErrorCode::ENTRY_EXISTS, ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::UNSUPPORTED_FEATURE];
+    let mut seen = Vec::new();
+    for target in &targets {
+        let result = add(&inv.ctx, target.without_peg()?, how);
+        inv.tolerate(result, &tolerated, &mut seen)?;
+    }
+    not_all(&seen, |code| match code {
+        ErrorCode::WC_PATH_NOT_FOUND => {
+            Some("Could not add all targets because some targets don't exist")
+        }
+        ErrorCode::ENTRY_EXISTS => {
+            Some("Could not add all targets because some targets are already versioned")
+        }
+        _ => None,
+    })
+}

@@ -1,7 +1,12 @@
 //! `svn changelist`.
 
-use super::Command;
+use sapwood_client::changelist::changelist;
+use sapwood_core::{Depth, ErrorCode, SvnResult};
+
 use super::options::Opt;
+use super::targets::check_local;
+use super::usual::{not_all, too_few};
+use super::{Command, Invocation};
 
 pub(super) const COMMAND: Command = Command {
     name: "changelist",
@@ -11,5 +16,34 @@ pub(super) const COMMAND: Command = Command {
         usage: 1. changelist CLNAME PATH...\n       \
         2. changelist --remove PATH...\n",
     options: &[Opt::Quiet, Opt::Recursive, Opt::Depth, Opt::Remove, Opt::Targets, Opt::Changelist],
+    run,
     ..Command::DEFAULT
 };
+
+fn run(inv: &mut Invocation) -> SvnResult<()> {
+    let name = if inv.has(Opt::Remove) { None } else { Some(inv.next_arg()?) };
+    let targets = inv.targets()?;
+    if targets.is_empty() {
+        return Err(too_few());
+    }
+    let mut paths = Vec::new();
+    for target in &targets {
+        check_local(&target.path)?;
+        paths.push(target.without_peg()?.to_owned());
+    }
+    let filter = inv.opt.changelists.iter().cloned().collect();
+    let depth = inv.opt.depth_or(Depth::Empty);
+    let result = changelist(&inv.ctx, &paths, name.as_deref(), depth, &filter);
+    let mut seen = Vec::new();
+    let tolerated = [ErrorCode::UNVERSIONED_RESOURCE, ErrorCode::WC_PATH_NOT_FOUND];
+    inv.tolerate(result, &tolerated, &mut seen)?;
+    not_all(&seen, |code| match code {
+        ErrorCode::WC_PATH_NOT_FOUND => {
+            Some("Could not set changelists on all targets because some targets don't exist")
+        }
+        ErrorCode::UNVERSIONED_RESOURCE => {
+            Some("Could not set changelists on all targets because some targets are not versioned")
+        }
+        _ => None,
+    })
+}

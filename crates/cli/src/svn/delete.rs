@@ -1,7 +1,12 @@
 //! `svn delete`.
 
-use super::Command;
+use sapwood_client::delete::delete;
+use sapwood_core::{ErrorCode, SvnResult};
+
 use super::options::Opt;
+use super::targets::{Arg, check_one_kind};
+use super::usual::too_few;
+use super::{Command, Invocation};
 
 pub(super) const COMMAND: Command = Command {
     name: "delete",
@@ -21,5 +26,35 @@ pub(super) const COMMAND: Command = Command {
         Opt::WithRevprop,
         Opt::KeepLocal,
     ],
+    run,
     ..Command::DEFAULT
 };
+
+fn run(inv: &mut Invocation) -> SvnResult<()> {
+    let targets = inv.targets()?;
+    let Some(first) = targets.first() else { return Err(too_few()) };
+    check_one_kind(&targets)?;
+    if first.is_url() {
+        return on_urls(inv, &targets);
+    }
+    inv.refuse_message()?;
+    let mut paths = Vec::new();
+    for target in &targets {
+        paths.push(target.without_peg()?.to_owned());
+    }
+    let (force, keep) = (inv.has(Opt::Force), inv.has(Opt::KeepLocal));
+    delete(&inv.ctx, &paths, force, keep).map_err(|error| {
+        let codes = [ErrorCode::CLIENT_MODIFIED, ErrorCode::UNVERSIONED_RESOURCE];
+        if codes.contains(&error.code()) {
+            return error.context(
+                "Use --force to override this restriction (local modifications may be lost)",
+            );
+        }
+        error
+    })
+}
+
+/// Deletes URLs, with a commit.
+fn on_urls(inv: &mut Invocation, _targets: &[Arg]) -> SvnResult<()> {
+    super::not_there(inv)
+}

@@ -33,6 +33,7 @@ mod propdel;
 mod propedit;
 mod propget;
 mod proplist;
+mod propname;
 mod propset;
 mod relocate;
 mod resolve;
@@ -45,6 +46,7 @@ mod targets;
 mod unlock;
 mod update;
 mod upgrade;
+mod usual;
 mod xml_out;
 
 use std::collections::VecDeque;

@@ -35,9 +35,9 @@ impl WorkingCopy {
                 return Ok(());
             }
             if view.is_dir() {
-                // A directory that was named cannot be on a changelist; one on the way is no matter.
-                if view.relpath() == relpath && depth == Depth::Empty {
-                    super::tell_path(self, tell, Action::Skip, relpath);
+                // Directories cannot be on changelists.
+                if name.is_some() {
+                    super::tell_path(self, tell, Action::Skip, view.relpath());
                 }
                 return Ok(());
             }

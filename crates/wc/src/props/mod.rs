@@ -6,4 +6,5 @@ pub mod rules;
 mod set;
 
 pub use set::Change;
-pub(crate) use set::{WorkingFile, matches_changelist};
+pub(crate) use set::WorkingFile;
+pub use set::matches_changelist;

@@ -1,0 +1,107 @@
+//! Additions: of what is on disk, and of new directories.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
+use sapwood_wc::autoprops::AutoProps;
+use sapwood_wc::local::AddOptions;
+
+use crate::context::Context;
+
+/// What to add, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Add {
+    /// How deep.
+    pub depth: Depth,
+    /// Leaves alone what is versioned already.
+    pub force: bool,
+    /// Adds ignored names, too.
+    pub no_ignore: bool,
+    /// No automatic properties.
+    pub no_auto_props: bool,
+    /// Adds directories above, too.
+    pub parents: bool,
+}
+
+impl Context {
+    /// `[auto-props]` of the configuration, if they are enabled.
+    ///
+    /// # Errors
+    /// A value that is neither yes nor no.
+    pub fn auto_props(&self) -> SvnResult<AutoProps> {
+        let mut auto = AutoProps::default();
+        if self.config().get_bool("miscellany", "enable-auto-props", false)? {
+            for (pattern, value) in self.config().options("auto-props") {
+                auto.add(pattern, &String::from_utf8_lossy(&value));
+            }
+        }
+        Ok(auto)
+    }
+}
+
+/// Adds what is at a local path.
+///
+/// # Errors
+/// As [`sapwood_wc::WorkingCopy::add`]; E155007 for what is in no working copy.
+pub fn add(ctx: &Context, path: &str, how: Add) -> SvnResult<()> {
+    let abspath = ctx.absolute(path);
+    let is_root = abspath.join(".svn").is_dir() && !abspath.is_symlink();
+    if is_root && !how.force {
+        let message = format!("'{}' is already under version control", abspath.display());
+        return Err(SvnError::new(ErrorCode::ENTRY_EXISTS, message));
+    }
+    let (wc, relpath) = if is_root {
+        ctx.working_copy(&abspath)?
+    } else {
+        let parent = abspath.parent().unwrap_or(&abspath);
+        let (wc, _) = ctx.working_copy(parent)?;
+        let relpath = wc.relpath(&abspath)?;
+        (wc, relpath)
+    };
+    let options = AddOptions {
+        depth: how.depth,
+        force: how.force,
+        no_ignore: how.no_ignore,
+        ignores: ctx.ignores(),
+        auto_props: if how.no_auto_props { None } else { Some(ctx.auto_props()?) },
+        media_types: media_types(ctx)?,
+        parents: how.parents,
+        cancel: ctx.cancel().clone(),
+    };
+    Ok(wc.add(&relpath, &options, &|told| ctx.tell(told))?)
+}
+
+/// The media types of the file that `mimetypes-file` names, by extension.
+fn media_types(ctx: &Context) -> SvnResult<BTreeMap<String, String>> {
+    let mut types = BTreeMap::new();
+    let Some(file) = ctx.config().get("miscellany", "mime-types-file") else { return Ok(types) };
+    let text = fs::read_to_string(&*file)
+        .map_err(|e| SvnError::io(&e, format!("Can't open file '{file}'")))?;
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let mut words = line.split_ascii_whitespace();
+        if let Some(media) = words.next() {
+            types.extend(words.map(|ext| (ext.to_ascii_lowercase(), media.to_owned())));
+        }
+    }
+    Ok(types)
+}
+
+/// Makes a directory and adds it.
+///
+/// # Errors
+/// That it is there or cannot be made; those of [`add`].
+pub fn make_directory(ctx: &Context, path: &str, parents: bool) -> SvnResult<()> {
+    let abspath = ctx.absolute(path);
+    let was_there = abspath.exists();
+    let made = if parents { fs::create_dir_all(&abspath) } else { fs::create_dir(&abspath) };
+    made.map_err(|e| SvnError::io(&e, format!("Can't create directory '{}'", abspath.display())))?;
+    let how =
+        Add { depth: Depth::Empty, force: false, no_ignore: false, no_auto_props: false, parents };
+    add(ctx, path, how).inspect_err(|_| {
+        if !was_there {
+            // What cannot be added is not left behind.
+            let _ = fs::remove_dir(&abspath);
+        }
+    })
+}

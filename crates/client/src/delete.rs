@@ -1,0 +1,43 @@
+//! Deletions in working copies.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use sapwood_core::{SvnResult, path};
+use sapwood_wc::WorkingCopy;
+
+use crate::context::Context;
+
+/// Deletes local paths, each working copy's in turn.
+///
+/// # Errors
+/// As [`WorkingCopy::delete`].
+pub fn delete(ctx: &Context, targets: &[String], force: bool, keep_local: bool) -> SvnResult<()> {
+    let mut roots: BTreeMap<PathBuf, (WorkingCopy, Vec<String>)> = BTreeMap::new();
+    for target in targets {
+        let (wc, relpath) = ctx.working_copy(&ctx.absolute(target))?;
+        let (_, list) =
+            roots.entry(wc.root().to_owned()).or_insert_with(|| (wc.clone(), Vec::new()));
+        if !list.contains(&relpath) {
+            list.push(relpath);
+        }
+    }
+    for (wc, list) in roots.into_values() {
+        let mut parents = list.iter().map(|relpath| path::dirname(relpath));
+        let first = parents.next().unwrap_or_default().to_owned();
+        let above = parents.fold(first, |a, b| path::common_ancestor(&a, b).to_owned());
+        let lock = wc.lock(versioned_above(&wc, &above)?, -1)?;
+        wc.delete(&list, force, keep_local, ctx.cancel(), &|told| ctx.tell(told))?;
+        lock.release()?;
+    }
+    Ok(())
+}
+
+/// The nearest directory at or above a path that the database knows.
+fn versioned_above<'p>(wc: &WorkingCopy, relpath: &'p str) -> SvnResult<&'p str> {
+    let mut at = relpath;
+    while !at.is_empty() && wc.db().top(at)?.is_none() {
+        at = path::dirname(at);
+    }
+    Ok(at)
+}

@@ -1,0 +1,37 @@
+//! Taking local changes back.
+
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::{Depth, ErrorCode, SvnResult};
+use sapwood_wc::local::RevertOptions;
+
+use crate::context::Context;
+
+/// Reverts local paths. What is not versioned is told of and left out.
+///
+/// # Errors
+/// As [`sapwood_wc::WorkingCopy::revert`].
+pub fn revert(
+    ctx: &Context,
+    targets: &[String],
+    depth: Depth,
+    options: &RevertOptions,
+) -> SvnResult<()> {
+    for target in targets {
+        ctx.check_cancel()?;
+        let abspath = ctx.absolute(target);
+        let (wc, relpath) = ctx.working_copy(&abspath)?;
+        let result = wc.revert(&relpath, depth, options, &|told| ctx.tell(told));
+        let skipped = [
+            ErrorCode::ENTRY_NOT_FOUND,
+            ErrorCode::UNVERSIONED_RESOURCE,
+            ErrorCode::WC_PATH_NOT_FOUND,
+        ];
+        match result.map_err(sapwood_core::SvnError::from) {
+            Err(e) if skipped.contains(&e.code()) => {
+                ctx.tell(&Notify::new(Action::Skip, &abspath.to_string_lossy()));
+            }
+            other => other?,
+        }
+    }
+    Ok(())
+}
