@@ -12,8 +12,10 @@
 
 pub mod autoprops;
 pub mod base;
+pub mod clock;
 pub mod commit;
 pub mod conflict;
+pub mod crop;
 pub mod db;
 pub mod error;
 pub mod externals;
@@ -21,14 +23,17 @@ mod files;
 pub mod ignore;
 pub mod layout;
 pub mod local;
+pub mod local_mods;
 pub mod locks;
 pub mod node;
 pub mod pristine;
 pub mod props;
 pub mod queue;
+pub mod report;
 pub mod root;
 pub mod status;
 pub mod translate;
+pub mod update;
 pub mod view;
 
 pub use db::Db;

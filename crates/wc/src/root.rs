@@ -22,6 +22,8 @@ pub struct Options {
     pub use_commit_times: bool,
     /// `preserved-conflict-file-exts`: patterns of extensions that conflict files keep.
     pub preserved_extensions: Vec<String>,
+    /// Whether operations that record times wait until the clock of the file system has moved on.
+    pub wait_for_tick: bool,
     /// Where the user lives: keywords have local time.
     pub zone: jiff::tz::TimeZone,
 }
@@ -32,6 +34,7 @@ impl Default for Options {
             access: Access::default(),
             use_commit_times: false,
             preserved_extensions: Vec::new(),
+            wait_for_tick: true,
             zone: jiff::tz::TimeZone::UTC,
         }
     }

@@ -1,7 +1,12 @@
 //! `svn checkout`.
 
-use super::Command;
+use sapwood_client::checkout::{Checkout, checkout};
+use sapwood_client::target::is_url;
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path, uri};
+
+use super::notify::Manner;
 use super::options::Opt;
+use super::{Command, Invocation};
 
 pub(super) const COMMAND: Command = Command {
     name: "checkout",
@@ -17,5 +22,51 @@ pub(super) const COMMAND: Command = Command {
         Opt::IgnoreExternals,
     ],
     overrides: &[(Opt::NonRecursive, "old form of --depth=files")],
+    run,
     ..Command::DEFAULT
 };
+
+fn run(inv: &mut Invocation) -> SvnResult<()> {
+    let mut targets = inv.targets()?;
+    let Some(last) = targets.last() else {
+        return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
+    };
+    let folder = match last.is_url() {
+        true if targets.len() == 1 => {
+            let url = last.path.clone();
+            uri::split(&url).map_or_else(|| url.clone(), |(_, name)| name)
+        }
+        true => String::new(),
+        false if targets.len() == 1 => {
+            return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, ""));
+        }
+        false => targets.pop().map(|arg| arg.path).unwrap_or_default(),
+    };
+    if !inv.opt.has(Opt::Quiet) {
+        inv.notifier.set_manner(Manner::Checkout);
+    }
+    let several = targets.len() > 1;
+    for target in &targets {
+        inv.ctx.check_cancel()?;
+        if !is_url(&target.path) {
+            let message = format!("'{}' does not appear to be a URL", target.text());
+            return Err(SvnError::new(ErrorCode::BAD_URL, message));
+        }
+        let source = target.target()?;
+        let to = match several {
+            true => {
+                let name = uri::split(&source.text).map(|(_, name)| name).unwrap_or_default();
+                path::join(&folder, &name)
+            }
+            false => folder.clone(),
+        };
+        let how = Checkout {
+            revision: inv.opt.revision(),
+            depth: inv.opt.depth.unwrap_or(Depth::Unknown),
+            ignore_externals: inv.opt.has(Opt::IgnoreExternals),
+            allow_obstructions: inv.opt.has(Opt::Force),
+        };
+        checkout(&inv.ctx, &source, &to, &how)?;
+    }
+    inv.check_externals()
+}

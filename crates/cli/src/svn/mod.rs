@@ -350,6 +350,10 @@ fn check_alone(command: &Command, opt: &mut Options) -> SvnResult<()> {
     Ok(())
 }
 
+/// Set to `yes`, operations do not wait until the clock of the file system has moved on. A change that
+/// follows at once may then be missed.
+const NO_WAIT: &str = "SVN_I_LOVE_CORRUPTED_WORKING_COPIES_SO_DISABLE_SLEEP_FOR_TIMESTAMPS";
+
 /// Reads the configuration and makes the context.
 fn prepare(
     command: &'static Command,
@@ -417,7 +421,9 @@ fn working_copy_options(ctx: &Context) -> SvnResult<sapwood_wc::Options> {
     let extensions = config.get("miscellany", "preserved-conflict-file-exts");
     let extensions = extensions.unwrap_or_default();
     let timeout = config.get_i64("working-copy", "busy-timeout", 10_000)?;
+    let no_wait = std::env::var_os(NO_WAIT).is_some_and(|value| value == "yes");
     Ok(sapwood_wc::Options {
+        wait_for_tick: !no_wait,
         access: sapwood_wc::db::Access {
             exclusive: config.get_bool("working-copy", "exclusive-locking", false)?,
             busy_timeout: Duration::from_millis(u64::try_from(timeout).unwrap_or(0)),
@@ -503,6 +509,17 @@ fn decorate(error: SvnError, invocation: &Invocation) -> SvnError {
 }
 
 impl Invocation {
+    /// An error when an external could not be brought: what it was is said already.
+    pub(crate) fn check_externals(&self) -> SvnResult<()> {
+        if !self.notifier.externals_failed() {
+            return Ok(());
+        }
+        Err(SvnError::new(
+            ErrorCode::CL_ERROR_PROCESSING_EXTERNALS,
+            "Failure occurred processing one or more externals definitions",
+        ))
+    }
+
     /// Whether an option was given.
     pub(crate) fn has(&self, opt: Opt) -> bool {
         self.opt.has(opt)

@@ -7,6 +7,7 @@
 
 mod bump;
 mod copy;
+mod follow;
 mod moved;
 mod remove;
 

@@ -364,4 +364,32 @@ impl Db {
         )?;
         Ok(())
     }
+
+    /// The nodes of BASE that have inherited properties, at a path and as deep below it as `depth`.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn with_inherited_props(&self, relpath: &str, depth: Depth) -> Result<Vec<String>> {
+        let (above, end) = match relpath {
+            "" => (String::new(), "\u{10ffff}".to_owned()),
+            relpath => below(relpath),
+        };
+        let mut found: Vec<String> = self.all(
+            "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND \
+             local_relpath < ?3 AND op_depth = 0 AND inherited_props IS NOT NULL",
+            params![self.wc_id, above, end],
+            |row| row.get(0),
+        )?;
+        match depth {
+            Depth::Infinity | Depth::Unknown => {}
+            Depth::Files | Depth::Immediates => {
+                found.retain(|path| parent_of(path) == Some(relpath));
+            }
+            Depth::Empty | Depth::Exclude => found.clear(),
+        }
+        if self.base(relpath)?.is_some_and(|row| row.inherited_props.is_some()) {
+            found.insert(0, relpath.to_owned());
+        }
+        Ok(found)
+    }
 }

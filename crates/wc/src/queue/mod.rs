@@ -8,6 +8,8 @@
 
 mod run;
 
+pub(crate) use run::{NEEDS_LOCK, Recorded};
+
 use sapwood_core::skel::Skel;
 
 use crate::error::{Error, Result};

@@ -1,0 +1,138 @@
+//! `svn checkout`: makes a working copy.
+
+use std::fs;
+use std::path::Path;
+
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::db::{Kind, NodeRow, Presence};
+
+use crate::context::Context;
+use crate::open::locate;
+use crate::revision::Revision;
+use crate::target::Target;
+use crate::update::{Shared, Update, settle, update_one};
+
+/// How a working copy is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Checkout {
+    /// The revision; unspecified is that of the peg, or HEAD.
+    pub revision: Revision,
+    /// How deep.
+    pub depth: Depth,
+    /// Whether externals are left out.
+    pub ignore_externals: bool,
+    /// Whether files and directories that are there may be taken for those that are added.
+    pub allow_obstructions: bool,
+}
+
+/// Checks a directory of a repository out into a local one.
+///
+/// # Errors
+/// E170000 when the URL does not exist; E200007 when it is a file; E155000 when the directory is a
+/// working copy of another URL.
+pub fn checkout(
+    ctx: &Context,
+    source: &Target,
+    path: &str,
+    how: &Checkout,
+) -> SvnResult<Option<Revnum>> {
+    let abspath = ctx.absolute(path);
+    let mut session = None;
+    let result = checkout_to(ctx, source, &abspath, how, &mut session);
+    settle(ctx);
+    result
+}
+
+/// The same, with a session that may be open already, and without waiting at the end.
+pub(crate) fn checkout_to(
+    ctx: &Context,
+    source: &Target,
+    abspath: &Path,
+    how: &Checkout,
+    session: &mut Shared,
+) -> SvnResult<Option<Revnum>> {
+    let located = locate(&ctx.ra, source, how.revision)?;
+    let (open, revision) = (located.session, located.revision);
+    let url = open.url();
+    match open.check_path("", Some(revision))? {
+        Some(NodeKind::Dir) => {}
+        None => {
+            let message = format!("URL '{url}' doesn't exist");
+            return Err(SvnError::new(ErrorCode::RA_ILLEGAL_URL, message));
+        }
+        Some(NodeKind::File) => {
+            let message = format!("URL '{url}' refers to a file, not a directory");
+            return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message));
+        }
+    }
+    let (root, uuid) = (open.root_url(), open.uuid());
+    let place = uri::skip_ancestor(&root, &url).unwrap_or_default();
+    prepare(
+        ctx,
+        abspath,
+        &Area { root: &root, uuid: &uuid, place: &place, url: &url, revision },
+        how,
+    )?;
+    *session = Some(open);
+    let update = Update {
+        revision: Revision::Number(revision),
+        depth: how.depth,
+        depth_is_sticky: true,
+        ignore_externals: how.ignore_externals,
+        allow_obstructions: how.allow_obstructions,
+        adds_as_modification: true,
+        parents: false,
+    };
+    update_one(ctx, abspath, &update, true, session)
+}
+
+struct Area<'a> {
+    root: &'a str,
+    uuid: &'a str,
+    place: &'a str,
+    url: &'a str,
+    revision: Revnum,
+}
+
+/// Makes the directory a working copy, or sees that it is one of this URL.
+fn prepare(ctx: &Context, abspath: &Path, area: &Area<'_>, how: &Checkout) -> SvnResult<()> {
+    let shown = abspath.display();
+    match fs::symlink_metadata(abspath) {
+        Ok(found) if found.is_dir() || (found.is_symlink() && abspath.is_dir()) => {
+            if fs::symlink_metadata(sapwood_wc::layout::db(abspath)).is_err() {
+                return initialize(ctx, abspath, area, how);
+            }
+        }
+        Ok(_) => {
+            let message = format!("'{shown}' already exists and is not a directory");
+            return Err(SvnError::new(ErrorCode::WC_NODE_KIND_CHANGE, message));
+        }
+        Err(_) => {
+            fs::create_dir_all(abspath)
+                .map_err(|e| SvnError::io(&e, format!("Can't create directory '{shown}'")))?;
+            return initialize(ctx, abspath, area, how);
+        }
+    }
+    let (wc, relpath) = ctx.working_copy(abspath)?;
+    if wc.url(&relpath)? != area.url {
+        let message = format!("'{shown}' is already a working copy for a different URL");
+        return Err(SvnError::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message));
+    }
+    Ok(())
+}
+
+fn initialize(ctx: &Context, abspath: &Path, area: &Area<'_>, how: &Checkout) -> SvnResult<()> {
+    let wc = WorkingCopy::create(abspath, ctx.wc.clone())?;
+    wc.db().write(|db| {
+        let repos = db.repository_id(area.root, area.uuid)?;
+        let mut row = NodeRow::new("", 0, Presence::Incomplete, Kind::Dir);
+        row.repos_id = Some(repos);
+        row.repos_path = Some(area.place.to_owned());
+        row.revision = Some(area.revision);
+        row.depth = Some(if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth });
+        row.properties = Some(b"()".to_vec());
+        db.put_node(&row)
+    })?;
+    Ok(())
+}

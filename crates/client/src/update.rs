@@ -1,0 +1,441 @@
+//! `svn update`: brings working copies to a revision.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_ra::{DirentFields, ReportKind, ReportRequest, Session};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::conflict::Conflict;
+use sapwood_wc::db::{InheritedProps, Kind, Presence};
+use sapwood_wc::locks::Lock;
+use sapwood_wc::report::Crawl;
+use sapwood_wc::update::{Params, UpdateEditor};
+
+use crate::context::Context;
+use crate::open::number_of;
+use crate::revision::Revision;
+use crate::{externals, working};
+
+/// How targets are updated.
+#[derive(Clone, Copy, Debug)]
+pub struct Update {
+    /// To which revision; unspecified is HEAD.
+    pub revision: Revision,
+    /// How deep.
+    pub depth: Depth,
+    /// Whether targets keep that depth (`--set-depth`).
+    pub depth_is_sticky: bool,
+    /// Whether externals stay as they are.
+    pub ignore_externals: bool,
+    /// Whether unversioned files and directories may be taken for those that are added.
+    pub allow_obstructions: bool,
+    /// Whether local additions are taken for changes of what the update adds.
+    pub adds_as_modification: bool,
+    /// Whether missing parents are brought too.
+    pub parents: bool,
+}
+
+impl Default for Update {
+    fn default() -> Self {
+        Self {
+            revision: Revision::Unspecified,
+            depth: Depth::Unknown,
+            depth_is_sticky: false,
+            ignore_externals: false,
+            allow_obstructions: false,
+            adds_as_modification: false,
+            parents: false,
+        }
+    }
+}
+
+/// A session that the targets of one operation share.
+pub(crate) type Shared = Option<Box<dyn Session>>;
+
+/// Updates paths. Returns the revision that each came to; `None` where it was skipped.
+///
+/// # Errors
+/// E155007 when none of the paths is in a working copy.
+pub fn update(ctx: &Context, paths: &[&str], how: &Update) -> SvnResult<Vec<Option<Revnum>>> {
+    let mut reached = Vec::new();
+    let mut found = false;
+    let mut changed = false;
+    for target in paths {
+        ctx.check_cancel()?;
+        let abspath = ctx.absolute(target);
+        let mut session = None;
+        match update_one(ctx, &abspath, how, true, &mut session) {
+            Ok(revision) => {
+                found = true;
+                changed |= revision.is_some();
+                reached.push(revision);
+            }
+            Err(error) if error.code() == ErrorCode::WC_NOT_WORKING_COPY => {
+                reached.push(None);
+                ctx.tell(&Notify::new(Action::Skip, &abspath.to_string_lossy()));
+            }
+            Err(error) => {
+                settle(ctx);
+                return Err(error);
+            }
+        }
+    }
+    if changed {
+        settle(ctx);
+    }
+    if !found {
+        return Err(SvnError::new(
+            ErrorCode::WC_NOT_WORKING_COPY,
+            "None of the targets are working copies",
+        ));
+    }
+    Ok(reached)
+}
+
+/// Waits until files that are changed from now on get other times than those that were recorded.
+pub(crate) fn settle(ctx: &Context) {
+    if ctx.wc.wait_for_tick {
+        sapwood_wc::clock::wait_for_tick();
+    }
+}
+
+/// Locks what an update or switch of a target needs: its parent, from where it is told, or for roots
+/// and switched directories itself. Returns the anchor.
+pub(crate) fn lock_anchor(
+    wc: &WorkingCopy,
+    relpath: &str,
+    with_parent: bool,
+) -> SvnResult<(Lock, String)> {
+    let base = wc.db().base(relpath)?;
+    let there = base.as_ref().is_some_and(|row| row.presence.is_there());
+    let is_dir = base.as_ref().is_some_and(|row| row.kind == Kind::Dir);
+    let alone =
+        relpath.is_empty() || (there && is_dir && (!with_parent || wc.is_switched(relpath)?));
+    let anchor = if alone { relpath } else { path::dirname(relpath) };
+    if !anchor.is_empty() && wc.db().top(anchor)?.is_none() {
+        let shown = wc.abspath(anchor);
+        return Err(SvnError::new(
+            ErrorCode::WC_NOT_WORKING_COPY,
+            format!("'{}' is not a working copy", shown.display()),
+        ));
+    }
+    Ok((wc.lock(anchor, -1)?, anchor.to_owned()))
+}
+
+/// Updates one path.
+pub(crate) fn update_one(
+    ctx: &Context,
+    abspath: &Path,
+    how: &Update,
+    with_parent: bool,
+    session: &mut Shared,
+) -> SvnResult<Option<Revnum>> {
+    let mut how = *how;
+    let mut missing: Vec<PathBuf> = Vec::new();
+    let (wc, relpath, (lock, mut anchor)) = loop {
+        let at = missing.last().map_or(abspath, PathBuf::as_path);
+        let found = ctx
+            .working_copy(at)
+            .and_then(|(wc, rel)| lock_anchor(&wc, &rel, with_parent).map(|l| (wc, rel, l)));
+        match found {
+            Ok((wc, _, lock)) => {
+                let relpath = wc.relpath(abspath)?;
+                break (wc, relpath, lock);
+            }
+            Err(error)
+                if how.parents
+                    && error.code() == ErrorCode::WC_NOT_WORKING_COPY
+                    && at.parent().is_some() =>
+            {
+                missing.push(at.parent().unwrap_or(at).to_owned());
+            }
+            Err(error) => return Err(error),
+        }
+    };
+    for parent in missing.iter().rev() {
+        let relpath = wc.relpath(parent)?;
+        let quiet = Update { depth: Depth::Empty, depth_is_sticky: false, parents: false, ..how };
+        let reached = update_locked(ctx, &wc, &relpath, &anchor, &quiet, false, session)?;
+        if let Some(revision) = reached {
+            how.revision = Revision::Number(revision);
+        }
+        anchor = relpath;
+    }
+    let result = update_locked(ctx, &wc, &relpath, &anchor, &how, true, session);
+    lock.release().map_err(SvnError::from).and(result)
+}
+
+/// A value about a path with nothing but an action.
+pub(crate) fn tell_path(ctx: &Context, path: &Path, action: Action, revision: Option<Revnum>) {
+    let path = path.to_string_lossy();
+    ctx.tell(&Notify { revision, ..Notify::new(action, &path) });
+}
+
+fn update_locked(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &str,
+    anchor: &str,
+    how: &Update,
+    summary: bool,
+    session: &mut Shared,
+) -> SvnResult<Option<Revnum>> {
+    let depth = how.depth;
+    let sticky = how.depth_is_sticky && depth != Depth::Unknown;
+    let target = if relpath == anchor { "" } else { path::basename(relpath) };
+    let shown = wc.abspath(relpath);
+    let base = wc.db().base(anchor)?.filter(|row| row.presence.is_there());
+    let place = base.and_then(|row| Some((row.repos_id?, row.repos_path?)));
+    let Some((repos_id, repos_path)) = place else {
+        tell_path(ctx, &shown, Action::UpdateSkipWorkingOnly, None);
+        return Ok(None);
+    };
+    if has_conflict(wc, relpath)? {
+        tell_path(ctx, &shown, Action::SkipConflicted, None);
+        return Ok(None);
+    }
+    let root = wc.db().repository(repos_id)?.root;
+    let anchor_url = uri::join(&root, &repos_path);
+    let notify = ctx.notify.as_deref();
+    let tell = |value: &Notify<'_>| {
+        if let Some(notify) = notify {
+            notify(value);
+        }
+    };
+    let cropping = sticky && depth < Depth::Infinity;
+    if cropping {
+        if depth == Depth::Exclude {
+            wc.exclude(relpath, Some(&tell), ctx.cancel())?;
+            if !how.ignore_externals {
+                ensure_session(ctx, session, &anchor_url)?;
+                externals::handle(ctx, wc, relpath, depth, &root, session)?;
+            }
+            return Ok(None);
+        }
+        let is_dir = wc.db().top(relpath)?.is_some_and(|row| {
+            row.kind == Kind::Dir
+                && !matches!(row.presence, Presence::Excluded | Presence::NotPresent)
+        });
+        if is_dir {
+            wc.crop(relpath, depth, Some(&tell), ctx.cancel())?;
+        }
+    }
+    let clean_checkout = is_empty(&shown, relpath == anchor);
+    if summary {
+        tell_path(ctx, &shown, Action::UpdateStarted, None);
+    }
+    let open = ensure_session(ctx, session, &anchor_url)?;
+    let wanted = match how.revision {
+        Revision::Unspecified => Revision::Head,
+        other => other,
+    };
+    let revision = match wanted {
+        Revision::Base | Revision::Committed | Revision::Previous | Revision::Working => {
+            working::Node::find(ctx, &shown.to_string_lossy())?.number_of(wanted)?
+        }
+        other => number_of(open, other)?,
+    };
+    let inherited = inherited_props(wc, relpath, depth, open, revision)?;
+    open.reparent(&anchor_url)?;
+    let children = if sticky {
+        HashMap::new()
+    } else {
+        children_of(wc, relpath, depth, None, open, &anchor_url, revision)?
+    };
+    let mut editor = UpdateEditor::new(
+        wc,
+        Params {
+            anchor: anchor.to_owned(),
+            target: target.to_owned(),
+            switch_to: None,
+            depth,
+            depth_is_sticky: sticky,
+            allow_obstructions: how.allow_obstructions,
+            adds_as_modification: how.adds_as_modification,
+            clean_checkout,
+            inherited,
+            children,
+            notify: Some(&tell),
+            cancel: ctx.cancel().clone(),
+            diff3: None,
+        },
+    )?;
+    let request = ReportRequest {
+        revision: Some(revision),
+        target,
+        depth: if sticky { depth } else { Depth::Unknown },
+        kind: ReportKind::Update { send_copyfrom: false, ignore_ancestry: false },
+    };
+    let crawl = Crawl {
+        target: relpath,
+        depth,
+        honor_depth_exclude: !sticky,
+        restore: true,
+        notify: Some(&tell),
+    };
+    drive(wc, open, &request, &crawl, &mut editor)?;
+    let reached = editor.revision().unwrap_or(revision);
+    drop(editor);
+    let recursive = matches!(depth, Depth::Infinity | Depth::Unknown);
+    if (recursive || cropping) && !how.ignore_externals {
+        externals::handle(ctx, wc, relpath, depth, &root, session)?;
+    }
+    if summary {
+        tell_path(ctx, &shown, Action::UpdateCompleted, Some(reached));
+    }
+    Ok(Some(reached))
+}
+
+/// Tells what there is and has the editor driven.
+pub(crate) fn drive(
+    wc: &WorkingCopy,
+    session: &dyn Session,
+    request: &ReportRequest<'_>,
+    crawl: &Crawl<'_>,
+    editor: &mut UpdateEditor<'_>,
+) -> SvnResult<()> {
+    let result = (|| {
+        let mut report = session.report(request, &mut *editor)?;
+        if let Err(error) = wc.report(crawl, report.as_mut()) {
+            let _ = report.abort();
+            return Err(SvnError::from(error));
+        }
+        report.finish()
+    })();
+    if result.is_err() {
+        // What came whole is kept, whatever stopped the rest.
+        let _ = sapwood_delta::Editor::abort_edit(editor);
+    }
+    result
+}
+
+/// Whether a text or property conflict of the target itself keeps it from being updated.
+fn has_conflict(wc: &WorkingCopy, relpath: &str) -> SvnResult<bool> {
+    let Some(actual) = wc.db().actual(relpath)? else { return Ok(false) };
+    let Some(bytes) = actual.conflict_data else { return Ok(false) };
+    Ok(wc.is_still_conflicted(&Conflict::parse(&bytes)?))
+}
+
+/// Whether a directory has nothing in it (but the administrative folder).
+fn is_empty(dir: &Path, is_root: bool) -> bool {
+    match fs::read_dir(dir) {
+        Ok(entries) => entries
+            .filter_map(Result::ok)
+            .all(|entry| is_root && entry.file_name() == sapwood_wc::layout::ADM),
+        Err(e) => e.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
+/// The session, at a URL.
+pub(crate) fn ensure_session<'s>(
+    ctx: &Context,
+    session: &'s mut Shared,
+    url: &str,
+) -> SvnResult<&'s dyn Session> {
+    let usable = match session.as_ref() {
+        Some(open) => match open.reparent(url) {
+            Ok(()) => true,
+            Err(error) if error.code() == ErrorCode::RA_ILLEGAL_URL => false,
+            Err(error) => return Err(error),
+        },
+        None => false,
+    };
+    if !usable {
+        *session = Some(sapwood_ra::open(url, &ctx.ra)?);
+    }
+    session.as_deref().ok_or_else(|| {
+        SvnError::new(ErrorCode::ASSERTION_FAIL, "a session was opened and is not there")
+    })
+}
+
+/// The properties that roots and switched nodes at and below a target inherit in the repository.
+pub(crate) fn inherited_props(
+    wc: &WorkingCopy,
+    relpath: &str,
+    depth: Depth,
+    session: &dyn Session,
+    revision: Revnum,
+) -> SvnResult<HashMap<String, InheritedProps>> {
+    let mut wanted = wc.db().with_inherited_props(relpath, depth)?;
+    if let Some(base) = wc.db().base(relpath)?.filter(|row| row.presence.is_there())
+        && (relpath.is_empty() || wc.is_switched(relpath)?)
+        && base.repos_path.as_deref().is_some_and(|path| !path.is_empty())
+        && !wanted.contains(&base.relpath)
+    {
+        wanted.push(base.relpath);
+    }
+    let mut found = HashMap::new();
+    for node in wanted {
+        let Some(base) = wc.db().base(&node)? else { continue };
+        let (Some(id), Some(path)) = (base.repos_id, base.repos_path) else { continue };
+        if path.is_empty() {
+            continue;
+        }
+        session.reparent(&uri::join(&wc.db().repository(id)?.root, &path))?;
+        match session.inherited_props("", Some(revision)) {
+            Ok(list) => drop(found.insert(node, list)),
+            Err(error) if error.code() == ErrorCode::FS_NOT_FOUND => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// What directories hold in the repository that an update of less depth than theirs leaves
+/// incomplete, by their paths in it.
+pub(crate) fn children_of(
+    wc: &WorkingCopy,
+    relpath: &str,
+    depth: Depth,
+    switch_to: Option<&str>,
+    session: &dyn Session,
+    anchor_url: &str,
+    revision: Revnum,
+) -> SvnResult<HashMap<String, Vec<(String, NodeKind)>>> {
+    let mut found = HashMap::new();
+    if !matches!(depth, Depth::Empty | Depth::Files | Depth::Immediates) {
+        return Ok(found);
+    }
+    let Some(base) = wc
+        .db()
+        .base(relpath)?
+        .filter(|row| row.kind == Kind::Dir && row.presence == Presence::Normal)
+    else {
+        return Ok(found);
+    };
+    let mut wanted = Vec::new();
+    let own = switch_to.map(str::to_owned).or(base.repos_path.clone());
+    if base.depth_or_infinity() > depth {
+        wanted.extend(own.clone());
+    }
+    if depth == Depth::Immediates {
+        for child in wc.db().children_at(relpath, 0)? {
+            let deep = child.kind == Kind::Dir
+                && child.presence == Presence::Normal
+                && child.depth_or_infinity() > Depth::Empty;
+            if deep {
+                let place = match switch_to {
+                    Some(to) => Some(path::join(to, child.name())),
+                    None => child.repos_path.clone(),
+                };
+                wanted.extend(place);
+            }
+        }
+    }
+    let root = session.root_url();
+    let kinds = DirentFields { kind: true, ..DirentFields::default() };
+    for place in wanted {
+        session.reparent(&uri::join(&root, &place))?;
+        if session.check_path("", Some(revision))? != Some(NodeKind::Dir) {
+            continue;
+        }
+        let dir = session.get_dir("", Some(revision), Some(kinds), false)?;
+        let children = dir.entries.into_iter().filter_map(|(name, d)| Some((name, d.kind?)));
+        found.insert(place, children.collect());
+    }
+    session.reparent(anchor_url)?;
+    Ok(found)
+}

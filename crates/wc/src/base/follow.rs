@@ -1,0 +1,249 @@
+//! After an update: nodes that were moved away are updated in BASE; where nothing but their revision
+//! changed, the rows at their destination follow. Else the move is a tree conflict, which waits for
+//! the user.
+
+use rusqlite::params;
+use sapwood_core::{Depth, NodeKind, path};
+
+use crate::conflict::{Action, Conflict, Location, Operation, Reason, TreeConflict};
+use crate::db::{Kind, NodeRow, Presence, below, depth_of};
+use crate::error::Result;
+use crate::root::WorkingCopy;
+use crate::view::operation_root;
+
+/// A move out of a layer.
+struct Pair {
+    source: String,
+    target: String,
+    /// The layer of the deletion at the source.
+    deletion_depth: i64,
+    kind: Kind,
+}
+
+impl WorkingCopy {
+    /// Lets the destinations of moves out of a subtree of BASE follow it. Returns where tree
+    /// conflicts were recorded. Runs in a transaction.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn bump_moved_away(
+        &self,
+        relpath: &str,
+        depth: Depth,
+    ) -> Result<Vec<(String, Option<NodeKind>)>> {
+        let depth = if depth == Depth::Unknown { Depth::Infinity } else { depth };
+        let mut told = Vec::new();
+        if !relpath.is_empty()
+            && let Some(moved) = self.db().moved_to_of(relpath, 0)?
+            && moved.source != relpath
+        {
+            if self.owns_lock(&moved.source) {
+                self.mark_moved_conflict(
+                    &moved.source,
+                    0,
+                    &moved.deletion,
+                    &moved.target,
+                    &mut told,
+                )?;
+            }
+            return Ok(told);
+        }
+        self.follow(relpath, 0, depth, &mut told)?;
+        Ok(told)
+    }
+
+    fn follow(
+        &self,
+        relpath: &str,
+        op_depth: i64,
+        depth: Depth,
+        told: &mut Vec<(String, Option<NodeKind>)>,
+    ) -> Result<()> {
+        for pair in self.moves_out_of(relpath, op_depth)? {
+            let Some(rest) = path::skip_ancestor(relpath, &pair.source) else { continue };
+            let near = rest.is_empty() || depth == Depth::Infinity;
+            let source_depth = match depth {
+                _ if near => depth,
+                Depth::Files if pair.kind != Kind::File => continue,
+                Depth::Files | Depth::Immediates if depth_of(rest) <= 1 => Depth::Empty,
+                _ => continue,
+            };
+            if self.has_layer_between(relpath, op_depth, pair.deletion_depth)? {
+                continue;
+            }
+            let complete = op_depth > 0 || self.is_deep_enough(&pair.source, source_depth)?;
+            let root = operation_root(&pair.source, pair.deletion_depth).to_owned();
+            if !complete || !self.owns_lock(&pair.target) {
+                self.mark_moved_conflict(&pair.source, op_depth, &root, &pair.target, told)?;
+                continue;
+            }
+            if self.db().actual(&root)?.is_some_and(|a| a.conflict_data.is_some()) {
+                continue;
+            }
+            self.copy_layer(&pair.source, op_depth, &pair.target)?;
+            self.follow(&pair.target, depth_of(&pair.target), depth, told)?;
+        }
+        Ok(())
+    }
+
+    fn moves_out_of(&self, relpath: &str, op_depth: i64) -> Result<Vec<Pair>> {
+        // Most working copies have no moves at all: one look into the index of them.
+        let any = self.db().first(
+            "SELECT 1 FROM nodes WHERE wc_id = ?1 AND moved_to IS NOT NULL LIMIT 1",
+            [self.db().wc_id()],
+            |_| Ok(()),
+        )?;
+        if any.is_none() {
+            return Ok(Vec::new());
+        }
+        let sources = self.db().moved_sources_below(relpath, op_depth)?;
+        let mut pairs = Vec::new();
+        for source in sources {
+            let Some(row) = self.db().node(&source.relpath, op_depth)? else { continue };
+            pairs.push(Pair {
+                source: source.relpath,
+                target: source.moved_to,
+                deletion_depth: source.op_depth,
+                kind: row.kind,
+            });
+        }
+        Ok(pairs)
+    }
+
+    fn has_layer_between(&self, relpath: &str, above: i64, below: i64) -> Result<bool> {
+        let layers = self.db().layers(relpath)?;
+        Ok(layers.iter().any(|row| row.op_depth > above && row.op_depth < below))
+    }
+
+    /// Whether an update of a depth brought all that BASE has of a node.
+    fn is_deep_enough(&self, relpath: &str, depth: Depth) -> Result<bool> {
+        if depth == Depth::Infinity {
+            return Ok(true);
+        }
+        let children = self.db().children_at(relpath, 0)?;
+        Ok(match depth {
+            Depth::Files => children.iter().all(|row| row.kind != Kind::Dir),
+            Depth::Immediates => {
+                for child in &children {
+                    if !self.db().children_at(&child.relpath, 0)?.is_empty() {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            _ => children.is_empty(),
+        })
+    }
+
+    /// Records that what was moved away has been edited.
+    fn mark_moved_conflict(
+        &self,
+        source: &str,
+        source_depth: i64,
+        deletion: &str,
+        target: &str,
+        told: &mut Vec<(String, Option<NodeKind>)>,
+    ) -> Result<()> {
+        let (Some(new), Some(old)) =
+            (self.db().node(deletion, source_depth)?, self.db().node(target, depth_of(target))?)
+        else {
+            return Ok(());
+        };
+        let existing = self.db().actual(source)?.and_then(|a| a.conflict_data);
+        let mut conflict = match &existing {
+            Some(bytes) => Conflict::parse(bytes)?,
+            None => Conflict::default(),
+        };
+        if conflict.tree.is_some() {
+            return Ok(());
+        }
+        let rest = path::skip_ancestor(deletion, source).unwrap_or_default();
+        conflict.operation = Some(Operation::Update);
+        conflict.locations = vec![Some(self.location(&old, "")?), Some(self.location(&new, rest)?)];
+        conflict.tree = Some(TreeConflict {
+            reason: Reason::MovedAway,
+            action: Action::Edit,
+            move_source: Some(deletion.to_owned()),
+            move_destination: Some(target.to_owned()),
+        });
+        self.db().mark_conflict(source, &conflict.write())?;
+        told.push((source.to_owned(), new.kind.node_kind()));
+        Ok(())
+    }
+
+    fn location(&self, row: &NodeRow, rest: &str) -> Result<Location> {
+        let repos = match row.repos_id {
+            Some(id) => Some(self.db().repository(id)?),
+            None => None,
+        };
+        Ok(Location {
+            root: repos.as_ref().map(|r| r.root.clone()).unwrap_or_default(),
+            uuid: repos.map(|r| r.uuid),
+            relpath: path::join(row.repos_path.as_deref().unwrap_or_default(), rest),
+            revision: row.revision,
+            kind: row.kind.node_kind(),
+        })
+    }
+
+    /// Brings the rows of a move's destination to those of its source.
+    fn copy_layer(&self, source: &str, source_depth: i64, target: &str) -> Result<()> {
+        let db = self.db();
+        let target_depth = depth_of(target);
+        let mut wanted = std::collections::HashSet::new();
+        for row in db.rows_of_layer(source, source_depth)? {
+            let rest = path::skip_ancestor(source, &row.relpath).unwrap_or_default();
+            let to = path::join(target, rest);
+            let old = db.node(&to, target_depth)?;
+            let same_text = old.as_ref().is_some_and(|old| old.checksum == row.checksum);
+            let exists = old.as_ref().is_some_and(|old| old.presence == Presence::Normal);
+            let kind = row.kind;
+            let new = NodeRow {
+                relpath: to.clone(),
+                op_depth: target_depth,
+                moved_here: true,
+                moved_to: old.as_ref().and_then(|old| old.moved_to.clone()),
+                translated_size: old.as_ref().filter(|_| same_text).and_then(|o| o.translated_size),
+                last_mod_time: old.as_ref().filter(|_| same_text).and_then(|o| o.last_mod_time),
+                dav_cache: None,
+                inherited_props: None,
+                file_external: false,
+                ..row
+            };
+            db.put_node(&new)?;
+            if depth_of(&to) > target_depth.saturating_add(1) && !exists {
+                db.extend_parent_delete(&to, kind, target_depth)?;
+            }
+            wanted.insert(to);
+        }
+        for row in db.rows_of_layer(target, target_depth)? {
+            if wanted.contains(&row.relpath) {
+                continue;
+            }
+            self.drop_moved(&row)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a row out of a move's destination that its source no longer has.
+    fn drop_moved(&self, row: &NodeRow) -> Result<()> {
+        let db = self.db();
+        let shadowed = db.layers(&row.relpath)?.into_iter().find(|r| r.op_depth < row.op_depth);
+        if shadowed.is_some_and(|r| r.presence.is_there()) {
+            let deletion =
+                NodeRow::new(row.relpath.clone(), row.op_depth, Presence::BaseDeleted, row.kind);
+            db.put_node(&deletion)?;
+        } else {
+            db.remove_node(&row.relpath, row.op_depth)?;
+        }
+        let (above, end) = below(&row.relpath);
+        db.execute(
+            "UPDATE actual_node SET properties = NULL, conflict_data = NULL WHERE wc_id = ?1 AND \
+             (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4))",
+            params![db.wc_id(), row.relpath, above, end],
+        )?;
+        if db.actual(&row.relpath)?.is_some_and(|a| a.is_empty()) {
+            db.remove_actual(&row.relpath)?;
+        }
+        db.retract_parent_delete(&row.relpath, row.op_depth)
+    }
+}

@@ -1,0 +1,172 @@
+//! Making a working copy shallower: nodes that the user no longer wants leave it.
+
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::{CancelToken, Depth, ErrorCode};
+
+use crate::base::Removal;
+use crate::db::{Kind, Presence, parent_of};
+use crate::error::{Error, Result};
+use crate::root::WorkingCopy;
+use crate::view::{Status, View};
+
+/// What is told of each node that goes.
+type Tell<'a> = Option<&'a dyn Fn(&Notify<'_>)>;
+
+impl WorkingCopy {
+    /// Whether BASE has a node from another place in the repository than its parent's.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn is_switched(&self, relpath: &str) -> Result<bool> {
+        let Some(parent) = parent_of(relpath) else { return Ok(false) };
+        let (Some(base), Some(parent)) = (self.db().base(relpath)?, self.db().base(parent)?) else {
+            return Ok(false);
+        };
+        let (Some(own), Some(above)) = (&base.repos_path, &parent.repos_path) else {
+            return Ok(false);
+        };
+        let expected = sapwood_core::path::join(above, base.name());
+        Ok(base.repos_id != parent.repos_id || *own != expected)
+    }
+
+    /// Takes a node out of the working copy; its parent remembers that it is not wanted. What has
+    /// local changes stays.
+    ///
+    /// # Errors
+    /// E200007 for roots, switched and locally added or deleted nodes.
+    pub fn exclude(&self, relpath: &str, tell: Tell<'_>, cancel: &CancelToken) -> Result<()> {
+        let shown = self.abspath(relpath);
+        let shown = shown.display();
+        let refuse = |why: &str| {
+            let message = format!("Cannot exclude '{shown}': {why}");
+            Err(Error::new(ErrorCode::UNSUPPORTED_FEATURE, message))
+        };
+        if relpath.is_empty() {
+            return refuse("it is a working copy root");
+        }
+        if self.is_switched(relpath)? {
+            return refuse("it is a switched path");
+        }
+        let view = self.present(relpath)?;
+        match view.status() {
+            Status::Added => {
+                return refuse("it is to be added to the repository. Try commit instead");
+            }
+            Status::Deleted => {
+                return refuse("it is to be deleted from the repository. Try commit instead");
+            }
+            _ => {}
+        }
+        let depth = view.top().depth_or_infinity();
+        if self.local_mods(relpath)?.not_only_deletions {
+            self.crop_children(relpath, depth, Depth::Empty, tell, cancel)?;
+            return self.run_queue(cancel);
+        }
+        let how = Removal {
+            marker: Some(Presence::Excluded),
+            marker_revision: view.top().revision,
+            ..Removal::default()
+        };
+        self.db().write(|db| db.remove_base(relpath, &how))?;
+        self.run_queue(cancel)?;
+        self.tell_gone(relpath, Action::Exclude, tell);
+        Ok(())
+    }
+
+    /// Makes a directory shallower.
+    ///
+    /// # Errors
+    /// E200007 for locally added or deleted directories.
+    pub fn crop(
+        &self,
+        relpath: &str,
+        depth: Depth,
+        tell: Tell<'_>,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        let shown = self.abspath(relpath);
+        let shown = shown.display();
+        let refuse = |why: &str| {
+            let message = format!("Cannot crop '{shown}': {why}");
+            Err(Error::new(ErrorCode::UNSUPPORTED_FEATURE, message))
+        };
+        let view = self.view(relpath)?.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
+        match view.status() {
+            Status::NotPresent | Status::ServerExcluded => {
+                return Err(Error::NodeNotFound(self.abspath(relpath)));
+            }
+            Status::Deleted => {
+                return refuse("it is going to be removed from repository. Try commit instead");
+            }
+            Status::Added => {
+                return refuse("it is to be added to the repository. Try commit instead");
+            }
+            Status::Excluded => return Ok(()),
+            Status::Normal | Status::Incomplete => {}
+        }
+        self.crop_children(relpath, view.top().depth_or_infinity(), depth, tell, cancel)?;
+        self.run_queue(cancel)
+    }
+
+    fn crop_children(
+        &self,
+        relpath: &str,
+        old: Depth,
+        new: Depth,
+        tell: Tell<'_>,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        if old > new
+            && let Some(mut row) = self.db().base(relpath)?
+        {
+            row.depth = Some(new);
+            self.db().put_node(&row)?;
+        }
+        for child in self.db().children_at(relpath, 0)? {
+            if child.file_external {
+                continue;
+            }
+            let Some(view) = self.view(&child.relpath)? else { continue };
+            if view.has_work()
+                && (view.status() != Status::Deleted
+                    || self.local_mods(&child.relpath)?.not_only_deletions)
+            {
+                continue;
+            }
+            let kind = view.top().kind;
+            let needs = if kind == Kind::Dir { Depth::Immediates } else { Depth::Files };
+            if !view.status().is_present() {
+                if new < needs {
+                    self.db().write(|db| db.remove_base(&child.relpath, &Removal::default()))?;
+                }
+                continue;
+            }
+            if new < needs && !self.local_mods(&child.relpath)?.not_only_deletions {
+                self.db().write(|db| db.remove_base(&child.relpath, &Removal::default()))?;
+                self.tell_gone(&child.relpath, Action::Delete, tell);
+                continue;
+            }
+            if kind == Kind::Dir {
+                let depth = view.top().depth_or_infinity();
+                self.crop_children(&child.relpath, depth, Depth::Empty, tell, cancel)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn present(&self, relpath: &str) -> Result<View> {
+        self.view(relpath)?
+            .filter(|view| view.status().is_present())
+            .ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))
+    }
+
+    fn tell_gone(&self, relpath: &str, action: Action, tell: Tell<'_>) {
+        if let Some(tell) = tell {
+            let path = self.abspath(relpath);
+            tell(&Notify::new(action, &path.to_string_lossy()));
+        }
+    }
+}

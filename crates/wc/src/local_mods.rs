@@ -1,0 +1,106 @@
+//! Whether anything at and below a path differs from BASE.
+
+use crate::conflict::Conflict;
+use crate::db::{Kind, Presence};
+use crate::error::Result;
+use crate::root::WorkingCopy;
+use crate::view::{View, stat_file};
+
+/// What was found of local changes. What is not versioned does not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LocalMods {
+    /// Whether there are any.
+    pub modified: bool,
+    /// Whether there are others than deletions.
+    pub not_only_deletions: bool,
+}
+
+impl WorkingCopy {
+    /// Whether there are local changes at or below a path; missing files are such.
+    ///
+    /// # Errors
+    /// That files cannot be read; SQLite's.
+    pub fn has_local_changes(&self, relpath: &str) -> Result<bool> {
+        Ok(self.local_mods(relpath)?.modified)
+    }
+
+    /// What there is of local changes at and below a path.
+    ///
+    /// # Errors
+    /// That files cannot be read; SQLite's.
+    pub fn local_mods(&self, relpath: &str) -> Result<LocalMods> {
+        let mut found = LocalMods::default();
+        let mut names: Vec<String> = Vec::new();
+        let mut files: Vec<String> = Vec::new();
+        self.db().each_in_subtree(relpath, |row| {
+            if names.last().is_some_and(|last| *last == row.relpath) {
+                return Ok(());
+            }
+            names.push(row.relpath.clone());
+            match (row.op_depth, row.presence) {
+                (0, Presence::Normal | Presence::Incomplete) if row.kind == Kind::Dir => {
+                    let missing =
+                        !self.abspath(&row.relpath).symlink_metadata().is_ok_and(|m| m.is_dir());
+                    if missing && row.presence == Presence::Normal {
+                        found = LocalMods { modified: true, not_only_deletions: true };
+                    }
+                }
+                (0, Presence::Normal) if !row.file_external => files.push(row.relpath),
+                (0, _) => {}
+                (_, Presence::BaseDeleted | Presence::NotPresent) => found.modified = true,
+                (_, Presence::Normal | Presence::Incomplete) => {
+                    found = LocalMods { modified: true, not_only_deletions: true };
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        if found.not_only_deletions {
+            return Ok(found);
+        }
+        let changed =
+            self.db().actual_subtree(relpath)?.into_iter().any(|a| a.properties.is_some());
+        if changed {
+            return Ok(LocalMods { modified: true, not_only_deletions: true });
+        }
+        for file in files {
+            let modified = match stat_file(&self.abspath(&file))? {
+                Some(_) => match self.view(&file)? {
+                    Some(view) => self.file_modified(&view)?,
+                    None => false,
+                },
+                None => true,
+            };
+            if modified {
+                return Ok(LocalMods { modified: true, not_only_deletions: true });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a recorded conflict is one still: a user who removes the files that it left has
+    /// resolved it. Tree conflicts are not asked about here.
+    #[must_use]
+    pub fn is_still_conflicted(&self, conflict: &Conflict) -> bool {
+        let there =
+            |path: &String| self.abspath(path).symlink_metadata().is_ok_and(|m| m.is_file());
+        let text = conflict.text.as_ref().is_some_and(|text| {
+            let mut files = [&text.mine, &text.theirs, &text.old].into_iter().flatten().peekable();
+            files.peek().is_none() || files.any(there)
+        });
+        let prop = conflict.prop.as_ref().is_some_and(|p| p.marker.as_ref().is_none_or(there));
+        text || prop
+    }
+}
+
+/// The properties that matter for how a working file looks.
+pub(crate) fn is_magic(name: &str) -> bool {
+    use sapwood_core::props::names::{EOL_STYLE, EXECUTABLE, KEYWORDS, SPECIAL};
+    [EOL_STYLE, EXECUTABLE, KEYWORDS, SPECIAL, "svn:needs-lock"].contains(&name)
+}
+
+/// Whether a view is one of a versioned file that is there.
+#[must_use]
+pub fn is_present_file(view: &View) -> bool {
+    view.top().kind == Kind::File && view.top().presence == Presence::Normal
+}

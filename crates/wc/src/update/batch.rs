@@ -1,0 +1,275 @@
+//! Changes that wait to be written together.
+//!
+//! An update would otherwise be three transactions a file. Here steps gather until there are a
+//! thousand nodes or some megabytes of text, or until somebody must read what they change; then
+//! [`Batch::flush`] writes them:
+//!
+//! 1. one transaction: what the last flush left done is removed from the queue and recorded; pristine
+//!    texts get their files and rows; rows of NODES and items of the queue are written;
+//! 2. the items are done, most of them from texts that are still in memory.
+//!
+//! The transaction holds no lock while the editor waits for the other side. After a kill at any
+//! point the database says what is to be done: items whose work was done already do it again.
+
+use std::collections::HashSet;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::rc::Rc;
+
+use sapwood_core::{Md5, Revnum, Sha1};
+
+use crate::base::{BaseNode, Removal};
+use crate::error::{Error, Result};
+use crate::files::{self, Form};
+use crate::layout;
+use crate::pristine::NewPristine;
+use crate::queue::{Recorded, WorkItem};
+use crate::root::WorkingCopy;
+
+/// How many steps are written together at most.
+const MAX_STEPS: usize = 1000;
+/// How many bytes of texts wait in memory at most.
+const MAX_BYTES: usize = 16 << 20;
+/// Texts up to this length stay in memory until they are written.
+pub(super) const IN_MEMORY: usize = 1 << 20;
+
+/// A text that came with the update.
+#[derive(Debug)]
+pub(super) struct NewText {
+    pub(super) sha1: Sha1,
+    pub(super) md5: Md5,
+    pub(super) size: u64,
+    pub(super) body: Body,
+}
+
+/// Where a text is until it has its place in the pristine store.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// Here.
+    Memory(Rc<Vec<u8>>),
+    /// In a temporary file.
+    File(NewPristine),
+}
+
+/// Work that follows a step.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// An item that the queue's runner does.
+    Item(WorkItem),
+    /// A file whose text is at hand.
+    Install {
+        /// The file.
+        relpath: String,
+        /// Its form.
+        form: Form,
+        /// Its text in normal form.
+        text: Rc<Vec<u8>>,
+        /// Whether nothing is expected in its place.
+        new: bool,
+    },
+}
+
+/// A change of the database.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// A node of BASE, with its text and with what is to be done then.
+    Put(Box<BaseNode>, Vec<Work>),
+    /// A node goes.
+    Remove(String, Removal),
+    /// A directory is being changed.
+    StartDirectory { relpath: String, repos_path: String, revision: Revnum },
+    /// A conflict (a skel) is recorded.
+    Conflict(String, Vec<u8>),
+    /// A lock of the repository is gone.
+    RemoveLock(i64, String),
+    /// A node becomes a local copy of what BASE has, with a conflict.
+    MakeCopy(String, Vec<u8>),
+}
+
+/// Steps that wait.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    texts: Vec<NewText>,
+    steps: Vec<Step>,
+    bytes: usize,
+    /// Paths that the steps are about.
+    touched: HashSet<String>,
+    /// Items that are done and still in the queue.
+    done: Vec<i64>,
+    recorded: Vec<Recorded>,
+}
+
+impl Batch {
+    /// Adds a text, which gets its place with the next flush.
+    pub(super) fn add_text(&mut self, text: NewText) {
+        if let Body::Memory(bytes) = &text.body {
+            self.bytes = self.bytes.saturating_add(bytes.len());
+        }
+        self.texts.push(text);
+    }
+
+    /// Adds a step. The caller flushes when [`Batch::is_full`].
+    pub(super) fn add(&mut self, step: Step) {
+        let path = match &step {
+            Step::Put(node, _) => Some(&node.row.relpath),
+            Step::Remove(relpath, _)
+            | Step::StartDirectory { relpath, .. }
+            | Step::Conflict(relpath, _)
+            | Step::MakeCopy(relpath, _) => Some(relpath),
+            Step::RemoveLock(..) => None,
+        };
+        if let Some(path) = path
+            && !self.touched.contains(path)
+        {
+            self.touched.insert(path.clone());
+        }
+        self.steps.push(step);
+    }
+
+    /// Whether it is time to flush.
+    pub(super) fn is_full(&self) -> bool {
+        self.steps.len() >= MAX_STEPS || self.bytes >= MAX_BYTES
+    }
+
+    /// Whether a step that waits is about a path.
+    pub(super) fn touches(&self, relpath: &str) -> bool {
+        self.touched.contains(relpath)
+    }
+
+    /// Writes all steps and does what follows from them.
+    pub(super) fn flush(&mut self, wc: &WorkingCopy) -> Result<()> {
+        if self.steps.is_empty() && self.texts.is_empty() {
+            return Ok(());
+        }
+        let mut work = Vec::new();
+        let (texts, steps) = (std::mem::take(&mut self.texts), std::mem::take(&mut self.steps));
+        wc.db().write(|db| {
+            wc.finish_items(&self.done, &self.recorded)?;
+            for text in texts {
+                place_text(wc, text)?;
+            }
+            for step in steps {
+                write_step(db, step, &mut work)?;
+            }
+            Ok(())
+        })?;
+        self.bytes = 0;
+        self.touched.clear();
+        self.done.clear();
+        self.recorded.clear();
+        for (id, item) in work {
+            match run(wc, item) {
+                Ok(stat) => {
+                    self.done.push(id);
+                    self.recorded.extend(stat);
+                }
+                Err(e) => {
+                    self.finish(wc)?;
+                    let item = wc.db().work_after(id.saturating_sub(1), 1)?;
+                    let skel = item.first().map(|(_, skel)| skel.as_slice()).unwrap_or_default();
+                    return Err(wc.item_failed(id, skel, e));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what is done out of the queue.
+    pub(super) fn finish(&mut self, wc: &WorkingCopy) -> Result<()> {
+        wc.finish_items(&std::mem::take(&mut self.done), &std::mem::take(&mut self.recorded))
+    }
+}
+
+/// Does what follows from a step; what to record of a file.
+fn run(wc: &WorkingCopy, work: Work) -> Result<Option<Recorded>> {
+    match work {
+        Work::Item(item) => wc.run_item(&item),
+        Work::Install { relpath, form, text, new } => {
+            let path = wc.abspath(&relpath);
+            let stat = if new {
+                match files::create(&path, &mut text.as_slice(), &form) {
+                    Err(Error::Io { error, .. }) if is_in_the_way(&error) => {
+                        files::replace(&path, &wc.temporary(), &mut text.as_slice(), &form)
+                    }
+                    other => other,
+                }
+            } else {
+                files::replace(&path, &wc.temporary(), &mut text.as_slice(), &form)
+            }?;
+            Ok(stat.map(|stat| (relpath, stat)))
+        }
+    }
+}
+
+fn is_in_the_way(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound)
+}
+
+/// Gives a text its row and its file. Runs in the transaction.
+fn place_text(wc: &WorkingCopy, text: NewText) -> Result<()> {
+    match text.body {
+        Body::File(file) => wc.install_pristine(file),
+        Body::Memory(bytes) => {
+            if !wc.db().add_pristine(&text.sha1, &text.md5, text.size)? {
+                return Ok(());
+            }
+            let path = layout::pristine(wc.root(), &text.sha1);
+            match write_new(&path, &bytes) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                    if let Some(dir) = path.parent() {
+                        files::ensure_directory(dir)?;
+                    }
+                    write_new(&path, &bytes)
+                }
+                // A file without a row, left by a kill.
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                    std::fs::remove_file(&path).and_then(|()| write_new(&path, &bytes))
+                }
+                other => other,
+            }
+            .map_err(|e| Error::io(e, "Can't write to file", &path))
+        }
+    }
+}
+
+fn write_new(path: &std::path::Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o444).open(path)?;
+    file.write_all(bytes)
+}
+
+fn write_step(db: &crate::db::Db, step: Step, work: &mut Vec<(i64, Work)>) -> Result<()> {
+    match step {
+        Step::Put(node, items) => {
+            db.put_base(&node)?;
+            for item in items {
+                let id = match &item {
+                    Work::Item(item) => db.add_work(item)?,
+                    Work::Install { relpath, form, .. } => db.add_work(&WorkItem::FileInstall {
+                        relpath: relpath.clone(),
+                        use_commit_times: form.time.is_some(),
+                        record_fileinfo: true,
+                        source: None,
+                    })?,
+                };
+                work.push((id, item));
+            }
+        }
+        Step::Remove(relpath, how) => {
+            let items = db.remove_base(&relpath, &how)?;
+            work.extend(items.into_iter().map(|(id, item)| (id, Work::Item(item))));
+        }
+        Step::StartDirectory { relpath, repos_path, revision } => {
+            db.start_directory(&relpath, &repos_path, revision)?;
+        }
+        Step::Conflict(relpath, skel) => db.mark_conflict(&relpath, &skel)?,
+        Step::RemoveLock(repos, path) => {
+            db.remove_lock(repos, &path)?;
+        }
+        Step::MakeCopy(relpath, skel) => {
+            db.make_copy(&relpath, false)?;
+            db.mark_conflict(&relpath, &skel)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,362 @@
+//! Open directories of an update.
+
+use std::collections::{BTreeMap, HashMap};
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::notify::{Action as Told, Notify, State};
+use sapwood_core::props::names;
+use sapwood_core::{Depth, NodeKind, PropList, Revnum, path};
+
+use super::batch::{Step, Work};
+use super::conflicts::Places;
+use super::{ExternalsChange, UpdateEditor, sort_changes};
+use crate::base::BaseNode;
+use crate::conflict::{Conflict, PropChange, PropState, merge_props, names as files_beside};
+use crate::db::{Kind, NodeRow, Presence, write_inherited, write_props};
+use crate::error::Result;
+use crate::queue::WorkItem;
+
+/// The last change of a node.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Changed {
+    pub(super) revision: Option<Revnum>,
+    pub(super) date: Option<Timestamp>,
+    pub(super) author: Option<String>,
+}
+
+impl Changed {
+    pub(super) fn of(row: &NodeRow) -> Self {
+        Self {
+            revision: row.changed_revision,
+            date: row.changed_date,
+            author: row.changed_author.clone(),
+        }
+    }
+
+    /// Takes what the entry properties say.
+    pub(super) fn take(&mut self, entry: &[PropChange]) {
+        for (name, value) in entry {
+            let Some(value) = value else { continue };
+            match name.as_str() {
+                names::ENTRY_COMMITTED_REV => {
+                    self.revision = Revnum::parse(value).or(self.revision);
+                }
+                names::ENTRY_COMMITTED_DATE => {
+                    self.date = Timestamp::parse(value).ok().or(self.date);
+                }
+                names::ENTRY_LAST_AUTHOR => {
+                    self.author = Some(String::from_utf8_lossy(value).into_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn put(&self, row: &mut NodeRow) {
+        row.changed_revision = self.revision;
+        row.changed_date = self.date;
+        row.changed_author.clone_from(&self.author);
+    }
+}
+
+/// A directory that is open.
+#[derive(Debug)]
+pub(super) struct Dir {
+    pub(super) relpath: String,
+    pub(super) parent: Option<u64>,
+    /// Its path in the repository after the update.
+    pub(super) repos_path: String,
+    pub(super) old_revision: Option<Revnum>,
+    pub(super) old_repos_path: Option<String>,
+    /// Nothing in it is touched.
+    pub(super) skip: bool,
+    pub(super) notified: bool,
+    pub(super) adding: bool,
+    /// BASE changes, what the user sees does not.
+    pub(super) shadowed: bool,
+    /// Something else is in its place on disk.
+    pub(super) obstructed: bool,
+    pub(super) obstruction_found: bool,
+    /// A local addition is taken for it.
+    pub(super) add_existed: bool,
+    pub(super) edited: bool,
+    /// A conflict that counts once the update really changes something here.
+    pub(super) conflict: Option<Conflict>,
+    /// Conflicts of children that were deleted, should they be added again.
+    pub(super) deletions: HashMap<String, Conflict>,
+    /// Children that are not in the database yet, and would be missing if the update stopped.
+    pub(super) not_present: BTreeMap<String, Kind>,
+    pub(super) changes: Vec<PropChange>,
+    pub(super) changed: Changed,
+    pub(super) depth: Depth,
+    pub(super) was_incomplete: bool,
+}
+
+impl Dir {
+    pub(super) fn new(relpath: String, parent: Option<u64>, adding: bool) -> Self {
+        Self {
+            relpath,
+            parent,
+            repos_path: String::new(),
+            old_revision: None,
+            old_repos_path: None,
+            skip: false,
+            notified: false,
+            adding,
+            shadowed: false,
+            obstructed: false,
+            obstruction_found: false,
+            add_existed: false,
+            edited: false,
+            conflict: None,
+            deletions: HashMap::new(),
+            not_present: BTreeMap::new(),
+            changes: Vec::new(),
+            changed: Changed::default(),
+            depth: Depth::Unknown,
+            was_incomplete: false,
+        }
+    }
+
+    pub(super) fn places(&self) -> Places<'_> {
+        Places {
+            old_path: self.old_repos_path.as_deref(),
+            old_revision: self.old_revision,
+            old_kind: Some(NodeKind::Dir),
+            new_path: &self.repos_path,
+            new_kind: Some(NodeKind::Dir),
+        }
+    }
+}
+
+/// Applies changes to a property list.
+pub(super) fn patched(base: &PropList, changes: &[PropChange]) -> PropList {
+    let mut new = base.clone();
+    for (name, value) in changes {
+        match value {
+            Some(value) => drop(new.set(name, value)),
+            None => drop(new.remove(name)),
+        }
+    }
+    new
+}
+
+/// The state that is told of a merge of properties.
+pub(super) const fn told(state: PropState) -> State {
+    match state {
+        PropState::Unchanged => State::Unchanged,
+        PropState::Changed => State::Changed,
+        PropState::Merged => State::Merged,
+        PropState::Conflicted => State::Conflicted,
+    }
+}
+
+impl UpdateEditor<'_> {
+    /// The update really changes something in a directory: it and its parents count as edited, and
+    /// conflicts that were waiting for this are recorded.
+    pub(super) fn mark_dir_edited(&mut self, handle: u64) -> Result<()> {
+        if self.dir(handle)?.edited {
+            return Ok(());
+        }
+        if let Some(parent) = self.dir(handle)?.parent {
+            self.mark_dir_edited(parent)?;
+        }
+        let dir = self.dir_mut(handle)?;
+        dir.edited = true;
+        let Some(mut conflict) = dir.conflict.take() else { return Ok(()) };
+        dir.notified = true;
+        let relpath = dir.relpath.clone();
+        self.complete(&mut conflict, &self.dir(handle)?.places(), None)?;
+        self.raise(&relpath, &conflict, NodeKind::Dir)?;
+        self.dir_mut(handle)?.conflict = Some(conflict);
+        Ok(())
+    }
+
+    /// Ends a directory.
+    pub(super) fn end_dir(&mut self, handle: u64) -> Result<()> {
+        let Some(mut dir) = self.dirs.remove(&handle) else {
+            return Err(super::protocol("A directory that is not open was closed"));
+        };
+        if dir.skip {
+            return Ok(());
+        }
+        let mut conflict = dir.conflict.take().filter(|_| dir.edited);
+        let sorted = sort_changes(std::mem::take(&mut dir.changes));
+        let mut regular = sorted.regular;
+        let base_props = if dir.adding && !dir.add_existed {
+            PropList::new()
+        } else {
+            self.settle(&dir.relpath)?;
+            self.old_props(&dir.relpath, dir.add_existed)?
+        };
+        if dir.was_incomplete {
+            // All properties have come: those that did not are gone.
+            let gone: Vec<PropChange> = base_props
+                .iter()
+                .filter(|(name, _)| regular.iter().all(|(n, _)| n != name))
+                .map(|(name, _)| (name.to_owned(), None))
+                .collect();
+            regular.extend(gone);
+        }
+        let mut state = State::Unknown;
+        let mut new_props = None;
+        let mut new_actual = None;
+        let mut work = Vec::new();
+        if !regular.is_empty() {
+            self.externals_changed(&dir, &base_props, &regular);
+            let actual = if dir.shadowed {
+                if dir.adding { PropList::new() } else { base_props.clone() }
+            } else if !dir.adding || dir.add_existed {
+                self.wc.view(&dir.relpath)?.map_or_else(|| Ok(PropList::new()), |v| v.props())?
+            } else {
+                PropList::new()
+            };
+            let merged = merge_props(&base_props, &base_props, &actual, &regular);
+            state = told(merged.state);
+            if let Some(prop) = merged.conflict {
+                conflict.get_or_insert_default().prop = Some(prop);
+            }
+            new_props = Some(patched(&base_props, &regular));
+            new_actual = Some(merged.actual);
+        }
+        dir.changed.take(&sorted.entry);
+        self.missing_children(&dir)?;
+        if dir.parent.is_none() && !self.params.target.is_empty() {
+            // The anchor of an update of one of its children is not changed itself.
+            return self.dir_closed(&dir, state);
+        }
+        if dir.depth == Depth::Unknown {
+            dir.depth = Depth::Infinity;
+        }
+        let wanted = self.params.depth;
+        if self.params.depth_is_sticky
+            && dir.depth != wanted
+            && (wanted == Depth::Infinity || (dir.relpath == self.target && wanted > dir.depth))
+        {
+            dir.depth = wanted;
+        }
+        if let Some(conflict) = &mut conflict {
+            let deletion = self.deletion_of(dir.parent, &dir.relpath);
+            self.complete(conflict, &dir.places(), deletion.as_ref())?;
+            self.add_marker(&dir.relpath, conflict, &mut work)?;
+        }
+        let mut row = NodeRow::new(dir.relpath.clone(), 0, Presence::Normal, Kind::Dir);
+        row.repos_id = Some(self.repos_id);
+        row.repos_path = Some(dir.repos_path.clone());
+        row.revision = self.revision;
+        let has_new = new_props.is_some();
+        row.properties = Some(write_props(&new_props.unwrap_or(base_props)));
+        row.depth = Some(dir.depth);
+        dir.changed.put(&mut row);
+        let dav: PropList = sorted.dav.into_iter().filter_map(|(n, v)| Some((n, v?))).collect();
+        row.dav_cache = (!dav.is_empty()).then(|| write_props(&dav));
+        row.inherited_props =
+            self.params.inherited.remove(&dir.relpath).map(|list| write_inherited(&list));
+        let mut node = BaseNode::new(row);
+        node.actual_props = new_actual.filter(|_| has_new && !dir.shadowed);
+        node.conflict = conflict.as_ref().map(Conflict::write);
+        self.step(Step::Put(Box::new(node), work))?;
+        self.dir_closed(&dir, state)
+    }
+
+    fn dir_closed(&mut self, dir: &Dir, props: State) -> Result<()> {
+        if let Some(parent) = dir.parent {
+            let name = path::basename(&dir.relpath);
+            self.dir_mut(parent)?.not_present.remove(name);
+        }
+        if !dir.notified && dir.edited {
+            let action = if dir.shadowed || dir.obstructed {
+                Told::UpdateShadowedUpdate
+            } else if dir.obstruction_found || dir.add_existed {
+                Told::Exists
+            } else {
+                Told::UpdateUpdate
+            };
+            let value = Notify {
+                kind: Some(NodeKind::Dir),
+                props,
+                revision: self.revision,
+                ..Notify::new(action, "")
+            };
+            self.tell_value(&dir.relpath, value);
+        }
+        self.edited |= dir.edited;
+        Ok(())
+    }
+
+    /// The pristine properties before the update.
+    pub(super) fn old_props(&self, relpath: &str, add_existed: bool) -> Result<PropList> {
+        if add_existed {
+            return self
+                .wc
+                .view(relpath)?
+                .map_or_else(|| Ok(PropList::new()), |v| v.pristine_props());
+        }
+        self.wc.db().base(relpath)?.map_or_else(|| Ok(PropList::new()), |row| row.props())
+    }
+
+    /// The conflict of a deletion that this node follows.
+    pub(super) fn deletion_of(&self, parent: Option<u64>, relpath: &str) -> Option<Conflict> {
+        let parent = self.dirs.get(&parent?)?;
+        parent.deletions.get(path::basename(relpath)).cloned()
+    }
+
+    /// Reserves the file that tells of a property conflict, and has it written.
+    pub(super) fn add_marker(
+        &self,
+        relpath: &str,
+        conflict: &mut Conflict,
+        work: &mut Vec<Work>,
+    ) -> Result<()> {
+        if let Some(prop) = &mut conflict.prop
+            && prop.marker.is_none()
+        {
+            prop.marker = Some(files_beside::reserve_prej(&self.wc, relpath)?);
+            let item = WorkItem::PrejInstall { relpath: relpath.to_owned(), old_skel: None };
+            work.push(Work::Item(item));
+        }
+        Ok(())
+    }
+
+    fn externals_changed(&mut self, dir: &Dir, base: &PropList, changes: &[PropChange]) {
+        let Some((_, new)) = changes.iter().find(|(name, _)| name == names::EXTERNALS) else {
+            return;
+        };
+        let old = base.get(names::EXTERNALS);
+        if old != new.as_deref() {
+            self.externals.push(ExternalsChange {
+                relpath: dir.relpath.clone(),
+                old: old.map(<[u8]>::to_vec),
+                new: new.clone(),
+                depth: dir.depth,
+            });
+        }
+    }
+
+    /// Rows for children that the repository has and this update did not bring.
+    fn missing_children(&mut self, dir: &Dir) -> Result<()> {
+        let mut missing: Vec<(String, Kind)> = Vec::new();
+        if let Some(children) = self.params.children.remove(&dir.repos_path) {
+            self.flush()?;
+            for (name, kind) in children {
+                if dir.depth < Depth::Immediates && kind == NodeKind::Dir {
+                    continue;
+                }
+                let child = path::join(&dir.relpath, &name);
+                if self.wc.db().base(&child)?.is_none() || self.is_other_root(&child) {
+                    missing.push((name, kind.into()));
+                }
+            }
+        }
+        missing.extend(dir.not_present.iter().map(|(name, kind)| (name.clone(), *kind)));
+        for (name, kind) in missing {
+            let relpath = path::join(&dir.relpath, &name);
+            let mut row = NodeRow::new(relpath, 0, Presence::NotPresent, kind);
+            row.repos_id = Some(self.repos_id);
+            row.repos_path = Some(path::join(&dir.repos_path, &name));
+            row.revision = self.revision;
+            self.step(Step::Put(Box::new(BaseNode::new(row)), Vec::new()))?;
+        }
+        Ok(())
+    }
+}

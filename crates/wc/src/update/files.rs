@@ -1,0 +1,571 @@
+//! Open files of an update.
+
+use std::fs;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use sapwood_core::notify::{Action as Told, LockState, Notify, State};
+use sapwood_core::props::names;
+use sapwood_core::{
+    ErrorCode, Md5, NodeKind, PropList, Revnum, Sha1, SvnError, SvnResult, path, uri,
+};
+use sapwood_delta::TextDelta;
+
+use super::batch::{Body, NewText, Step, Work};
+use super::conflicts::Places;
+use super::dirs::{Changed, patched, told};
+use super::text::{Lazy, receive};
+use super::{UpdateEditor, is_regular, sort_changes};
+use crate::base::BaseNode;
+use crate::conflict::{
+    Action, Conflict, PropChange, Reason, TextMerge, TextOutcome, merge_props, merge_text,
+    update_labels,
+};
+use crate::db::{Kind, NodeRow, Presence, write_inherited, write_props};
+use crate::error::{Error, Result};
+use crate::files::{self, Form};
+use crate::layout;
+use crate::local_mods::is_magic;
+use crate::queue::WorkItem;
+use crate::translate::{Direction, KeywordSource, TranslatedReader, Translation};
+
+/// A file that is open.
+#[derive(Debug)]
+pub(super) struct OpenFile {
+    pub(super) relpath: String,
+    pub(super) parent: u64,
+    pub(super) repos_path: String,
+    pub(super) old_revision: Option<Revnum>,
+    pub(super) old_repos_path: Option<String>,
+    pub(super) skip: bool,
+    pub(super) notified: bool,
+    pub(super) adding: bool,
+    pub(super) shadowed: bool,
+    pub(super) obstructed: bool,
+    pub(super) obstruction_found: bool,
+    pub(super) add_existed: bool,
+    pub(super) edited: bool,
+    pub(super) conflict: Option<Conflict>,
+    pub(super) changes: Vec<PropChange>,
+    pub(super) changed: Changed,
+    /// The pristine text before.
+    pub(super) old_text: Option<Sha1>,
+    /// The pristine text after, when it changed.
+    pub(super) new_text: Option<NewText>,
+}
+
+impl OpenFile {
+    pub(super) fn new(relpath: String, parent: u64, adding: bool) -> Self {
+        Self {
+            relpath,
+            parent,
+            repos_path: String::new(),
+            old_revision: None,
+            old_repos_path: None,
+            skip: false,
+            notified: false,
+            adding,
+            shadowed: false,
+            obstructed: false,
+            obstruction_found: false,
+            add_existed: false,
+            edited: false,
+            conflict: None,
+            changes: Vec::new(),
+            changed: Changed::default(),
+            old_text: None,
+            new_text: None,
+        }
+    }
+
+    fn places(&self) -> Places<'_> {
+        Places {
+            old_path: self.old_repos_path.as_deref(),
+            old_revision: self.old_revision,
+            old_kind: Some(NodeKind::File),
+            new_path: &self.repos_path,
+            new_kind: Some(NodeKind::File),
+        }
+    }
+}
+
+/// What closing a file decides about its working file.
+#[derive(Default)]
+struct Outcome {
+    content: State,
+    work: Vec<Work>,
+    keep_recorded: bool,
+}
+
+impl UpdateEditor<'_> {
+    pub(super) fn mark_file_edited(&mut self, handle: u64) -> Result<()> {
+        let file = self.file_mut(handle)?;
+        if file.edited {
+            return Ok(());
+        }
+        let parent = file.parent;
+        self.mark_dir_edited(parent)?;
+        let file = self.file_mut(handle)?;
+        file.edited = true;
+        let Some(mut conflict) = file.conflict.take() else { return Ok(()) };
+        file.notified = true;
+        let relpath = file.relpath.clone();
+        if let Some(file) = self.files.get(&handle) {
+            self.complete(&mut conflict, &file.places(), None)?;
+        }
+        self.raise(&relpath, &conflict, NodeKind::File)?;
+        self.file_mut(handle)?.conflict = Some(conflict);
+        Ok(())
+    }
+
+    /// Takes the text of a file.
+    pub(super) fn receive_text(
+        &mut self,
+        handle: u64,
+        expected: Option<Md5>,
+        delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        if self.file_mut(handle)?.skip {
+            return Ok(());
+        }
+        self.mark_file_edited(handle)?;
+        let file = self.file_mut(handle)?;
+        let (relpath, adding) = (file.relpath.clone(), file.adding);
+        let old = file.old_text.filter(|_| !adding);
+        let recorded = match old {
+            Some(old) => self.wc.db().pristine(&old)?.map(|row| row.md5),
+            None => None,
+        };
+        if let (Some(expected), Some(recorded)) = (expected, recorded)
+            && expected != recorded
+        {
+            let shown = self.wc.abspath(&relpath);
+            let message = format!(
+                "Checksum mismatch for '{}':\n   expected:  {expected}\n   recorded:  {recorded}\n",
+                shown.display()
+            );
+            return Err(SvnError::new(ErrorCode::WC_CORRUPT_TEXT_BASE, message));
+        }
+        let wc = self.wc.clone();
+        let text = match old {
+            Some(old) => {
+                let source = Lazy::new(|| wc.open_pristine(&old));
+                receive(&wc, source, delta)?
+            }
+            None => receive(&wc, std::io::empty(), delta)?,
+        };
+        self.file_mut(handle)?.new_text = Some(text);
+        Ok(())
+    }
+
+    /// Takes a property of a file.
+    pub(super) fn change_file(
+        &mut self,
+        handle: u64,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> Result<()> {
+        let file = self.file_mut(handle)?;
+        if file.skip {
+            return Ok(());
+        }
+        file.changes.push((name.to_owned(), value.map(<[u8]>::to_vec)));
+        if !file.edited && is_regular(name) {
+            self.mark_file_edited(handle)?;
+        }
+        let file = self.file_mut(handle)?;
+        if name == names::SPECIAL && !file.shadowed && !file.adding {
+            let relpath = file.relpath.clone();
+            self.becomes_special(handle, &relpath, value.is_some())?;
+        }
+        Ok(())
+    }
+
+    /// A file becomes a link, or a link a file: local changes cannot be merged, they stay as a copy.
+    fn becomes_special(&mut self, handle: u64, relpath: &str, special: bool) -> Result<()> {
+        let was = self.old_props(relpath, false)?.get(names::SPECIAL).is_some();
+        if was == special {
+            return Ok(());
+        }
+        let Some(view) = self.wc.view(relpath)? else { return Ok(()) };
+        if !view.props_modified() && !self.wc.file_modified(&view)? {
+            return Ok(());
+        }
+        let mut conflict = self.file_mut(handle)?.conflict.take().unwrap_or_default();
+        conflict.tree = super::conflicts::tree(Reason::Edited, Action::Replace).tree;
+        if let Some(file) = self.files.get(&handle) {
+            self.complete(&mut conflict, &file.places(), None)?;
+        }
+        self.step(Step::MakeCopy(relpath.to_owned(), conflict.write()))?;
+        self.flush()?;
+        self.tell(relpath, Told::TreeConflict, Some(NodeKind::File));
+        let file = self.file_mut(handle)?;
+        file.conflict = Some(conflict);
+        file.shadowed = true;
+        file.add_existed = false;
+        file.notified = true;
+        Ok(())
+    }
+
+    /// Ends a file.
+    pub(super) fn end_file(&mut self, handle: u64, expected: Option<Md5>) -> Result<()> {
+        let Some(mut file) = self.files.remove(&handle) else {
+            return Err(super::protocol("A file that is not open was closed"));
+        };
+        if file.skip {
+            return Ok(());
+        }
+        self.check_text(&file, expected)?;
+        let mut conflict = file.conflict.take().filter(|_| file.edited);
+        let sorted = sort_changes(std::mem::take(&mut file.changes));
+        file.changed.take(&sorted.entry);
+        let lock = self.lock_gone(&file, &sorted.entry)?;
+
+        let fresh = file.adding && !file.add_existed;
+        let (base_props, local_props) = if fresh {
+            (PropList::new(), PropList::new())
+        } else {
+            self.settle(&file.relpath)?;
+            let base = self.old_props(&file.relpath, file.add_existed)?;
+            let local = if file.shadowed {
+                base.clone()
+            } else {
+                self.wc.view(&file.relpath)?.map_or_else(|| Ok(PropList::new()), |v| v.props())?
+            };
+            (base, local)
+        };
+        let new_props = patched(&base_props, &sorted.regular);
+        let merged = merge_props(&base_props, &base_props, &local_props, &sorted.regular);
+        if let Some(prop) = merged.conflict {
+            conflict.get_or_insert_default().prop = Some(prop);
+        }
+        let prop_state = told(merged.state);
+        let new_sum = file.new_text.as_ref().map(|t| t.sha1).or(file.old_text);
+
+        let mut row = NodeRow::new(file.relpath.clone(), 0, Presence::Normal, Kind::File);
+        row.repos_id = Some(self.repos_id);
+        row.repos_path = Some(file.repos_path.clone());
+        row.revision = self.revision;
+        row.properties = Some(write_props(&new_props));
+        row.checksum = Some(new_sum.ok_or_else(|| Error::Corrupt {
+            path: self.wc.abspath(&file.relpath),
+            what: "the file has no checksum".to_owned(),
+        })?);
+        file.changed.put(&mut row);
+        let dav: PropList = sorted.dav.into_iter().filter_map(|(n, v)| Some((n, v?))).collect();
+        row.dav_cache = (!dav.is_empty()).then(|| write_props(&dav));
+
+        let has_text = file.new_text.is_some();
+        let mut outcome = if file.shadowed {
+            let content = if has_text { State::Changed } else { State::Unchanged };
+            if let Some(text) = file.new_text.take() {
+                self.batch.add_text(text);
+            }
+            Outcome { content, ..Outcome::default() }
+        } else {
+            let form = FormOf { new: &new_props, local: &local_props, changes: &sorted.regular };
+            self.working_file(&mut file, &form, &row, &mut conflict, lock)?
+        };
+        if let Some(conflict) = &mut conflict {
+            let deletion = self.deletion_of(Some(file.parent), &file.relpath);
+            self.complete(conflict, &file.places(), deletion.as_ref())?;
+            self.add_marker(&file.relpath, conflict, &mut outcome.work)?;
+        }
+        row.inherited_props =
+            self.params.inherited.remove(&file.relpath).map(|list| write_inherited(&list));
+        let mut node = BaseNode::new(row);
+        node.keep_recorded = outcome.keep_recorded;
+        let mime = merged.actual.get_str(names::MIME_TYPE).map(str::to_owned);
+        node.actual_props = (!file.shadowed).then_some(merged.actual);
+        node.delete_working = file.add_existed && file.adding;
+        node.delete_here = file.shadowed && file.obstruction_found;
+        node.conflict = conflict.as_ref().map(Conflict::write);
+        self.step(Step::Put(Box::new(node), outcome.work))?;
+        let name = path::basename(&file.relpath).to_owned();
+        self.dir_mut(file.parent)?.not_present.remove(&name);
+        self.tell_file(&file, outcome.content, prop_state, lock, mime.as_deref());
+        Ok(())
+    }
+
+    fn check_text(&self, file: &OpenFile, expected: Option<Md5>) -> Result<()> {
+        if let (Some(text), Some(expected)) = (&file.new_text, expected)
+            && text.md5 != expected
+        {
+            let shown = self.wc.abspath(&file.relpath);
+            let message = format!(
+                "Checksum mismatch for '{}':\n   expected:  {expected}\n     actual:  {}\n",
+                shown.display(),
+                text.md5
+            );
+            return Err(Error::new(ErrorCode::CHECKSUM_MISMATCH, message));
+        }
+        Ok(())
+    }
+
+    /// Whether the other side says that a lock is gone; forgets it then.
+    fn lock_gone(&mut self, file: &OpenFile, entry: &[PropChange]) -> Result<LockState> {
+        let gone = entry.iter().any(|(name, _)| name == names::ENTRY_LOCK_TOKEN);
+        let same_place = file.old_repos_path.as_ref() == Some(&file.repos_path);
+        if !gone || (self.is_switch() && !same_place) {
+            return Ok(LockState::Unchanged);
+        }
+        if let Some(path) = &file.old_repos_path {
+            let path = path.clone();
+            self.step(Step::RemoveLock(self.repos_id, path))?;
+        }
+        Ok(LockState::Unlocked)
+    }
+
+    /// Decides what becomes of the working file.
+    fn working_file(
+        &mut self,
+        file: &mut OpenFile,
+        form: &FormOf<'_>,
+        row: &NodeRow,
+        conflict: &mut Option<Conflict>,
+        lock: LockState,
+    ) -> Result<Outcome> {
+        let mut out = Outcome { content: State::Unchanged, ..Outcome::default() };
+        if file.obstruction_found || file.obstructed {
+            // What is there is taken for it, or is in its way; either way it stays.
+            if let Some(text) = file.new_text.take() {
+                self.batch.add_text(text);
+                out.content = State::Changed;
+            }
+            out.keep_recorded = out.content == State::Unchanged;
+            return Ok(out);
+        }
+        let modified = if file.adding && !file.add_existed {
+            false
+        } else {
+            match self.wc.view(&file.relpath)? {
+                Some(view) => self.wc.file_modified(&view)?,
+                None => false,
+            }
+        };
+        match file.new_text.take() {
+            Some(text) if !modified => {
+                out.content = State::Changed;
+                let work = self.install(file, form, row, &text, lock)?;
+                out.work.push(work);
+                self.batch.add_text(text);
+            }
+            Some(text) => {
+                out.content = self.merge(file, form, text, conflict, &mut out.work)?;
+            }
+            None => {
+                let magic = form.changes.iter().any(|(name, _)| is_magic(name));
+                let keywords = form.local.get(names::KEYWORDS).is_some_and(|v| !v.is_empty());
+                if magic || keywords {
+                    self.install_again(file, form, modified, &mut out.work)?;
+                } else {
+                    if lock == LockState::Unlocked {
+                        let relpath = file.relpath.clone();
+                        out.work.push(Work::Item(WorkItem::SyncFileFlags { relpath }));
+                    }
+                    out.keep_recorded = true;
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// The work that writes an unmodified file from its new text.
+    fn install(
+        &self,
+        file: &OpenFile,
+        form: &FormOf<'_>,
+        row: &NodeRow,
+        text: &NewText,
+        lock: LockState,
+    ) -> Result<Work> {
+        let relpath = file.relpath.clone();
+        let use_commit_times = self.wc.options().use_commit_times;
+        let Body::Memory(bytes) = &text.body else {
+            let item = WorkItem::FileInstall {
+                relpath,
+                use_commit_times,
+                record_fileinfo: true,
+                source: None,
+            };
+            return Ok(Work::Item(item));
+        };
+        let special = form.new.get(names::SPECIAL).is_some();
+        let mut made = Form {
+            translation: Translation { special, ..Translation::default() },
+            executable: form.new.get(names::EXECUTABLE).is_some(),
+            read_only: false,
+            time: row.changed_date.filter(|_| use_commit_times),
+        };
+        if form.new.get(crate::queue::NEEDS_LOCK).is_some() {
+            let kept = !file.adding && lock != LockState::Unlocked;
+            let locked = kept && self.wc.lock_of(row)?.is_some();
+            made.read_only = !locked;
+        }
+        if !special {
+            made.translation = self.translation_of(form.new, row);
+        }
+        let new = file.adding && !file.add_existed && !special;
+        Ok(Work::Install { relpath, form: made, text: Rc::clone(bytes), new })
+    }
+
+    /// What properties ask for, with the values that a row gives keywords.
+    fn translation_of(&self, props: &PropList, row: &NodeRow) -> Translation {
+        if props.is_empty() {
+            return Translation::default();
+        }
+        let url = uri::join(&self.repos_root, row.repos_path.as_deref().unwrap_or_default());
+        let source = KeywordSource {
+            revision: row.changed_revision,
+            date: row.changed_date,
+            author: row.changed_author.as_deref(),
+            url: &url,
+            root: &self.repos_root,
+            zone: &self.wc.options().zone,
+        };
+        Translation::of(props, Some(&source))
+    }
+
+    /// Merges a new text into a modified file.
+    fn merge(
+        &mut self,
+        file: &OpenFile,
+        form: &FormOf<'_>,
+        text: NewText,
+        conflict: &mut Option<Conflict>,
+        work: &mut Vec<Work>,
+    ) -> Result<State> {
+        let sha1 = text.sha1;
+        self.batch.add_text(text);
+        // The merge reads the new text from the store.
+        self.flush()?;
+        let right = layout::pristine(self.wc.root(), &sha1);
+        let old = file.old_text.filter(|_| !file.add_existed);
+        let (left, temporary) = match old {
+            Some(old) => (layout::pristine(self.wc.root(), &old), None),
+            None => {
+                let empty = self.wc.temporary();
+                fs::write(&empty, b"").map_err(|e| Error::io(e, "Can't write to file", &empty))?;
+                (empty.clone(), Some(empty))
+            }
+        };
+        let labels = update_labels(
+            path::basename(&file.relpath),
+            file.old_revision,
+            self.to_revision()?,
+            &self.wc.options().preserved_extensions,
+        );
+        let merged = merge_text(
+            &self.wc,
+            &TextMerge {
+                relpath: &file.relpath,
+                left: &left,
+                right: &right,
+                left_label: &labels.0,
+                right_label: &labels.1,
+                target_label: &labels.2,
+                actual: form.local,
+                changes: form.changes,
+                options: sapwood_diff::Options::default(),
+                external: self.params.diff3,
+            },
+        )?;
+        work.extend(merged.work.into_iter().map(Work::Item));
+        self.remove_later(temporary, work)?;
+        if let Some(text) = merged.conflict {
+            conflict.get_or_insert_default().text = Some(text);
+        }
+        Ok(match merged.outcome {
+            TextOutcome::Conflict => State::Conflicted,
+            TextOutcome::Merged | TextOutcome::Unchanged => State::Merged,
+        })
+    }
+
+    fn remove_later(&self, file: Option<PathBuf>, work: &mut Vec<Work>) -> Result<()> {
+        if let Some(file) = file {
+            let relpath = self.wc.relpath(&file)?;
+            work.push(Work::Item(WorkItem::FileRemove { relpath }));
+        }
+        Ok(())
+    }
+
+    /// The text is as it was, but the working form changes: keywords have new values, or line ends
+    /// another style. A modified file is brought to normal form and written again.
+    fn install_again(
+        &mut self,
+        file: &OpenFile,
+        form: &FormOf<'_>,
+        modified: bool,
+        work: &mut Vec<Work>,
+    ) -> Result<()> {
+        let mut source = None;
+        if modified {
+            let path = self.wc.abspath(&file.relpath);
+            let normal = Translation::of(form.local, None);
+            let temporary = self.wc.temporary();
+            if normal.special {
+                let mut text = crate::translate::special::read_normal(&path)
+                    .map_err(|e| Error::io(e, "Can't read file", &path))?;
+                files::create(&temporary, &mut text, &Form::default())?;
+            } else {
+                let from =
+                    fs::File::open(&path).map_err(|e| Error::io(e, "Can't open file", &path))?;
+                let translator = normal.translator(Direction::ToNormal, false)?;
+                let mut text = TranslatedReader::new(from, translator);
+                files::create(&temporary, &mut text, &Form::default())?;
+            }
+            source = Some(temporary);
+        }
+        let relpath = source.as_deref().map(|path| self.wc.relpath(path)).transpose()?;
+        work.push(Work::Item(WorkItem::FileInstall {
+            relpath: file.relpath.clone(),
+            use_commit_times: self.wc.options().use_commit_times,
+            record_fileinfo: relpath.is_none(),
+            source: relpath,
+        }));
+        self.remove_later(source, work)
+    }
+
+    fn tell_file(
+        &self,
+        file: &OpenFile,
+        content: State,
+        props: State,
+        lock: LockState,
+        mime: Option<&str>,
+    ) {
+        if file.notified || !(file.edited || lock == LockState::Unlocked) {
+            return;
+        }
+        let action = if !file.edited {
+            Told::UpdateBrokenLock
+        } else if file.shadowed || file.obstructed {
+            if file.adding { Told::UpdateShadowedAdd } else { Told::UpdateShadowedUpdate }
+        } else if file.obstruction_found || file.add_existed {
+            if content == State::Conflicted { Told::UpdateUpdate } else { Told::Exists }
+        } else if file.adding {
+            Told::UpdateAdd
+        } else {
+            Told::UpdateUpdate
+        };
+        let value = Notify {
+            kind: Some(NodeKind::File),
+            content,
+            props,
+            lock,
+            mime_type: mime,
+            revision: self.revision,
+            ..Notify::new(action, "")
+        };
+        self.tell_value(&file.relpath, value);
+    }
+}
+
+/// The properties that decide a working file's form.
+struct FormOf<'p> {
+    /// The pristine ones after the update.
+    new: &'p PropList,
+    /// The local ones before it.
+    local: &'p PropList,
+    changes: &'p [PropChange],
+}

@@ -1,0 +1,469 @@
+//! The update editor: brings a working copy to what the other side of an edit says, for checkout,
+//! update and switch.
+//!
+//! BASE takes every change. Where the user has changed, moved, deleted or put something in its
+//! place, the change is merged, or shadowed (BASE changes below what the user has), or a conflict is
+//! recorded; nothing of the user's is ever overwritten. Directories are incomplete in BASE from when
+//! they are opened until they are closed, so that an update that was stopped goes on where it was.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `batch` | steps that are written together |
+//! | `dirs`, `files` | what is known of an open directory or file, and what closing it does |
+//! | `opening` | what is decided when a node is opened, added, deleted or absent |
+//! | `conflicts` | tree conflicts |
+//! | `text` | receiving texts |
+
+mod batch;
+mod conflicts;
+mod dirs;
+mod files;
+mod opening;
+mod text;
+
+use std::collections::{HashMap, HashSet};
+
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::props::names;
+use sapwood_core::{
+    CancelToken, Depth, ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, path,
+};
+use sapwood_delta::{Editor, Handle, TextDelta};
+
+use crate::base::{Bump, Removal};
+use crate::conflict::PropChange;
+use crate::db::{InheritedProps, Presence, depth_of};
+use crate::error::{Error, Result};
+use crate::queue::WorkItem;
+use crate::root::WorkingCopy;
+
+use batch::{Batch, Step};
+use dirs::Dir;
+use files::OpenFile;
+
+/// A change of `svn:externals` that an update made.
+#[derive(Clone, Debug)]
+pub struct ExternalsChange {
+    /// The directory, below the working copy's root.
+    pub relpath: String,
+    /// The value before.
+    pub old: Option<Vec<u8>>,
+    /// The value after.
+    pub new: Option<Vec<u8>>,
+    /// How deep the directory is.
+    pub depth: Depth,
+}
+
+/// What is to be brought, and how.
+pub struct Params<'a> {
+    /// The directory that the edit is anchored at, below the working copy's root.
+    pub anchor: String,
+    /// The name in it that the edit is about; empty for the anchor itself.
+    pub target: String,
+    /// With a switch: the new path of the target in the repository.
+    pub switch_to: Option<String>,
+    /// How deep.
+    pub depth: Depth,
+    /// Whether the target keeps that depth.
+    pub depth_is_sticky: bool,
+    /// Whether unversioned files and directories may be taken for those that are added.
+    pub allow_obstructions: bool,
+    /// Whether local additions are taken for changes of nodes that the update adds.
+    pub adds_as_modification: bool,
+    /// Whether the target was made by this checkout: nothing can be in the way.
+    pub clean_checkout: bool,
+    /// Properties that roots and switched nodes inherit, by path.
+    pub inherited: HashMap<String, InheritedProps>,
+    /// What directories that an update of less depth leaves incomplete hold in the repository, by
+    /// their paths in it.
+    pub children: HashMap<String, Vec<(String, NodeKind)>>,
+    /// Is told what happens.
+    pub notify: Option<&'a dyn Fn(&Notify<'_>)>,
+    /// Asks to stop.
+    pub cancel: CancelToken,
+    /// `diff3-cmd`.
+    pub diff3: Option<crate::conflict::ExternalMerge<'a>>,
+}
+
+/// An update under way.
+pub struct UpdateEditor<'a> {
+    wc: WorkingCopy,
+    params: Params<'a>,
+    /// The target, below the root.
+    target: String,
+    repos_id: i64,
+    repos_root: String,
+    repos_uuid: String,
+    revision: Option<Revnum>,
+    root_opened: bool,
+    target_deleted: bool,
+    edited: bool,
+    skipped: HashSet<String>,
+    batch: Batch,
+    dirs: HashMap<u64, Dir>,
+    files: HashMap<u64, OpenFile>,
+    next: u64,
+    externals: Vec<ExternalsChange>,
+}
+
+impl std::fmt::Debug for UpdateEditor<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UpdateEditor").field("target", &self.target).finish_non_exhaustive()
+    }
+}
+
+impl<'a> UpdateEditor<'a> {
+    /// Begins an update. The caller holds a lock over the anchor.
+    ///
+    /// # Errors
+    /// That the anchor is not in BASE; SQLite's.
+    pub fn new(wc: &WorkingCopy, params: Params<'a>) -> Result<Self> {
+        let anchor = wc
+            .db()
+            .base(&params.anchor)?
+            .ok_or_else(|| Error::NodeNotFound(wc.abspath(&params.anchor)))?;
+        let repos_id = anchor.repos_id.ok_or_else(|| Error::Corrupt {
+            path: wc.abspath(&params.anchor),
+            what: "a BASE node has no repository".to_owned(),
+        })?;
+        let repos = wc.db().repository(repos_id)?;
+        let mut params = params;
+        if params.depth == Depth::Unknown {
+            params.depth_is_sticky = false;
+        }
+        Ok(Self {
+            target: path::join(&params.anchor, &params.target),
+            wc: wc.clone(),
+            params,
+            repos_id,
+            repos_root: repos.root,
+            repos_uuid: repos.uuid,
+            revision: None,
+            root_opened: false,
+            target_deleted: false,
+            edited: false,
+            skipped: HashSet::new(),
+            batch: Batch::default(),
+            dirs: HashMap::new(),
+            files: HashMap::new(),
+            next: 0,
+            externals: Vec::new(),
+        })
+    }
+
+    /// The revision that was reached.
+    #[must_use]
+    pub const fn revision(&self) -> Option<Revnum> {
+        self.revision
+    }
+
+    /// The changes of `svn:externals`, in the order in which directories were closed.
+    #[must_use]
+    pub fn take_externals(&mut self) -> Vec<ExternalsChange> {
+        std::mem::take(&mut self.externals)
+    }
+
+    fn to_revision(&self) -> Result<Revnum> {
+        self.revision.ok_or_else(|| protocol("No target revision was set"))
+    }
+
+    fn is_switch(&self) -> bool {
+        self.params.switch_to.is_some()
+    }
+
+    fn handle(&mut self) -> u64 {
+        self.next = self.next.saturating_add(1);
+        self.next
+    }
+
+    fn dir(&self, handle: u64) -> Result<&Dir> {
+        self.dirs.get(&handle).ok_or_else(|| protocol("A directory that is not open was named"))
+    }
+
+    fn dir_mut(&mut self, handle: u64) -> Result<&mut Dir> {
+        self.dirs.get_mut(&handle).ok_or_else(|| protocol("A directory that is not open was named"))
+    }
+
+    fn file_mut(&mut self, handle: u64) -> Result<&mut OpenFile> {
+        self.files.get_mut(&handle).ok_or_else(|| protocol("A file that is not open was named"))
+    }
+
+    /// Adds a step, and writes what waits when it is time.
+    fn step(&mut self, step: Step) -> Result<()> {
+        self.batch.add(step);
+        if self.batch.is_full() { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.batch.flush(&self.wc)
+    }
+
+    /// Before the database is asked about a path: writes what waits, if that is about it.
+    fn settle(&mut self, relpath: &str) -> Result<()> {
+        if self.batch.touches(relpath) { self.flush() } else { Ok(()) }
+    }
+
+    fn check_cancel(&self) -> Result<()> {
+        if self.params.cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    fn skip(&mut self, relpath: &str) {
+        self.skipped.insert(relpath.to_owned());
+    }
+
+    fn tell(&self, relpath: &str, action: Action, kind: Option<NodeKind>) {
+        self.tell_value(relpath, Notify { kind, ..Notify::new(action, "") });
+    }
+
+    /// Tells a value about a path, which is filled in.
+    fn tell_value(&self, relpath: &str, value: Notify<'_>) {
+        if let Some(notify) = self.params.notify {
+            let path = self.wc.abspath(relpath);
+            let path = path.to_string_lossy();
+            notify(&Notify { path: &path, ..value });
+        }
+    }
+
+    /// Whether a path is the root of another working copy (an external, or put there by the user).
+    fn is_other_root(&self, relpath: &str) -> bool {
+        !relpath.is_empty()
+            && crate::layout::db(&self.wc.abspath(relpath)).symlink_metadata().is_ok()
+    }
+
+    /// The end of the edit: everything that was not skipped is at the new revision.
+    fn finish(&mut self) -> Result<()> {
+        self.flush()?;
+        let revision = self.to_revision()?;
+        let target = self.target.clone();
+        if !self.root_opened && self.params.target.is_empty() {
+            self.wc.db().end_directory(&self.params.anchor)?;
+        }
+        if !self.target_deleted {
+            let bump = Bump {
+                revision,
+                repos: self.params.switch_to.as_deref().map(|path| (self.repos_id, path)),
+                skipped: &self.skipped,
+                inherited: &self.params.inherited,
+            };
+            let depth = self.params.depth;
+            let moved = self.wc.db().write(|db| {
+                db.bump(&target, depth, &bump)?;
+                let moved = if self.skipped.contains(&target) {
+                    Vec::new()
+                } else {
+                    self.wc.bump_moved_away(&target, depth)?
+                };
+                if !self.params.target.is_empty()
+                    && db.base(&target)?.is_some_and(|b| b.presence == Presence::Excluded)
+                {
+                    let how = Removal { keep_as_working: true, ..Removal::default() };
+                    db.remove_base(&target, &how)?;
+                }
+                Ok(moved)
+            })?;
+            for (relpath, kind) in moved {
+                self.tell(&relpath, Action::TreeConflict, kind);
+            }
+        }
+        if self.is_switch() {
+            self.install_keywords_again(&target)?;
+        }
+        self.batch.finish(&self.wc)?;
+        self.wc.run_queue(&self.params.cancel)
+    }
+
+    /// After a switch URLs have changed: files that show theirs are written anew.
+    fn install_keywords_again(&mut self, target: &str) -> Result<()> {
+        let depth = match self.params.depth {
+            Depth::Unknown | Depth::Exclude | Depth::Empty => Depth::Infinity,
+            other => other,
+        };
+        let mut rows = Vec::new();
+        self.wc.db().each_in_subtree(target, |row| {
+            rows.push(row);
+            Ok(())
+        })?;
+        rows.dedup_by(|lower, higher| lower.relpath == higher.relpath);
+        let level = depth_of(target);
+        for row in rows {
+            let below = depth_of(&row.relpath).saturating_sub(level);
+            let inside = depth == Depth::Infinity || below <= 1;
+            if !inside || row.kind != crate::db::Kind::File || !row.presence.is_there() {
+                continue;
+            }
+            let Some(view) = self.wc.view(&row.relpath)? else { continue };
+            if view.props()?.get(names::KEYWORDS).is_none() {
+                continue;
+            }
+            if crate::view::stat_file(&self.wc.abspath(&row.relpath))?.is_none() {
+                continue;
+            }
+            let modified = self.wc.file_modified(&view)?;
+            let source = if modified {
+                let temporary = self.wc.temporary();
+                let from = self.wc.abspath(&row.relpath);
+                std::fs::copy(&from, &temporary).map_err(|e| Error::io(e, "Can't copy", &from))?;
+                Some(self.wc.relpath(&temporary)?)
+            } else {
+                None
+            };
+            self.wc.db().write(|db| {
+                db.add_work(&WorkItem::FileInstall {
+                    relpath: row.relpath.clone(),
+                    use_commit_times: self.wc.options().use_commit_times,
+                    record_fileinfo: !modified,
+                    source: source.clone(),
+                })?;
+                if let Some(relpath) = source {
+                    db.add_work(&WorkItem::FileRemove { relpath })?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Something that no server does.
+fn protocol(what: &str) -> Error {
+    Error::new(ErrorCode::INCOMPLETE_DATA, what)
+}
+
+/// The changes that are versioned properties, and those of the last change.
+pub(crate) struct Sorted {
+    pub(crate) regular: Vec<PropChange>,
+    pub(crate) dav: Vec<PropChange>,
+    pub(crate) entry: Vec<PropChange>,
+}
+
+fn sort_changes(changes: Vec<PropChange>) -> Sorted {
+    let mut sorted = Sorted { regular: Vec::new(), dav: Vec::new(), entry: Vec::new() };
+    for change in changes {
+        if change.0.starts_with(names::ENTRY_PREFIX) {
+            sorted.entry.push(change);
+        } else if change.0.starts_with(names::WC_PREFIX) {
+            sorted.dav.push(change);
+        } else {
+            sorted.regular.push(change);
+        }
+    }
+    sorted
+}
+
+fn is_regular(name: &str) -> bool {
+    !name.starts_with(names::ENTRY_PREFIX) && !name.starts_with(names::WC_PREFIX)
+}
+
+impl Editor for UpdateEditor<'_> {
+    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
+        self.revision = Some(revision);
+        Ok(())
+    }
+
+    fn open_root(&mut self, _base: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(Handle(self.begin_root()?))
+    }
+
+    fn delete_entry(
+        &mut self,
+        path: &str,
+        _revision: Option<Revnum>,
+        parent: Handle,
+    ) -> SvnResult<()> {
+        Ok(self.delete(path, parent.0)?)
+    }
+
+    fn add_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        _copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        Ok(Handle(self.begin_new_dir(path, parent.0)?))
+    }
+
+    fn open_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        _base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        Ok(Handle(self.begin_dir(path, parent.0)?))
+    }
+
+    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        let open = self.dir_mut(dir.0)?;
+        if open.skip {
+            return Ok(());
+        }
+        open.changes.push((name.to_owned(), value.map(<[u8]>::to_vec)));
+        if !open.edited && is_regular(name) {
+            self.mark_dir_edited(dir.0)?;
+        }
+        Ok(())
+    }
+
+    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
+        Ok(self.end_dir(dir.0)?)
+    }
+
+    fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+        Ok(self.absent(path, NodeKind::Dir, parent.0)?)
+    }
+
+    fn add_file(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        _copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        Ok(Handle(self.begin_new_file(path, parent.0)?))
+    }
+
+    fn open_file(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        _base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        Ok(Handle(self.begin_file(path, parent.0)?))
+    }
+
+    fn apply_textdelta(
+        &mut self,
+        file: Handle,
+        base: Option<Md5>,
+        delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        self.receive_text(file.0, base, delta)
+    }
+
+    fn change_file_prop(
+        &mut self,
+        file: Handle,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        Ok(self.change_file(file.0, name, value)?)
+    }
+
+    fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
+        self.check_cancel()?;
+        Ok(self.end_file(file.0, text)?)
+    }
+
+    fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
+        Ok(self.absent(path, NodeKind::File, parent.0)?)
+    }
+
+    fn close_edit(&mut self) -> SvnResult<()> {
+        self.finish().map_err(SvnError::from)
+    }
+
+    fn abort_edit(&mut self) -> SvnResult<()> {
+        // What came whole is kept: the next update need not bring it again.
+        self.flush()?;
+        self.batch.finish(&self.wc)?;
+        Ok(())
+    }
+}

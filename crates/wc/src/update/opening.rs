@@ -1,0 +1,618 @@
+//! What is decided when the update opens, adds, deletes or hides a node: whether it is skipped,
+//! taken, shadowed, or a tree conflict.
+
+use sapwood_core::notify::Action as Told;
+use sapwood_core::{Depth, ErrorCode, NodeKind, path};
+
+use super::batch::Step;
+use super::conflicts::{Places, tree};
+use super::dirs::{Changed, Dir};
+use super::files::OpenFile;
+use super::{UpdateEditor, protocol};
+use crate::base::{BaseNode, Removal};
+use crate::conflict::{Action, Conflict, Reason};
+use crate::db::{Kind, NodeRow, Presence};
+use crate::error::{Error, Result};
+use crate::layout;
+use crate::root::disk_kind;
+use crate::view::{Addition, Status, View};
+
+/// What an addition meets.
+#[derive(Default)]
+struct Met {
+    skip: bool,
+    notified: bool,
+    shadowed: bool,
+    add_existed: bool,
+    obstruction_found: bool,
+    /// A conflict that is recorded with the node, at once.
+    conflict: Option<Conflict>,
+    /// A conflict that waits until something is really changed.
+    later: Option<Conflict>,
+    /// The local node is an addition.
+    local_addition: bool,
+}
+
+impl UpdateEditor<'_> {
+    /// The path of a child, which must be a plain name in its parent.
+    fn child_of(&self, parent: u64, edit_path: &str) -> Result<String> {
+        let parent = &self.dir(parent)?.relpath;
+        let name = path::basename(edit_path);
+        if name.is_empty() || name == "." || name == ".." || name.contains('\0') {
+            let shown = self.wc.abspath(parent);
+            let message = format!(
+                "'{edit_path}' is not valid as filename in directory '{}'",
+                shown.display()
+            );
+            return Err(Error::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message));
+        }
+        Ok(path::join(parent, name))
+    }
+
+    fn refuse_adm(&self, relpath: &str, what: &str) -> Result<()> {
+        if path::basename(relpath) == layout::ADM {
+            let shown = self.wc.abspath(relpath);
+            let message = format!(
+                "Failed to add {what} '{}': object of the same name as the administrative directory",
+                shown.display()
+            );
+            return Err(Error::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message));
+        }
+        Ok(())
+    }
+
+    /// The path in the repository that a node will have.
+    fn new_repos_path(
+        &self,
+        relpath: &str,
+        old: Option<&str>,
+        parent: Option<u64>,
+    ) -> Result<String> {
+        let below = |parent: u64| -> Result<String> {
+            Ok(path::join(&self.dir(parent)?.repos_path, path::basename(relpath)))
+        };
+        match (&self.params.switch_to, parent) {
+            (Some(to), None) if self.params.target.is_empty() => Ok(to.clone()),
+            (Some(to), Some(parent))
+                if relpath == self.target && self.dir(parent)?.parent.is_none() =>
+            {
+                Ok(to.clone())
+            }
+            (Some(_), Some(parent)) => below(parent),
+            (_, parent) => match (old, parent) {
+                (Some(old), _) => Ok(old.to_owned()),
+                (None, Some(parent)) => below(parent),
+                (None, None) => Err(protocol("The anchor has no place in the repository")),
+            },
+        }
+    }
+
+    /// Opens the anchor.
+    pub(super) fn begin_root(&mut self) -> Result<u64> {
+        self.root_opened = true;
+        let relpath = self.params.anchor.clone();
+        let mut dir = Dir::new(relpath.clone(), None, false);
+        let handle = self.handle();
+        let (conflicted, ignored) = self.conflict_above(&relpath)?;
+        if conflicted {
+            let target = self.target.clone();
+            self.skip(&relpath);
+            self.skip(&target);
+            dir.skip = true;
+            dir.notified = true;
+            self.tell(&target, Told::SkipConflicted, None);
+            self.dirs.insert(handle, dir);
+            return Ok(handle);
+        }
+        let view = self
+            .wc
+            .view(&relpath)?
+            .ok_or_else(|| Error::NodeNotFound(self.wc.abspath(&relpath)))?;
+        let base =
+            view.base().ok_or_else(|| Error::NodeNotFound(self.wc.abspath(&relpath)))?.clone();
+        from_base(&mut dir, &base);
+        dir.repos_path = self.new_repos_path(&relpath, base.repos_path.as_deref(), None)?;
+        if ignored {
+            dir.shadowed = true;
+        } else if view.has_work() {
+            dir.shadowed = true;
+            if let Some(moved) = self.wc.db().moved_to_of(&relpath, 0)? {
+                let mut conflict = tree(Reason::MovedAway, Action::Edit);
+                if let Some(tree) = &mut conflict.tree {
+                    tree.move_source = Some(moved.source.clone());
+                    tree.move_destination = Some(moved.target);
+                }
+                if moved.source == relpath {
+                    dir.conflict = Some(conflict);
+                } else {
+                    self.complete(&mut conflict, &dir.places(), None)?;
+                    self.raise(&moved.source, &conflict, NodeKind::Dir)?;
+                }
+            }
+        }
+        if self.params.target.is_empty() {
+            dir.was_incomplete = base.presence == Presence::Incomplete;
+            let revision = self.to_revision()?;
+            let repos_path = dir.repos_path.clone();
+            self.step(Step::StartDirectory { relpath, repos_path, revision })?;
+        }
+        self.dirs.insert(handle, dir);
+        Ok(handle)
+    }
+
+    /// Opens a directory that BASE has.
+    pub(super) fn begin_dir(&mut self, edit_path: &str, parent: u64) -> Result<u64> {
+        self.check_cancel()?;
+        let relpath = self.child_of(parent, edit_path)?;
+        let mut dir = Dir::new(relpath.clone(), Some(parent), false);
+        let handle = self.handle();
+        self.inherit_flags(parent, &mut dir.skip, &mut dir.shadowed)?;
+        if dir.skip {
+            self.dirs.insert(handle, dir);
+            return Ok(handle);
+        }
+        if self.is_other_root(&relpath) {
+            self.skip(&relpath);
+            (dir.skip, dir.notified) = (true, true);
+            self.tell(&relpath, Told::UpdateSkipObstruction, Some(NodeKind::Dir));
+            self.dirs.insert(handle, dir);
+            return Ok(handle);
+        }
+        self.settle(&relpath)?;
+        let view = self.known(&relpath)?;
+        let base = self.base_of(&view)?;
+        from_base(&mut dir, &base);
+        dir.was_incomplete = base.presence == Presence::Incomplete;
+        dir.repos_path = self.new_repos_path(&relpath, base.repos_path.as_deref(), Some(parent))?;
+        let (conflicted, ignored) = self.node_conflict(&view, dir.shadowed)?;
+        if conflicted {
+            self.skip(&relpath);
+            (dir.skip, dir.notified) = (true, true);
+            self.tell(&relpath, Told::SkipConflicted, None);
+            self.dirs.insert(handle, dir);
+            return Ok(handle);
+        }
+        dir.shadowed |= ignored;
+        if !dir.shadowed {
+            let found = self.check_tree_conflict(&view, true, Some(NodeKind::Dir), Action::Edit)?;
+            (dir.obstructed, dir.shadowed) = obstructed_or_shadowed(found.as_ref());
+            dir.conflict = found;
+        }
+        let revision = self.to_revision()?;
+        let repos_path = dir.repos_path.clone();
+        self.step(Step::StartDirectory { relpath, repos_path, revision })?;
+        self.dirs.insert(handle, dir);
+        Ok(handle)
+    }
+
+    /// Opens a file that BASE has.
+    pub(super) fn begin_file(&mut self, edit_path: &str, parent: u64) -> Result<u64> {
+        self.check_cancel()?;
+        let relpath = self.child_of(parent, edit_path)?;
+        let mut file = OpenFile::new(relpath.clone(), parent, false);
+        let handle = self.handle();
+        self.inherit_flags(parent, &mut file.skip, &mut file.shadowed)?;
+        if file.skip {
+            self.files.insert(handle, file);
+            return Ok(handle);
+        }
+        if self.is_other_root(&relpath) {
+            self.skip(&relpath);
+            (file.skip, file.notified) = (true, true);
+            self.tell(&relpath, Told::UpdateSkipObstruction, Some(NodeKind::File));
+            self.files.insert(handle, file);
+            return Ok(handle);
+        }
+        self.settle(&relpath)?;
+        let view = self.known(&relpath)?;
+        let base = self.base_of(&view)?;
+        file.old_revision = base.revision;
+        file.old_repos_path.clone_from(&base.repos_path);
+        file.changed = Changed::of(&base);
+        file.old_text = base.checksum;
+        file.repos_path =
+            self.new_repos_path(&relpath, base.repos_path.as_deref(), Some(parent))?;
+        let (conflicted, ignored) = self.node_conflict(&view, file.shadowed)?;
+        if conflicted {
+            self.skip(&relpath);
+            (file.skip, file.notified) = (true, true);
+            self.tell(&relpath, Told::SkipConflicted, None);
+            self.files.insert(handle, file);
+            return Ok(handle);
+        }
+        file.shadowed |= ignored;
+        if !file.shadowed {
+            let found =
+                self.check_tree_conflict(&view, true, Some(NodeKind::File), Action::Edit)?;
+            (file.obstructed, file.shadowed) = obstructed_or_shadowed(found.as_ref());
+            file.conflict = found;
+        }
+        self.files.insert(handle, file);
+        Ok(handle)
+    }
+
+    /// Adds a directory.
+    pub(super) fn begin_new_dir(&mut self, edit_path: &str, parent: u64) -> Result<u64> {
+        self.check_cancel()?;
+        let relpath = self.child_of(parent, edit_path)?;
+        let mut dir = Dir::new(relpath.clone(), Some(parent), true);
+        let handle = self.handle();
+        self.inherit_flags(parent, &mut dir.skip, &mut dir.shadowed)?;
+        if dir.skip {
+            self.dirs.insert(handle, dir);
+            return Ok(handle);
+        }
+        dir.repos_path = self.new_repos_path(&relpath, None, Some(parent))?;
+        self.mark_dir_edited(parent)?;
+        dir.edited = true;
+        let wanted = self.params.depth;
+        let around = self.dir(parent)?.depth;
+        dir.depth = if relpath == self.target {
+            if wanted == Depth::Unknown { Depth::Infinity } else { wanted }
+        } else if wanted == Depth::Immediates
+            || (wanted == Depth::Unknown && around == Depth::Immediates)
+        {
+            Depth::Empty
+        } else {
+            Depth::Infinity
+        };
+        self.refuse_adm(&relpath, "directory")?;
+        let met = self.meet_addition(&relpath, parent, NodeKind::Dir, dir.shadowed)?;
+        (dir.skip, dir.notified) = (met.skip, met.notified);
+        dir.shadowed |= met.shadowed;
+        dir.add_existed = met.add_existed;
+        dir.obstruction_found = met.obstruction_found;
+        if dir.skip {
+            self.dirs.insert(handle, dir);
+            return Ok(handle);
+        }
+        let mut conflict = met.conflict;
+        if let Some(conflict) = &mut conflict {
+            let deletion = self.deletion_of(Some(parent), &relpath);
+            let places = Places { old_kind: None, ..dir.places() };
+            self.complete(conflict, &places, deletion.as_ref())?;
+        }
+        let mut row = NodeRow::new(relpath.clone(), 0, Presence::Incomplete, Kind::Dir);
+        row.repos_id = Some(self.repos_id);
+        row.repos_path = Some(dir.repos_path.clone());
+        row.revision = Some(self.to_revision()?);
+        row.depth = Some(dir.depth);
+        row.properties = Some(b"()".to_vec());
+        let mut node = BaseNode::new(row);
+        node.delete_here = dir.shadowed && dir.obstruction_found;
+        node.delete_working = !dir.shadowed && met.local_addition;
+        node.conflict = conflict.as_ref().map(Conflict::write);
+        let mut work = Vec::new();
+        if !dir.shadowed {
+            let relpath = relpath.clone();
+            let item = crate::queue::WorkItem::DirInstall { relpath };
+            work.push(super::batch::Work::Item(item));
+        }
+        self.step(Step::Put(Box::new(node), work))?;
+        if node_met_conflict(&conflict) {
+            dir.notified = true;
+            self.tell(&relpath, Told::TreeConflict, Some(NodeKind::Dir));
+        }
+        dir.conflict = conflict.or(met.later);
+        if !dir.notified && !dir.add_existed {
+            let action = if dir.shadowed {
+                Told::UpdateShadowedAdd
+            } else if dir.obstruction_found {
+                Told::Exists
+            } else {
+                Told::UpdateAdd
+            };
+            dir.notified = true;
+            self.tell(&relpath, action, Some(NodeKind::Dir));
+        }
+        self.dirs.insert(handle, dir);
+        Ok(handle)
+    }
+
+    /// Adds a file.
+    pub(super) fn begin_new_file(&mut self, edit_path: &str, parent: u64) -> Result<u64> {
+        self.check_cancel()?;
+        let relpath = self.child_of(parent, edit_path)?;
+        let mut file = OpenFile::new(relpath.clone(), parent, true);
+        let handle = self.handle();
+        self.inherit_flags(parent, &mut file.skip, &mut file.shadowed)?;
+        if file.skip {
+            self.files.insert(handle, file);
+            return Ok(handle);
+        }
+        file.repos_path = self.new_repos_path(&relpath, None, Some(parent))?;
+        self.mark_dir_edited(parent)?;
+        file.edited = true;
+        self.refuse_adm(&relpath, "file")?;
+        let met = self.meet_addition(&relpath, parent, NodeKind::File, file.shadowed)?;
+        (file.skip, file.notified) = (met.skip, met.notified);
+        file.shadowed |= met.shadowed;
+        file.add_existed = met.add_existed;
+        file.obstruction_found = met.obstruction_found;
+        if file.skip {
+            self.files.insert(handle, file);
+            return Ok(handle);
+        }
+        if self.dir(parent)?.parent.is_some()
+            || self.params.target.is_empty()
+            || relpath != self.target
+        {
+            let name = path::basename(&relpath).to_owned();
+            self.dir_mut(parent)?.not_present.insert(name, Kind::File);
+        }
+        if let Some(mut conflict) = met.conflict {
+            let deletion = self.deletion_of(Some(parent), &relpath);
+            let repos_path = file.repos_path.clone();
+            let places = Places {
+                new_path: &repos_path,
+                new_kind: Some(NodeKind::File),
+                ..Places::default()
+            };
+            self.complete(&mut conflict, &places, deletion.as_ref())?;
+            self.raise(&relpath, &conflict, NodeKind::File)?;
+            file.notified = true;
+            file.conflict = Some(conflict);
+        } else {
+            file.conflict = met.later;
+        }
+        self.files.insert(handle, file);
+        Ok(handle)
+    }
+
+    /// What is in the place of a node that is to be added.
+    fn meet_addition(
+        &mut self,
+        relpath: &str,
+        parent: u64,
+        kind: NodeKind,
+        shadowed: bool,
+    ) -> Result<Met> {
+        let mut met = Met { shadowed, ..Met::default() };
+        if self.params.clean_checkout {
+            return Ok(met);
+        }
+        self.settle(relpath)?;
+        let on_disk = disk_kind(&self.wc.abspath(relpath))?;
+        let view = self.wc.view(relpath)?;
+        let status = view.as_ref().map(View::status);
+        if matches!(status, Some(Status::Normal | Status::Incomplete))
+            || (kind == NodeKind::Dir && status.is_none() && self.is_other_root(relpath))
+        {
+            // Added although BASE has it: another working copy, or a file external.
+            if self.is_other_root(relpath) {
+                let name = path::basename(relpath).to_owned();
+                self.dir_mut(parent)?.not_present.insert(name, Kind::Dir);
+            }
+            self.skip(relpath);
+            (met.skip, met.notified) = (true, true);
+            let kind = view.as_ref().and_then(|v| v.top().kind.node_kind());
+            self.tell(relpath, Told::UpdateSkipObstruction, kind.or(Some(NodeKind::Dir)));
+            return Ok(met);
+        }
+        let actual = self.wc.db().actual(relpath)?;
+        let mut conflicted = actual.is_some_and(|a| a.conflict_data.is_some());
+        if kind == NodeKind::File && met.shadowed {
+            conflicted = false;
+        }
+        if conflicted && let Some(deletion) = self.deletion_of(Some(parent), relpath) {
+            // What was deleted a moment ago, with a conflict, comes again: a replacement.
+            if let Some(mut tree) = deletion.tree {
+                tree.action = Action::Replace;
+                met.later = Some(Conflict { tree: Some(tree), ..Conflict::default() });
+                met.shadowed = true;
+                conflicted = false;
+            }
+        }
+        if conflicted {
+            let (conflicted, ignored) = self.conflict_of(relpath, false)?;
+            if conflicted {
+                self.skip(relpath);
+                (met.skip, met.notified) = (true, true);
+                let name = path::basename(relpath).to_owned();
+                self.dir_mut(parent)?.not_present.insert(name, kind.into());
+                self.tell(relpath, Told::SkipConflicted, Some(kind));
+                return Ok(met);
+            }
+            met.shadowed |= ignored;
+        }
+        if met.shadowed {
+            return Ok(met);
+        }
+        if let Some(view) = view.filter(|v| v.status().is_present()) {
+            let status = view.status();
+            met.local_addition = status == Status::Added;
+            let plain = met.local_addition && self.wc.addition(view.top())? == Addition::Added;
+            let other_kind = view.top().kind.node_kind() != Some(kind) && status != Status::Deleted;
+            if !self.params.adds_as_modification || other_kind || !plain {
+                met.conflict = self.check_tree_conflict(&view, false, None, Action::Add)?;
+            }
+            met.add_existed = met.conflict.is_none();
+            met.shadowed = met.conflict.is_some();
+        } else if let Some(found) = on_disk {
+            met.obstruction_found = true;
+            let same = match kind {
+                NodeKind::Dir => found.is_dir(),
+                NodeKind::File => found.is_file(),
+            };
+            if !(same && self.params.allow_obstructions) {
+                met.shadowed = true;
+                met.conflict = Some(tree(Reason::Unversioned, Action::Add));
+            }
+        }
+        Ok(met)
+    }
+
+    /// Deletes a node.
+    pub(super) fn delete(&mut self, edit_path: &str, parent: u64) -> Result<()> {
+        self.check_cancel()?;
+        let dir = self.dir(parent)?;
+        if dir.skip {
+            return Ok(());
+        }
+        let (hidden, obstructed) = (dir.shadowed, dir.obstructed);
+        let old_parent = dir.old_repos_path.clone();
+        self.mark_dir_edited(parent)?;
+        let relpath = self.child_of(parent, edit_path)?;
+        let is_target = relpath == self.target;
+        if self.is_other_root(&relpath) {
+            self.skip(&relpath);
+            self.tell(&relpath, Told::UpdateSkipObstruction, None);
+            return Ok(());
+        }
+        self.settle(&relpath)?;
+        let view = self.known(&relpath)?;
+        let base = self.base_of(&view)?;
+        let kind = view.top().kind.node_kind();
+        let name = path::basename(&relpath);
+        let switched = match (&old_parent, &base.repos_path) {
+            (Some(parent), Some(own)) => path::skip_ancestor(parent, own) != Some(name),
+            _ => false,
+        };
+        if self.node_conflict(&view, hidden)?.0 {
+            self.skip(&relpath);
+            self.tell(&relpath, Told::SkipConflicted, None);
+            return Ok(());
+        }
+        if !base.presence.is_there() {
+            let how = Removal {
+                keep_as_working: true,
+                marker: is_target.then_some(Presence::NotPresent),
+                marker_revision: self.revision,
+                conflict: None,
+            };
+            self.step(Step::Remove(relpath, how))?;
+            self.target_deleted |= is_target;
+            return Ok(());
+        }
+        let mut conflict = if hidden || obstructed {
+            None
+        } else {
+            self.check_tree_conflict(&view, true, kind, Action::Delete)?
+        };
+        if let Some(conflict) = &mut conflict {
+            let new_path =
+                self.new_repos_path(&relpath, base.repos_path.as_deref(), Some(parent))?;
+            let places = Places {
+                old_path: base.repos_path.as_deref(),
+                old_revision: base.revision,
+                old_kind: kind,
+                new_path: &new_path,
+                new_kind: None,
+            };
+            self.complete(conflict, &places, None)?;
+            let name = name.to_owned();
+            self.dir_mut(parent)?.deletions.insert(name, conflict.clone());
+        }
+        let marks = is_target || switched;
+        let how = Removal {
+            keep_as_working: conflict.is_some(),
+            marker: marks.then_some(Presence::NotPresent),
+            marker_revision: self.revision.filter(|_| marks),
+            conflict: conflict.as_ref().map(Conflict::write),
+        };
+        self.step(Step::Remove(relpath.clone(), how))?;
+        if is_target {
+            self.target_deleted = true;
+        } else if switched {
+            self.skip(&relpath);
+        }
+        let action = match conflict {
+            Some(_) => Told::TreeConflict,
+            None if hidden || obstructed => Told::UpdateShadowedDelete,
+            None => Told::UpdateDelete,
+        };
+        self.tell(&relpath, action, kind);
+        Ok(())
+    }
+
+    /// There is a node that this user may not see.
+    pub(super) fn absent(&mut self, edit_path: &str, kind: NodeKind, parent: u64) -> Result<()> {
+        let dir = self.dir(parent)?;
+        if dir.skip {
+            return Ok(());
+        }
+        let hidden = dir.shadowed || dir.obstructed;
+        let repos_path = path::join(&dir.repos_path, path::basename(edit_path));
+        let relpath = self.child_of(parent, edit_path)?;
+        self.settle(&relpath)?;
+        let view = self.wc.view(&relpath)?;
+        let status = view.as_ref().map_or(Status::NotPresent, View::status);
+        if status != Status::ServerExcluded {
+            self.mark_dir_edited(parent)?;
+        }
+        let mut conflict = None;
+        match (&view, status) {
+            (Some(view), Status::Normal) if !self.is_other_root(&relpath) => {
+                if view.base().is_some_and(|b| b.file_external) {
+                    self.tell(&relpath, Told::UpdateSkipObstruction, None);
+                    return Ok(());
+                }
+                self.delete(edit_path, parent)?;
+                self.flush()?;
+            }
+            (Some(view), Status::Added | Status::Deleted | Status::Incomplete) if !hidden => {
+                conflict = self.check_tree_conflict(view, false, None, Action::Add)?;
+            }
+            _ => {}
+        }
+        if let Some(conflict) = &mut conflict {
+            let places = Places { new_path: &repos_path, ..Places::default() };
+            self.complete(conflict, &places, None)?;
+        }
+        let mut row = NodeRow::new(relpath.clone(), 0, Presence::ServerExcluded, kind.into());
+        row.repos_id = Some(self.repos_id);
+        row.repos_path = Some(repos_path);
+        row.revision = Some(self.to_revision()?);
+        let mut node = BaseNode::new(row);
+        node.conflict = conflict.as_ref().map(Conflict::write);
+        self.step(Step::Put(Box::new(node), Vec::new()))?;
+        if conflict.is_some() {
+            let kind = view.and_then(|v| v.top().kind.node_kind());
+            self.tell(&relpath, Told::TreeConflict, kind);
+        }
+        Ok(())
+    }
+
+    fn inherit_flags(&self, parent: u64, skip: &mut bool, shadowed: &mut bool) -> Result<()> {
+        let parent = self.dir(parent)?;
+        *skip = parent.skip;
+        *shadowed = parent.shadowed || parent.obstructed;
+        Ok(())
+    }
+
+    fn known(&self, relpath: &str) -> Result<View> {
+        self.wc.view(relpath)?.ok_or_else(|| Error::NodeNotFound(self.wc.abspath(relpath)))
+    }
+
+    fn base_of(&self, view: &View) -> Result<NodeRow> {
+        let base = view.base().cloned();
+        base.ok_or_else(|| Error::NodeNotFound(self.wc.abspath(&view.top().relpath)))
+    }
+
+    /// Whether a recorded conflict keeps the update from a node, or lets it change BASE only.
+    fn node_conflict(&self, view: &View, shadowed: bool) -> Result<(bool, bool)> {
+        if shadowed || !view.is_conflicted() {
+            return Ok((false, false));
+        }
+        self.conflict_of(&view.top().relpath, false)
+    }
+}
+
+const fn node_met_conflict(conflict: &Option<Conflict>) -> bool {
+    conflict.is_some()
+}
+
+/// What a conflict with an edit means: the place is taken by something else, or the edit goes to BASE
+/// only.
+fn obstructed_or_shadowed(found: Option<&Conflict>) -> (bool, bool) {
+    let Some(tree) = found.and_then(|c| c.tree.as_ref()) else { return (false, false) };
+    let obstructed = tree.reason == Reason::Obstructed;
+    (obstructed, !obstructed)
+}
+
+fn from_base(dir: &mut Dir, base: &NodeRow) {
+    dir.old_revision = base.revision;
+    dir.old_repos_path.clone_from(&base.repos_path);
+    dir.changed = Changed::of(base);
+    dir.depth = base.depth.unwrap_or(Depth::Unknown);
+}
