@@ -59,7 +59,11 @@ impl CancelToken {
         }
         let Some(watch) = &self.watch else { return false };
         let asked = watch.asked.fetch_add(1, Ordering::Relaxed);
-        let ends = watch.outer.is_cancelled() || (asked % LOOKS == LOOKS - 1 && (watch.gone)());
+        self.ends_with(watch, asked % LOOKS == LOOKS - 1)
+    }
+
+    fn ends_with(&self, watch: &Watch, ask: bool) -> bool {
+        let ends = watch.outer.is_cancelled() || (ask && (watch.gone)());
         if ends {
             self.cancel();
         }
@@ -70,6 +74,18 @@ impl CancelToken {
     #[must_use]
     pub fn was_noticed(&self) -> bool {
         self.noticed.load(Ordering::Relaxed)
+    }
+
+    /// As [`CancelToken::check`], but whatever has to be asked is asked at once: for steps that are
+    /// long themselves.
+    ///
+    /// # Errors
+    /// E200015 when the work was asked to stop.
+    pub fn check_now(&self) -> SvnResult<()> {
+        if let Some(watch) = &self.watch {
+            self.ends_with(watch, true);
+        }
+        self.check()
     }
 
     /// As [`CancelToken::is_cancelled`], as an error to be passed on.
@@ -106,6 +122,8 @@ mod tests {
         let looks = (0..200).take_while(|_| !inner.is_cancelled()).count();
         assert!(looks < 64, "noticed after {looks} looks");
         assert!(inner.check().is_err() && !outer.is_cancelled());
+        let at_once = outer.or_when(|| true);
+        assert!(!at_once.is_cancelled() && at_once.check_now().is_err());
         let other = outer.or_when(|| false);
         outer.cancel();
         assert!(other.clone().is_cancelled());

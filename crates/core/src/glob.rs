@@ -64,6 +64,14 @@ impl<'a> PatternSet<'a> {
         Self { literal, globs: globs.into_iter().collect() }
     }
 
+    /// Whether matching takes long, because many patterns have to be tried.
+    #[must_use]
+    pub fn is_slow(&self) -> bool {
+        /// Bytes of patterns that take some ten microseconds.
+        const MANY: usize = 4096;
+        self.globs.iter().map(|pattern| pattern.len().saturating_add(1)).sum::<usize>() > MANY
+    }
+
     /// Whether any of the patterns matches `text`.
     #[must_use]
     pub fn matches(&self, text: &[u8]) -> bool {

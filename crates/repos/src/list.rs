@@ -254,6 +254,7 @@ impl Walk<'_> {
         let request = self.request;
         // Begins once, when the walk has to read, with the directory that it is in.
         let mut helper = None;
+        let is_slow = self.patterns.as_ref().is_some_and(glob::PatternSet::is_slow);
         let mut path = String::new();
         // Grows with the depth of the tree only.
         let mut stack = Vec::new();
@@ -270,7 +271,11 @@ impl Walk<'_> {
                 self.read_ahead(root, level);
             }
             level.at = level.at.saturating_add(1);
-            cancel.check()?;
+            if is_slow {
+                cancel.check_now()?;
+            } else {
+                cancel.check()?;
+            }
             let is_dir = entry.kind == NodeKind::Dir;
             if is_dir && request.depth == Depth::Files {
                 continue;

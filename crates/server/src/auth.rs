@@ -1,6 +1,8 @@
 //! Proving who one is: ANONYMOUS, EXTERNAL and CRAM-MD5. What `use-sasl` adds is in `sasl`.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use std::time::Instant;
+
 use md5::Md5;
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_wire_svn::Encode as _;
@@ -13,6 +15,46 @@ use crate::session::Session;
 /// Appends the challenge that says that no authentication is needed.
 pub fn trivial_auth(conn: &mut Connection) {
     conn.out().raw(b"( success ( ( ) 0: ) ) ");
+}
+
+/// Makes an attempt to prove a password wait while its address has too many wrong ones behind it.
+///
+/// # Errors
+/// E210002 when the client has gone meanwhile.
+pub(crate) fn wait_for_turn(session: &mut Session<'_>) -> SvnResult<()> {
+    let first = session.access.config().password_delay;
+    let address = session.conn.remote_address();
+    if first.is_zero() {
+        return Ok(());
+    }
+    loop {
+        let wait = session.shared.logins.before(address, first, Instant::now());
+        if wait.is_zero() {
+            return Ok(());
+        }
+        session.conn.pause(wait, &session.cancel)?;
+    }
+}
+
+/// Notes and logs that a password was wrong, or that there is no such user, and waits as long as
+/// that costs. The line is made for programs that shut addresses out: see SECURITY.md.
+///
+/// # Errors
+/// E210002 when the client has gone meanwhile.
+pub(crate) fn password_failed(
+    session: &mut Session<'_>,
+    mechanism: &str,
+    user: Option<&str>,
+) -> SvnResult<()> {
+    let first = session.access.config().password_delay;
+    let address = session.conn.remote_address();
+    let penalty = session.shared.logins.failed(address, user, first, Instant::now());
+    session.log_command(format_args!(
+        "Authentication Failed {mechanism} user={} failures={}",
+        user.map_or("-".into(), sapwood_core::uri::encode),
+        penalty.failures,
+    ));
+    if first.is_zero() { Ok(()) } else { session.conn.pause(penalty.wait, &session.cancel) }
 }
 
 /// Which mechanisms can lead to the access that is required.
@@ -111,17 +153,24 @@ fn try_mechanism(
             let Some(passwords) = session.passwords.clone() else { return Ok(false) };
             let password =
                 |user: &str| passwords.get_bytes("users", user).map(std::borrow::Cow::into_owned);
+            wait_for_turn(session)?;
             match cram_md5(&mut session.conn, &password)? {
-                Some(Ok(user)) => {
+                CramMd5::Proven(user) => {
+                    session.shared.logins.succeeded(&user);
                     session.access.set_user(Some(user));
                     session.conn.success();
                     Ok(true)
                 }
-                Some(Err(why)) => {
+                CramMd5::Wrong(user, why) => {
+                    password_failed(session, mechanism, Some(&user))?;
                     refuse(&mut session.conn, why);
                     Ok(false)
                 }
-                None => Ok(false),
+                CramMd5::Malformed(why) => {
+                    refuse(&mut session.conn, why);
+                    Ok(false)
+                }
+                CramMd5::Anew => Ok(false),
             }
         }
         _ => {
@@ -131,32 +180,46 @@ fn try_mechanism(
     }
 }
 
-/// A CRAM-MD5 exchange (RFC 2195): the user, or why not; `None` when the client answers with
-/// something else. `password` looks up a user.
+/// How a CRAM-MD5 exchange ended.
+pub(crate) enum CramMd5 {
+    /// The user knows the password.
+    Proven(String),
+    /// This user is not there, or does not know the password: what is told of it.
+    Wrong(String, &'static str),
+    /// The answer is none.
+    Malformed(&'static str),
+    /// The client said something else.
+    Anew,
+}
+
+/// A CRAM-MD5 exchange (RFC 2195). `password` looks up a user.
 pub(crate) fn cram_md5(
     conn: &mut Connection,
     password: &dyn Fn(&str) -> Option<Vec<u8>>,
-) -> SvnResult<Option<Result<String, &'static str>>> {
+) -> SvnResult<CramMd5> {
     let Some(challenge) = make_challenge() else {
-        return Ok(Some(Err("Internal server error in authentication")));
+        return Ok(CramMd5::Malformed("Internal server error in authentication"));
     };
     let out = conn.out();
     out.raw(b"( step ( ");
     out.text(&challenge);
     out.raw(b") ) ");
-    let Some(answer) = conn.receive_string(Wait::Login)? else { return Ok(None) };
+    let Some(answer) = conn.receive_string(Wait::Login)? else { return Ok(CramMd5::Anew) };
     let parsed = std::str::from_utf8(&answer)
         .ok()
         .and_then(|text| text.rsplit_once(' '))
         .and_then(|(user, hex)| Some((user, sapwood_core::Md5::parse(hex.as_bytes())?)));
     let Some((user, digest)) = parsed else {
-        return Ok(Some(Err("Malformed client response in authentication")));
+        return Ok(CramMd5::Malformed("Malformed client response in authentication"));
     };
-    let Some(password) = password(user) else { return Ok(Some(Err("Username not found"))) };
+    let user = user.to_owned();
+    let Some(password) = password(&user) else {
+        return Ok(CramMd5::Wrong(user, "Username not found"));
+    };
     // The comparison takes the same time wherever the digests differ.
     let right = Hmac::<Md5>::new_from_slice(&password)
         .is_ok_and(|mac| mac.chain_update(challenge.as_bytes()).verify_slice(&digest.0).is_ok());
-    Ok(Some(if right { Ok(user.to_owned()) } else { Err("Password incorrect") }))
+    Ok(if right { CramMd5::Proven(user) } else { CramMd5::Wrong(user, "Password incorrect") })
 }
 
 /// Something that was never asked before: random number, time and host name.

@@ -88,6 +88,8 @@ pub struct ServerConfig {
     pub sasl: Option<SaslStrength>,
     /// How long a hook may run; for ever when there is none.
     pub hook_time_limit: Option<Duration>,
+    /// How late the first wrong password that is not free is answered; zero for no delays.
+    pub password_delay: Duration,
     /// The folder that relative names in the file are relative to.
     pub base: PathBuf,
 }
@@ -151,6 +153,10 @@ impl ServerConfig {
             hook_time_limit: match config.get_i64(GENERAL, "hook-timeout", 0)? {
                 seconds @ 1.. => u64::try_from(seconds).ok().map(Duration::from_secs),
                 _ => None,
+            },
+            password_delay: match config.get_i64(GENERAL, "password-delay", 1)? {
+                seconds @ 1.. => Duration::from_secs(u64::try_from(seconds).unwrap_or(1).min(60)),
+                _ => Duration::ZERO,
             },
             base: base.to_owned(),
         })

@@ -3,14 +3,17 @@
 //! Invariants: everything that was written is sent before the connection waits for input; neither
 //! buffer grows beyond its limit, whatever the other side does.
 
+use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 use sapwood_wire_svn::buffer::Sizes;
 use sapwood_wire_svn::editor::EditSink;
 use sapwood_wire_svn::failure::{read_reply, write_failure, write_success};
 use sapwood_wire_svn::{Decoder, InputBuffer, Limits as ItemLimits, Progress, Sink, Tuple};
 
+use crate::request_memory::{RequestMemory, Share};
 use crate::settings::Limits;
 use crate::transport::{Hangup, Transport};
 
@@ -18,6 +21,10 @@ use crate::transport::{Hangup, Transport};
 pub const OUTPUT_BYTES: usize = 64 << 10;
 /// After a request that needed more, buffers are given back down to this.
 const KEEP_BYTES: usize = 256 << 10;
+/// While a client is silent between requests, down to this.
+const IDLE_BYTES: usize = 16 << 10;
+/// How often a pause looks whether the client is still there.
+const PAUSE_LOOK: Duration = Duration::from_millis(250);
 /// How the input grows.
 const INPUT: Sizes = Sizes { read: 16 << 10, trust: 128 << 10, keep: KEEP_BYTES };
 /// Parts (numbers, words, strings, lists) of one request.
@@ -44,6 +51,17 @@ pub struct Request {
 }
 
 impl Request {
+    /// Forgets what it holds, and gives back what it took beyond a little.
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.bytes.shrink_to(IDLE_BYTES);
+        self.decoder.reset();
+    }
+
+    const fn held(&self) -> usize {
+        self.bytes.capacity().saturating_add(self.decoder.held())
+    }
+
     /// The item as a tuple.
     ///
     /// # Errors
@@ -77,6 +95,10 @@ pub struct Connection {
     limits: Limits,
     item_limits: ItemLimits,
     remote_host: Option<String>,
+    /// What it holds of the memory of all requests.
+    share: Share,
+    /// Memory of the requests that are being worked on, in bytes.
+    requests_held: usize,
     input: InputBuffer,
     output: Vec<u8>,
     /// Bytes sent since the request began.
@@ -90,12 +112,14 @@ pub struct Connection {
 impl Connection {
     /// A connection over `transport`.
     #[must_use]
-    pub fn new(mut transport: Transport, limits: Limits) -> Self {
+    pub fn new(mut transport: Transport, limits: Limits, memory: &Arc<RequestMemory>) -> Self {
         transport.set_write_timeout(limits.stall);
         let remote_host = transport.remote_host();
         let item_limits =
             ItemLimits { bytes: limits.request_bytes.unwrap_or(usize::MAX), tokens: MAX_TOKENS };
         Self {
+            share: Share::new(memory, transport.socket().cloned()),
+            requests_held: 0,
             transport,
             limits,
             item_limits,
@@ -106,6 +130,34 @@ impl Connection {
             may_have_answered: false,
             broken: None,
         }
+    }
+
+    /// The client's address, as a number.
+    #[must_use]
+    pub fn remote_address(&self) -> Option<IpAddr> {
+        self.transport.socket().and_then(|socket| socket.peer_addr().ok()).map(|a| a.ip())
+    }
+
+    /// Does nothing for a while, or until the client goes or `cancel` says so; what was to be sent
+    /// is sent before.
+    ///
+    /// # Errors
+    /// E210002 when the client has gone; E200015.
+    pub fn pause(&mut self, wait: Duration, cancel: &CancelToken) -> SvnResult<()> {
+        if wait.is_zero() {
+            return Ok(());
+        }
+        self.flush()?;
+        let hangup = self.hangup();
+        let begun = Instant::now();
+        while let Some(left) = wait.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
+            std::thread::sleep(left.min(PAUSE_LOOK));
+            cancel.check()?;
+            if hangup.as_ref().is_some_and(Hangup::has_gone) {
+                return self.note(Err(closed()));
+            }
+        }
+        Ok(())
     }
 
     /// The client's address.
@@ -152,8 +204,18 @@ impl Connection {
     /// # Errors
     /// E210002 when the client is gone; malformed or overlong items; limits of time.
     pub fn receive(&mut self, wait: Wait, request: &mut Request) -> SvnResult<()> {
+        // What is left of the last one is not kept while the client is silent.
+        self.requests_held = match wait {
+            Wait::Request => 0,
+            _ => self.requests_held.saturating_sub(request.held()),
+        };
+        request.clear();
+        if wait == Wait::Request {
+            self.input.give_back(IDLE_BYTES);
+        }
         let len = self.fill(wait)?;
         self.input.take(len, &mut request.bytes, &mut request.decoder);
+        self.requests_held = self.requests_held.saturating_add(request.held());
         Ok(())
     }
 
@@ -190,18 +252,20 @@ impl Connection {
     fn fill(&mut self, wait: Wait) -> SvnResult<usize> {
         self.check()?;
         let result = self.try_fill(wait);
+        self.share.set_busy();
         self.note(result)
     }
 
     fn try_fill(&mut self, wait: Wait) -> SvnResult<usize> {
         let begun = Instant::now();
         self.input.begin();
+        self.hold(0)?;
         // White space before an item is nobody's request: it counts against no limit, and is
         // not kept.
         while self.input.skip_blank() {
             self.flush()?;
             let patience = self.patience(wait, true, begun)?;
-            self.read_more(1, patience)?;
+            self.read_some(1, patience)?;
         }
         loop {
             let missing = match self.input.advance()? {
@@ -209,9 +273,16 @@ impl Connection {
                 Progress::NeedMore(missing) => missing,
             };
             self.flush()?;
+            self.hold(missing)?;
             let patience = self.patience(wait, false, begun)?;
-            self.read_more(missing, patience)?;
+            self.read_some(missing, patience)?;
         }
+    }
+
+    /// Takes what this connection holds, with room for so many bytes more, out of what all may hold.
+    fn hold(&mut self, missing: usize) -> SvnResult<()> {
+        let bytes = self.requests_held.saturating_add(self.input.held_with(missing));
+        self.share.grow(bytes)
     }
 
     /// How long to wait for the next bytes.
@@ -220,12 +291,14 @@ impl Connection {
             Wait::Greeting => self.limits.greeting,
             Wait::Login => self.limits.login,
             Wait::Request if between => self.limits.idle,
-            Wait::Request | Wait::Exchange => return Ok(self.limits.stall),
+            Wait::Request | Wait::Exchange => self.limits.time_for(self.input.unread().len()),
         };
-        total.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()).ok_or_else(closed)
+        let left = total.checked_sub(begun.elapsed()).filter(|left| !left.is_zero());
+        let most = if between { total } else { self.limits.stall };
+        left.map(|left| left.min(most)).ok_or_else(closed)
     }
 
-    fn read_more(&mut self, missing: usize, patience: Duration) -> SvnResult<()> {
+    fn read_some(&mut self, missing: usize, patience: Duration) -> SvnResult<()> {
         let Self { input, transport, .. } = self;
         match input.read_more(missing, |room| transport.read(room, patience)) {
             Ok(0) => Err(closed()),
@@ -335,7 +408,7 @@ impl EditSink for Connection {
             if !self.transport.readable_now() {
                 return Ok(false);
             }
-            let read = self.read_more(1, self.limits.stall);
+            let read = self.read_some(1, self.limits.stall);
             self.note(read)?;
         }
         Ok(true)

@@ -18,7 +18,7 @@ use sapwood_wire_svn::Encode as _;
 use sapwood_wire_svn::scram::{Hash, RANDOM, ScramError, ScramServer, is_same};
 
 use self::options::SaslOptions;
-use crate::auth::{cram_md5, refuse};
+use crate::auth::{CramMd5, cram_md5, password_failed, refuse, wait_for_turn};
 use crate::conf::Blanket;
 use crate::connection::{Connection, Wait};
 use crate::session::Session;
@@ -71,6 +71,8 @@ enum Outcome {
     Success(Option<String>, Option<Vec<u8>>),
     /// Why not. The client may try again.
     Refused(String),
+    /// This user (`None`: the client gave no name that makes sense) did not know the password.
+    NotProven(Option<String>),
     /// The client said something else than what was its turn, and begins anew.
     Anew,
 }
@@ -119,14 +121,18 @@ pub(crate) fn request_auth(
         })?;
         let outcome = match offered.iter().find(|(offered, _)| *offered == name) {
             Some((_, mechanism)) => {
+                if !matches!(mechanism, Mechanism::Anonymous | Mechanism::External) {
+                    wait_for_turn(session)?;
+                }
                 verifier.exchange(&mut session.conn, *mechanism, token.as_deref())?
             }
             None => Outcome::Refused(format!("{NO_MECHANISM} {name}")),
         };
         match outcome {
             Outcome::Success(user, last) => {
-                if user.is_some() {
-                    session.access.set_user(user);
+                if let Some(user) = user {
+                    session.shared.logins.succeeded(&user);
+                    session.access.set_user(Some(user));
                 }
                 let out = session.conn.out();
                 out.raw(b"( success ( ");
@@ -137,6 +143,10 @@ pub(crate) fn request_auth(
                 return Ok(());
             }
             Outcome::Refused(why) => refuse(&mut session.conn, &why),
+            Outcome::NotProven(user) => {
+                password_failed(session, &name, user.as_deref())?;
+                refuse(&mut session.conn, FAILED);
+            }
             Outcome::Anew => {}
         }
     }
@@ -189,9 +199,10 @@ impl Verifier {
             Mechanism::CramMd5 => {
                 let password = |user: &str| self.password(user);
                 Ok(match cram_md5(conn, &password)? {
-                    Some(Ok(user)) => self.proven(&user, None),
-                    Some(Err(_)) => FAILED.into(),
-                    None => Outcome::Anew,
+                    CramMd5::Proven(user) => self.proven(&user, None),
+                    CramMd5::Wrong(user, _) => Outcome::NotProven(Some(user)),
+                    CramMd5::Malformed(_) => FAILED.into(),
+                    CramMd5::Anew => Outcome::Anew,
                 })
             }
             Mechanism::Scram(hash) => {
@@ -210,6 +221,7 @@ impl Verifier {
                 let Some(last) = step(conn, reply.as_bytes())? else { return Ok(Outcome::Anew) };
                 Ok(match scram.finish(&last) {
                     Ok((user, verifier)) => self.proven(&user, Some(verifier.into_bytes())),
+                    Err(ScramError::NotProven) => Outcome::NotProven(Some(scram.user().to_owned())),
                     Err(why) => why.into(),
                 })
             }
@@ -248,13 +260,17 @@ impl Verifier {
         if !act_as.is_empty() && act_as != user.as_bytes() {
             return "SASL(-14): authorization failure: not authorized".into();
         }
-        let Some(name) = self.local_name(user) else { return FAILED.into() };
+        let Some(name) = self.local_name(user) else { return Outcome::NotProven(None) };
         let known = self.password(user).is_some_and(|right| is_same(&right, password));
         let asked = || {
             let path = self.options.saslauthd.as_deref();
             path.is_some_and(|path| saslauthd::accepts(path, name, password, SERVICE, &self.realm))
         };
-        if known || asked() { self.proven(user, None) } else { FAILED.into() }
+        if known || asked() {
+            self.proven(user, None)
+        } else {
+            Outcome::NotProven(Some(name.to_owned()))
+        }
     }
 
     fn proven(&self, user: &str, last: Option<Vec<u8>>) -> Outcome {

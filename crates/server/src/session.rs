@@ -108,7 +108,7 @@ struct Greeting {
 /// # Errors
 /// Why the connection ended, when it was not the client's wish.
 pub fn serve_connection(shared: &Shared, transport: Transport) -> SvnResult<()> {
-    let conn = Connection::new(transport, shared.settings.limits);
+    let conn = Connection::new(transport, shared.settings.limits, &shared.requests);
     let remote_host = conn.remote_host().map(str::to_owned);
     let result = Session::begin(shared, conn).and_then(|mut session| session.run());
     if let (Err(error), Some(log)) = (&result, &shared.log) {

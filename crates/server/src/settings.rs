@@ -47,6 +47,8 @@ pub struct Limits {
     pub request_bytes: Option<usize>,
     /// Bytes of the reply to one request; `None` for no limit.
     pub response_bytes: Option<u64>,
+    /// Bytes that requests under way may take, beyond a little each, over all connections together.
+    pub pending_bytes: usize,
     /// Connections that are served at one time; more wait to be accepted.
     pub connections: usize,
     /// Connections from one address; more are closed at once.
@@ -58,8 +60,22 @@ pub struct Limits {
     /// Time between two requests. Clients keep a connection open while their user writes a log
     /// message, so this is long; dead ones are found by TCP keep-alive.
     pub idle: Duration,
-    /// Time that a request that has begun, or a reply, may stand still.
+    /// Time that a request that has begun, or a reply, may stand still; and that a request may
+    /// take in all, with a second more for each [`Limits::SLOWEST`] bytes of it.
     pub stall: Duration,
+}
+
+impl Limits {
+    /// Bytes a second: clients that send a large request more slowly than this run out of time.
+    pub const SLOWEST: u64 = 1024;
+
+    /// How long a request of which so much has arrived may have taken until now.
+    #[must_use]
+    pub fn time_for(&self, bytes: usize) -> Duration {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let more = bytes.checked_div(Self::SLOWEST).unwrap_or_default();
+        self.stall.saturating_add(Duration::from_secs(more))
+    }
 }
 
 impl Default for Limits {
@@ -67,6 +83,7 @@ impl Default for Limits {
         Self {
             request_bytes: Some(16 << 20),
             response_bytes: None,
+            pending_bytes: 64 << 20,
             connections: 4096,
             connections_per_address: 1024,
             greeting: Duration::from_secs(60),

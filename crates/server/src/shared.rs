@@ -11,7 +11,9 @@ use sapwood_repos::Repository;
 use sapwood_repos::authz::Authz;
 
 use crate::conf::{ConfigFiles, FileCache, Stamp};
+use crate::login_delay::LoginDelay;
 use crate::oplog::OpLog;
+use crate::request_memory::RequestMemory;
 use crate::resident::resident;
 use crate::settings::Settings;
 
@@ -31,6 +33,10 @@ pub struct Shared {
     pub authz: FileCache<Authz>,
     /// The caches of all repositories.
     pub caches: Arc<Caches>,
+    /// Wrong passwords of all connections.
+    pub logins: LoginDelay,
+    /// The memory of requests under way.
+    pub requests: Arc<RequestMemory>,
     /// How repositories are opened.
     pub options: OpenOptions,
     /// Set when the server is to end: long requests stop.
@@ -66,7 +72,10 @@ impl Shared {
     #[must_use]
     pub fn new(settings: Settings, log: Option<OpLog>) -> Self {
         let caches = Caches::holding(settings.cache_bytes, resident);
+        let requests = Arc::new(RequestMemory::new(settings.limits.pending_bytes));
         Self {
+            logins: LoginDelay::default(),
+            requests,
             settings,
             log,
             files: ConfigFiles::default(),

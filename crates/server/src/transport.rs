@@ -99,6 +99,15 @@ impl Transport {
         }
     }
 
+    /// The socket, when there is one.
+    #[must_use]
+    pub fn socket(&self) -> Option<&Arc<TcpStream>> {
+        match self {
+            Self::Tcp { stream, .. } => Some(stream),
+            Self::Pipes { .. } => None,
+        }
+    }
+
     /// What tells, from any thread, that the client has gone; `None` when the system gives no
     /// second handle.
     #[must_use]

@@ -58,6 +58,35 @@ impl InputBuffer {
         self.bytes.capacity()
     }
 
+    /// The memory that is held when `missing` more bytes have been read, in bytes: room for them,
+    /// and what is known of the item.
+    #[must_use]
+    pub fn held_with(&self, missing: usize) -> usize {
+        let unread = self.end.saturating_sub(self.start);
+        let needed = unread.saturating_add(self.room_for(missing));
+        self.capacity_for(needed).saturating_add(self.decoder.held())
+    }
+
+    /// The capacity that the buffer has when it holds so many bytes: it grows by a quarter, for a
+    /// doubling would hold twice of what large requests are.
+    fn capacity_for(&self, needed: usize) -> usize {
+        let capacity = self.bytes.capacity();
+        let larger = capacity.saturating_add(capacity / 4);
+        if needed <= capacity { capacity } else { needed.max(larger) }
+    }
+
+    fn room_for(&self, missing: usize) -> usize {
+        missing.clamp(self.sizes.read, self.sizes.trust)
+    }
+
+    /// Gives memory back beyond so many bytes, when nothing unread is in it.
+    pub fn give_back(&mut self, keep: usize) {
+        if self.is_empty() && self.bytes.len() > keep {
+            self.bytes.truncate(keep);
+            self.bytes.shrink_to(keep);
+        }
+    }
+
     /// Forgets the item that was looked at, and waits for the first byte of the next.
     pub fn begin(&mut self) {
         self.decoder.reset();
@@ -93,8 +122,14 @@ impl InputBuffer {
     pub fn take(&mut self, len: usize, bytes: &mut Vec<u8>, decoder: &mut Decoder) {
         bytes.clear();
         bytes.shrink_to(self.sizes.keep);
-        bytes.extend_from_slice(self.first(len));
         std::mem::swap(decoder, &mut self.decoder);
+        if self.start == 0 && len == self.end && len > self.sizes.keep {
+            // Nothing else is there: what is large changes hands without a copy.
+            std::mem::swap(bytes, &mut self.bytes);
+            bytes.truncate(len);
+        } else {
+            bytes.extend_from_slice(self.first(len));
+        }
         self.consume(len);
     }
 
@@ -137,9 +172,11 @@ impl InputBuffer {
             self.end = self.end.saturating_sub(self.start);
             self.start = 0;
         }
-        let room = missing.clamp(self.sizes.read, self.sizes.trust);
+        let room = self.room_for(missing);
         let needed = self.end.saturating_add(room);
         if self.bytes.len() < needed {
+            let more = self.capacity_for(needed).saturating_sub(self.bytes.len());
+            self.bytes.reserve_exact(more);
             self.bytes.resize(needed, 0);
         }
         let got = read(self.bytes.get_mut(self.end..needed).unwrap_or_default())?;

@@ -92,6 +92,12 @@ impl Decoder {
         self.complete = false;
     }
 
+    /// The memory that is held, in bytes.
+    #[must_use]
+    pub const fn held(&self) -> usize {
+        self.tokens.capacity().saturating_mul(size_of::<Token>())
+    }
+
     /// Looks at `bytes`: all that has arrived since the item began, including what earlier calls
     /// saw.
     ///

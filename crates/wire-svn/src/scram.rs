@@ -262,6 +262,12 @@ impl ScramServer {
         })
     }
 
+    /// The user that the client says to be; nothing once that is proven.
+    #[must_use]
+    pub fn user(&self) -> &str {
+        &self.user
+    }
+
     /// The answer to the first message.
     #[must_use]
     pub fn server_first(&self) -> &str {

@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 /// A repository that only people with a password may read.
 fn guarded(at: &Path) {
     create(&Shape::new("1.10"), at);
-    let general = "[general]\nanon-access = none\nauth-access = write\npassword-db = passwd\n\
+    let general = "[general]\npassword-delay = 0\nanon-access = none\nauth-access = write\npassword-db = passwd\n\
                    realm = Behind the door\n";
     std::fs::write(at.join("conf/svnserve.conf"), general).unwrap();
     std::fs::write(at.join("conf/passwd"), "[users]\njo = secret\nal = x y\n").unwrap();

@@ -3,14 +3,15 @@
 
 use std::fs;
 
-use sapwood_testkit::{Output, Pair, Programs, Repository, Shape};
+use sapwood_testkit::{Output, Pair, Programs, Repository, Server, Shape};
 
 const PASSWD: &str = "[users]\nada = secret\nGrace = pa ss\nlinus =\n";
 
 /// Writes the configuration of a repository.
 fn configure(repo: &Repository, general: &str, authz: &str) {
     let conf = repo.path().join("conf");
-    fs::write(conf.join("svnserve.conf"), format!("[general]\n{general}")).unwrap();
+    fs::write(conf.join("svnserve.conf"), format!("[general]\npassword-delay = 0\n{general}"))
+        .unwrap();
     fs::write(conf.join("passwd"), PASSWD).unwrap();
     fs::write(conf.join("authz"), authz).unwrap();
 }
@@ -203,4 +204,43 @@ fn a_tunnel_needs_no_password() {
         assert_eq!(reference.unordered(), ours.unordered(), "{user}");
         assert_eq!(ours.code == 0, user == "ada", "{ours:?}");
     }
+}
+
+/// Wrong passwords are logged for programs like fail2ban, and answered late from the seventh on;
+/// the right one is taken at once.
+#[test]
+fn wrong_passwords_are_logged_and_answered_late() {
+    let repo = Repository::scripted(&Shape::new("1.10"));
+    let conf = repo.path().join("conf");
+    let general = "[general]\nanon-access = none\npassword-db = passwd\n";
+    fs::write(conf.join("svnserve.conf"), general).unwrap();
+    fs::write(conf.join("passwd"), PASSWD).unwrap();
+    let log = repo.parent().join("log");
+    let ours = Programs::ours();
+    let server = Server::start(&ours, repo.parent(), &["--log-file", log.to_str().unwrap()]);
+    let url = server.url("repo");
+    let ls = |user: &str, password: &str| {
+        let args = ["ls", "--non-interactive", "--no-auth-cache", "--username", user];
+        Programs::reference().run("svn", args.into_iter().chain(["--password", password, &url]))
+    };
+    for (user, password) in [("ada", "wrong"), ("ADA", "x"), ("no one", "x"), ("ada", "y")] {
+        let output = ls(user, password);
+        assert_eq!(output.code, 1, "{output:?}");
+        assert!(output.stderr_text().contains("E170001"), "{output:?}");
+    }
+    ls("ada", "secret").expect_success("the right password");
+    let log = fs::read_to_string(&log).unwrap();
+    let lines: Vec<&str> =
+        log.lines().filter(|line| line.contains("Authentication Failed")).collect();
+    // What SECURITY.md gives fail2ban to match.
+    let names = ["ada", "ADA", "no%20one", "ada"];
+    // The reference's client tries twice.
+    for (at, line) in lines.iter().enumerate() {
+        let words: Vec<&str> = line.splitn(6, ' ').collect();
+        assert_eq!(words[2..5], ["127.0.0.1", "-", "repo"], "{line}");
+        let (name, failures) = (names[at / 2], at + 1);
+        let want = format!("Authentication Failed CRAM-MD5 user={name} failures={failures}");
+        assert_eq!(words[5], want, "{line}");
+    }
+    assert_eq!(lines.len(), 8, "{log}");
 }

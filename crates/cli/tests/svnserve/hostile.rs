@@ -236,3 +236,97 @@ fn replies_have_a_limit_when_asked_for() {
     let reply = send(&server, &[GREETING, big.as_bytes()].concat());
     assert!(reply.len() < 1000);
 }
+
+/// Waits until something is so, for a minute at most.
+fn comes_true(what: &str, mut is_so: impl FnMut() -> bool) {
+    for _ in 0..600 {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("not within a minute: {what}");
+}
+
+#[test]
+fn large_requests_that_stop_halfway_hold_little() {
+    let repo = Repository::scripted(&Shape::new("1.10"));
+    let server = Server::start(&Programs::ours(), repo.parent(), &[]);
+    let (before, _) = server.memory();
+    let half = vec![b'x'; 14 << 20];
+    // Sixty clients send most of 15 MB, as far as the server takes it, and then nothing more.
+    let stuck: Vec<TcpStream> = std::thread::scope(|scope| {
+        let start = |_| {
+            scope.spawn(|| {
+                let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+                stream.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
+                let _ = stream.write_all(&[GREETING, b"( log ( ( 15728640:"].concat());
+                let _ = stream.write_all(&half);
+                stream
+            })
+        };
+        let all: Vec<_> = (0..60).map(start).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let (_, peak) = server.memory();
+    // The budget, one request on top, and what the allocator has not given back of growing
+    // buffers: they would be 840 MiB in all.
+    let most = before + (64 << 20) * 2 + (32 << 20);
+    assert!(peak < most, "{} MiB for requests that stand still", (peak - before) >> 20);
+    // Ordinary requests do not even notice.
+    let reply = send(&server, &[GREETING, b"( get-latest-rev ( ) ) "].concat());
+    assert!(reply.ends_with(b"( success ( 43 ) ) "), "{}", reply.escape_ascii());
+    // A large one comes through once those who are stuck have gone or have been ended.
+    drop(stuck);
+    let name = vec![b'n'; 1 << 20];
+    let request =
+        [b"( get-dated-rev ( 1048576:".as_slice(), &name, b" ) ) ( get-latest-rev ( ) ) "];
+    let reply = send(&server, &[GREETING, &request.concat()].concat());
+    assert!(reply.ends_with(b"( success ( 43 ) ) "), "{}", reply.escape_ascii());
+}
+
+#[test]
+fn a_request_ends_when_its_client_goes() {
+    let repo = Repository::scripted(&Shape::new("1.10"));
+    let server = Server::start(&Programs::ours(), repo.parent(), &[]);
+    let threads = || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid())).unwrap();
+        tasks.count()
+    };
+    // The connection that saw whether the server listens may be there still.
+    let settle = |_| {
+        std::thread::sleep(Duration::from_millis(50));
+        threads()
+    };
+    let idle = (0..20).map(settle).min().unwrap();
+    // Minutes of matching for each connection.
+    let pattern = "*a*b*c*d*e*f*g*h*i*j*k*l*m*n*o*p*q*r*s*t*u*v*w*x*y*z";
+    let mut patterns = String::new();
+    for number in 0..100_000 {
+        let pattern = format!("{pattern}{number}");
+        patterns.push_str(&format!("{}:{pattern} ", pattern.len()));
+    }
+    let request = format!("( list ( 0: ( ) infinity ( kind ) ( {patterns}) ) ) ");
+    for way in 0..3 {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+        stream.write_all(GREETING).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        comes_true("the request is worked on", || threads() > idle);
+        match way {
+            // Gone, with what the server has said unread: a reset.
+            0 => drop(stream),
+            // Gone after everything was read.
+            1 => {
+                stream.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+                let mut block = [0; 4096];
+                while stream.read(&mut block).is_ok_and(|got| got > 0) {}
+                drop(stream);
+            }
+            _ => {
+                stream.shutdown(Shutdown::Both).unwrap();
+                drop(stream);
+            }
+        }
+        comes_true("the request is given up", || threads() <= idle);
+    }
+}

@@ -123,7 +123,7 @@ impl Drop for Server {
 
 fn configure(repo: &Repository, more: &str, sasl: &str) {
     let conf = repo.path().join("conf");
-    let general = "[general]\nanon-access = none\npassword-db = passwd\nrealm = A place\n";
+    let general = "[general]\npassword-delay = 0\nanon-access = none\npassword-db = passwd\nrealm = A place\n";
     fs::write(conf.join("svnserve.conf"), format!("{general}{more}")).unwrap();
     fs::write(conf.join("passwd"), "[users]\nada = s\u{e4}cret, with = signs\nbob = \n").unwrap();
     fs::write(repo.parent().join("svn.conf"), sasl).unwrap();
