@@ -12,6 +12,7 @@ pub mod checkout;
 pub mod commit;
 pub mod commit_item;
 pub mod context;
+pub mod copy_local;
 pub mod delete;
 pub mod externals;
 pub mod list;

@@ -1,7 +1,13 @@
 //! `svn move`.
 
-use super::Command;
+use sapwood_client::Revision;
+use sapwood_client::copy_local::{CopyLocal, copy};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
 use super::options::Opt;
+use super::targets::Arg;
+use super::usual::too_few;
+use super::{Command, Invocation};
 
 pub(super) const COMMAND: Command = Command {
     name: "move",
@@ -22,5 +28,43 @@ pub(super) const COMMAND: Command = Command {
         Opt::Revision,
     ],
     overrides: &[(Opt::Revision, "old, and without effect")],
+    run,
     ..Command::DEFAULT
 };
+
+fn run(inv: &mut Invocation) -> SvnResult<()> {
+    let mut targets = inv.targets()?;
+    let Some(to) = targets.pop().filter(|_| !targets.is_empty()) else { return Err(too_few()) };
+    let unsupported = |text: &str| Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, text));
+    if !matches!(inv.opt.revision(), Revision::Unspecified | Revision::Head) {
+        return unsupported("Cannot specify revisions (except HEAD) with move operations");
+    }
+    if !to.is_url() {
+        inv.refuse_message()?;
+    }
+    let mut from = Vec::new();
+    for target in &targets {
+        from.push(target.without_peg()?.to_owned());
+    }
+    let urls = targets.iter().filter(|t| t.is_url()).count();
+    if urls > 0 && urls < targets.len() {
+        return unsupported("Cannot mix repository and working copy sources");
+    }
+    if (urls > 0) != to.is_url() {
+        return unsupported("Moves between the working copy and the repository are not supported");
+    }
+    if to.is_url() {
+        return on_urls(inv, &targets, &to);
+    }
+    let how = CopyLocal {
+        parents: inv.has(Opt::Parents),
+        is_move: true,
+        allow_mixed: inv.has(Opt::AllowMixedRevisions),
+    };
+    copy(&inv.ctx, &from, to.without_peg()?, how)
+}
+
+/// Moves URLs, with a commit.
+fn on_urls(inv: &mut Invocation, _from: &[Arg], _to: &Arg) -> SvnResult<()> {
+    super::not_there(inv)
+}

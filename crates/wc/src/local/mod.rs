@@ -3,9 +3,9 @@
 
 mod add;
 mod changelist;
-// mod copy;
+mod copy;
 mod delete;
-// mod moves;
+mod moves;
 // mod resolve;
 mod revert;
 mod rows;

@@ -1,0 +1,189 @@
+//! Copies and moves within a working copy.
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::view::Status;
+
+use crate::add::make_directory;
+use crate::context::Context;
+
+/// How to copy or move.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CopyLocal {
+    /// Makes the directories above the destination.
+    pub parents: bool,
+    /// Whether the sources go.
+    pub is_move: bool,
+    /// Whether directories of mixed revisions may be moved.
+    pub allow_mixed: bool,
+}
+
+/// One source and its place, below the root of the working copy.
+struct Pair {
+    from: String,
+    to: String,
+}
+
+/// Copies or moves local paths to a path, or into a directory: several sources always, one source
+/// when the destination is there.
+///
+/// # Errors
+/// What is wrong with a source or the destination.
+pub fn copy(ctx: &Context, sources: &[String], target: &str, how: CopyLocal) -> SvnResult<()> {
+    let [source] = sources else { return into(ctx, sources, target, how) };
+    match one(ctx, source, target, how) {
+        Err(e) if e.code() == ErrorCode::ENTRY_EXISTS => into(ctx, sources, target, how),
+        other => other,
+    }
+}
+
+fn into(ctx: &Context, sources: &[String], target: &str, how: CopyLocal) -> SvnResult<()> {
+    let mut names = Vec::new();
+    for source in sources {
+        let abspath = ctx.absolute(source);
+        let name = abspath.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let place = ctx.absolute(target).join(&name);
+        names.push((source.as_str(), place.to_string_lossy().into_owned()));
+    }
+    all(ctx, &names, how)
+}
+
+fn one(ctx: &Context, source: &str, target: &str, how: CopyLocal) -> SvnResult<()> {
+    all(ctx, &[(source, ctx.absolute(target).to_string_lossy().into_owned())], how)
+}
+
+fn all(ctx: &Context, pairs: &[(&str, String)], how: CopyLocal) -> SvnResult<()> {
+    let unsupported = |text: String| Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, text));
+    for (source, target) in pairs {
+        let (from, to) = (ctx.absolute(source), ctx.absolute(target));
+        if to != from && to.starts_with(&from) {
+            return unsupported(format!(
+                "Cannot copy path '{}' into its own child '{}'",
+                from.display(),
+                to.display()
+            ));
+        }
+        if how.is_move {
+            refuse_external(ctx, source)?;
+        }
+        if how.is_move && from == to {
+            return unsupported(format!("Cannot move path '{}' into itself", from.display()));
+        }
+    }
+    let mut found: Vec<(WorkingCopy, Pair)> = Vec::new();
+    for (source, target) in pairs {
+        let (from_wc, from) = check_source(ctx, source)?;
+        let (to_wc, to) = check_target(ctx, target, how)?;
+        if from_wc.root() != to_wc.root() {
+            return unsupported(format!(
+                "Cannot copy between working copies ('{}' and '{}')",
+                from_wc.root().display(),
+                to_wc.root().display()
+            ));
+        }
+        found.push((to_wc, Pair { from, to }));
+    }
+    for (wc, pair) in found {
+        ctx.check_cancel()?;
+        let (from_dir, to_dir) = (path::dirname(&pair.from), path::dirname(&pair.to));
+        let tell = |told: &sapwood_core::notify::Notify<'_>| ctx.tell(told);
+        if how.is_move {
+            let above = path::common_ancestor(from_dir, to_dir);
+            let lock = if path::is_ancestor(from_dir, to_dir) || path::is_ancestor(to_dir, from_dir)
+            {
+                vec![wc.lock(above, -1)?]
+            } else {
+                vec![wc.lock(from_dir, -1)?, wc.lock(to_dir, -1)?]
+            };
+            let mixed = how.allow_mixed;
+            wc.move_node(&pair.from, &pair.to, false, mixed, ctx.cancel(), &tell)?;
+            for lock in lock {
+                lock.release()?;
+            }
+        } else {
+            let lock = wc.lock(to_dir, -1)?;
+            wc.copy(&pair.from, &pair.to, false, ctx.cancel(), &tell)?;
+            lock.release()?;
+        }
+    }
+    Ok(())
+}
+
+fn refuse_external(ctx: &Context, source: &str) -> SvnResult<()> {
+    let (wc, relpath) = ctx.working_copy(&ctx.absolute(source))?;
+    let Some(external) = wc.db().external(&relpath)? else { return Ok(()) };
+    Err(SvnError::new(
+        ErrorCode::WC_CANNOT_MOVE_FILE_EXTERNAL,
+        format!(
+            "Cannot move the external at '{}'; please edit the svn:externals property on '{}'.",
+            wc.abspath(&relpath).display(),
+            wc.abspath(&external.def_relpath).display()
+        ),
+    ))
+}
+
+fn is_there(wc: &WorkingCopy, relpath: &str) -> SvnResult<bool> {
+    let there = |status| matches!(status, Status::Normal | Status::Added | Status::Incomplete);
+    Ok(wc.view(relpath)?.is_some_and(|view| there(view.status())))
+}
+
+fn check_source(ctx: &Context, source: &str) -> SvnResult<(WorkingCopy, String)> {
+    let abspath = ctx.absolute(source);
+    let (wc, relpath) = ctx.working_copy(&abspath)?;
+    if !is_there(&wc, &relpath)? {
+        let text = format!("Path '{}' does not exist", abspath.display());
+        return Err(SvnError::new(ErrorCode::WC_PATH_NOT_FOUND, text));
+    }
+    Ok((wc, relpath))
+}
+
+fn check_target(
+    ctx: &Context,
+    target: &str,
+    how: CopyLocal,
+) -> SvnResult<(WorkingCopy, String)> {
+    let abspath = ctx.absolute(target);
+    let shown = abspath.display();
+    let error = |code, text: String| Err(SvnError::new(code, text));
+    let parent = abspath.parent().unwrap_or(&abspath);
+    let (wc, _) = ctx.working_copy(parent)?;
+    let relpath = wc.relpath(&abspath)?;
+    match wc.view(&relpath)?.map(|view| view.status()) {
+        None | Some(Status::Deleted | Status::NotPresent) => {}
+        Some(Status::Excluded | Status::ServerExcluded) => {
+            return error(
+                ErrorCode::WC_OBSTRUCTED_UPDATE,
+                format!("Path '{shown}' exists, but is excluded"),
+            );
+        }
+        Some(_) => {
+            return error(ErrorCode::ENTRY_EXISTS, format!("Path '{shown}' already exists"));
+        }
+    }
+    if abspath.symlink_metadata().is_ok() {
+        return error(
+            ErrorCode::ENTRY_EXISTS,
+            format!("Path '{shown}' already exists as unversioned node"),
+        );
+    }
+    let dir = path::dirname(&relpath);
+    let on_disk = parent.is_dir();
+    let shown = parent.display();
+    let not_a_directory = || format!("Path '{shown}' is not a directory");
+    if !is_there(&wc, dir)? {
+        if !how.parents {
+            let text = if on_disk {
+                format!("Directory '{shown}' is not under version control")
+            } else {
+                not_a_directory()
+            };
+            return error(ErrorCode::WC_PATH_NOT_FOUND, text);
+        }
+        make_directory(ctx, &parent.to_string_lossy(), true)?;
+    } else if !wc.view(dir)?.is_some_and(|view| view.is_dir()) {
+        return error(ErrorCode::WC_PATH_NOT_FOUND, not_a_directory());
+    } else if !on_disk {
+        return error(ErrorCode::WC_MISSING, not_a_directory());
+    }
+    Ok((wc, relpath))
+}

@@ -1,0 +1,717 @@
+//! Copies within one working copy: rows in a new layer that say where they come from, and the files
+//! beside them.
+//!
+//! A node that comes from elsewhere than its parent's copy says (another revision, switched, copied
+//! itself) gets a layer of its own; what the parent's copy would have had there is not present.
+
+use std::fs;
+use std::path::Path;
+
+use rusqlite::params;
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, path};
+
+use super::Tell;
+use crate::conflict::Conflict;
+use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
+use crate::error::{Error, Result};
+use crate::queue::WorkItem;
+use crate::root::WorkingCopy;
+use crate::view::{Addition, Status, View, operation_root};
+
+/// What is copied to where, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Copy<'c> {
+    /// The root of the destination.
+    pub(crate) root: &'c str,
+    /// Leaves the disk alone.
+    pub(crate) metadata_only: bool,
+    /// Whether this is one half of a move.
+    pub(crate) is_move: bool,
+}
+
+/// Where a copied node comes from in the repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct From {
+    repos_id: Option<i64>,
+    path: Option<String>,
+    revision: Option<Revnum>,
+}
+
+/// What a copied node is, as far as a copy wants to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Is {
+    Normal,
+    Added,
+    Copied,
+    MovedHere,
+    Deleted,
+    NotPresent,
+    Excluded,
+}
+
+/// The layers of a destination.
+struct Depths {
+    /// The layer of the copy.
+    op_depth: i64,
+    /// The layer that gets a row "not present", where the copy starts a layer of its own.
+    not_present: Option<i64>,
+    /// The layer of the parent.
+    parent: i64,
+}
+
+impl WorkingCopy {
+    /// Copies a node to a path of the same working copy that is free. Needs a lock on the
+    /// destination's parent.
+    ///
+    /// # Errors
+    /// What is wrong with source or destination.
+    pub fn copy(
+        &self,
+        from: &str,
+        to: &str,
+        metadata_only: bool,
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        self.check_copy(from, to, metadata_only)?;
+        let how = Copy { root: to, metadata_only, is_move: false };
+        self.copy_tree(from, to, how, cancel, Some(tell))?;
+        self.run_queue(cancel)
+    }
+
+    /// Copies a node that may be copied there.
+    pub(crate) fn copy_tree(
+        &self,
+        from: &str,
+        to: &str,
+        how: Copy<'_>,
+        cancel: &CancelToken,
+        tell: Option<&Tell<'_>>,
+    ) -> Result<()> {
+        let source = self.require_view(from)?;
+        if source.is_dir() {
+            self.copy_dir(&source, to, how, cancel, tell)
+        } else {
+            self.copy_file(&source, to, how, cancel, tell)
+        }
+    }
+
+    /// Refuses what cannot be copied, and where nothing can be copied to.
+    pub(crate) fn check_copy(&self, from: &str, to: &str, metadata_only: bool) -> Result<()> {
+        let shown = |relpath: &str| self.abspath(relpath).display().to_string();
+        let error = |code, text: String| Err(Error::new(code, text));
+        let versioned = || {
+            let text = format!("'{}' is not under version control", shown(from));
+            Error::new(ErrorCode::ENTRY_NOT_FOUND, text)
+        };
+        let source = self.view(from)?.ok_or_else(|| {
+            let cause = sapwood_core::SvnError::from(Error::NodeNotFound(self.abspath(from)));
+            Error::Svn(sapwood_core::SvnError::from(versioned()).with_cause(cause))
+        })?;
+        match source.status() {
+            Status::Deleted => {
+                return error(
+                    ErrorCode::WC_PATH_UNEXPECTED_STATUS,
+                    format!("Deleted node '{}' can't be copied.", shown(from)),
+                );
+            }
+            Status::Excluded | Status::ServerExcluded | Status::NotPresent => {
+                return error(
+                    ErrorCode::WC_PATH_NOT_FOUND,
+                    format!("The node '{}' was not found.", shown(from)),
+                );
+            }
+            _ => {}
+        }
+        if source.base().is_some_and(|b| b.file_external) && !source.has_work() {
+            // File externals are copied like other files.
+        }
+        let parent = parent_of(to).unwrap_or("");
+        let dir = self.view(parent)?;
+        if dir.as_ref().is_some_and(|d| d.status() == Status::Deleted) {
+            return error(
+                ErrorCode::WC_INVALID_SCHEDULE,
+                format!("Cannot copy to '{}' as it is scheduled for deletion", shown(to)),
+            );
+        }
+        if let Some(target) = self.view(to)? {
+            match target.status() {
+                Status::Excluded => {
+                    return error(
+                        ErrorCode::ENTRY_EXISTS,
+                        format!(
+                            "'{}' is already under version control but is excluded.",
+                            shown(to)
+                        ),
+                    );
+                }
+                Status::ServerExcluded => {
+                    return error(
+                        ErrorCode::ENTRY_EXISTS,
+                        format!("'{}' is already under version control", shown(to)),
+                    );
+                }
+                Status::Deleted | Status::NotPresent => {}
+                _ if metadata_only => {}
+                _ => {
+                    return error(
+                        ErrorCode::ENTRY_EXISTS,
+                        format!("There is already a versioned item '{}'", shown(to)),
+                    );
+                }
+            }
+        }
+        if !metadata_only && fs::symlink_metadata(self.abspath(to)).is_ok() {
+            return error(
+                ErrorCode::ENTRY_EXISTS,
+                format!("'{}' already exists and is in the way", shown(to)),
+            );
+        }
+        Ok(())
+    }
+
+    fn copy_file(
+        &self,
+        source: &View,
+        to: &str,
+        how: Copy<'_>,
+        _cancel: &CancelToken,
+        tell: Option<&Tell<'_>>,
+    ) -> Result<()> {
+        let mut work = Vec::new();
+        if !how.metadata_only {
+            let mut from = source.relpath().to_owned();
+            let mut as_it_is = false;
+            let conflict = source.conflict_data().map(Conflict::parse).transpose()?;
+            if let Some(mine) = conflict.and_then(|c| c.text).and_then(|t| t.mine)
+                && fs::symlink_metadata(self.abspath(&mine)).is_ok_and(|m| m.is_file())
+            {
+                from = mine;
+                as_it_is = true;
+            }
+            self.copy_on_disk(source, &from, to, as_it_is, &mut work)?;
+        }
+        self.copy_rows(source, to, how, &work)?;
+        self.tell_copied(to, NodeKind::File, tell);
+        Ok(())
+    }
+
+    fn tell_copied(&self, to: &str, kind: NodeKind, tell: Option<&Tell<'_>>) {
+        if let Some(tell) = tell {
+            let path = self.abspath(to);
+            let shown = path.to_string_lossy();
+            tell(&Notify { kind: Some(kind), ..Notify::new(Action::Add, &shown) });
+        }
+    }
+
+    /// What puts a file in its place: its pristine text, or a copy of the modified one.
+    fn copy_on_disk(
+        &self,
+        source: &View,
+        from: &str,
+        to: &str,
+        as_it_is: bool,
+        work: &mut Vec<WorkItem>,
+    ) -> Result<()> {
+        let path = self.abspath(from);
+        let found = match fs::symlink_metadata(&path) {
+            Ok(found) => found,
+            Err(e) if crate::status::is_missing(&e) => return Ok(()),
+            Err(e) => return Err(Error::io(e, "Can't check path", &path)),
+        };
+        if !as_it_is && source.top().checksum.is_some() && !self.file_modified(source)? {
+            work.push(WorkItem::FileInstall {
+                relpath: to.to_owned(),
+                use_commit_times: false,
+                record_fileinfo: true,
+                source: None,
+            });
+            return Ok(());
+        }
+        let temporary = self.temporary();
+        copy_any(&path, &temporary, &found)?;
+        if found.is_file() {
+            make_writable(&temporary)?;
+        }
+        work.push(WorkItem::FileMove { from: self.relpath(&temporary)?, to: to.to_owned() });
+        Ok(())
+    }
+
+    fn copy_dir(
+        &self,
+        source: &View,
+        to: &str,
+        how: Copy<'_>,
+        cancel: &CancelToken,
+        tell: Option<&Tell<'_>>,
+    ) -> Result<()> {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let from = source.relpath();
+        let on_disk = !how.metadata_only && self.abspath(from).is_dir();
+        let work: Vec<WorkItem> = on_disk
+            .then(|| WorkItem::DirInstall { relpath: to.to_owned() })
+            .into_iter()
+            .collect();
+        self.copy_rows(source, to, how, &work)?;
+        if tell.is_some() {
+            if !work.is_empty() {
+                self.run_queue(cancel)?;
+            }
+            self.tell_copied(to, NodeKind::Dir, tell);
+        }
+        let mut names = Vec::new();
+        if on_disk {
+            let dir = self.abspath(from);
+            let failed = |e| Error::io(e, "Can't open directory", &dir);
+            for entry in fs::read_dir(&dir).map_err(failed)? {
+                names.push(entry.map_err(failed)?.file_name());
+            }
+        }
+        for child in self.children(from)? {
+            let name = path::basename(child.relpath());
+            let target = path::join(to, name);
+            if child.is_op_root() {
+                self.copy_shadowed(child.relpath(), &target, how.is_move)?;
+            }
+            match child.status() {
+                Status::Normal | Status::Added => {
+                    if child.is_dir() {
+                        self.copy_dir(&child, &target, how, cancel, None)?;
+                    } else if !child.base().is_some_and(|b| b.file_external) || child.has_work() {
+                        self.copy_file(&child, &target, how, cancel, None)?;
+                    }
+                    names.retain(|n| n.to_str() != Some(name));
+                }
+                Status::Deleted | Status::NotPresent | Status::Excluded => {
+                    self.copy_rows(&child, &target, how, &[])?;
+                }
+                Status::Incomplete => return Err(self.cannot_handle(child.relpath())),
+                Status::ServerExcluded => return Err(self.excluded_by_server(child.relpath())),
+            }
+        }
+        if names.is_empty() {
+            return Ok(());
+        }
+        self.copy_unversioned(from, to, &names)
+    }
+
+    fn copy_unversioned(&self, from: &str, to: &str, names: &[std::ffi::OsString]) -> Result<()> {
+        let mut markers = Vec::new();
+        for row in self.db().actual_children(from)? {
+            if let Some(record) = &row.conflict_data {
+                markers.extend(crate::status::markers(record)?);
+            }
+        }
+        let mut work = Vec::new();
+        for name in names.iter().filter(|name| *name != ".svn") {
+            let path = self.abspath(from).join(name);
+            let relpath = self.relpath(&path)?;
+            if markers.contains(&relpath) {
+                continue;
+            }
+            let found =
+                fs::symlink_metadata(&path).map_err(|e| Error::io(e, "Can't stat", &path))?;
+            let temporary = self.temporary();
+            copy_any(&path, &temporary, &found)?;
+            let target = path::join(to, path::basename(&relpath));
+            work.push(WorkItem::FileMove { from: self.relpath(&temporary)?, to: target });
+        }
+        self.db().write(|db| work.iter().try_for_each(|item| db.add_work(item).map(|_| ())))
+    }
+
+    fn cannot_handle(&self, relpath: &str) -> Error {
+        let text = format!("Cannot handle status of '{}'", self.abspath(relpath).display());
+        Error::new(ErrorCode::WC_PATH_UNEXPECTED_STATUS, text)
+    }
+
+    fn excluded_by_server(&self, relpath: &str) -> Error {
+        let text = format!("Cannot copy '{}' excluded by server", self.abspath(relpath).display());
+        Error::new(ErrorCode::WC_PATH_UNEXPECTED_STATUS, text)
+    }
+
+    /// The rows of one copied node.
+    fn copy_rows(&self, source: &View, to: &str, how: Copy<'_>, work: &[WorkItem]) -> Result<()> {
+        self.db().write(|db| {
+            let move_depth = if how.is_move { depth_of(how.root) } else { 0 };
+            self.insert_copy(source, to, move_depth)?;
+            work.iter().try_for_each(|item| db.add_work(item).map(|_| ()))
+        })
+    }
+
+    /// Where a node comes from, and what it is, for a copy of it.
+    fn origin_for_copy(&self, node: &View) -> Result<(From, Is)> {
+        let top = node.top();
+        let own = From {
+            repos_id: top.repos_id,
+            path: top.repos_path.clone(),
+            revision: top.revision,
+        };
+        Ok(match node.status() {
+            Status::Excluded => {
+                let parent = self.require_view(parent_of(node.relpath()).unwrap_or(""))?;
+                let (mut from, _) = self.origin_for_copy(&parent)?;
+                let name = path::basename(node.relpath());
+                from.path = from.path.map(|above| path::join(&above, name));
+                (from, Is::Excluded)
+            }
+            Status::Added => {
+                let is = match self.addition(top)? {
+                    Addition::Added => Is::Added,
+                    Addition::Copied => Is::Copied,
+                    Addition::MovedHere => Is::MovedHere,
+                };
+                (own, is)
+            }
+            Status::Deleted if node.is_op_root() => {
+                (self.origin_of_deleted(node)?, Is::Deleted)
+            }
+            Status::Deleted => (own, Is::Deleted),
+            Status::NotPresent => (own, Is::NotPresent),
+            Status::ServerExcluded => return Err(self.excluded_by_server(node.relpath())),
+            Status::Incomplete => return Err(self.cannot_handle(node.relpath())),
+            Status::Normal => (own, Is::Normal),
+        })
+    }
+
+    /// Where the node came from that a deletion is of.
+    fn origin_of_deleted(&self, node: &View) -> Result<From> {
+        let relpath = node.relpath();
+        let parent = parent_of(relpath).unwrap_or("");
+        let above = self.require_view(parent)?;
+        if above.has_work() || node.top().presence == Presence::NotPresent {
+            let holder = if node.top().presence == Presence::NotPresent
+                && node.top().op_depth < depth_of(relpath)
+            {
+                node.top().op_depth
+            } else {
+                above.top().op_depth
+            };
+            let root = operation_root(parent, holder);
+            let top = self.db().node(root, holder)?;
+            let below = path::skip_ancestor(root, relpath).unwrap_or_default();
+            return Ok(top.map_or_else(From::default, |top| From {
+                repos_id: top.repos_id,
+                path: top.repos_path.map(|path| path::join(&path, below)),
+                revision: top.revision,
+            }));
+        }
+        Ok(node.base().map_or_else(From::default, |base| From {
+            repos_id: base.repos_id,
+            path: base.repos_path.clone(),
+            revision: base.revision,
+        }))
+    }
+
+    /// Which layers a copy goes to.
+    fn depths_for_copy(&self, from: &From, to: &str) -> Result<Depths> {
+        let parent = parent_of(to).unwrap_or("");
+        let mut depths =
+            Depths { op_depth: depth_of(to), not_present: None, parent: depth_of(parent) };
+        let Some(copied_path) = &from.path else { return Ok(depths) };
+        let own = self.db().top(to)?.filter(|row| row.op_depth > 0);
+        let least = own.as_ref().map_or(1, |row| row.op_depth);
+        let incomplete =
+            own.filter(|row| row.presence == Presence::Incomplete).map(|row| row.op_depth);
+        let Some(above) = self.db().top(parent)?.filter(|row| row.op_depth > 0) else {
+            return Ok(depths);
+        };
+        depths.parent = above.op_depth;
+        if above.op_depth < least {
+            return Ok(depths);
+        }
+        if incomplete.is_none_or(|depth| depth == above.op_depth)
+            && above.repos_id == from.repos_id
+        {
+            let implied =
+                above.repos_path.as_ref().map(|path| path::join(path, path::basename(to)));
+            if from.revision == above.revision && implied.as_ref() == Some(copied_path) {
+                depths.op_depth = above.op_depth;
+            } else {
+                depths.not_present = incomplete;
+            }
+        }
+        Ok(depths)
+    }
+
+    fn insert_copy(&self, source: &View, to: &str, move_depth: i64) -> Result<()> {
+        let db = self.db();
+        let (from, is) = self.origin_for_copy(source)?;
+        let mut depths = self.depths_for_copy(&from, to)?;
+        let op_root = source.is_op_root();
+        let presence = match is {
+            Is::Normal | Is::Added | Is::Copied | Is::MovedHere => Presence::Normal,
+            Is::Deleted if op_root => {
+                if self.view(to)?.is_some_and(|v| v.status() == Status::Deleted) {
+                    return Ok(());
+                }
+                Presence::NotPresent
+            }
+            // A deletion of a lower layer is not copied.
+            Is::Deleted if from.path.is_none() => return Ok(()),
+            Is::Deleted | Is::NotPresent => Presence::NotPresent,
+            Is::Excluded => Presence::Excluded,
+        };
+        if presence != Presence::Normal
+            && let Some(depth) = depths.not_present.take()
+        {
+            depths.op_depth = depth;
+        }
+        let top = source.top();
+        let mut row = NodeRow {
+            relpath: to.to_owned(),
+            op_depth: depths.op_depth,
+            presence,
+            moved_here: self.is_moved_here(source, to, is, move_depth, &depths)?,
+            moved_to: db.node(to, depths.op_depth)?.and_then(|old| old.moved_to),
+            dav_cache: None,
+            file_external: false,
+            inherited_props: None,
+            ..top.clone()
+        };
+        if presence != Presence::Normal && top.presence == Presence::BaseDeleted {
+            row.repos_id = top.repos_id;
+        }
+        db.put_node(&row)?;
+        self.copy_actual(source, to)?;
+        if let Some(depth) = depths.not_present {
+            let mut marker = NodeRow::new(to, depth, Presence::NotPresent, top.kind);
+            marker.repos_id = from.repos_id;
+            marker.repos_path.clone_from(&from.path);
+            marker.revision = from.revision;
+            db.put_node(&marker)?;
+        }
+        if top.kind == Kind::Dir && presence == Presence::Normal {
+            self.insert_incomplete_children(source, to, &from, depths.op_depth)?;
+        }
+        Ok(())
+    }
+
+    fn is_moved_here(
+        &self,
+        source: &View,
+        to: &str,
+        is: Is,
+        move_depth: i64,
+        depths: &Depths,
+    ) -> Result<bool> {
+        if move_depth == 0 {
+            return Ok(false);
+        }
+        if depth_of(to) == move_depth {
+            // What was added, or is the root of a copy, has no place that it was moved from.
+            return Ok(!(is == Is::Added || (is == Is::Copied && source.is_op_root())));
+        }
+        let parent = self.db().top(parent_of(to).unwrap_or(""))?;
+        if parent.is_some_and(|p| p.moved_here) && depths.op_depth == depths.parent {
+            return Ok(true);
+        }
+        Ok(source.top().moved_here)
+    }
+
+    fn insert_incomplete_children(
+        &self,
+        source: &View,
+        to: &str,
+        from: &From,
+        op_depth: i64,
+    ) -> Result<()> {
+        let db = self.db();
+        for child in db.children_at(source.relpath(), source.top().op_depth)? {
+            let name = path::basename(&child.relpath);
+            let target = path::join(to, name);
+            let mut row =
+                NodeRow::new(target.as_str(), op_depth, Presence::Incomplete, Kind::Unknown);
+            row.repos_id = from.repos_id;
+            row.repos_path = from.path.as_ref().map(|path| path::join(path, name));
+            row.revision = from.revision;
+            row.moved_to = db.node(&target, op_depth)?.and_then(|old| old.moved_to);
+            db.put_node(&row)?;
+        }
+        Ok(())
+    }
+
+    /// Local properties and the changelist go along.
+    fn copy_actual(&self, source: &View, to: &str) -> Result<()> {
+        let Some(actual) = &source.actual else { return Ok(()) };
+        if actual.changelist.is_none() && actual.properties.is_none() {
+            return Ok(());
+        }
+        self.db().put_actual(&crate::db::ActualRow {
+            relpath: to.to_owned(),
+            properties: actual.properties.clone(),
+            changelist: actual.changelist.clone(),
+            ..crate::db::ActualRow::default()
+        })
+    }
+
+    /// Copies what is under the root of a local operation: it is there in the copy, too, deleted.
+    fn copy_shadowed(&self, from: &str, to: &str, is_move: bool) -> Result<()> {
+        self.db().write(|db| {
+            let from_parent = parent_of(from).unwrap_or("");
+            let to_parent = parent_of(to).unwrap_or("");
+            let depth = |relpath: &str| -> Result<i64> {
+                let row = db.top(relpath)?;
+                row.map(|r| r.op_depth).ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))
+            };
+            let shadow = Shadow {
+                from_depth: depth(from_parent)?,
+                to_depth: depth(to_parent)?,
+                del_depth: depth_of(to),
+                is_move,
+            };
+            let Some(above) = db.node(from_parent, shadow.from_depth)? else { return Ok(()) };
+            let Some(repos_path) = above.repos_path else { return Ok(()) };
+            let place = From {
+                repos_id: above.repos_id,
+                path: Some(path::join(&repos_path, path::basename(from))),
+                revision: above.revision,
+            };
+            self.copy_shadowed_layer(from, to, &shadow, &place)
+        })
+    }
+
+    fn copy_shadowed_layer(
+        &self,
+        from: &str,
+        to: &str,
+        shadow: &Shadow,
+        place: &From,
+    ) -> Result<()> {
+        let db = self.db();
+        let Some(row) = db.node(from, shadow.from_depth)? else { return Ok(()) };
+        let hidden = matches!(
+            row.presence,
+            Presence::NotPresent | Presence::Excluded | Presence::ServerExcluded
+        );
+        if shadow.from_depth == 0
+            && (hidden
+                || row.revision != place.revision
+                || row.repos_id != place.repos_id
+                || row.repos_path != place.path)
+        {
+            let presence = if row.presence == Presence::Excluded {
+                Presence::Excluded
+            } else {
+                Presence::NotPresent
+            };
+            let mut marker = self.working_row(to, shadow.to_depth, presence, row.kind)?;
+            marker.repos_id = row.repos_id;
+            marker.repos_path = row.repos_path;
+            marker.revision = row.revision;
+            return db.put_node(&marker);
+        }
+        let presence = match row.presence {
+            Presence::Normal | Presence::Incomplete => Presence::Normal,
+            Presence::NotPresent | Presence::BaseDeleted => Presence::NotPresent,
+            Presence::Excluded => Presence::Excluded,
+            Presence::ServerExcluded => return Err(self.excluded_by_server(from)),
+        };
+        if presence != Presence::Normal {
+            let marker = self.working_row(to, shadow.to_depth, presence, row.kind)?;
+            db.put_node(&marker)?;
+            if presence == Presence::NotPresent {
+                return Ok(());
+            }
+        } else {
+            let copied = NodeRow {
+                relpath: to.to_owned(),
+                op_depth: shadow.to_depth,
+                presence,
+                moved_here: shadow.is_move,
+                moved_to: db.node(to, shadow.to_depth)?.and_then(|old| old.moved_to),
+                dav_cache: None,
+                file_external: false,
+                inherited_props: None,
+                ..row
+            };
+            db.put_node(&copied)?;
+            let deleted =
+                self.working_row(to, shadow.del_depth, Presence::BaseDeleted, copied.kind)?;
+            db.put_node(&deleted)?;
+        }
+        for child in db.children_at(from, shadow.from_depth)? {
+            let name = path::basename(&child.relpath);
+            let below = From {
+                path: place.path.as_ref().map(|path| path::join(path, name)),
+                ..place.clone()
+            };
+            self.copy_shadowed_layer(&child.relpath, &path::join(to, name), shadow, &below)?;
+        }
+        Ok(())
+    }
+
+    /// A row of a working layer that keeps where the path was moved to.
+    fn working_row(
+        &self,
+        relpath: &str,
+        op_depth: i64,
+        presence: Presence,
+        kind: Kind,
+    ) -> Result<NodeRow> {
+        let mut row = NodeRow::new(relpath, op_depth, presence, kind);
+        row.moved_to = self.db().node(relpath, op_depth)?.and_then(|old| old.moved_to);
+        row.changed_date = Some(sapwood_core::date::Timestamp(0));
+        Ok(row)
+    }
+
+    /// The lowest and highest revision of BASE at and below a path.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn revision_range(&self, relpath: &str) -> Result<Option<(Revnum, Revnum)>> {
+        let (lo, hi) = super::subtree(relpath);
+        let found: Option<(Option<u64>, Option<u64>)> = self.db().first(
+            "SELECT MIN(revision), MAX(revision) FROM nodes WHERE wc_id = ?1 AND (local_relpath = ?2 \
+             OR (local_relpath > ?3 AND local_relpath < ?4)) AND presence IN ('normal', \
+             'incomplete') AND file_external IS NULL AND op_depth = 0",
+            params![self.db().wc_id(), relpath, lo, hi],
+            |row| {
+                let number = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
+                Ok((number(row.get(0)?), number(row.get(1)?)))
+            },
+        )?;
+        Ok(found.and_then(|(min, max)| Some((Revnum(min?), Revnum(max?)))))
+    }
+}
+
+/// The layers of a copy of what is under a local operation.
+struct Shadow {
+    from_depth: i64,
+    to_depth: i64,
+    del_depth: i64,
+    is_move: bool,
+}
+
+/// Copies a file, a link, or a directory with all that is in it.
+fn copy_any(from: &Path, to: &Path, found: &fs::Metadata) -> Result<()> {
+    let failed = |e| Error::io(e, "Can't copy", from);
+    if found.is_symlink() {
+        let target = fs::read_link(from).map_err(failed)?;
+        return std::os::unix::fs::symlink(target, to).map_err(failed);
+    }
+    if !found.is_dir() {
+        fs::copy(from, to).map_err(failed)?;
+        return Ok(());
+    }
+    fs::create_dir(to).map_err(failed)?;
+    for entry in fs::read_dir(from).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let below = entry.path();
+        let found = fs::symlink_metadata(&below).map_err(failed)?;
+        copy_any(&below, &to.join(entry.file_name()), &found)?;
+    }
+    Ok(())
+}
+
+fn make_writable(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let failed = |e| Error::io(e, "Can't set permissions", path);
+    let mode = fs::metadata(path).map_err(failed)?.permissions().mode();
+    if mode & 0o200 == 0 {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o200)).map_err(failed)?;
+    }
+    Ok(())
+}

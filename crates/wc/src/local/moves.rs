@@ -1,0 +1,164 @@
+//! Moves: a copy and a deletion that know of each other, and one rename on disk.
+
+use std::fs;
+
+use rusqlite::params;
+use sapwood_core::notify::Action;
+use sapwood_core::{CancelToken, ErrorCode, path};
+
+use super::Tell;
+use super::copy::Copy;
+use super::delete::Deletion;
+use crate::conflict::Conflict;
+use crate::db::{Presence, depth_of, parent_of};
+use crate::error::{Error, Result};
+use crate::root::WorkingCopy;
+use crate::view::{Status, View};
+
+impl WorkingCopy {
+    /// Moves a node to a path of the same working copy that is free. Needs locks on both parents.
+    ///
+    /// # Errors
+    /// What is wrong with source or destination; E155040 for directories of mixed revisions, unless
+    /// they are allowed.
+    pub fn move_node(
+        &self,
+        from: &str,
+        to: &str,
+        metadata_only: bool,
+        allow_mixed: bool,
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        self.check_copy(from, to, true)?;
+        if !metadata_only && fs::symlink_metadata(self.abspath(to)).is_ok() {
+            let shown = self.abspath(to);
+            return Err(Error::new(
+                ErrorCode::ENTRY_EXISTS,
+                format!("'{}' already exists and is in the way", shown.display()),
+            ));
+        }
+        let source = self.require_view(from)?;
+        let mut record = true;
+        if source.is_dir()
+            && source.status() == Status::Normal
+            && let Some((least, most)) = self.revision_range(from)?
+            && least != most
+        {
+            if !allow_mixed {
+                let shown = self.abspath(from);
+                return Err(Error::new(
+                    ErrorCode::WC_MIXED_REVISIONS,
+                    format!(
+                        "Cannot move mixed-revision subtree '{}' [{least}:{most}]; try updating it \
+                         first",
+                        shown.display()
+                    ),
+                ));
+            }
+            record = false;
+        }
+        let how = Copy { root: to, metadata_only: true, is_move: record };
+        self.copy_tree(from, to, how, cancel, Some(tell))?;
+        if record {
+            self.db().write(|_| self.undo_move_back(to, from))?;
+        }
+        self.run_queue(cancel)?;
+        if !metadata_only {
+            let (old, new) = (self.abspath(from), self.abspath(to));
+            if let Err(e) = fs::rename(&old, &new) {
+                // Nothing was moved: the half that is written is taken back.
+                let how = Deletion { moved_to: None, dir_externals: true };
+                self.db().write(|_| self.delete_node(to, how, &mut Vec::new()))?;
+                let what = format!("Can't move '{}' to '{}'", old.display(), new.display());
+                return Err(Error::Io { what, error: e });
+            }
+        }
+        self.remove_moved_markers(&source, to)?;
+        let mut deleted = Vec::new();
+        let how = Deletion { moved_to: record.then_some(to), dir_externals: true };
+        self.db().write(|_| self.delete_node(from, how, &mut deleted))?;
+        deleted.sort_unstable();
+        deleted.dedup();
+        for relpath in &deleted {
+            super::tell_path(self, tell, Action::Delete, relpath);
+        }
+        self.run_queue(cancel)
+    }
+
+    /// The files of conflicts do not move along.
+    fn remove_moved_markers(&self, source: &View, to: &str) -> Result<()> {
+        let from = source.relpath();
+        let remove = |relpath: &str| {
+            let path = self.abspath(relpath);
+            match fs::remove_file(&path) {
+                Err(e) if !crate::status::is_missing(&e) => {
+                    Err(Error::io(e, "Can't remove file", &path))
+                }
+                _ => Ok(()),
+            }
+        };
+        for row in self.db().actual_subtree(from)? {
+            let Some(record) = &row.conflict_data else { continue };
+            for file in Conflict::parse(record)?.files() {
+                match path::skip_ancestor(from, file).filter(|below| !below.is_empty()) {
+                    Some(below) if source.is_dir() => remove(&path::join(to, below))?,
+                    _ => remove(file)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a move away that brought a node back to where it was moved from, if nothing differs.
+    fn undo_move_back(&self, relpath: &str, moved_from: &str) -> Result<()> {
+        let db = self.db();
+        let node = self.require_view(relpath)?;
+        if node.status() != Status::Added || !node.is_op_root() || relpath.is_empty() {
+            return Ok(());
+        }
+        let top = node.top();
+        if !top.moved_here || top.moved_to.as_deref() != Some(moved_from) {
+            return Ok(());
+        }
+        let below = if node.has_more_work() {
+            db.top(parent_of(relpath).unwrap_or(""))?.map_or(0, |row| row.op_depth)
+        } else {
+            0
+        };
+        let depth = depth_of(relpath);
+        let mut same = true;
+        db.each_in_subtree(relpath, |row| {
+            if row.op_depth != depth {
+                return Ok(());
+            }
+            let under = db.node(&row.relpath, below)?;
+            same &= match under {
+                None => row.presence == Presence::NotPresent,
+                Some(under) => {
+                    under.presence == row.presence
+                        && match row.presence {
+                            Presence::NotPresent | Presence::Excluded => true,
+                            Presence::Normal => {
+                                row.repos_path.is_some()
+                                    && row.repos_path == under.repos_path
+                                    && row.revision == under.revision
+                                    && row.repos_id == under.repos_id
+                            }
+                            _ => false,
+                        }
+                }
+            };
+            Ok(())
+        })?;
+        if same {
+            let (lo, hi) = super::subtree(relpath);
+            db.execute(
+                "DELETE FROM nodes WHERE wc_id = ?1 AND (local_relpath = ?2 OR (local_relpath > ?3 \
+                 AND local_relpath < ?4)) AND op_depth = ?5",
+                params![db.wc_id(), relpath, lo, hi, depth],
+            )?;
+        }
+        Ok(())
+    }
+}
