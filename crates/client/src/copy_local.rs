@@ -137,11 +137,7 @@ fn check_source(ctx: &Context, source: &str) -> SvnResult<(WorkingCopy, String)>
     Ok((wc, relpath))
 }
 
-fn check_target(
-    ctx: &Context,
-    target: &str,
-    how: CopyLocal,
-) -> SvnResult<(WorkingCopy, String)> {
+fn check_target(ctx: &Context, target: &str, how: CopyLocal) -> SvnResult<(WorkingCopy, String)> {
     let abspath = ctx.absolute(target);
     let shown = abspath.display();
     let error = |code, text: String| Err(SvnError::new(code, text));

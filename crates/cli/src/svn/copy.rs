@@ -43,9 +43,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     if !to.is_url() {
         inv.refuse_message()?;
     }
-    let local = |revision: Revision| {
-        matches!(revision, Revision::Unspecified | Revision::Working)
-    };
+    let local = |revision: Revision| matches!(revision, Revision::Unspecified | Revision::Working);
     let mut from = Vec::new();
     let mut remote = to.is_url() || !local(inv.opt.revision());
     for target in &targets {

@@ -251,10 +251,8 @@ impl WorkingCopy {
         }
         let from = source.relpath();
         let on_disk = !how.metadata_only && self.abspath(from).is_dir();
-        let work: Vec<WorkItem> = on_disk
-            .then(|| WorkItem::DirInstall { relpath: to.to_owned() })
-            .into_iter()
-            .collect();
+        let work: Vec<WorkItem> =
+            on_disk.then(|| WorkItem::DirInstall { relpath: to.to_owned() }).into_iter().collect();
         self.copy_rows(source, to, how, &work)?;
         if tell.is_some() {
             if !work.is_empty() {
@@ -344,11 +342,8 @@ impl WorkingCopy {
     /// Where a node comes from, and what it is, for a copy of it.
     fn origin_for_copy(&self, node: &View) -> Result<(From, Is)> {
         let top = node.top();
-        let own = From {
-            repos_id: top.repos_id,
-            path: top.repos_path.clone(),
-            revision: top.revision,
-        };
+        let own =
+            From { repos_id: top.repos_id, path: top.repos_path.clone(), revision: top.revision };
         Ok(match node.status() {
             Status::Excluded => {
                 let parent = self.require_view(parent_of(node.relpath()).unwrap_or(""))?;
@@ -365,9 +360,7 @@ impl WorkingCopy {
                 };
                 (own, is)
             }
-            Status::Deleted if node.is_op_root() => {
-                (self.origin_of_deleted(node)?, Is::Deleted)
-            }
+            Status::Deleted if node.is_op_root() => (self.origin_of_deleted(node)?, Is::Deleted),
             Status::Deleted => (own, Is::Deleted),
             Status::NotPresent => (own, Is::NotPresent),
             Status::ServerExcluded => return Err(self.excluded_by_server(node.relpath())),
@@ -422,8 +415,7 @@ impl WorkingCopy {
         if above.op_depth < least {
             return Ok(depths);
         }
-        if incomplete.is_none_or(|depth| depth == above.op_depth)
-            && above.repos_id == from.repos_id
+        if incomplete.is_none_or(|depth| depth == above.op_depth) && above.repos_id == from.repos_id
         {
             let implied =
                 above.repos_path.as_ref().map(|path| path::join(path, path::basename(to)));
@@ -519,7 +511,7 @@ impl WorkingCopy {
         op_depth: i64,
     ) -> Result<()> {
         let db = self.db();
-        for child in db.children_at(source.relpath(), source.top().op_depth)? {
+        for child in self.copied_children(source.relpath(), source.top().op_depth)? {
             let name = path::basename(&child.relpath);
             let target = path::join(to, name);
             let mut row =
@@ -531,6 +523,13 @@ impl WorkingCopy {
             db.put_node(&row)?;
         }
         Ok(())
+    }
+
+    /// The children that one layer of a directory has, but for deletions and file externals.
+    fn copied_children(&self, relpath: &str, op_depth: i64) -> Result<Vec<NodeRow>> {
+        let mut rows = self.db().children_at(relpath, op_depth)?;
+        rows.retain(|row| row.presence != Presence::BaseDeleted && !row.file_external);
+        Ok(rows)
     }
 
     /// Local properties and the changelist go along.
@@ -632,7 +631,7 @@ impl WorkingCopy {
                 self.working_row(to, shadow.del_depth, Presence::BaseDeleted, copied.kind)?;
             db.put_node(&deleted)?;
         }
-        for child in db.children_at(from, shadow.from_depth)? {
+        for child in self.copied_children(from, shadow.from_depth)? {
             let name = path::basename(&child.relpath);
             let below = From {
                 path: place.path.as_ref().map(|path| path::join(path, name)),
