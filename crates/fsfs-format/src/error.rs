@@ -74,7 +74,8 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn corrupt(message: impl Into<Cow<'static, str>>) -> Self {
+    /// Data that breaks the rules of its format, in words.
+    pub fn corrupt(message: impl Into<Cow<'static, str>>) -> Self {
         Self::Corrupt(message.into())
     }
 

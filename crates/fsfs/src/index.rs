@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sapwood_core::{ErrorCode, Revnum};
 use sapwood_fsfs_format as format;
 use sapwood_fsfs_format::manifest::Manifest;
-use sapwood_fsfs_format::{Footer, L2pHeader, L2pPage, Trailer, limits};
+use sapwood_fsfs_format::{Footer, L2pHeader, L2pPage, NodeRevId, Trailer, limits};
 
 use crate::cache::item::{Cached, Key};
 use crate::error::{Error, Result};
@@ -189,8 +189,23 @@ impl Fs {
             let len = end.saturating_sub(start).min(most);
             let at = end.saturating_sub(len);
             let tail = self.bytes(file, at, usize::try_from(len).unwrap_or(0))?;
-            Trailer::parse(&tail, revision).map_err(|e| self.item_error(file, revision, at, e))
+            let trailer = Trailer::parse(&tail, revision);
+            let trailer = trailer.map_err(|e| self.item_error(file, revision, at, e))?;
+            // What is wrong with the root itself shows when it is read.
+            let root = self.some_bytes(file, start.saturating_add(trailer.root))?;
+            match root_id(&root) {
+                Some(id) if id.revision() != Some(revision) => {
+                    Err(self.not_of(file, revision, &id))
+                }
+                _ => Ok(trailer),
+            }
         })?;
         Ok(self.caches.put(key, trailer))
     }
+}
+
+/// The id in the first line of a node-revision, if it can be made out.
+pub(crate) fn root_id(node: &[u8]) -> Option<NodeRevId> {
+    let line = node.split(|byte| *byte == b'\n').next()?;
+    NodeRevId::parse(line.strip_prefix(b"id: ")?).ok()
 }

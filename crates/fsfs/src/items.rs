@@ -6,13 +6,14 @@ use sapwood_core::Revnum;
 use sapwood_fsfs_format::changes::{ChangeRef, Changes, spell_names};
 use sapwood_fsfs_format::l2p::{ITEM_CHANGES, ITEM_ROOT};
 use sapwood_fsfs_format::{
-    Location, NodeRev, NodeRevId, RepHeader, RepLocation, Representation, TxnId, limits,
+    Location, NodeRev, NodeRevId, RepHeader, RepLocation, Representation, Trailer, TxnId, limits,
 };
 
 use crate::cache::item::{Cached, Key};
 use crate::changes::{ChangeKind, ChangedPath, ChangedPaths};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
+use crate::revfile::RevFile;
 
 /// The longest list of changed paths that is read.
 const CHANGES_LEN: usize = 1 << 30;
@@ -43,7 +44,11 @@ impl Fs {
             let node = self.parse_at(file, revision, at, limits::NODEREV_LEN, |bytes, _| {
                 NodeRev::parse(bytes)
             });
-            Ok(node?.0)
+            let node = node?.0;
+            match node.id.revision() {
+                Some(other) if other == revision => Ok(node),
+                _ => Err(self.not_of(file, revision, &node.id)),
+            }
         })?;
         // Node-revisions of 1.6.0 to 1.6.17 may have kept this flag (issue 4031).
         node.is_fresh_txn_root = false;
@@ -138,12 +143,47 @@ impl Fs {
     }
 
     fn read_changes(&self, revision: Revnum) -> Result<ChangedPaths> {
-        let item =
-            if self.layout.is_logical() { ITEM_CHANGES } else { self.trailer(revision)?.changes };
+        if self.layout.is_logical() {
+            return self.with_file(revision, |file| {
+                let at = self.item_offset(file, revision, ITEM_CHANGES)?;
+                self.parse_at(file, revision, at, CHANGES_LEN, ChangedPaths::parse)
+            });
+        }
+        let trailer = self.trailer(revision)?;
         self.with_file(revision, |file| {
-            let at = self.item_offset(file, revision, item)?;
-            self.parse_at(file, revision, at, CHANGES_LEN, ChangedPaths::parse)
+            let at = self.item_offset(file, revision, trailer.changes)?;
+            let parse = |bytes: &[u8], is_end| ChangedPaths::parse_last(bytes, is_end, &trailer);
+            let changes = self.parse_at(file, revision, at, CHANGES_LEN, parse)?;
+            if changes.is_empty() {
+                self.expect_no_changes(file, revision, &trailer)?;
+            }
+            Ok(changes)
         })
+    }
+
+    /// A list of nothing is right only directly behind the root's node-revision, where all lists
+    /// begin: at the end of a list it would be nothing as well.
+    fn expect_no_changes(&self, file: &RevFile, revision: Revnum, trailer: &Trailer) -> Result<()> {
+        let at = self.item_offset(file, revision, trailer.root)?;
+        let parse = |bytes: &[u8], _| NodeRev::parse(bytes);
+        let (_, len) = self.parse_at(file, revision, at, limits::NODEREV_LEN, parse)?;
+        let end = u64::try_from(len).ok().and_then(|len| trailer.root.checked_add(len));
+        if end == Some(trailer.changes) {
+            return Ok(());
+        }
+        Err(Error::Corrupt(format!(
+            "The changed paths of r{revision} do not begin behind its root node-revision"
+        )))
+    }
+
+    /// The error for a file that holds another revision than the one that was asked for: one that
+    /// was put in the wrong place.
+    pub(crate) fn not_of(&self, file: &RevFile, revision: Revnum, id: &NodeRevId) -> Error {
+        let found = id.revision().map_or_else(|| "no revision".into(), |found| format!("r{found}"));
+        Error::Corrupt(format!(
+            "File '{}' should hold r{revision}, but a node-revision in it is of {found}",
+            self.rev_file_path(file.key).display()
+        ))
     }
 
     /// The paths that a transaction changed so far.
@@ -170,14 +210,46 @@ impl Fs {
 impl ChangedPaths {
     /// The list at the start of `bytes`, which nothing follows when `is_end`.
     pub(crate) fn parse(bytes: &[u8], is_end: bool) -> sapwood_fsfs_format::Result<Self> {
-        let parse = |bytes: &[u8]| {
-            let mut list = Changes::new(bytes);
-            let built = Self::collect(&mut list)?;
+        Self::parse_and(bytes, |list, _| {
             if list.is_terminated() || is_end {
-                Ok(built)
+                Ok(())
             } else {
                 Err(sapwood_fsfs_format::Error::UnexpectedEnd("changed paths"))
             }
+        })
+    }
+
+    /// The same with physical addressing, where nothing but the trailer follows: an offset that
+    /// points at an empty line elsewhere would give a list of nothing.
+    pub(crate) fn parse_last(
+        bytes: &[u8],
+        is_end: bool,
+        trailer: &Trailer,
+    ) -> sapwood_fsfs_format::Result<Self> {
+        let mut last = Vec::new();
+        trailer.write(&mut last);
+        Self::parse_and(bytes, |list, rest| {
+            if list.is_terminated() && rest.starts_with(&last) {
+                Ok(())
+            } else if is_end || (list.is_terminated() && rest.len() >= last.len()) {
+                let what = "The changed paths do not end where the revision's last line begins";
+                Err(sapwood_fsfs_format::Error::corrupt(what))
+            } else {
+                Err(sapwood_fsfs_format::Error::UnexpectedEnd("changed paths"))
+            }
+        })
+    }
+
+    /// The list at the start of `bytes`. `check` sees how it ended, and what follows.
+    fn parse_and(
+        bytes: &[u8],
+        check: impl Fn(&Changes<'_>, &[u8]) -> sapwood_fsfs_format::Result<()>,
+    ) -> sapwood_fsfs_format::Result<Self> {
+        let parse = |bytes: &[u8]| {
+            let mut list = Changes::new(bytes);
+            let built = Self::collect(&mut list)?;
+            check(&list, bytes.get(list.consumed()..).unwrap_or_default())?;
+            Ok(built)
         };
         parse(bytes).or_else(|error| match spell_names(bytes) {
             Some(bytes) => parse(&bytes),

@@ -18,6 +18,7 @@ use sapwood_fsfs_format::{Footer, L2pHeader, L2pPage, Trailer};
 use crate::cache::item::{Cached, Key};
 use crate::changes::ChangedPaths;
 use crate::filesystem::Fs;
+use crate::index::root_id;
 use crate::revprops::{RevpropsSnapshot, Unread};
 use crate::storage::{Folder, PAGE, StoredFile};
 
@@ -137,19 +138,31 @@ impl Straight {
         if let Some(generation) = file.generation {
             return fs.keep_revprops(file.revision, generation, whole);
         }
-        let at = place_of_changes(fs, file.revision, whole)?;
-        let changes = ChangedPaths::parse(whole.get(usize::try_from(at).ok()?..)?, true).ok()?;
+        let changes = changes_of(fs, file.revision, whole)?;
         let kind = ChangedPaths::KIND;
         let key = Key { fs: fs.id, kind, a: file.revision.0, b: 0, part: 0 };
         Some(fs.caches.put(key, changes).byte_len())
     }
 }
 
-/// Where the changed paths begin in the file of a revision.
-fn place_of_changes(fs: &Fs, revision: Revnum, file: &[u8]) -> Option<u64> {
-    if !fs.layout.is_logical() {
-        return Some(Trailer::parse(file, revision).ok()?.changes);
+/// The changed paths in the file of a revision, unless something is wrong with it: that the
+/// request finds.
+fn changes_of(fs: &Fs, revision: Revnum, file: &[u8]) -> Option<ChangedPaths> {
+    let from = |at: u64| file.get(usize::try_from(at).ok()?..);
+    if fs.layout.is_logical() {
+        return ChangedPaths::parse(from(place_of_changes(revision, file)?)?, true).ok();
     }
+    let trailer = Trailer::parse(file, revision).ok()?;
+    let root = root_id(from(trailer.root)?)?;
+    if root.revision() != Some(revision) {
+        return None;
+    }
+    let changes = ChangedPaths::parse_last(from(trailer.changes)?, true, &trailer).ok()?;
+    (!changes.is_empty()).then_some(changes)
+}
+
+/// Where the changed paths begin in the file of a revision with logical addressing.
+fn place_of_changes(revision: Revnum, file: &[u8]) -> Option<u64> {
     let footer = Footer::parse(file, u64::try_from(file.len()).ok()?, revision).ok()?;
     let start = usize::try_from(footer.l2p_offset).ok()?;
     let index = file.get(start..usize::try_from(footer.p2l_offset).ok()?)?;

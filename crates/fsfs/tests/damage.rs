@@ -299,3 +299,111 @@ fn much_damage_to_every_shape() {
         spoil(shape, 100 + at as u64, 100);
     }
 }
+
+/// Everything that one revision is asked for, each through caches of its own.
+fn ask(db: &Path, revision: Revnum) -> Vec<(&'static str, Option<sapwood_core::SvnError>)> {
+    let open = || Filesystem::open(db, &Caches::new(8 << 20), &OpenOptions::default()).unwrap();
+    let failed = |result: sapwood_fsfs::Result<()>| result.err().map(sapwood_core::SvnError::from);
+    let cancel = CancelToken::new();
+    vec![
+        ("its root", failed(open().revision_root(revision).map(|_| ()))),
+        ("its changed paths", failed(open().changed_paths(revision).map(|_| ()))),
+        ("verify", failed(open().verify_revision(revision, &cancel))),
+        (
+            "its changed paths after a log read ahead",
+            failed((|| {
+                let fs = open();
+                let wanted = sapwood_fsfs::Wanted { changes: true, revprops: false };
+                let mut ahead = fs.prefetch_revisions(Revnum(1), revision, wanted, None);
+                for n in 1..=revision.0 {
+                    ahead.at(n - 1);
+                    fs.changed_paths(Revnum(n))?;
+                }
+                fs.changed_paths(revision).map(|_| ())
+            })()),
+        ),
+    ]
+}
+
+/// A file of revisions in the place of another one is noticed, whatever is asked for.
+#[test]
+fn files_in_the_wrong_place() {
+    let packed = |version| Shape { packing: Packing::All, ..Shape::new(version).shard(4) };
+    let shapes = [
+        Shape::new("1.3"),
+        Shape::new("1.6").shard(7),
+        Shape::new("1.8").shard(1000),
+        packed("1.6"),
+        packed("1.8"),
+        Shape::new("1.10").shard(1000),
+        packed("1.10"),
+    ];
+    for shape in shapes {
+        let repo = Repository::random(&shape, 11, 40);
+        let db = repo.path().join("db");
+        let is_packed = matches!(shape.packing, Packing::All);
+        let shard = |n: u64| match shape.layout {
+            sapwood_testkit::repository::Layout::Sharded(size) => {
+                format!("{}/", n / u64::from(size))
+            }
+            _ => String::new(),
+        };
+        let (from, to) = if is_packed {
+            ("revs/0.pack/pack".to_owned(), "revs/2.pack/pack".to_owned())
+        } else {
+            (format!("revs/{}2", shard(2)), format!("revs/{}9", shard(9)))
+        };
+        let target = db.join(&to);
+        let _ = std::fs::remove_file(&target);
+        std::fs::copy(db.join(&from), &target).unwrap();
+        if is_packed && db.join("revs/0.pack/manifest").exists() {
+            std::fs::copy(db.join("revs/0.pack/manifest"), db.join("revs/2.pack/manifest"))
+                .unwrap();
+        }
+        for (what, error) in ask(&db, Revnum(9)) {
+            let error = error.unwrap_or_else(|| panic!("{}: {what} is believed", repo.name()));
+            let codes: Vec<String> = error.chain().map(|e| e.code().to_string()).collect();
+            let known = ["E160004", "E160053", "E160054"];
+            assert!(
+                codes.iter().any(|code| known.contains(&code.as_str())),
+                "{}: {what}: {codes:?} {error}",
+                repo.name()
+            );
+        }
+    }
+}
+
+/// A list of changed paths that begins in the wrong place is not taken for an empty one.
+#[test]
+fn an_empty_list_only_where_the_last_line_says_so() {
+    for version in ["1.3", "1.6", "1.8"] {
+        let shape = Shape::new(version);
+        let shape = if version == "1.3" { shape } else { shape.shard(1000) };
+        let repo = Repository::random(&shape, 11, 40);
+        let db = repo.path().join("db");
+        let mut tried = 0;
+        for number in 1..12 {
+            let names = [format!("revs/0/{number}"), format!("revs/{number}")];
+            let file = names.iter().map(|name| db.join(name)).find(|file| file.is_file()).unwrap();
+            let bytes = std::fs::read(&file).unwrap();
+            let body = &bytes[..bytes.len() - 1];
+            let line = body.iter().rposition(|b| *b == b'\n').unwrap() + 1;
+            let last = String::from_utf8(body[line..].to_vec()).unwrap();
+            let (root, changes) = last.split_once(' ').unwrap();
+            let right: usize = changes.parse().unwrap();
+            let empty = |at: &usize| *at != right && bytes[at - 1] == b'\n' && bytes[*at] == b'\n';
+            for at in (1..line).filter(empty) {
+                let mut damaged = bytes[..line].to_vec();
+                damaged.extend(format!("{root} {at}\n").bytes());
+                write(&file, &damaged);
+                for (what, error) in ask(&db, Revnum(number)) {
+                    let failed = error.is_some() || what == "its root";
+                    assert!(failed, "{version}, r{number} at {at}: {what} is believed");
+                }
+                tried += 1;
+            }
+            write(&file, &bytes);
+        }
+        assert!(tried > 10, "{version}: {tried} empty lines");
+    }
+}
