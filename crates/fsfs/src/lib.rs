@@ -16,6 +16,7 @@ pub mod dump_index;
 pub mod error;
 mod family;
 pub mod filesystem;
+pub mod handles;
 pub mod history;
 pub mod hotcopy;
 mod index;

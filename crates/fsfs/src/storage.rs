@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::handles::with_room;
+
 /// What is needed of a file's or folder's metadata to notice that it was replaced or changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
@@ -266,7 +268,7 @@ impl StoredFile for fs::File {
 
 impl Storage for LocalStorage {
     fn open(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
-        Ok(Arc::new(fs::File::open(path)?))
+        Ok(Arc::new(with_room(|| fs::File::open(path))?))
     }
 
     fn open_in(&self, folder: &mut Folder, name: &str) -> io::Result<Arc<dyn StoredFile>> {
@@ -276,20 +278,21 @@ impl Storage for LocalStorage {
             Some(handle) => handle,
             None => {
                 let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-                handle.insert(rustix::fs::open(&*path, flags, Mode::empty())?)
+                let open = || Ok(rustix::fs::open(&*path, flags, Mode::empty())?);
+                handle.insert(with_room(open)?)
             }
         };
         let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(handle, name, flags, Mode::empty())?;
+        let file = with_room(|| Ok(rustix::fs::openat(&*handle, name, flags, Mode::empty())?))?;
         Ok(Arc::new(fs::File::from(file)))
     }
 
     fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
-        fs::File::open(path)?.whole(limit)
+        with_room(|| fs::File::open(path))?.whole(limit)
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<OsString>> {
-        fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect()
+        with_room(|| fs::read_dir(path))?.map(|entry| Ok(entry?.file_name())).collect()
     }
 
     fn stamp(&self, path: &Path) -> io::Result<Stamp> {
@@ -297,7 +300,7 @@ impl Storage for LocalStorage {
     }
 
     fn open_folder(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
-        Ok(Arc::new(fs::File::open(path)?))
+        Ok(Arc::new(with_room(|| fs::File::open(path))?))
     }
 }
 

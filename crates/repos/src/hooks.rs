@@ -289,7 +289,7 @@ impl Hooks {
     fn environment(&self, name: &str) -> SvnResult<Vec<(String, String)>> {
         let Some(env_file) = &self.env_file else { return Ok(Vec::new()) };
         let shown = env_file.display();
-        let file = match File::open(env_file) {
+        let file = match sapwood_fsfs::handles::with_room(|| File::open(env_file)) {
             Ok(file) => file,
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(e) => return Err(SvnError::io(&e, format_args!("Can't open file '{shown}'"))),

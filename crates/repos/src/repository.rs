@@ -102,7 +102,7 @@ const MAX_FORMAT_FILE: u64 = 80;
 
 fn read_format(file: &Path) -> Result<u32> {
     let shown = file.display();
-    let opened = std::fs::File::open(file)
+    let opened = sapwood_fsfs::handles::with_room(|| std::fs::File::open(file))
         .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{shown}'")))?;
     let mut text = Vec::new();
     opened

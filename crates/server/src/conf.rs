@@ -303,7 +303,7 @@ impl ConfigFiles {
 fn read_limited(path: &Path) -> Result<Vec<u8>, (std::io::Error, SvnError)> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
-    let result = std::fs::File::open(path)
+    let result = sapwood_fsfs::handles::with_room(|| std::fs::File::open(path))
         .and_then(|file| file.take(MAX_FILE).read_to_end(&mut bytes).map(|_| ()));
     match result {
         Ok(()) => Ok(bytes),

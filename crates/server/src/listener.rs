@@ -199,7 +199,7 @@ impl Listener {
 
 fn accept(socket: &TcpListener) -> SvnResult<(TcpStream, SocketAddr)> {
     loop {
-        match socket.accept() {
+        match sapwood_fsfs::handles::with_room(|| socket.accept()) {
             Err(e)
                 if matches!(
                     e.kind(),

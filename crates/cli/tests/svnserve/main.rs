@@ -10,6 +10,7 @@
 )]
 
 mod access;
+mod handles;
 mod hooks;
 mod hostile;
 mod memory;

@@ -117,10 +117,10 @@ impl FileTable {
         self.files.lock().retain(|key, _| key.fs != fs);
     }
 
-    /// Closes all files.
-    pub(crate) fn clear(&self) {
+    /// Closes all files: whether there were any.
+    pub(crate) fn clear(&self) -> bool {
         let closed = std::mem::take(&mut *self.files.lock());
-        drop(closed);
+        !closed.is_empty()
     }
 
     /// Closes a file that is not needed any more.

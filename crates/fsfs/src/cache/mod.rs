@@ -135,9 +135,8 @@ impl Caches {
     /// request costs.
     #[must_use]
     pub fn counting(bytes: usize) -> Arc<Self> {
-        let caches =
-            Self { tally: Some(Tally::default()), ..Self::empty(bytes, usize::MAX, false, None) };
-        Arc::new(caches)
+        let caches = Self::empty(bytes, usize::MAX, false, None);
+        Self::registered(Self { tally: Some(Tally::default()), ..caches })
     }
 
     /// What was read since the last call, of caches made by [`Caches::counting`]; nothing of
@@ -154,7 +153,14 @@ impl Caches {
         files_are_items: bool,
         resident: Option<Resident>,
     ) -> Arc<Self> {
-        Arc::new(Self::empty(bytes, most, files_are_items, resident))
+        Self::registered(Self::empty(bytes, most, files_are_items, resident))
+    }
+
+    /// Shared, and known to those who need the handles that it keeps.
+    fn registered(self) -> Arc<Self> {
+        let caches = Arc::new(self);
+        crate::handles::register(&caches);
+        caches
     }
 
     fn empty(bytes: usize, most: usize, files_are_items: bool, resident: Option<Resident>) -> Self {
@@ -167,8 +173,8 @@ impl Caches {
             items: Store::with_large(values.saturating_sub(for_blocks)),
             in_use: InUse::default(),
             tally: None,
-            files: FileTable::new(MAX_FILES),
-            folders: FileTable::new(MAX_FOLDERS),
+            files: FileTable::new(crate::handles::limit(MAX_FILES, 8)),
+            folders: FileTable::new(crate::handles::limit(MAX_FOLDERS, 16)),
             block_reads: AtomicU64::new(0),
             loading: Loading::default(),
             readers: AtomicUsize::new(0),
@@ -268,6 +274,11 @@ impl Caches {
         self.blocks.clear();
         self.files.clear();
         self.folders.clear();
+    }
+
+    /// Closes the files and folders that are kept open: whether there were any.
+    pub(crate) fn close_all(&self) -> bool {
+        self.files.clear() | self.folders.clear()
     }
 
     /// A number for a filesystem that no other one shares.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::local_lock::LocalLock;
 use super::{HeldLock, NewFile, WriteStorage};
+use crate::handles::with_room;
 use crate::storage::LocalStorage;
 
 impl NewFile for fs::File {
@@ -46,13 +47,14 @@ const SYNCED_AS_A_WHOLE: [rustix::fs::FsWord; 5] =
 
 impl WriteStorage for LocalStorage {
     fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
-        let file = fs::File::options().write(true).create_new(true).open(path)?;
+        let open = || fs::File::options().write(true).create_new(true).open(path);
+        let file = with_room(open)?;
         Ok(Box::new(file))
     }
 
     fn create_over(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
         // A file that is there may be read-only; it is of no use to anyone.
-        match fs::File::create(path) {
+        match with_room(|| fs::File::create(path)) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 fs::remove_file(path)?;
                 Ok(Box::new(fs::File::create(path)?))
@@ -62,7 +64,7 @@ impl WriteStorage for LocalStorage {
     }
 
     fn reopen(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
-        let mut file = fs::File::options().write(true).open(path)?;
+        let mut file = with_room(|| fs::File::options().write(true).open(path))?;
         file.seek(io::SeekFrom::End(0))?;
         Ok(Box::new(file))
     }
@@ -111,19 +113,19 @@ impl WriteStorage for LocalStorage {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        fs::File::open(path)?.sync_all()
+        with_room(|| fs::File::open(path))?.sync_all()
     }
 
     fn sync_all(&self, path: &Path) -> io::Result<()> {
-        Ok(rustix::fs::syncfs(fs::File::open(path)?)?)
+        Ok(rustix::fs::syncfs(with_room(|| fs::File::open(path))?)?)
     }
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn HeldLock>> {
-        Ok(Box::new(LocalLock::take(path)?))
+        Ok(Box::new(with_room(|| LocalLock::take(path))?))
     }
 
     fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn HeldLock>>> {
-        Ok(match LocalLock::try_take(path)? {
+        Ok(match with_room(|| LocalLock::try_take(path))? {
             Some(lock) => Some(Box::new(lock)),
             None => None,
         })

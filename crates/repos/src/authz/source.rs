@@ -95,7 +95,7 @@ impl ConfigSource<'_> {
         if metadata.is_dir() {
             return Err(not_a_file(target));
         }
-        let file = std::fs::File::open(path)
+        let file = sapwood_fsfs::handles::with_room(|| std::fs::File::open(path))
             .map_err(|e| SvnError::io(&e, format!("Can't open file '{target}'")))?;
         read_limited(file, target)
     }

@@ -45,7 +45,8 @@ pub(super) fn run(
         command.process_group(0);
     }
     // The reference finds out in the child, which ends with this code and says nothing.
-    let mut child = command.spawn().map_err(|_| blocked(name, NOT_STARTED, ""))?;
+    let mut child = sapwood_fsfs::handles::with_room(|| command.spawn())
+        .map_err(|_| blocked(name, NOT_STARTED, ""))?;
     let (read, status) = match limit {
         None => (read_stderr(child.stderr.take()), child.wait()),
         Some(limit) => wait_within(&mut child, limit).ok_or_else(|| timed_out(name, limit))?,
@@ -174,7 +175,7 @@ mod tests {
         let run = |script: &str, limit| {
             let mut command = Command::new("/bin/sh");
             command.args(["-c", script]).stderr(Stdio::piped()).process_group(0);
-            let mut child = command.spawn().unwrap();
+            let mut child = sapwood_fsfs::handles::with_room(|| command.spawn()).unwrap();
             let ended = wait_within(&mut child, limit);
             assert!(matches!(child.try_wait(), Ok(Some(_))));
             ended.map(|(read, status)| (read.unwrap(), status.unwrap().code()))

@@ -1,0 +1,61 @@
+//! A server with few file handles and many repositories answers everybody.
+
+use std::process::{Command, Stdio};
+
+use sapwood_testkit::server::free_port;
+use sapwood_testkit::{Output, Programs};
+
+/// Repositories, and rounds of questions to all of them.
+const REPOSITORIES: usize = 120;
+const ROUNDS: usize = 2;
+
+#[test]
+fn many_repositories_with_few_handles() {
+    let dir = tempfile::tempdir().unwrap();
+    let ours = Programs::ours();
+    for n in 0..REPOSITORIES {
+        let path = dir.path().join(format!("r{n}"));
+        ours.run("svnadmin", ["create", path.to_str().unwrap()]).expect_success("create");
+    }
+    let port = free_port();
+    let server = ours.command("svnserve");
+    let mut limited = Command::new("sh");
+    // The shell sets the limit, and becomes the server.
+    limited
+        .args(["-c", "ulimit -n 64; exec \"$0\" \"$@\""])
+        .arg(server.get_program())
+        .args(server.get_args())
+        .args(["-d", "--foreground", "--listen-host", "127.0.0.1", "--listen-port"])
+        .arg(port.to_string())
+        .arg("-r")
+        .arg(dir.path())
+        .stderr(Stdio::null());
+    let mut child = limited.spawn().unwrap();
+    let mut wrong = Vec::new();
+    for n in 0..REPOSITORIES * ROUNDS {
+        let url = format!("svn://127.0.0.1:{port}/r{}", n % REPOSITORIES);
+        let ask = |n: usize| {
+            let args: &[&str] = if n.is_multiple_of(2) {
+                &["log", "-q", "-r0", &url]
+            } else {
+                &["proplist", "--revprop", "-r0", &url]
+            };
+            Programs::reference().run("svn", args.iter().chain(&["--non-interactive"]))
+        };
+        let mut out: Output = ask(n);
+        // It takes a moment to start.
+        for _ in 0..100 {
+            if n > 0 || out.code == 0 {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            out = ask(n);
+        }
+        if out.code != 0 {
+            wrong.push(format!("{url}: {}", out.stderr_text()));
+        }
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(wrong.is_empty(), "{} not answered: {}", wrong.len(), wrong[0]);
+}
