@@ -12,6 +12,7 @@
 
 pub mod autoprops;
 pub mod base;
+pub mod cleanup;
 pub mod clock;
 pub mod commit;
 pub mod conflict;
@@ -29,6 +30,7 @@ pub mod node;
 pub mod pristine;
 pub mod props;
 pub mod queue;
+pub mod relocate;
 pub mod report;
 pub mod root;
 pub mod status;

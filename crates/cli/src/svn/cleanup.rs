@@ -1,7 +1,11 @@
 //! `svn cleanup`.
 
-use super::Command;
+use sapwood_client::cleanup::{Cleanup, cleanup};
+use sapwood_core::{ErrorCode, SvnResult};
+
 use super::options::Opt;
+use super::targets::check_local;
+use super::{Command, Invocation};
 
 pub(super) const COMMAND: Command = Command {
     name: "cleanup",
@@ -20,5 +24,52 @@ pub(super) const COMMAND: Command = Command {
         Opt::Diff3Cmd,
     ],
     overrides: &[(Opt::Diff3Cmd, "old, and without effect")],
+    run,
     ..Command::DEFAULT
 };
+
+fn run(inv: &mut Invocation) -> SvnResult<()> {
+    let targets = inv.targets_or_here()?;
+    for target in &targets {
+        check_local(&target.path)?;
+    }
+    let has = |opt| inv.has(opt);
+    let vacuum =
+        has(Opt::RemoveUnversioned) || has(Opt::RemoveIgnored) || has(Opt::VacuumPristines);
+    let how = Cleanup {
+        mend: !vacuum,
+        remove_unversioned: has(Opt::RemoveUnversioned),
+        remove_ignored: has(Opt::RemoveIgnored),
+        vacuum_pristines: has(Opt::VacuumPristines) || !vacuum,
+        include_externals: has(Opt::IncludeExternals),
+    };
+    for target in &targets {
+        inv.ctx.check_cancel()?;
+        cleanup(&inv.ctx, &target.path, &how).map_err(|error| match error.code() {
+            ErrorCode::WC_LOCKED if vacuum => error.wrap(
+                ErrorCode::WC_LOCKED,
+                "Working copy locked; if no other Subversion client is currently using the working \
+                 copy, try running 'svn cleanup' without the --remove-unversioned and \
+                 --remove-ignored options first.",
+            ),
+            ErrorCode::WC_NOT_WORKING_COPY if vacuum => error.wrap(
+                ErrorCode::CL_ARG_PARSING_ERROR,
+                "Cannot remove unversioned or ignored items from something that is not a working \
+                 copy",
+            ),
+            ErrorCode::WC_LOCKED => {
+                let root = inv.ctx.working_copy(&inv.ctx.absolute(&target.path));
+                let root = root.map(|(wc, _)| wc.root().display().to_string()).unwrap_or_default();
+                error.wrap(
+                    ErrorCode::WC_LOCKED,
+                    format!(
+                        "Working copy locked; try running 'svn cleanup' on the root of the working \
+                         copy ('{root}') instead."
+                    ),
+                )
+            }
+            _ => error,
+        })?;
+    }
+    Ok(())
+}

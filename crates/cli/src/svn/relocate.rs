@@ -1,7 +1,12 @@
 //! `svn relocate`.
 
-use super::Command;
+use sapwood_client::relocate::relocate;
+use sapwood_client::working::Node;
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
 use super::options::Opt;
+use super::targets::check_local;
+use super::{Command, Invocation};
 
 pub(super) const COMMAND: Command = Command {
     name: "relocate",
@@ -9,5 +14,34 @@ pub(super) const COMMAND: Command = Command {
         usage: 1. relocate FROM-PREFIX TO-PREFIX [PATH...]\n       \
         2. relocate TO-URL [PATH]\n",
     options: &[Opt::IgnoreExternals],
+    run,
     ..Command::DEFAULT
 };
+
+fn run(inv: &mut Invocation) -> SvnResult<()> {
+    let targets = inv.targets()?;
+    let ignore_externals = inv.has(Opt::IgnoreExternals);
+    let one = match targets.as_slice() {
+        [] => return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, "")),
+        [to] => Some((to, "")),
+        [to, path] if to.is_url() && !path.is_url() => Some((to, path.path.as_str())),
+        _ => None,
+    };
+    if let Some((to, path)) = one {
+        let from = Node::find(&inv.ctx, path)?.url()?;
+        return relocate(&inv.ctx, path, &from, &to.path, ignore_externals);
+    }
+    let [from, to, paths @ ..] = targets.as_slice() else {
+        return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
+    };
+    if paths.is_empty() {
+        return relocate(&inv.ctx, "", &from.path, &to.path, ignore_externals);
+    }
+    for path in paths {
+        check_local(&path.path)?;
+    }
+    for path in paths {
+        relocate(&inv.ctx, &path.path, &from.path, &to.path, ignore_externals)?;
+    }
+    Ok(())
+}

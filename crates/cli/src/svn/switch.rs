@@ -1,7 +1,12 @@
 //! `svn switch`.
 
-use super::Command;
+use sapwood_client::relocate::relocate;
+use sapwood_client::switch::{Switch, switch};
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
+
 use super::options::Opt;
+use super::targets::{check_local, local_style};
+use super::{Command, Invocation};
 
 pub(super) const COMMAND: Command = Command {
     name: "switch",
@@ -28,5 +33,71 @@ pub(super) const COMMAND: Command = Command {
         (Opt::IgnoreAncestry, "also to a node that is not related"),
         (Opt::Force, "unversioned files in the way become local changes"),
     ],
+    run,
     ..Command::DEFAULT
 };
+
+fn run(inv: &mut Invocation) -> SvnResult<()> {
+    let targets = inv.targets()?;
+    if inv.has(Opt::Relocate) {
+        return relocate_targets(inv, &targets);
+    }
+    let (to, path) = match targets.as_slice() {
+        [] => return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, "")),
+        [to] => (to, String::new()),
+        [to, path] => (to, path.path.clone()),
+        _ => return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "")),
+    };
+    if !to.is_url() {
+        let message = format!("'{}' does not appear to be a URL", to.path);
+        return Err(SvnError::new(ErrorCode::BAD_URL, message));
+    }
+    let to = to.target()?;
+    check_local(&path)?;
+    let how = Switch {
+        revision: inv.opt.revision(),
+        depth: inv.opt.set_depth.or(inv.opt.depth).unwrap_or(Depth::Unknown),
+        depth_is_sticky: inv.opt.set_depth.is_some(),
+        ignore_externals: inv.has(Opt::IgnoreExternals),
+        allow_obstructions: inv.has(Opt::Force),
+        ignore_ancestry: inv.has(Opt::IgnoreAncestry),
+    };
+    switch(&inv.ctx, &path, &to, &how).map_err(|error| match error.code() {
+        ErrorCode::CLIENT_UNRELATED_RESOURCES => error.wrap(
+            ErrorCode::CLIENT_UNRELATED_RESOURCES,
+            format!(
+                "Path '{}' does not share common version control ancestry with the requested switch \
+                 location.  Use --ignore-ancestry to disable this check.",
+                local_style(&path)
+            ),
+        ),
+        ErrorCode::RA_UUID_MISMATCH | ErrorCode::WC_INVALID_SWITCH => error.context(
+            "'svn switch' does not support switching a working copy to a different repository",
+        ),
+        _ => error,
+    })?;
+    if !inv.has(Opt::Quiet) {
+        let summary = inv.notifier.stats().borrow().summary();
+        inv.out.text(&summary)?;
+    }
+    inv.check_externals()
+}
+
+/// `--relocate FROM TO [PATH...]`, the old form of `svn relocate`.
+fn relocate_targets(inv: &Invocation, targets: &[super::targets::Arg]) -> SvnResult<()> {
+    let [from, to, paths @ ..] = targets else {
+        return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
+    };
+    if from.is_url() != to.is_url() {
+        let message = format!("'{}' to '{}' is not a valid relocation", from.path, to.path);
+        return Err(SvnError::new(ErrorCode::INCORRECT_PARAMS, message));
+    }
+    let ignore_externals = inv.has(Opt::IgnoreExternals);
+    if paths.is_empty() {
+        return relocate(&inv.ctx, "", &from.path, &to.path, ignore_externals);
+    }
+    for path in paths {
+        relocate(&inv.ctx, &path.path, &from.path, &to.path, ignore_externals)?;
+    }
+    Ok(())
+}

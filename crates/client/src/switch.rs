@@ -1,0 +1,201 @@
+//! `svn switch`: brings a working copy, or a part of it, to another URL of its repository.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_ra::{ReportKind, ReportRequest, Session};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::db::{Kind, Presence};
+use sapwood_wc::report::Crawl;
+use sapwood_wc::update::{Params, UpdateEditor};
+
+use crate::context::Context;
+use crate::externals;
+use crate::open::locate;
+use crate::revision::Revision;
+use crate::target::Target;
+use crate::update::{children_of, drive, lock_anchor, settle, tell_path};
+
+/// How a path is switched.
+#[derive(Clone, Copy, Debug)]
+pub struct Switch {
+    /// To which revision; unspecified is that of the peg, or HEAD.
+    pub revision: Revision,
+    /// How deep.
+    pub depth: Depth,
+    /// Whether the target keeps that depth.
+    pub depth_is_sticky: bool,
+    /// Whether externals stay as they are.
+    pub ignore_externals: bool,
+    /// Whether unversioned files and directories may be taken for those that are added.
+    pub allow_obstructions: bool,
+    /// Whether the URL may be that of an unrelated node.
+    pub ignore_ancestry: bool,
+}
+
+/// Switches a path.
+///
+/// # Errors
+/// E195012 when the URL is not related; E155025 when it is in another repository; E200007 for nodes
+/// that are not in the repository yet.
+pub fn switch(ctx: &Context, path: &str, to: &Target, how: &Switch) -> SvnResult<Option<Revnum>> {
+    let result = switch_at(ctx, &ctx.absolute(path), path, to, how);
+    settle(ctx);
+    result
+}
+
+pub(crate) fn switch_at(
+    ctx: &Context,
+    abspath: &Path,
+    shown: &str,
+    to: &Target,
+    how: &Switch,
+) -> SvnResult<Option<Revnum>> {
+    let (wc, relpath) = ctx.working_copy(abspath)?;
+    let (lock, anchor) = lock_anchor(&wc, &relpath, true)?;
+    let result = switch_locked(ctx, &wc, &relpath, &anchor, shown, to, how);
+    lock.release().map_err(SvnError::from).and(result)
+}
+
+fn switch_locked(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &str,
+    anchor: &str,
+    shown: &str,
+    to: &Target,
+    how: &Switch,
+) -> SvnResult<Option<Revnum>> {
+    let depth = how.depth;
+    let sticky = how.depth_is_sticky && depth != Depth::Unknown;
+    let abspath = wc.abspath(relpath);
+    let refuse = |message: String| Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message));
+    if depth == Depth::Exclude {
+        return refuse("Cannot both exclude and switch a path".to_owned());
+    }
+    let Some(top) = wc.db().top(relpath)? else {
+        let message = format!("The node '{}' was not found.", abspath.display());
+        return Err(SvnError::new(ErrorCode::WC_PATH_NOT_FOUND, message));
+    };
+    if top.op_depth > 0 {
+        let shown = abspath.display();
+        return refuse(format!("Cannot switch '{shown}' because it is not in the repository yet"));
+    }
+    let target = if relpath == anchor { "" } else { path::basename(relpath) };
+    let anchor_url = wc.url(anchor)?;
+    let tell = |value: &Notify<'_>| ctx.tell(value);
+    if sticky && depth < Depth::Infinity && top.kind == Kind::Dir {
+        wc.crop(relpath, depth, Some(&tell), ctx.cancel())?;
+    }
+    let located = locate(&ctx.ra, to, how.revision)?;
+    let (session, revision) = (located.session, located.revision);
+    let (url, root) = (session.url(), session.root_url());
+    if uri::skip_ancestor(&root, &anchor_url).is_none() {
+        let message = format!("'{anchor_url}'\nis not the same repository as\n'{root}'");
+        return Err(SvnError::new(ErrorCode::WC_INVALID_SWITCH, message));
+    }
+    let place = uri::skip_ancestor(&root, &url).unwrap_or_default();
+    if !how.ignore_ancestry && !is_related(wc, relpath, session.as_ref(), &place, revision)? {
+        let shown = if shown.is_empty() { "." } else { shown };
+        let message = format!("'{}' shares no common ancestry with '{shown}'", to.text);
+        return Err(SvnError::new(ErrorCode::CLIENT_UNRELATED_RESOURCES, message));
+    }
+    let mut inherited = HashMap::new();
+    let unswitched = if relpath.is_empty() {
+        None
+    } else {
+        Some(uri::join(&wc.url(path::dirname(relpath))?, path::basename(relpath)))
+    };
+    if url != root && unswitched.as_deref() != Some(url.as_str()) {
+        let list = session.inherited_props("", Some(revision))?;
+        inherited.insert(relpath.to_owned(), list);
+    }
+    session.reparent(&anchor_url)?;
+    let children = if sticky {
+        HashMap::new()
+    } else {
+        let session = session.as_ref();
+        children_of(wc, relpath, depth, Some(&place), session, &anchor_url, revision)?
+    };
+    let mut editor = UpdateEditor::new(
+        wc,
+        Params {
+            anchor: anchor.to_owned(),
+            target: target.to_owned(),
+            switch_to: Some(place),
+            depth,
+            depth_is_sticky: sticky,
+            allow_obstructions: how.allow_obstructions,
+            adds_as_modification: false,
+            clean_checkout: false,
+            inherited,
+            children,
+            notify: Some(&tell),
+            cancel: ctx.cancel().clone(),
+            diff3: None,
+        },
+    )?;
+    let request = ReportRequest {
+        revision: Some(revision),
+        target,
+        depth: if sticky { depth } else { Depth::Unknown },
+        kind: ReportKind::Switch {
+            url: &url,
+            send_copyfrom: false,
+            ignore_ancestry: how.ignore_ancestry,
+        },
+    };
+    let crawl = Crawl {
+        target: relpath,
+        depth,
+        honor_depth_exclude: !sticky,
+        restore: true,
+        notify: Some(&tell),
+    };
+    drive(wc, session.as_ref(), &request, &crawl, &mut editor)?;
+    let reached = editor.revision().unwrap_or(revision);
+    drop(editor);
+    if matches!(depth, Depth::Infinity | Depth::Unknown) && !how.ignore_externals {
+        let mut shared = Some(session);
+        externals::handle(ctx, wc, relpath, depth, &root, &mut shared)?;
+    }
+    tell_path(ctx, &wc.abspath(anchor), Action::UpdateCompleted, Some(reached));
+    Ok(Some(reached))
+}
+
+/// Whether a node of BASE and a place in the repository have an ancestor in common.
+fn is_related(
+    wc: &WorkingCopy,
+    relpath: &str,
+    session: &dyn Session,
+    place: &str,
+    revision: Revnum,
+) -> SvnResult<bool> {
+    let Some(base) = wc.db().base(relpath)?.filter(|b| b.presence != Presence::NotPresent) else {
+        return Ok(false);
+    };
+    let (Some(path), Some(at)) = (base.repos_path, base.revision) else { return Ok(false) };
+    let root = session.root_url();
+    let url = session.url();
+    let history = |path: &str, at: Revnum| -> SvnResult<Vec<(Option<String>, Revnum, Revnum)>> {
+        session.reparent(&uri::join(&root, path))?;
+        let mut segments = Vec::new();
+        session.location_segments("", Some(at), Some(at), Some(Revnum::ZERO), &mut |segment| {
+            segments.push((segment.path.clone(), segment.start, segment.end));
+            Ok(())
+        })?;
+        Ok(segments)
+    };
+    let ours = history(&path, at)?;
+    let theirs = history(place, revision)?;
+    session.reparent(&url)?;
+    // Two histories meet where both have one path in one revision.
+    let meet = ours.iter().any(|(path, start, end)| {
+        path.is_some()
+            && theirs.iter().any(|(other, from, to)| other == path && from <= end && start <= to)
+    });
+    // The root of a repository is everybody's ancestor in revision 0.
+    Ok(meet)
+}

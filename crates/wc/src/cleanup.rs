@@ -1,0 +1,121 @@
+//! Mending what an operation that was stopped left: locks, the queue, temporary files; and giving
+//! space back.
+
+use std::fs;
+
+use sapwood_core::CancelToken;
+
+use crate::db::{Kind, Presence, depth_of, parent_of};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::layout;
+use crate::locks::Lock;
+use crate::root::WorkingCopy;
+use crate::view::stat_file;
+
+/// What a cleanup does beside running the queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cleanup {
+    /// Takes the locks of others away, who are believed to be gone.
+    pub break_locks: bool,
+    /// Forgets what DAV servers said.
+    pub clear_dav_cache: bool,
+    /// Removes pristine texts that nothing refers to.
+    pub vacuum_pristines: bool,
+}
+
+impl WorkingCopy {
+    /// Cleans a directory of the working copy up. What a killed program had locked above it is
+    /// cleaned up with it.
+    ///
+    /// # Errors
+    /// E155004 when another program has a lock that is not to be broken; E155009 when an item of the
+    /// queue cannot be done; SQLite's.
+    pub fn cleanup(&self, relpath: &str, how: &Cleanup, cancel: &CancelToken) -> Result<()> {
+        let start = match self.lock_root(relpath)? {
+            Some(above) => above,
+            None => relpath.to_owned(),
+        };
+        let lock = self.obtain_for_cleanup(&start, how.break_locks)?;
+        self.run_queue(cancel)?;
+        if start.is_empty() {
+            self.empty_tmp()?;
+            if how.vacuum_pristines {
+                self.vacuum_pristines()?;
+            }
+        }
+        self.mend_recorded_times(&start, cancel)?;
+        if how.clear_dav_cache {
+            self.db().clear_dav_cache(relpath)?;
+        }
+        lock.release()
+    }
+
+    fn obtain_for_cleanup(&self, relpath: &str, steal: bool) -> Result<Lock> {
+        if steal { self.steal_lock(relpath, -1) } else { self.lock(relpath, -1) }
+    }
+
+    /// The nearest directory at or above a path whose lock covers it.
+    fn lock_root(&self, relpath: &str) -> Result<Option<String>> {
+        let mut at = Some(relpath);
+        while let Some(dir) = at {
+            if let Some(row) = self.db().wc_lock(dir)? {
+                let reach = depth_of(dir).saturating_add(row.levels);
+                let covers = row.levels < 0 || reach >= depth_of(relpath);
+                return Ok(covers.then_some(row.relpath));
+            }
+            at = parent_of(dir);
+        }
+        Ok(None)
+    }
+
+    fn empty_tmp(&self) -> Result<()> {
+        let dir = layout::tmp(self.root());
+        if dir.is_dir() {
+            for entry in
+                fs::read_dir(&dir).map_err(|e| Error::io(e, "Can't read directory", &dir))?
+            {
+                let path = entry.map_err(|e| Error::io(e, "Can't read directory", &dir))?.path();
+                if path.symlink_metadata().is_ok_and(|m| m.is_dir()) {
+                    files::remove_tree(&path)?;
+                } else {
+                    crate::pristine::remove_file(&path)?;
+                }
+            }
+        }
+        files::ensure_directory(&dir)
+    }
+
+    /// Files that look changed by their times and are not get their times recorded anew.
+    fn mend_recorded_times(&self, relpath: &str, cancel: &CancelToken) -> Result<()> {
+        let mut suspects = Vec::new();
+        let mut last = String::new();
+        self.db().each_in_subtree(relpath, |row| {
+            if cancel.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+            if row.relpath == last && !last.is_empty() {
+                return Ok(());
+            }
+            last.clone_from(&row.relpath);
+            if row.kind != Kind::File || row.presence != Presence::Normal || row.checksum.is_none()
+            {
+                return Ok(());
+            }
+            if let Some(stat) = stat_file(&self.abspath(&row.relpath))?
+                && stat.file
+                && (row.translated_size != Some(stat.size) || row.last_mod_time != Some(stat.mtime))
+            {
+                suspects.push(row.relpath);
+            }
+            Ok(())
+        })?;
+        for file in suspects {
+            if let Some(view) = self.view(&file)? {
+                // Records the times when the text proves equal.
+                self.file_modified(&view)?;
+            }
+        }
+        Ok(())
+    }
+}
