@@ -24,6 +24,7 @@ mod report;
 mod revision;
 mod serve;
 mod signals;
+mod similarity;
 mod supervisor;
 #[allow(dead_code, reason = "the subcommands that use all of it come one after the other")]
 mod svn;

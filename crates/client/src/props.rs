@@ -1,149 +1,392 @@
-//! Properties of nodes in working copies.
+//! Properties of files and directories, of URLs and of working copies.
 
 use std::collections::HashSet;
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::{Depth, ErrorCode, PropList, SvnError, SvnResult, path, uri};
-use sapwood_wc::WorkingCopy;
+use sapwood_core::props::names;
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_ra::{CommitRequest, DirentFields, Session};
+use sapwood_wc::props::Change;
 use sapwood_wc::props::inherited::Source;
-use sapwood_wc::props::{Change, matches_changelist, rules};
-use sapwood_wc::view::Status;
+use sapwood_wc::props::rules::{
+    FileForCheck, Newlines, PropKind, canonicalize, is_known_revision_prop, is_valid_name, kind_of,
+};
 
+use crate::commit_item::{CommitItem, ItemState};
 use crate::context::Context;
+use crate::open::{Located, session_at};
+use crate::revision::Revision;
+use crate::target::is_url;
+use crate::working::Node;
 
-/// Refuses names that no versioned property can have.
+/// Which nodes' properties are wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// A URL, or a local path.
+    pub target: &'a str,
+    /// Where to look for it.
+    pub peg: Revision,
+    /// As of when.
+    pub revision: Revision,
+    /// How deep.
+    pub depth: Depth,
+    /// In a working copy: only nodes on one of these, if there are some.
+    pub changelists: &'a [String],
+    /// Whether what is inherited is wanted.
+    pub inherited: bool,
+    /// Only this property.
+    pub name: Option<&'a str>,
+}
+
+/// The properties of one node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Its URL, or local path (as the target was written, with what is below it).
+    pub path: String,
+    /// What it has itself; `None` when only what it inherits is told.
+    pub props: Option<PropList>,
+    /// What it inherits, and from where: what is farthest above comes first.
+    pub inherited: Vec<(String, PropList)>,
+}
+
+/// Takes the properties of one node.
+pub type Receiver<'a> = &'a mut dyn FnMut(&Found) -> SvnResult<()>;
+
+/// Tells `receiver` the properties; gives the revision that was looked at, of URLs.
 ///
 /// # Errors
-/// E195011.
-pub fn check_name(name: &str, setting: bool) -> SvnResult<()> {
-    let bad = |text: String| Err(SvnError::new(ErrorCode::CLIENT_PROPERTY_NAME, text));
-    if rules::is_known_revision_prop(name) {
-        return bad(format!("Revision property '{name}' not allowed in this context"));
+/// E200005 for what is not under version control, E150000 for what is not in the repository; those
+/// of sessions, the working copy and `receiver`.
+pub fn list(
+    ctx: &Context,
+    request: &Request<'_>,
+    receiver: Receiver<'_>,
+) -> SvnResult<Option<Revnum>> {
+    let url = is_url(request.target);
+    let default = if url { Revision::Head } else { Revision::Working };
+    let (peg, revision) = match request.peg {
+        Revision::Unspecified => (default, request.revision.or(default)),
+        peg => (peg, request.revision.or(peg)),
+    };
+    let local = |revision| matches!(revision, Revision::Base | Revision::Working);
+    // What was committed last is what there is in BASE.
+    let pristine = matches!(revision, Revision::Base | Revision::Committed);
+    if !url && local(peg) && (local(revision) || revision == Revision::Committed) {
+        local_list(ctx, request, pristine, receiver)?;
+        return Ok(None);
     }
-    if rules::kind_of(name) == rules::PropKind::Wc {
-        return bad(format!("'{name}' is a wcprop, thus not accessible to clients"));
+    let Located { session, revision, .. } = session_at(ctx, request.target, peg, revision)?;
+    remote_list(ctx, session.as_ref(), revision, request, receiver)?;
+    Ok(Some(revision))
+}
+
+/// Properties that people see: not those about the last change, nor a working copy's own.
+fn visible(props: &PropList, name: Option<&str>) -> PropList {
+    let wanted =
+        |prop: &str| kind_of(prop) == PropKind::Regular && name.is_none_or(|name| name == prop);
+    props.iter().filter(|(prop, _)| wanted(prop)).collect()
+}
+
+fn remote_list(
+    ctx: &Context,
+    session: &dyn Session,
+    revision: Revnum,
+    request: &Request<'_>,
+    receiver: Receiver<'_>,
+) -> SvnResult<()> {
+    let url = session.url();
+    let Some(kind) = session.check_path("", Some(revision))? else {
+        return Err(match request.name {
+            Some(_) => SvnError::new(
+                ErrorCode::ENTRY_NOT_FOUND,
+                format!("'{url}' does not exist in revision {revision}"),
+            ),
+            None => SvnError::new(
+                ErrorCode::NODE_UNKNOWN_KIND,
+                format!("Unknown node kind for '{url}'"),
+            ),
+        });
+    };
+    let mut inherited = Vec::new();
+    if request.inherited {
+        let root = session.root_url();
+        for (path, props) in session.inherited_props("", Some(revision))? {
+            let props = visible(&props, request.name);
+            if !props.is_empty() {
+                inherited.push((uri::join(&root, &path), props));
+            }
+        }
     }
-    if setting && !rules::is_valid_name(name) {
-        return bad(format!("Bad property name: '{name}'"));
+    // What is left to tell: the next one last.
+    let mut left = vec![(String::new(), kind)];
+    let mut first = true;
+    while let Some((relpath, kind)) = left.pop() {
+        ctx.check_cancel()?;
+        let deeper = match request.depth {
+            Depth::Infinity => true,
+            Depth::Files | Depth::Immediates => first,
+            _ => false,
+        };
+        let props = if kind == NodeKind::Dir {
+            let fields = deeper.then_some(DirentFields { kind: true, ..DirentFields::default() });
+            let found = session.get_dir(&relpath, Some(revision), fields, true)?;
+            let mut entries = found.entries;
+            entries.sort_by(|a, b| b.0.cmp(&a.0));
+            for (name, dirent) in entries {
+                if let Some(kind) = dirent.kind
+                    && (kind == NodeKind::File || request.depth != Depth::Files)
+                {
+                    left.push((path::join(&relpath, &name), kind));
+                }
+            }
+            found.props
+        } else {
+            session.get_file(&relpath, Some(revision), None, true)?.props
+        };
+        first = false;
+        let props = visible(&props, request.name);
+        let inherited = std::mem::take(&mut inherited);
+        if !props.is_empty() || !inherited.is_empty() {
+            receiver(&Found { path: uri::join(&url, &relpath), props: Some(props), inherited })?;
+        }
     }
     Ok(())
 }
 
-/// Sets or deletes a property of local paths.
+fn local_list(
+    ctx: &Context,
+    request: &Request<'_>,
+    pristine: bool,
+    receiver: Receiver<'_>,
+) -> SvnResult<()> {
+    let abspath = ctx.absolute(request.target);
+    let shown = abspath.display();
+    let node = Node::find(ctx, request.target).map_err(|error| match error.code() {
+        ErrorCode::WC_PATH_NOT_FOUND => SvnError::new(
+            ErrorCode::UNVERSIONED_RESOURCE,
+            format!("'{shown}' is not under version control"),
+        ),
+        _ => error,
+    })?;
+    let mut inherited = Vec::new();
+    if request.inherited && !node.is_deleted() {
+        let (root, ..) = node.repository()?;
+        for above in node.wc.inherited_props(&node.relpath, request.name)? {
+            let from = match above.source {
+                Source::Node(relpath) => node.wc.abspath(&relpath).display().to_string(),
+                Source::Repository(relpath) => uri::join(&root, &relpath),
+            };
+            inherited.push((from, above.props));
+        }
+    }
+    let mut failed = None;
+    let mut tell = |relpath: &str, props: &PropList, inherited: Vec<(String, PropList)>| {
+        let below = path::skip_ancestor(&node.relpath, relpath).unwrap_or_default();
+        let props = visible(props, request.name);
+        if props.is_empty() && inherited.is_empty() {
+            return Ok(());
+        }
+        receiver(&Found { path: path::join(request.target, below), props: Some(props), inherited })
+    };
+    if node.is_deleted() {
+        // A deleted node has no properties but those it had.
+        let props = if pristine { node.undeleted()?.props()? } else { PropList::new() };
+        return tell(&node.relpath, &props, inherited);
+    }
+    let wanted: HashSet<&str> = request.changelists.iter().map(String::as_str).collect();
+    node.wc
+        .walk_nodes(&node.relpath, request.depth, &mut |view| {
+            ctx.check_cancel()?;
+            let listed = || view.changelist().is_some_and(|name| wanted.contains(name));
+            let inherited = if view.relpath() == node.relpath {
+                std::mem::take(&mut inherited)
+            } else {
+                Vec::new()
+            };
+            if !wanted.is_empty() && !listed() {
+                return Ok(());
+            }
+            let props = if pristine { view.pristine_props()? } else { view.props()? };
+            if let Err(error) = tell(view.relpath(), &props, inherited) {
+                failed = Some(error.clone());
+                return Err(error.into());
+            }
+            Ok(())
+        })
+        .map_err(|error| failed.take().unwrap_or_else(|| error.into()))
+}
+
+/// Checks that nodes can have a property of this name.
 ///
 /// # Errors
-/// Those of [`check_name`] and of [`WorkingCopy::set_prop`].
-pub fn set(
+/// E195011 when they cannot.
+pub fn check_name(name: &str, sets: bool) -> SvnResult<()> {
+    let wrong = |text: String| Err(SvnError::new(ErrorCode::CLIENT_PROPERTY_NAME, text));
+    if is_known_revision_prop(name) {
+        return wrong(format!("Revision property '{name}' not allowed in this context"));
+    }
+    if kind_of(name) == PropKind::Wc {
+        return wrong(format!("'{name}' is a wcprop, thus not accessible to clients"));
+    }
+    if sets && !is_valid_name(name) {
+        return wrong(format!("Bad property name: '{name}'"));
+    }
+    Ok(())
+}
+
+/// Sets or deletes a property of local paths and, as deep as `depth` says, of what is below them.
+///
+/// # Errors
+/// E200009 for URLs; what is wrong with name and value; those of the working copy.
+pub fn set_local(
     ctx: &Context,
-    targets: &[String],
     change: Change<'_>,
+    paths: &[String],
     depth: Depth,
-    changelists: &HashSet<String>,
+    changelists: &[String],
 ) -> SvnResult<()> {
+    let urls = paths.iter().filter(|path| is_url(path)).count();
+    if urls > 0 {
+        return Err(SvnError::new(
+            ErrorCode::ILLEGAL_TARGET,
+            match urls == paths.len() {
+                true => "Targets must be working copy paths",
+                false => "Cannot mix repository and working copy targets",
+            },
+        ));
+    }
     check_name(change.name, change.value.is_some())?;
-    for target in targets {
+    let changelists: HashSet<String> = changelists.iter().cloned().collect();
+    for path in paths {
         ctx.check_cancel()?;
-        let abspath = ctx.absolute(target);
+        let abspath = ctx.absolute(path);
         let (wc, relpath) = ctx.working_copy(&abspath)?;
-        let view = wc.view(&relpath)?;
-        let known = view.as_ref().is_some_and(|v| v.status().is_present() && v.kind().is_some());
-        if !known || view.as_ref().is_some_and(|v| v.status() == Status::Deleted) {
+        let there = Node::find(ctx, path).is_ok_and(|node| !node.is_deleted());
+        if !there {
             ctx.tell(&Notify::new(Action::PathNonexistent, &abspath.to_string_lossy()));
         }
-        let is_dir = view.is_some_and(|v| v.is_dir());
-        let at = if is_dir { relpath.as_str() } else { path::dirname(&relpath) };
-        let lock = wc.lock(at, -1)?;
-        wc.set_prop(&relpath, change, depth, changelists, ctx.cancel(), &|told| ctx.tell(told))?;
+        let tell = |value: &Notify<'_>| ctx.tell(value);
+        let is_dir = wc.view(&relpath)?.is_some_and(|view| view.is_dir());
+        let anchor = if is_dir { relpath.as_str() } else { path::dirname(&relpath) };
+        let lock = wc.lock(anchor, -1)?;
+        wc.set_prop(&relpath, change, depth, &changelists, ctx.cancel(), &tell)?;
         lock.release()?;
     }
     Ok(())
 }
 
-/// Which properties of which nodes.
-#[derive(Clone, Debug)]
-pub struct List {
-    /// Only this one.
-    pub name: Option<String>,
-    /// How deep.
-    pub depth: Depth,
-    /// Those that were checked out, not the local ones.
-    pub pristine: bool,
-    /// What the target inherits, too.
-    pub inherited: bool,
-    /// Only nodes on one of these, when there are some.
-    pub changelists: HashSet<String>,
-}
-
-/// Properties of one place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// A local path as it is shown, or a URL.
-    pub path: String,
-    /// The properties.
-    pub props: PropList,
-}
-
-/// What a listing of properties of a target found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listing {
-    /// What the target inherits, what is farthest above first.
-    pub inherited: Vec<Found>,
-    /// What nodes have, in the order of their paths.
-    pub own: Vec<Found>,
-}
-
-/// The properties of a local path and of what is below it.
+/// Sets a property of a URL, in a commit of its own. Nothing is made when no message is written.
 ///
 /// # Errors
-/// E200005 for what is not versioned.
-pub fn list(ctx: &Context, target: &str, what: &List) -> SvnResult<Listing> {
-    let abspath = ctx.absolute(target);
-    let unversioned = || {
-        let message = format!("'{}' is not under version control", abspath.display());
-        SvnError::new(ErrorCode::UNVERSIONED_RESOURCE, message)
-    };
-    let (wc, relpath) = ctx.working_copy(&abspath)?;
-    let view = wc.view(&relpath)?.filter(|v| v.status().is_present()).ok_or_else(unversioned)?;
-    let mut found = Listing::default();
-    if what.inherited {
-        found.inherited = inherited(&wc, &relpath, what.name.as_deref())?;
+/// E200007 for properties that change the text; what is wrong with name and value; those of
+/// sessions.
+pub fn set_remote(
+    ctx: &Context,
+    change: Change<'_>,
+    url: &str,
+    base: Revnum,
+    revprops: &PropList,
+) -> SvnResult<()> {
+    let Change { name, value, force } = change;
+    check_name(name, value.is_some())?;
+    if [names::EOL_STYLE, names::KEYWORDS].contains(&name) {
+        return Err(SvnError::new(
+            ErrorCode::UNSUPPORTED_FEATURE,
+            format!("Setting property '{name}' on non-local targets is not supported"),
+        ));
     }
-    let mut take = |view: &sapwood_wc::view::View| {
-        if !matches_changelist(view, &what.changelists) {
-            return Ok(());
-        }
-        let mut props = if what.pristine { view.pristine_props()? } else { view.props()? };
-        if let Some(name) = &what.name {
-            let value = props.get(name).map(<[u8]>::to_vec);
-            props = value.into_iter().map(|v| (name.as_str(), v)).collect();
-        }
-        if !props.is_empty() {
-            let below = path::skip_ancestor(&relpath, view.relpath()).unwrap_or_default();
-            let path = crate::status::join_shown(target, below);
-            found.own.push(Found { path, props });
-        }
-        Ok(())
-    };
-    if what.depth == Depth::Empty || !view.is_dir() {
-        take(&view)?;
-    } else {
-        wc.walk_nodes(&relpath, what.depth, &mut |view| take(view))?;
+    if kind_of(name) != PropKind::Regular {
+        return Err(SvnError::new(
+            ErrorCode::BAD_PROP_KIND,
+            format!("Property '{name}' is not a regular property"),
+        ));
     }
-    Ok(found)
+    let session = sapwood_ra::open(url, &ctx.ra)?;
+    let session = session.as_ref();
+    let Some(kind) = session.check_path("", Some(base))? else {
+        return Err(SvnError::new(
+            ErrorCode::FS_NOT_FOUND,
+            format!("Path '{url}' does not exist in revision {base}"),
+        ));
+    };
+    let mut file = RemoteFile { session, base };
+    let value = match value {
+        Some(value) if name.starts_with(names::PREFIX) => {
+            Some(canonicalize(name, value, url, kind, force, &mut file)?)
+        }
+        value => value.map(<[u8]>::to_vec),
+    };
+    let item = CommitItem {
+        url: url.to_owned(),
+        kind: Some(kind),
+        state: ItemState { prop_mods: true, ..ItemState::default() },
+        ..CommitItem::default()
+    };
+    let Some(message) = ctx.message_for(&[item])? else { return Ok(()) };
+    let mut revprops = revprops.clone();
+    revprops.set(names::LOG, &message);
+    let mut name_below = None;
+    if kind == NodeKind::File
+        && let Some((parent, last)) = uri::split(url)
+    {
+        session.reparent(parent)?;
+        name_below = Some(last);
+    }
+    let request = CommitRequest { revprops: &revprops, lock_tokens: &[], keep_locks: true };
+    let mut editor = session.commit(&request)?;
+    let mut drive = || -> SvnResult<()> {
+        let root = editor.open_root(Some(base))?;
+        match &name_below {
+            Some(name_below) => {
+                let file = editor.open_file(name_below, root, Some(base))?;
+                editor.change_file_prop(file, name, value.as_deref())?;
+                editor.close_file(file, None)?;
+            }
+            None => editor.change_dir_prop(root, name, value.as_deref())?,
+        }
+        editor.close_directory(root)
+    };
+    if let Err(error) = drive() {
+        let _ = editor.abort_edit();
+        return Err(error);
+    }
+    ctx.tell(&Notify::of_url(Action::CommitFinalizing, url));
+    editor.close_edit()?;
+    match editor.committed() {
+        Some(info) => ctx.tell_commit(info),
+        None => Ok(()),
+    }
 }
 
-fn inherited(wc: &WorkingCopy, relpath: &str, name: Option<&str>) -> SvnResult<Vec<Found>> {
-    let (id, _) = wc.repos_location(relpath)?;
-    let root = wc.db().repository(id)?.root;
-    let found = wc.inherited_props(relpath, name)?;
-    Ok(found
-        .into_iter()
-        .map(|i| Found {
-            path: match i.source {
-                Source::Node(relpath) => wc.abspath(&relpath).to_string_lossy().into_owned(),
-                Source::Repository(relpath) => uri::join(&root, &relpath),
-            },
-            props: i.props,
-        })
-        .collect())
+/// A file of the repository, for the checks of a property.
+struct RemoteFile<'s> {
+    session: &'s dyn Session,
+    base: Revnum,
+}
+
+/// Looks at line ends while a text goes by.
+struct Looking(Newlines);
+
+impl std::io::Write for Looking {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl FileForCheck for RemoteFile<'_> {
+    fn mime_type(&mut self) -> SvnResult<Option<Vec<u8>>> {
+        let found = self.session.get_file("", Some(self.base), None, true)?;
+        Ok(found.props.get(names::MIME_TYPE).map(<[u8]>::to_vec))
+    }
+
+    fn has_consistent_newlines(&mut self) -> SvnResult<bool> {
+        let mut looking = Looking(Newlines::default());
+        self.session.get_file("", Some(self.base), Some(&mut looking), false)?;
+        Ok(looking.0.consistent())
+    }
 }

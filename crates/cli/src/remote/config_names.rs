@@ -4,6 +4,7 @@
 use sapwood_core::{ErrorCode, SvnError};
 
 use super::config::Named;
+use crate::similarity::score;
 
 const FILES: &[&str] = &["servers", "config"];
 
@@ -88,30 +89,12 @@ pub(super) fn warning(named: Named<'_>) -> Option<SvnError> {
 fn nearest(word: &str, list: &[&'static str]) -> Option<&'static str> {
     let mut best = (666_666, None);
     for other in list {
-        let score = similarity(word.as_bytes(), other.as_bytes());
+        let score = score(word.as_bytes(), other.as_bytes()).0;
         if score > best.0 {
             best = (score, Some(*other));
         }
     }
     best.1
-}
-
-/// How much of two words is the longest subsequence that both have, in millionths.
-fn similarity(a: &[u8], b: &[u8]) -> usize {
-    let mut row = vec![0usize; b.len().saturating_add(1)];
-    for x in a {
-        // The row before it, one to the left.
-        let mut corner = 0usize;
-        let mut left = 0usize;
-        for (above, y) in row.iter_mut().skip(1).zip(b) {
-            let here = if x == y { corner.saturating_add(1) } else { left.max(*above) };
-            corner = std::mem::replace(above, here);
-            left = here;
-        }
-    }
-    let common = row.last().copied().unwrap_or(0);
-    let total = a.len().saturating_add(b.len());
-    common.saturating_mul(2_000_000).saturating_add(total / 2).checked_div(total).unwrap_or(0)
 }
 
 #[cfg(test)]

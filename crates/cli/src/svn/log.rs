@@ -207,3 +207,27 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     }
     Ok(())
 }
+
+/// How many lines a message has, the one after the last newline too.
+pub(super) fn count_lines(message: &str) -> usize {
+    let bytes = message.as_bytes();
+    let pairs = bytes.iter().zip(bytes.iter().skip(1).map(Some).chain([None]));
+    let ends = pairs.filter(|(byte, next)| match byte {
+        b'\n' => true,
+        b'\r' => *next != Some(&b'\n'),
+        _ => false,
+    });
+    ends.count().saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_messages() {
+        for (message, lines) in [("", 1), ("a", 1), ("a\n", 2), ("a\r\nb\rc\n\n", 5)] {
+            assert_eq!(count_lines(message), lines, "{message:?}");
+        }
+    }
+}

@@ -29,11 +29,11 @@ mod notify;
 mod options;
 mod out;
 mod patch;
+mod prop_tools;
 mod propdel;
 mod propedit;
 mod propget;
 mod proplist;
-mod propname;
 mod propset;
 mod relocate;
 mod resolve;
@@ -508,6 +508,14 @@ fn decorate(error: SvnError, invocation: &Invocation) -> SvnError {
     error
 }
 
+/// E205009: what is not committed takes no message.
+fn local_operation_has_no_message() -> SvnError {
+    SvnError::new(
+        ErrorCode::CL_UNNECESSARY_LOG_MESSAGE,
+        "Local, non-commit operations do not take a log message or revision properties",
+    )
+}
+
 impl Invocation {
     /// An error when an external could not be brought: what it was is said already.
     pub(crate) fn check_externals(&self) -> SvnResult<()> {
@@ -550,11 +558,16 @@ impl Invocation {
 
     /// Has revisions that are made told, unless that is not wanted.
     pub(crate) fn tell_commits(&mut self) {
-        if self.has(Opt::Quiet) {
-            return;
+        if !self.has(Opt::Quiet) {
+            self.always_tell_commits(String::new());
         }
+    }
+
+    /// Has revisions that are made told, after something else.
+    pub(crate) fn always_tell_commits(&mut self, before: String) {
         let out = self.out.clone();
         self.ctx.committed = Some(Box::new(move |info| {
+            out.text(&before)?;
             let gargle = "SVN_I_LOVE_PANGALACTIC_GARGLE_BLASTERS";
             let answer = if info.revision.0 == 42 && std::env::var_os(gargle).is_some() {
                 " (the answer to life, the universe, and everything)"

@@ -1,11 +1,11 @@
 //! `svn propdel`.
 
-use sapwood_client::props::set;
+use sapwood_client::{props, revprops};
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_wc::props::Change;
 
 use super::options::Opt;
-use super::targets::{Arg, check_one_kind};
+use super::prop_tools::revprop_target;
 use super::{Command, Invocation};
 
 pub(super) const COMMAND: Command = Command {
@@ -13,7 +13,11 @@ pub(super) const COMMAND: Command = Command {
     aliases: &["pdel", "pd"],
     help: "Remove a property from files, dirs, or revisions.\n\
         usage: 1. propdel PROPNAME [PATH...]\n       \
-        2. propdel PROPNAME --revprop -r REV [TARGET]\n",
+        2. propdel PROPNAME --revprop -r REV [TARGET]\n\
+        \n  \
+        1. Delete a property of each local PATH (without one: of the current folder).\n\
+        \n  \
+        2. Delete a property of a revision. TARGET only says in which repository.\n",
     options: &[
         Opt::Quiet,
         Opt::Recursive,
@@ -26,32 +30,26 @@ pub(super) const COMMAND: Command = Command {
     ..Command::DEFAULT
 };
 
-fn run(inv: &mut Invocation) -> SvnResult<()> {
-    let name = inv.next_arg()?;
-    let targets = inv.targets_or_here()?;
-    if inv.has(Opt::Revprop) {
-        return on_revision(inv, &name, &targets);
+fn run(invocation: &mut Invocation) -> SvnResult<()> {
+    let name = invocation.next_arg()?;
+    let targets = invocation.targets_or_here()?;
+    let mut paths = Vec::with_capacity(targets.len());
+    for arg in &targets {
+        paths.push(arg.without_peg()?.to_owned());
     }
-    if inv.has(Opt::Revision) {
+    if invocation.has(Opt::Revprop) {
+        let (url, revision) = revprop_target(invocation, &targets)?;
+        let change = revprops::Change { name: &name, value: None, expected: None, force: false };
+        revprops::set(&invocation.ctx, &url, revision, &change)?;
+        return Ok(());
+    }
+    if invocation.opt.revision().is_given() {
         return Err(SvnError::new(
             ErrorCode::CLIENT_PROPERTY_NAME,
             format!("Cannot specify revision for deleting versioned property '{name}'"),
         ));
     }
-    let mut paths = Vec::new();
-    for target in &targets {
-        paths.push(target.without_peg()?.to_owned());
-    }
-    check_one_kind(&targets)?;
-    if targets.iter().any(Arg::is_url) {
-        return Err(SvnError::new(ErrorCode::ILLEGAL_TARGET, "Targets must be working copy paths"));
-    }
     let change = Change { name: &name, value: None, force: false };
-    let changelists = inv.opt.changelists.iter().cloned().collect();
-    set(&inv.ctx, &paths, change, inv.opt.depth_or(Depth::Empty), &changelists)
-}
-
-/// Deletes a revision property.
-fn on_revision(inv: &mut Invocation, _name: &str, _targets: &[Arg]) -> SvnResult<()> {
-    super::not_there(inv)
+    let depth = invocation.opt.depth_or(Depth::Empty);
+    props::set_local(&invocation.ctx, change, &paths, depth, &invocation.opt.changelists)
 }

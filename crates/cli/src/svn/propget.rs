@@ -1,14 +1,18 @@
 //! `svn propget`.
 
-use sapwood_client::props::Found;
-use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
-use sapwood_wc::props::rules;
+use sapwood_client::props::{Found, Request, list};
+use sapwood_client::revprops;
+use sapwood_core::{Depth, ErrorCode, PropList, SvnError, SvnResult, path};
 
+use super::notify::shown_below;
 use super::options::Opt;
-use super::proplist::{listing_of, locale_form, print};
-use super::targets::{Arg, local_style};
+use super::prop_tools::{
+    check_valid, print_props, refuse_inherited, revision_word, revprop_target, shown,
+};
+use super::targets::Arg;
 use super::{Command, Invocation, xml_out};
 use crate::command::usage_error;
+use crate::locale;
 use crate::xml::{self, Tag};
 
 pub(super) const COMMAND: Command = Command {
@@ -16,7 +20,15 @@ pub(super) const COMMAND: Command = Command {
     aliases: &["pget", "pg"],
     help: "Print the value of a property on files, dirs, or revisions.\n\
         usage: 1. propget PROPNAME [TARGET[@REV]...]\n       \
-        2. propget PROPNAME --revprop -r REV [TARGET]\n",
+        2. propget PROPNAME --revprop -r REV [TARGET]\n\
+        \n  \
+        1. Print the value of a property of each TARGET, a URL or a local path (without one: of\n     \
+        the current folder). REV says in which revision a TARGET is looked up.\n\
+        \n  \
+        2. Print the value of a property of a revision. TARGET only says in which repository.\n\
+        \n  \
+        With several TARGETs, or with -R, the path comes before each value. --no-newline, for one\n  \
+        TARGET, writes the value and nothing more, as for files.\n",
     options: &[
         Opt::Verbose,
         Opt::Recursive,
@@ -34,132 +46,166 @@ pub(super) const COMMAND: Command = Command {
     ..Command::DEFAULT
 };
 
-fn run(inv: &mut Invocation) -> SvnResult<()> {
-    let plain = inv.has(Opt::NoNewline) || inv.has(Opt::Strict);
-    if inv.has(Opt::Verbose) && (inv.has(Opt::Revprop) || plain || inv.has(Opt::Xml)) {
+fn of_revision(invocation: &Invocation, name: &str, targets: &[Arg]) -> SvnResult<()> {
+    refuse_inherited(invocation)?;
+    let (url, revision) = revprop_target(invocation, targets)?;
+    let (value, number) = revprops::get(&invocation.ctx, &url, name, revision)?;
+    let Some(value) = value else {
+        return Err(SvnError::new(
+            ErrorCode::PROPERTY_NOT_FOUND,
+            format!("Property '{name}' not found on revision {}", revision_word(revision)),
+        ));
+    };
+    let out = &invocation.out;
+    if !invocation.has(Opt::Xml) {
+        out.bytes(&shown(name, &value))?;
+        return if omits_newline(invocation) { Ok(()) } else { out.text("\n") };
+    }
+    let mut text = String::new();
+    xml::open(&mut text, "revprops", Tag::Normal, &[("rev", &number.to_string())]);
+    xml::property(&mut text, "property", name, &value);
+    xml::close(&mut text, "revprops");
+    xml_out::header(out, "properties")?;
+    out.bytes(text.as_bytes())?;
+    xml_out::footer(out, "properties")
+}
+
+fn omits_newline(invocation: &Invocation) -> bool {
+    invocation.has(Opt::NoNewline) || invocation.has(Opt::Strict)
+}
+
+/// How values of one target are printed.
+struct Printer<'a> {
+    invocation: &'a Invocation,
+    name: &'a str,
+    target: String,
+    names_paths: bool,
+}
+
+impl Printer<'_> {
+    fn shown(&self, path: &str) -> String {
+        shown_below(&self.invocation.ctx.here.to_string_lossy(), path)
+    }
+
+    fn value(&self, path: &str, props: &PropList, inherited: bool) -> SvnResult<()> {
+        let Some(value) = props.get(self.name) else { return Ok(()) };
+        let out = &self.invocation.out;
+        let like_list = self.invocation.has(Opt::Verbose) && !omits_newline(self.invocation);
+        if self.names_paths {
+            let path = self.shown(path);
+            let header = match (like_list, inherited) {
+                (true, true) => {
+                    let target = self.shown(&self.target);
+                    format!("Inherited properties on '{target}',\nfrom '{path}':\n")
+                }
+                (true, false) => format!("Properties on '{path}':\n"),
+                (false, _) => format!("{path} - "),
+            };
+            out.bytes(&locale::encode(&header))?;
+        }
+        if like_list {
+            let one: PropList = [(self.name, value)].into_iter().collect();
+            return print_props(out, &one, false);
+        }
+        out.bytes(&shown(self.name, value))?;
+        if omits_newline(self.invocation) { Ok(()) } else { out.text("\n") }
+    }
+
+    fn xml(&self, path: &str, props: &PropList, inherited: bool) -> SvnResult<()> {
+        let Some(value) = props.get(self.name) else { return Ok(()) };
+        let element = if inherited { "inherited_property" } else { "property" };
+        let mut text = String::new();
+        xml::open(&mut text, "target", Tag::Normal, &[("path", path)]);
+        xml::property(&mut text, element, self.name, value);
+        xml::close(&mut text, "target");
+        self.invocation.out.bytes(text.as_bytes())
+    }
+
+    fn print(&self, found: &[Found]) -> SvnResult<()> {
+        let xml = self.invocation.has(Opt::Xml);
+        let one = |path: &str, props: &PropList, inherited| match xml {
+            true => self.xml(path, props, inherited),
+            false => self.value(path, props, inherited),
+        };
+        for (from, props) in found.iter().flat_map(|found| &found.inherited) {
+            one(from, props, true)?;
+        }
+        for found in found {
+            if let Some(props) = &found.props {
+                one(&found.path, props, false)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn run(invocation: &mut Invocation) -> SvnResult<()> {
+    if invocation.has(Opt::Verbose)
+        && (invocation.has(Opt::Revprop) || omits_newline(invocation) || invocation.has(Opt::Xml))
+    {
         return Err(SvnError::new(
             ErrorCode::CL_MUTUALLY_EXCLUSIVE_ARGS,
             "--verbose cannot be used with --revprop or --no-newline or --xml",
         ));
     }
-    let name = inv.next_arg()?;
-    if !rules::is_valid_name(&name) {
-        return Err(SvnError::new(
-            ErrorCode::CLIENT_PROPERTY_NAME,
-            format!("'{name}' is not a valid Subversion property name"),
-        ));
+    let name = invocation.next_arg()?;
+    check_valid(&name)?;
+    let targets = invocation.targets_or_here()?;
+    if invocation.has(Opt::Revprop) {
+        return of_revision(invocation, &name, &targets);
     }
-    let targets = inv.targets_or_here()?;
-    if inv.has(Opt::Revprop) {
-        if inv.has(Opt::ShowInheritedProps) {
-            return Err(usage_error("--show-inherited-props can't be used with --revprop"));
-        }
-        return on_revision(inv, &name, &targets);
-    }
-    let xml = inv.has(Opt::Xml);
+    let xml = invocation.has(Opt::Xml);
     if xml {
-        xml_out::header(&inv.out, "properties")?;
+        xml_out::header(&invocation.out, "properties")?;
     }
-    let depth = inv.opt.depth_or(Depth::Empty);
-    let inherited = inv.has(Opt::ShowInheritedProps);
-    if plain && (targets.len() > 1 || depth != Depth::Empty || inherited) {
+    let depth = invocation.opt.depth_or(Depth::Empty);
+    let inherited = invocation.has(Opt::ShowInheritedProps);
+    if omits_newline(invocation) && (targets.len() > 1 || depth != Depth::Empty || inherited) {
         return Err(usage_error(
             "--no-newline is only available for single-target, non-recursive propget operations",
         ));
     }
-    let many = targets.len() > 1;
-    let mut warned = false;
-    for target in &targets {
-        let found = listing_of(inv, target, Some(&name))?;
-        let names = !plain && (depth > Depth::Empty || many || inherited || inv.has(Opt::Verbose));
-        let print_names = names && (!plain || inv.has(Opt::Verbose));
-        let nothing = found.own.is_empty() && found.inherited.is_empty();
-        if nothing && depth == Depth::Empty {
-            inv.out.warn(&SvnError::new(
+    let several = targets.len() > 1 || depth > Depth::Empty;
+    let mut missing = false;
+    for arg in targets {
+        invocation.ctx.check_cancel()?;
+        let target = arg.target()?;
+        let text = match target.is_url() {
+            true => target.text.clone(),
+            false => invocation.ctx.absolute(&target.text).to_string_lossy().into_owned(),
+        };
+        let request = Request {
+            target: &text,
+            peg: target.peg,
+            revision: invocation.opt.revision(),
+            depth,
+            changelists: &invocation.opt.changelists,
+            inherited,
+            name: Some(&name),
+        };
+        let mut all: Vec<Found> = Vec::new();
+        list(&invocation.ctx, &request, &mut |found| {
+            all.push(found.clone());
+            Ok(())
+        })?;
+        all.sort_by(|a, b| path::compare(&a.path, &b.path));
+        let set = all.iter().filter(|f| f.props.as_ref().is_some_and(|p| !p.is_empty())).count();
+        if depth == Depth::Empty && !inherited && set == 0 {
+            invocation.out.warn(&SvnError::new(
                 ErrorCode::PROPERTY_NOT_FOUND,
-                format!("Property '{name}' not found on '{}'", target.text()),
+                format!("Property '{name}' not found on '{}'", arg.text()),
             ));
-            warned = true;
+            missing = true;
         }
-        if xml {
-            show_xml(inv, &found.inherited, "inherited_property")?;
-            show_xml(inv, &found.own, "property")?;
-            continue;
-        }
-        for above in &found.inherited {
-            show(inv, target, &name, above, print_names, true)?;
-        }
-        for own in &found.own {
-            show(inv, target, &name, own, print_names, false)?;
-        }
+        let names_paths = (several || set > 1 || invocation.has(Opt::Verbose) || inherited)
+            && !omits_newline(invocation);
+        Printer { invocation, name: &name, target: text, names_paths }.print(&all)?;
     }
     if xml {
-        xml_out::footer(&inv.out, "properties")?;
+        xml_out::footer(&invocation.out, "properties")?;
     }
-    if warned {
+    if missing {
         return Err(SvnError::new(ErrorCode::BASE, ""));
     }
     Ok(())
-}
-
-/// Prints one value, after the name of its place where several may come.
-fn show(
-    inv: &Invocation,
-    target: &Arg,
-    name: &str,
-    found: &Found,
-    with_name: bool,
-    inherited: bool,
-) -> SvnResult<()> {
-    let verbose = inv.has(Opt::Verbose);
-    if with_name {
-        let path = local_style(&found.path);
-        let shown = shown_from_here(inv, path);
-        let head = match (verbose, inherited) {
-            (true, true) => {
-                let target = local_style(&target.path);
-                format!("Inherited properties on '{target}',\nfrom '{shown}':\n")
-            }
-            (true, false) => format!("Properties on '{shown}':\n"),
-            (false, _) => format!("{shown} - "),
-        };
-        inv.out.text(&head)?;
-    }
-    if verbose {
-        return print(inv, &found.props, true);
-    }
-    let value = found.props.get(name).unwrap_or_default();
-    inv.out.stream(&locale_form(name, value))?;
-    if inv.has(Opt::NoNewline) || inv.has(Opt::Strict) { Ok(()) } else { inv.out.stream(b"\n") }
-}
-
-/// An absolute path below the current folder is shown relative to it.
-fn shown_from_here(inv: &Invocation, path: &str) -> String {
-    let here = inv.ctx.here.to_string_lossy();
-    match path.strip_prefix('/') {
-        Some(_) => super::notify::shown_below(&here, path),
-        None => path.to_owned(),
-    }
-}
-
-fn show_xml(inv: &Invocation, found: &[Found], element: &str) -> SvnResult<()> {
-    let mut text = String::new();
-    for found in found {
-        let path = if sapwood_core::uri::is_url(&found.path) || found.path.starts_with('/') {
-            found.path.clone()
-        } else {
-            inv.ctx.absolute(&found.path).to_string_lossy().into_owned()
-        };
-        xml::open(&mut text, "target", Tag::Normal, &[("path", &path)]);
-        for (name, value) in found.props.iter() {
-            xml::property(&mut text, element, name, value);
-        }
-        xml::close(&mut text, "target");
-    }
-    inv.out.bytes(text.as_bytes())
-}
-
-/// Prints a revision property.
-fn on_revision(inv: &mut Invocation, _name: &str, _targets: &[Arg]) -> SvnResult<()> {
-    super::not_there(inv)
 }

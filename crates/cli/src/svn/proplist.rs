@@ -1,15 +1,13 @@
 //! `svn proplist`.
 
-use sapwood_client::Revision;
-use sapwood_client::props::{Found, List, Listing, list};
-use sapwood_core::{Depth, ErrorCode, PropList, SvnResult};
+use sapwood_client::props::{Found, Request, list};
+use sapwood_client::revprops;
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
 use super::options::Opt;
-use super::targets::{Arg, local_style};
-use super::usual::not_all;
+use super::prop_tools::{print_props, refuse_inherited, revprop_target, xml_props};
+use super::targets::local_style;
 use super::{Command, Invocation, xml_out};
-use crate::command::usage_error;
-use crate::locale;
 use crate::xml::{self, Tag};
 
 pub(super) const COMMAND: Command = Command {
@@ -17,7 +15,15 @@ pub(super) const COMMAND: Command = Command {
     aliases: &["plist", "pl"],
     help: "List all properties on files, dirs, or revisions.\n\
         usage: 1. proplist [TARGET[@REV]...]\n       \
-        2. proplist --revprop -r REV [TARGET]\n",
+        2. proplist --revprop -r REV [TARGET]\n\
+        \n  \
+        1. List the properties of each TARGET, a URL or a local path (without one: of the current\n     \
+        folder). REV says in which revision a TARGET is looked up.\n\
+        \n  \
+        2. List the properties of a revision, which belong to no file and have no history. TARGET\n     \
+        only says in which repository.\n\
+        \n  \
+        With -v the values are shown too.\n",
     options: &[
         Opt::Verbose,
         Opt::Recursive,
@@ -37,145 +43,103 @@ pub(super) const COMMAND: Command = Command {
     ..Command::DEFAULT
 };
 
-fn run(inv: &mut Invocation) -> SvnResult<()> {
-    let targets = inv.targets_or_here()?;
-    if inv.has(Opt::Revprop) {
-        if inv.has(Opt::ShowInheritedProps) {
-            return Err(usage_error("--show-inherited-props can't be used with --revprop"));
-        }
-        return on_revision(inv, &targets);
+fn of_revision(invocation: &Invocation, targets: &[super::targets::Arg]) -> SvnResult<()> {
+    refuse_inherited(invocation)?;
+    let (url, revision) = revprop_target(invocation, targets)?;
+    let (props, revision) = revprops::list(&invocation.ctx, &url, revision)?;
+    let names_only = !invocation.has(Opt::Verbose);
+    let out = &invocation.out;
+    if !invocation.has(Opt::Xml) {
+        out.text(&format!("Unversioned properties on revision {revision}:\n"))?;
+        return print_props(out, &props, names_only);
     }
-    if inv.has(Opt::Xml) {
-        xml_out::header(&inv.out, "properties")?;
+    let mut text = String::new();
+    xml::open(&mut text, "revprops", Tag::Normal, &[("rev", &revision.to_string())]);
+    xml_props(&mut text, &props, names_only, false);
+    xml::close(&mut text, "revprops");
+    xml_out::header(out, "properties")?;
+    out.bytes(text.as_bytes())?;
+    xml_out::footer(out, "properties")
+}
+
+fn print(invocation: &Invocation, found: &Found) -> SvnResult<()> {
+    let names_only = !invocation.has(Opt::Verbose);
+    let quiet = invocation.has(Opt::Quiet);
+    let (out, path) = (&invocation.out, local_style(&found.path));
+    for (from, props) in &found.inherited {
+        if !quiet {
+            out.text(&format!("Inherited properties on '{path}',\nfrom '{from}':\n"))?;
+        }
+        print_props(out, props, names_only)?;
+    }
+    if let Some(props) = found.props.as_ref().filter(|props| !props.is_empty()) {
+        if !quiet {
+            out.text(&format!("Properties on '{path}':\n"))?;
+        }
+        print_props(out, props, names_only)?;
+    }
+    Ok(())
+}
+
+fn print_xml(invocation: &Invocation, found: &Found) -> SvnResult<()> {
+    let names_only = !invocation.has(Opt::Verbose);
+    let mut text = String::new();
+    for (from, props) in &found.inherited {
+        xml::open(&mut text, "target", Tag::Normal, &[("path", from)]);
+        xml_props(&mut text, props, names_only, true);
+        xml::close(&mut text, "target");
+    }
+    if let Some(props) = &found.props {
+        xml::open(&mut text, "target", Tag::Normal, &[("path", local_style(&found.path))]);
+        xml_props(&mut text, props, names_only, false);
+        xml::close(&mut text, "target");
+    }
+    invocation.out.bytes(text.as_bytes())
+}
+
+fn run(invocation: &mut Invocation) -> SvnResult<()> {
+    let targets = invocation.targets_or_here()?;
+    if invocation.has(Opt::Revprop) {
+        return of_revision(invocation, &targets);
+    }
+    let xml = invocation.has(Opt::Xml);
+    if xml {
+        xml_out::header(&invocation.out, "properties")?;
     }
     let mut seen = Vec::new();
-    for target in &targets {
-        let result = listing_of(inv, target, None).and_then(|found| show(inv, target, &found));
-        let tolerated = [ErrorCode::UNVERSIONED_RESOURCE, ErrorCode::ENTRY_NOT_FOUND];
-        inv.tolerate(result, &tolerated, &mut seen)?;
+    for arg in targets {
+        invocation.ctx.check_cancel()?;
+        let target = arg.target()?;
+        let request = Request {
+            target: &target.text,
+            peg: target.peg,
+            revision: invocation.opt.revision(),
+            depth: invocation.opt.depth_or(Depth::Empty),
+            changelists: &invocation.opt.changelists,
+            inherited: invocation.has(Opt::ShowInheritedProps),
+            name: None,
+        };
+        let listed = list(&invocation.ctx, &request, &mut |found| {
+            if xml { print_xml(invocation, found) } else { print(invocation, found) }
+        });
+        let codes = [ErrorCode::UNVERSIONED_RESOURCE, ErrorCode::ENTRY_NOT_FOUND];
+        invocation.tolerate(listed, &codes, &mut seen)?;
     }
-    if inv.has(Opt::Xml) {
-        xml_out::footer(&inv.out, "properties")?;
+    if xml {
+        xml_out::footer(&invocation.out, "properties")?;
     }
-    not_all(&seen, |code| match code {
-        ErrorCode::ENTRY_NOT_FOUND => {
-            Some("Could not display properties of all targets because some targets don't exist")
-        }
-        ErrorCode::UNVERSIONED_RESOURCE => Some(
-            "Could not display properties of all targets because some targets are not versioned",
-        ),
-        _ => None,
-    })
-}
-
-/// The properties of one target: of the working copy, or of a repository where the target is a URL
-/// or a revision is asked for.
-pub(super) fn listing_of(
-    inv: &mut Invocation,
-    target: &Arg,
-    name: Option<&str>,
-) -> SvnResult<Listing> {
-    let what = List {
-        name: name.map(str::to_owned),
-        depth: inv.opt.depth_or(Depth::Empty),
-        pristine: false,
-        inherited: inv.has(Opt::ShowInheritedProps),
-        changelists: inv.opt.changelists.iter().cloned().collect(),
-    };
-    let at = target.target()?;
-    let local = |revision: &Revision| {
-        matches!(revision, Revision::Unspecified | Revision::Working | Revision::Base)
-    };
-    let revision = match inv.opt.revision() {
-        Revision::Unspecified => at.peg,
-        given => given,
-    };
-    if target.is_url() || !local(&at.peg) || !local(&revision) {
-        return on_repository(inv, target, &what);
+    if seen.is_empty() {
+        return Ok(());
     }
-    let what = List { pristine: revision == Revision::Base, ..what };
-    list(&inv.ctx, &target.path, &what)
-}
-
-fn show(inv: &Invocation, target: &Arg, found: &Listing) -> SvnResult<()> {
-    if inv.has(Opt::Xml) {
-        return show_xml(inv, found);
+    let mut error = SvnError::new(ErrorCode::ILLEGAL_TARGET, "");
+    for code in seen {
+        let words = match code {
+            ErrorCode::ENTRY_NOT_FOUND => "don't exist",
+            _ => "are not versioned",
+        };
+        error = error.context(format!(
+            "Could not display properties of all targets because some targets {words}"
+        ));
     }
-    let (verbose, quiet) = (inv.has(Opt::Verbose), inv.has(Opt::Quiet));
-    for above in &found.inherited {
-        if !quiet {
-            let shown = local_style(&target.path);
-            inv.out
-                .text(&format!("Inherited properties on '{shown}',\nfrom '{}':\n", above.path))?;
-        }
-        print(inv, &above.props, verbose)?;
-    }
-    for own in &found.own {
-        if !quiet {
-            inv.out.text(&format!("Properties on '{}':\n", local_style(&own.path)))?;
-        }
-        print(inv, &own.props, verbose)?;
-    }
-    Ok(())
-}
-
-/// Prints names, and values with an indent.
-pub(super) fn print(inv: &Invocation, props: &PropList, values: bool) -> SvnResult<()> {
-    for (name, value) in props.iter() {
-        inv.out.text(&format!("  {name}\n"))?;
-        if !values {
-            continue;
-        }
-        // The reference takes values for C strings here.
-        let value = value.split(|b| *b == 0).next().unwrap_or_default();
-        let value = locale_form(name, value);
-        let mut indented = Vec::with_capacity(value.len().saturating_add(8));
-        for line in value.split_inclusive(|b| *b == b'\n') {
-            indented.extend_from_slice(b"    ");
-            indented.extend_from_slice(line);
-        }
-        if value.ends_with(b"\n") || value.is_empty() {
-            indented.extend_from_slice(b"    ");
-        }
-        indented.push(b'\n');
-        inv.out.bytes(&indented)?;
-    }
-    Ok(())
-}
-
-/// A value as it is printed: Subversion's own are text.
-pub(super) fn locale_form(name: &str, value: &[u8]) -> Vec<u8> {
-    if !sapwood_wc::props::rules::needs_translation(name) {
-        return value.to_vec();
-    }
-    locale::encode_bytes(value).into_owned()
-}
-
-fn show_xml(inv: &Invocation, found: &Listing) -> SvnResult<()> {
-    let verbose = inv.has(Opt::Verbose);
-    let mut text = String::new();
-    let mut target = |found: &Found, element: &str| {
-        xml::open(&mut text, "target", Tag::Normal, &[("path", local_style(&found.path))]);
-        for (name, value) in found.props.iter() {
-            if verbose {
-                xml::property(&mut text, element, name, value);
-            } else {
-                xml::open(&mut text, element, Tag::Empty, &[("name", name)]);
-            }
-        }
-        xml::close(&mut text, "target");
-    };
-    found.inherited.iter().for_each(|f| target(f, "inherited_property"));
-    found.own.iter().for_each(|f| target(f, "property"));
-    inv.out.bytes(text.as_bytes())
-}
-
-/// Lists properties out of a repository.
-fn on_repository(inv: &mut Invocation, _target: &Arg, _what: &List) -> SvnResult<Listing> {
-    super::not_there(inv).map(|()| Listing::default())
-}
-
-/// Lists revision properties.
-fn on_revision(inv: &mut Invocation, _targets: &[Arg]) -> SvnResult<()> {
-    super::not_there(inv)
+    Err(error)
 }

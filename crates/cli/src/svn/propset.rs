@@ -1,23 +1,48 @@
 //! `svn propset`.
 
-use sapwood_client::props::set;
-use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, props};
-use sapwood_wc::autoprops::looks_binary;
-use sapwood_wc::props::{Change, rules};
+use std::os::unix::ffi::OsStrExt as _;
+
+use sapwood_client::{props, revprops};
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
+use sapwood_wc::props::Change;
+use sapwood_wc::props::rules::needs_translation;
 
 use super::options::Opt;
+use super::prop_tools::{Use, check_boolean, check_spelling, check_valid, revprop_target};
 use super::targets::Arg;
-use super::usual::too_few;
 use super::{Command, Invocation};
 use crate::command::usage_error;
-use crate::{locale, report};
+use crate::remote::revprops::translated;
 
 pub(super) const COMMAND: Command = Command {
     name: "propset",
     aliases: &["pset", "ps"],
     help: "Set the value of a property on files, dirs, or revisions.\n\
         usage: 1. propset PROPNAME PROPVAL PATH...\n       \
-        2. propset PROPNAME --revprop -r REV PROPVAL [TARGET]\n",
+        2. propset PROPNAME --revprop -r REV PROPVAL [TARGET]\n\
+        \n  \
+        1. Set a property of each local PATH. The value is PROPVAL, or with -F what is in a file.\n\
+        \n  \
+        2. Set a property of a revision. TARGET only says in which repository.\n\
+        \n  \
+        Properties of Subversion itself begin with svn:. Of files:\n    \
+        svn:keywords    keywords that are expanded: Id, Rev, Date, Author, URL, Header, and\n                    \
+        own ones as NAME=FORMAT (%a %b %d %D %P %r %R %u %_ %%)\n    \
+        svn:eol-style   line ends: native, LF, CR or CRLF\n    \
+        svn:mime-type   media type; what is not text/* is not merged and not compared by lines\n    \
+        svn:executable  the file can be executed\n    \
+        svn:needs-lock  the file is read-only as long as there is no lock of it\n    \
+        svn:special     a symbolic link; set by the programs themselves\n  \
+        Of folders:\n    \
+        svn:ignore      patterns of names that are not to be versioned, one a line\n    \
+        svn:global-ignores  the same, for all folders below too\n    \
+        svn:auto-props  properties for new files, by patterns of their names: *.c = NAME=VALUE\n    \
+        svn:externals   what else belongs into the folder, one a line: [-r N] URL[@PEG] PATH\n  \
+        Of both:\n    \
+        svn:mergeinfo   what was merged here; kept by merges\n\
+        \n  \
+        The values of svn:executable, svn:needs-lock and svn:special do not matter: to turn them\n  \
+        off, delete the property.\n",
     options: &[
         Opt::File,
         Opt::Encoding,
@@ -35,131 +60,73 @@ pub(super) const COMMAND: Command = Command {
     ..Command::DEFAULT
 };
 
-fn run(inv: &mut Invocation) -> SvnResult<()> {
-    let from_file = inv.opt.file_data.is_some();
-    if inv.args.len() < if from_file { 1 } else { 2 } {
-        return Err(too_few());
+fn run(invocation: &mut Invocation) -> SvnResult<()> {
+    let from_file = invocation.opt.file_data.is_some();
+    let needed = if from_file { 1 } else { 2 };
+    if invocation.args.len() < needed {
+        return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
     }
-    let name = inv.next_arg()?;
-    if !rules::is_valid_name(&name) {
-        return Err(SvnError::new(
-            ErrorCode::CLIENT_PROPERTY_NAME,
-            format!("'{name}' is not a valid Subversion property name"),
-        ));
+    let name = invocation.next_arg()?;
+    check_valid(&name)?;
+    let (force, revprop) = (invocation.has(Opt::Force), invocation.has(Opt::Revprop));
+    if !force {
+        check_spelling(&name, revprop, Use::Set)?;
     }
-    if !inv.has(Opt::Force) {
-        super::propname::check(&name, inv.has(Opt::Revprop), super::propname::Use::Set)?;
+    let given = match &invocation.opt.file_data {
+        Some(data) => data.clone(),
+        None => invocation.args.pop_front().unwrap_or_default().as_bytes().to_vec(),
+    };
+    let encoding = invocation.opt.encoding.as_deref();
+    let value = match needs_translation(&name) {
+        true => translated(&given, encoding, "")?,
+        false if encoding.is_some() => return Err(encoding_is_for_text()),
+        false => given,
+    };
+    let mut targets = invocation.targets()?;
+    if revprop && targets.is_empty() {
+        targets.push(Arg::here());
     }
-    let value = value_of(inv, &name)?;
-    let targets = inv.targets()?;
-    if inv.has(Opt::Revprop) {
-        return on_revision(inv, &name, &value, &targets);
+    let mut paths = Vec::with_capacity(targets.len());
+    for arg in &targets {
+        paths.push(arg.without_peg()?.to_owned());
     }
-    if inv.has(Opt::Revision) {
+    if revprop {
+        let (url, revision) = revprop_target(invocation, &targets)?;
+        let change = revprops::Change { name: &name, value: Some(&value), expected: None, force };
+        revprops::set(&invocation.ctx, &url, revision, &change)?;
+        return Ok(());
+    }
+    if invocation.opt.revision().is_given() {
         return Err(usage_error(format!(
             "Cannot specify revision for setting versioned property '{name}'"
         )));
     }
-    if targets.is_empty() {
-        let text = if from_file {
-            "Explicit target argument required".to_owned()
-        } else {
-            let shown = String::from_utf8_lossy(&value);
-            format!("Explicit target required ('{shown}' interpreted as prop value)")
-        };
-        return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, text));
-    }
-    let mut paths = Vec::new();
-    for target in &targets {
-        paths.push(target.without_peg()?.to_owned());
-    }
-    warn_of_binary(inv, &paths, &name, &value)?;
-    super::targets::check_one_kind(&targets)?;
-    if targets.iter().any(Arg::is_url) {
-        return Err(SvnError::new(ErrorCode::ILLEGAL_TARGET, "Targets must be working copy paths"));
-    }
-    let change = Change { name: &name, value: Some(&value), force: inv.has(Opt::Force) };
-    let changelists = inv.opt.changelists.iter().cloned().collect();
-    set(&inv.ctx, &paths, change, inv.opt.depth_or(Depth::Empty), &changelists)?;
-    if !inv.has(Opt::Quiet) {
-        warn_of_boolean(inv, &name, &value);
-    }
-    Ok(())
-}
-
-/// The value, out of a file or off the command line: Subversion's own become UTF-8 with LF.
-pub(super) fn value_of(inv: &mut Invocation, name: &str) -> SvnResult<Vec<u8>> {
-    let given = match inv.opt.file_data.take() {
-        Some(data) => data,
-        None => {
-            use std::os::unix::ffi::OsStringExt as _;
-            let arg = inv.args.pop_front().ok_or_else(too_few)?;
-            arg.into_vec()
-        }
-    };
-    if rules::needs_translation(name) {
-        let text = match inv.opt.encoding.as_deref() {
-            Some(_) | None => locale::decode(given)?,
-        };
-        return Ok(locale::with_newlines(text)?.into_bytes());
-    }
-    if inv.opt.encoding.is_some() {
+    if paths.is_empty() {
+        let value = String::from_utf8_lossy(&value);
         return Err(SvnError::new(
-            ErrorCode::UNSUPPORTED_FEATURE,
-            "--encoding option applies only to textual Subversion-controlled properties",
+            ErrorCode::CL_INSUFFICIENT_ARGS,
+            match from_file {
+                true => "Explicit target argument required".to_owned(),
+                false => {
+                    format!("Explicit target required ('{value}' interpreted as prop value)")
+                }
+            },
         ));
     }
-    Ok(given)
-}
-
-/// Warns of a media type that says that a text is none.
-fn warn_of_binary(inv: &Invocation, paths: &[String], name: &str, value: &[u8]) -> SvnResult<()> {
-    if name != props::names::MIME_TYPE {
-        return Ok(());
-    }
-    for path in paths {
-        let abspath = inv.ctx.absolute(path);
-        if !std::fs::symlink_metadata(&abspath).is_ok_and(|m| m.is_file()) {
-            continue;
-        }
-        let value = value.trim_ascii();
-        rules::check_mime_type(&String::from_utf8_lossy(value))?;
-        if !rules::is_binary_mime_type(value) {
-            continue;
-        }
-        if looks_binary(&abspath).is_ok_and(|binary| !binary) {
-            report::stderr(&format!(
-                "svn: warning: '{}' is a binary mime-type but file '{}' looks like text; diff, \
-                 merge, blame, and other operations will stop working on this file\n",
-                String::from_utf8_lossy(value),
-                abspath.display()
-            ));
-        }
+    super::prop_tools::warn_of_binary_type(invocation, &name, &value, &paths);
+    let change = Change { name: &name, value: Some(&value), force };
+    let depth = invocation.opt.depth_or(Depth::Empty);
+    props::set_local(&invocation.ctx, change, &paths, depth, &invocation.opt.changelists)?;
+    if !invocation.has(Opt::Quiet) {
+        check_boolean(&invocation.out, &name, &value);
     }
     Ok(())
 }
 
-/// Warns of values that read as "no".
-fn warn_of_boolean(inv: &Invocation, name: &str, value: &[u8]) {
-    let word = String::from_utf8_lossy(value.trim_ascii()).to_ascii_lowercase();
-    if rules::is_boolean(name) && ["", "0", "no", "off", "false"].contains(&word.as_str()) {
-        let shown = String::from_utf8_lossy(value);
-        inv.out.warn(&SvnError::new(
-            ErrorCode::BAD_PROPERTY_VALUE,
-            format!(
-                "To turn off the {name} property, use 'svn propdel';\n\
-                 setting the property to '{shown}' will not turn it off."
-            ),
-        ));
-    }
-}
-
-/// Sets a revision property.
-fn on_revision(
-    inv: &mut Invocation,
-    _name: &str,
-    _value: &[u8],
-    _targets: &[Arg],
-) -> SvnResult<()> {
-    super::not_there(inv)
+/// What `--encoding` is not for.
+pub(super) fn encoding_is_for_text() -> SvnError {
+    SvnError::new(
+        ErrorCode::UNSUPPORTED_FEATURE,
+        "--encoding option applies only to textual Subversion-controlled properties",
+    )
 }

@@ -8,6 +8,7 @@ use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, fold, glob, path};
 use sapwood_ra::{LogChange, LogEntry};
 
+use super::count_lines;
 use crate::svn::Invocation;
 use crate::svn::options::Opt;
 use crate::svn::out::Out;
@@ -230,28 +231,4 @@ fn xml_change(text: &mut String, change: &LogChange<'_>) {
     xml::open(text, "path", Tag::Text, &attributes);
     xml::escape(text, change.path, false);
     xml::close(text, "path");
-}
-
-/// How many lines a message has, the one after the last newline too.
-fn count_lines(message: &str) -> usize {
-    let bytes = message.as_bytes();
-    let pairs = bytes.iter().zip(bytes.iter().skip(1).map(Some).chain([None]));
-    let ends = pairs.filter(|(byte, next)| match byte {
-        b'\n' => true,
-        b'\r' => *next != Some(&b'\n'),
-        _ => false,
-    });
-    ends.count().saturating_add(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_of_messages() {
-        for (message, lines) in [("", 1), ("a", 1), ("a\n", 2), ("a\r\nb\rc\n\n", 5)] {
-            assert_eq!(count_lines(message), lines, "{message:?}");
-        }
-    }
 }

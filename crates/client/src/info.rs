@@ -1,0 +1,213 @@
+//! `svn info`: what is known of URLs and of nodes of working copies.
+
+use std::collections::HashMap;
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, Sha1, SvnError, SvnResult, path, uri};
+use sapwood_ra::{Dirent, DirentFields, Lock, Session};
+
+use crate::context::Context;
+use crate::open::{Located, move_to, session_at};
+use crate::revision::Revision;
+
+/// What is known of a node.
+#[derive(Clone, Debug, Default)]
+pub struct Info {
+    /// Its URL.
+    pub url: Option<String>,
+    /// The revision that was looked at; `None` for additions.
+    pub revision: Option<Revnum>,
+    /// File or directory; `None` when it is not known.
+    pub kind: Option<NodeKind>,
+    /// Whether there is no such node, only a tree conflict.
+    pub is_missing: bool,
+    /// The repository's root.
+    pub root_url: Option<String>,
+    /// The repository's UUID.
+    pub uuid: Option<String>,
+    /// Size of a file in the repository, in bytes.
+    pub size: Option<u64>,
+    /// Revision of the last change.
+    pub changed_revision: Option<Revnum>,
+    /// Date of the last change.
+    pub changed_date: Option<Timestamp>,
+    /// Author of the last change.
+    pub changed_author: Option<String>,
+    /// Its lock.
+    pub lock: Option<Lock>,
+    /// What only a working copy knows.
+    pub working: Option<WorkingInfo>,
+}
+
+/// What is to become of a node when it is committed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// Nothing, but perhaps changes.
+    #[default]
+    Normal,
+    /// It is added.
+    Add,
+    /// It is deleted.
+    Delete,
+    /// It is replaced.
+    Replace,
+}
+
+impl Schedule {
+    /// The word for it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Add => "add",
+            Self::Delete => "delete",
+            Self::Replace => "replace",
+        }
+    }
+}
+
+/// What only a working copy knows of a node. Paths are absolute.
+#[derive(Clone, Debug, Default)]
+pub struct WorkingInfo {
+    /// The root of the working copy.
+    pub root: String,
+    /// What is to become of it.
+    pub schedule: Schedule,
+    /// How deep a directory is; `None` of files.
+    pub depth: Option<Depth>,
+    /// Where it is copied from.
+    pub copied_from: Option<(String, Revnum)>,
+    /// When its time was recorded.
+    pub text_time: Option<Timestamp>,
+    /// The checksum of its pristine text.
+    pub checksum: Option<Sha1>,
+    /// The changelist that it is on.
+    pub changelist: Option<String>,
+    /// Where it was moved from.
+    pub moved_from: Option<String>,
+    /// Where it was moved to.
+    pub moved_to: Option<String>,
+    /// The lines about its conflicts, as they are printed, and the same as XML.
+    pub conflicts: Option<(String, String)>,
+}
+
+/// Takes what is known of one node: its path (absolute and local, or below the URL), and the value.
+pub type Receiver<'a> = &'a mut dyn FnMut(&str, &Info) -> SvnResult<()>;
+
+/// Fields that are shown.
+const FIELDS: DirentFields = DirentFields { has_props: false, ..DirentFields::ALL };
+
+/// Tells what the repository knows of a URL, or of a local path in a revision that was asked for.
+///
+/// # Errors
+/// E170000 when there is nothing; those of sessions and of `receiver`.
+pub fn remote(
+    ctx: &Context,
+    target: &str,
+    peg: Revision,
+    revision: Revision,
+    depth: Depth,
+    receiver: Receiver<'_>,
+) -> SvnResult<()> {
+    let Located { session, revision, .. } = session_at(ctx, target, peg, revision)?;
+    let session = session.as_ref();
+    let url = session.url();
+    let Some(dirent) = session.stat("", Some(revision))? else {
+        return Err(SvnError::new(
+            ErrorCode::RA_ILLEGAL_URL,
+            format!("URL '{url}' non-existent in revision {revision}"),
+        ));
+    };
+    let tell = Teller { root: session.root_url(), uuid: session.uuid(), revision };
+    let lock = if is_same_in_head(session, revision)? {
+        allowed(session.get_lock(""))?.flatten()
+    } else {
+        None
+    };
+    session.reparent(&url)?;
+    let name = uri::split(&url).map(|(_, name)| name).unwrap_or_default();
+    receiver(&name, &tell.info(&url, &dirent, lock.as_ref()))?;
+    if depth <= Depth::Empty || dirent.kind != Some(NodeKind::Dir) {
+        return Ok(());
+    }
+    let mut locks = HashMap::new();
+    if peg == Revision::Head {
+        let found = allowed(session.get_locks("", depth))?.unwrap_or_default();
+        locks.extend(found.into_iter().map(|lock| (lock.path.clone(), lock)));
+    }
+    let base = uri::skip_ancestor(&tell.root, &url).unwrap_or_default();
+    let base = path::canonical_fspath(&base).into_owned();
+    // What is left to tell: the next one last.
+    let children = |dir: &str| -> SvnResult<Vec<(String, Dirent)>> {
+        let mut entries = session.get_dir(dir, Some(revision), Some(FIELDS), false)?.entries;
+        entries.sort_by(|a, b| b.0.cmp(&a.0));
+        Ok(entries.into_iter().map(|(name, dirent)| (path::join(dir, &name), dirent)).collect())
+    };
+    let mut left = children("")?;
+    while let Some((relpath, dirent)) = left.pop() {
+        ctx.check_cancel()?;
+        let is_dir = dirent.kind == Some(NodeKind::Dir);
+        if is_dir && depth == Depth::Files {
+            continue;
+        }
+        let lock = locks.get(&path::join(&base, &relpath));
+        receiver(&relpath, &tell.info(&uri::join(&url, &relpath), &dirent, lock))?;
+        if is_dir && depth == Depth::Infinity {
+            left.extend(children(&relpath)?);
+        }
+    }
+    Ok(())
+}
+
+/// What all nodes of one request have in common.
+struct Teller {
+    root: String,
+    uuid: String,
+    revision: Revnum,
+}
+
+impl Teller {
+    fn info(&self, url: &str, dirent: &Dirent, lock: Option<&Lock>) -> Info {
+        Info {
+            url: Some(url.to_owned()),
+            revision: Some(self.revision),
+            kind: dirent.kind,
+            root_url: Some(self.root.clone()),
+            uuid: Some(self.uuid.clone()),
+            size: dirent.size,
+            changed_revision: Some(dirent.created_rev),
+            changed_date: dirent.time,
+            changed_author: dirent.last_author.clone(),
+            lock: lock.cloned(),
+            ..Info::default()
+        }
+    }
+}
+
+/// What a server answers that may not know how to.
+fn allowed<T>(result: SvnResult<T>) -> SvnResult<Option<T>> {
+    match result {
+        Err(error) if error.code() == ErrorCode::RA_NOT_IMPLEMENTED => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// Whether the session's URL is the same node in the youngest revision.
+fn is_same_in_head(session: &dyn Session, revision: Revnum) -> SvnResult<bool> {
+    let url = session.url();
+    let head = session.latest_revnum()?;
+    match move_to(session, head, revision) {
+        Ok(()) => Ok(session.url() == url),
+        Err(error)
+            if [
+                ErrorCode::CLIENT_UNRELATED_RESOURCES,
+                ErrorCode::FS_NOT_DIRECTORY,
+                ErrorCode::FS_NOT_FOUND,
+            ]
+            .contains(&error.code()) =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
+}
