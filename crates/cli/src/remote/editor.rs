@@ -98,7 +98,7 @@ pub(crate) fn edit(edit: &Edit<'_>, contents: &[u8]) -> SvnResult<(Option<Vec<u8
         file.set_modified(before).map_err(|e| fail(&e))?;
         drop(file);
         let untouched = state(&path).map_err(|e| fail(&e))?;
-        line.push(format!(" {name}"));
+        line.push(format!(" \"{name}\""));
         // The command may have arguments: the shell takes it apart, as for the reference. It runs
         // in the file's folder, so that the name needs no quotes.
         let status = crate::signals::while_child_has_terminal(|| {
