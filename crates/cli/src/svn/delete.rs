@@ -1,10 +1,11 @@
 //! `svn delete`.
 
 use sapwood_client::delete::delete;
+use sapwood_client::delete_urls::delete_urls;
 use sapwood_core::{ErrorCode, SvnResult};
 
 use super::options::Opt;
-use super::targets::{Arg, check_one_kind};
+use super::targets::{Arg, check_one_kind, without_pegs};
 use super::usual::too_few;
 use super::{Command, Invocation};
 
@@ -55,6 +56,11 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 }
 
 /// Deletes URLs, with a commit.
-fn on_urls(inv: &mut Invocation, _targets: &[Arg]) -> SvnResult<()> {
-    super::not_there(inv)
+fn on_urls(inv: &mut Invocation, targets: &[Arg]) -> SvnResult<()> {
+    inv.ask_for_message(None)?;
+    let urls = without_pegs(targets)?;
+    inv.tell_commits();
+    let revprops = inv.opt.revprops.clone().unwrap_or_default();
+    let done = delete_urls(&inv.ctx, &urls, &revprops);
+    inv.end_of_commit(done)
 }

@@ -1,10 +1,11 @@
 //! `svn mkdir`.
 
 use sapwood_client::add::make_directory;
+use sapwood_client::mkdir_urls::mkdir_urls;
 use sapwood_core::{ErrorCode, SvnResult};
 
 use super::options::Opt;
-use super::targets::{Arg, check_one_kind};
+use super::targets::{Arg, check_one_kind, without_pegs};
 use super::usual::too_few;
 use super::{Command, Invocation};
 
@@ -55,6 +56,19 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 }
 
 /// Makes directories at URLs, with a commit.
-fn on_urls(inv: &mut Invocation, _targets: &[Arg]) -> SvnResult<()> {
-    super::not_there(inv)
+fn on_urls(inv: &mut Invocation, targets: &[Arg]) -> SvnResult<()> {
+    inv.ask_for_message(None)?;
+    let urls = without_pegs(targets)?;
+    inv.tell_commits();
+    let parents = inv.has(Opt::Parents);
+    let revprops = inv.opt.revprops.clone().unwrap_or_default();
+    let done = mkdir_urls(&inv.ctx, &urls, parents, &revprops);
+    inv.end_of_commit(done).map_err(|error| {
+        let missing = [ErrorCode::FS_NOT_DIRECTORY, ErrorCode::FS_NOT_FOUND, ErrorCode::ENOENT];
+        if !parents && missing.contains(&error.code()) {
+            error.context("Try 'svn mkdir --parents' instead?")
+        } else {
+            error
+        }
+    })
 }

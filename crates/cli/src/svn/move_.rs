@@ -2,10 +2,11 @@
 
 use sapwood_client::Revision;
 use sapwood_client::copy_local::{CopyLocal, copy};
+use sapwood_client::copy_urls::{How, Source, copy_urls};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::options::Opt;
-use super::targets::Arg;
+use super::targets::{Arg, without_pegs};
 use super::usual::too_few;
 use super::{Command, Invocation};
 
@@ -65,6 +66,16 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 }
 
 /// Moves URLs, with a commit.
-fn on_urls(inv: &mut Invocation, _from: &[Arg], _to: &Arg) -> SvnResult<()> {
-    super::not_there(inv)
+fn on_urls(inv: &mut Invocation, from: &[Arg], to: &Arg) -> SvnResult<()> {
+    inv.ask_for_message(None)?;
+    inv.tell_commits();
+    let sources: Vec<Source> = without_pegs(from)?
+        .into_iter()
+        .map(|url| Source { url, peg: Revision::Head, revision: Revision::Head })
+        .collect();
+    let revprops = inv.opt.revprops.clone().unwrap_or_default();
+    let how = How { is_move: true, parents: inv.has(Opt::Parents), revprops: &revprops };
+    // What looks like a peg revision of the destination is a part of its name.
+    let done = copy_urls(&inv.ctx, &sources, &to.text(), how);
+    inv.end_of_commit(done)
 }

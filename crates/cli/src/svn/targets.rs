@@ -203,6 +203,11 @@ pub(crate) fn check_one_kind(targets: &[Arg]) -> SvnResult<()> {
     Err(error.wrap(ErrorCode::CL_ARG_PARSING_ERROR, ""))
 }
 
+/// URLs or paths of targets that take no peg revision.
+pub(crate) fn without_pegs(targets: &[Arg]) -> SvnResult<Vec<String>> {
+    targets.iter().map(|arg| arg.without_peg().map(str::to_owned)).collect()
+}
+
 /// E205000 for a URL where a local path is wanted.
 pub(crate) fn check_local(path: &str) -> SvnResult<()> {
     if is_url(path) {

@@ -1,0 +1,278 @@
+//! `svn copy` and `svn move` of URLs to URLs.
+
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_ra::{Inherit, MergeinfoRequest, Session};
+
+use crate::commit_item::{CommitItem, ItemState};
+use crate::context::Context;
+use crate::open::{move_to, number_of};
+use crate::revision::Revision;
+use crate::url_commit::{Step, commit};
+
+/// What is copied or moved.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// The URL.
+    pub url: String,
+    /// Where to look for it.
+    pub peg: Revision,
+    /// As of when.
+    pub revision: Revision,
+}
+
+/// How it is done.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a> {
+    /// Whether the sources go away.
+    pub is_move: bool,
+    /// Whether missing directories above the destination are made.
+    pub parents: bool,
+    /// More properties of the new revision.
+    pub revprops: &'a PropList,
+}
+
+/// Copies or moves URLs to a URL: to it if nothing is there and there is one source, else into it.
+///
+/// # Errors
+/// E160013 when a source is not there, E160020 when a destination is; E200007 for moves into
+/// themselves and between repositories; those of sessions.
+pub fn copy_urls(ctx: &Context, sources: &[Source], to: &str, how: How<'_>) -> SvnResult<()> {
+    let into = |source: &Source| {
+        let name = uri::split(&source.url).map(|(_, name)| name).unwrap_or_default();
+        uri::join(to, &name)
+    };
+    if let [source] = sources {
+        let tried = copy_pairs(ctx, &[(source.clone(), to.to_owned())], how);
+        return match tried {
+            Err(error) if error.code() == ErrorCode::FS_ALREADY_EXISTS => {
+                copy_pairs(ctx, &[(source.clone(), into(source))], how)
+            }
+            other => other,
+        };
+    }
+    let pairs: Vec<(Source, String)> =
+        sources.iter().map(|source| (source.clone(), into(source))).collect();
+    copy_pairs(ctx, &pairs, how)
+}
+
+/// A source and its destination, as far as they are known.
+struct Pair {
+    from: String,
+    revision: Revnum,
+    mergeinfo: Option<String>,
+    to: String,
+    /// Whether nothing is deleted in a move: the source is where the destination is, or below it.
+    resurrection: bool,
+}
+
+fn exists(text: String) -> SvnError {
+    SvnError::new(ErrorCode::FS_ALREADY_EXISTS, text)
+}
+
+fn parent_of(url: &str) -> String {
+    uri::split(url).map_or_else(|| url.to_owned(), |(parent, _)| parent.to_owned())
+}
+
+fn copy_pairs(ctx: &Context, wanted: &[(Source, String)], how: How<'_>) -> SvnResult<()> {
+    if how.is_move
+        && let Some((source, _)) = wanted.iter().find(|(source, to)| source.url == *to)
+    {
+        return Err(SvnError::new(
+            ErrorCode::UNSUPPORTED_FEATURE,
+            format!("Cannot move URL '{}' into itself", source.url),
+        ));
+    }
+    let Some((first, _)) = wanted.first() else { return Ok(()) };
+    let session = sapwood_ra::open(&first.url, &ctx.ra)?;
+    let session = session.as_ref();
+    let root = session.root_url();
+    let mut pairs = Vec::with_capacity(wanted.len());
+    for (source, to) in wanted {
+        pairs.push(resolve(session, &root, source, to)?);
+    }
+    let mut top = common(&pairs, how.is_move);
+    for pair in &mut pairs {
+        pair.resurrection = pair.from == pair.to;
+        let at_top = |top: &str, url: &str| top == url && top != root;
+        if at_top(&top, &pair.to) {
+            top = parent_of(&top);
+        }
+        if how.is_move && at_top(&top, &pair.from) {
+            top = parent_of(&top);
+        }
+    }
+    session.reparent(&top)?;
+    let mut new_dirs = Vec::new();
+    if how.parents {
+        let first_to = pairs.first().map(|pair| pair.to.clone()).unwrap_or_default();
+        absent_parents(session, &mut top, &first_to, how.is_move, &mut new_dirs)?;
+    }
+    for pair in &mut pairs {
+        let below = uri::skip_ancestor(&pair.to, &pair.from);
+        if pair.to != root && below.is_some_and(|rest| !rest.is_empty()) {
+            pair.resurrection = true;
+            let above = parent_of(&pair.to);
+            top = uri::common_ancestor(&top, &above).unwrap_or(&above).to_owned();
+            session.reparent(&top)?;
+        }
+    }
+    let (steps, items) = plan(session, &top, &pairs, new_dirs, how.is_move)?;
+    commit(ctx, session, steps, &items, how.revprops)
+}
+
+/// Finds a source's URL and revision, and its mergeinfo.
+fn resolve(session: &dyn Session, root: &str, source: &Source, to: &str) -> SvnResult<Pair> {
+    let inside = |url: &str| uri::skip_ancestor(root, url).is_some();
+    if !inside(&source.url) || !inside(to) {
+        return Err(SvnError::new(
+            ErrorCode::UNSUPPORTED_FEATURE,
+            "Source and destination URLs appear not to point to the same repository.",
+        ));
+    }
+    session.reparent(&source.url)?;
+    let peg_spec = source.peg.or(Revision::Head);
+    let peg = number_of(session, peg_spec)?;
+    let wanted = source.revision.or(peg_spec);
+    let revision = if wanted == peg_spec { peg } else { number_of(session, wanted)? };
+    move_to(session, peg, revision)?;
+    let request = MergeinfoRequest {
+        paths: &[""],
+        revision: Some(revision),
+        inherit: Inherit::Inherited,
+        include_descendants: false,
+    };
+    let found = match session.mergeinfo(&request) {
+        Err(error) if error.code() == ErrorCode::UNSUPPORTED_FEATURE => Vec::new(),
+        other => other?,
+    };
+    let mergeinfo = found.into_iter().next().map(|(_, info)| info.to_value());
+    let from = session.url();
+    Ok(Pair { from, revision, mergeinfo, to: to.to_owned(), resurrection: false })
+}
+
+/// The URL that all destinations are at or below, and in a move all sources too.
+fn common(pairs: &[Pair], is_move: bool) -> String {
+    let urls = pairs
+        .iter()
+        .flat_map(|pair| [Some(&pair.to), is_move.then_some(&pair.from)].into_iter().flatten());
+    let mut top: Option<String> = None;
+    for url in urls {
+        top = Some(match top {
+            None => url.clone(),
+            Some(top) => uri::common_ancestor(&top, url).unwrap_or_default().to_owned(),
+        });
+    }
+    top.unwrap_or_default()
+}
+
+/// Finds the directories above the destination that are not there.
+fn absent_parents(
+    session: &dyn Session,
+    top: &mut String,
+    first_to: &str,
+    is_move: bool,
+    new_dirs: &mut Vec<String>,
+) -> SvnResult<()> {
+    let no_dir =
+        |shown: &str| exists(format!("Path '{shown}' already exists, but is not a directory"));
+    if is_move {
+        let mut dir = uri::skip_ancestor(top, &parent_of(first_to)).unwrap_or_default();
+        if dir.is_empty() {
+            return Ok(());
+        }
+        loop {
+            match session.check_path(&dir, None)? {
+                None if !dir.is_empty() => {
+                    new_dirs.push(dir.clone());
+                    dir = path::dirname(&dir).to_owned();
+                }
+                Some(NodeKind::Dir) => return Ok(()),
+                _ => return Err(no_dir(&dir)),
+            }
+        }
+    }
+    let mut urls = Vec::new();
+    loop {
+        match session.check_path("", None)? {
+            None => {
+                urls.push(top.clone());
+                *top = parent_of(top);
+                session.reparent(top)?;
+            }
+            Some(NodeKind::Dir) => break,
+            Some(NodeKind::File) => return Err(no_dir(top)),
+        }
+    }
+    new_dirs.extend(urls.iter().filter_map(|url| uri::skip_ancestor(top, url)));
+    Ok(())
+}
+
+/// What the commit does, and how it is told to the writer of the message.
+#[allow(clippy::type_complexity, reason = "both lists are taken apart at once")]
+fn plan(
+    session: &dyn Session,
+    top: &str,
+    pairs: &[Pair],
+    new_dirs: Vec<String>,
+    is_move: bool,
+) -> SvnResult<(Vec<(String, Step)>, Vec<CommitItem>)> {
+    let (mut steps, mut items) = (Vec::new(), Vec::new());
+    for relpath in new_dirs {
+        items.push(CommitItem {
+            url: uri::join(top, &relpath),
+            kind: Some(NodeKind::Dir),
+            state: ItemState { add: true, ..ItemState::default() },
+            ..CommitItem::default()
+        });
+        steps.push((relpath, Step::Mkdir));
+    }
+    for pair in pairs {
+        let Pair { from, revision, mergeinfo, to, resurrection } = pair;
+        let from_below = uri::skip_ancestor(top, from);
+        let kind = match &from_below {
+            Some(relpath) => session.check_path(relpath, Some(*revision))?,
+            None => {
+                session.reparent(from)?;
+                let kind = session.check_path("", Some(*revision))?;
+                session.reparent(top)?;
+                kind
+            }
+        };
+        let Some(kind) = kind else {
+            return Err(SvnError::new(
+                ErrorCode::FS_NOT_FOUND,
+                format!("Path '{from}' does not exist in revision {revision}"),
+            ));
+        };
+        let to_below = uri::skip_ancestor(top, to).unwrap_or_default();
+        if session.check_path(&to_below, None)?.is_some() {
+            return Err(exists(format!("Path '{to}' already exists")));
+        }
+        items.push(CommitItem {
+            url: to.clone(),
+            kind: Some(kind),
+            state: ItemState { add: true, is_copy: true, ..ItemState::default() },
+            copy_from: Some((from.clone(), *revision)),
+            ..CommitItem::default()
+        });
+        if is_move && !resurrection {
+            items.push(CommitItem {
+                url: from.clone(),
+                kind: Some(kind),
+                state: ItemState { delete: true, ..ItemState::default() },
+                ..CommitItem::default()
+            });
+            steps.push((from_below.unwrap_or_default(), Step::Delete));
+        }
+        let copy = Step::Copy {
+            url: from.clone(),
+            revision: *revision,
+            kind,
+            mergeinfo: mergeinfo.clone(),
+        };
+        if !(is_move && *resurrection) {
+            steps.push((to_below, copy));
+        }
+    }
+    Ok((steps, items))
+}

@@ -1,0 +1,202 @@
+//! Commits of changes to URLs alone: directories made, nodes deleted, copied and moved.
+
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::props::names;
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_delta::Handle;
+use sapwood_ra::{CommitEditor, CommitRequest, Session};
+
+use crate::commit_item::CommitItem;
+use crate::context::Context;
+
+/// What happens at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A directory is made.
+    Mkdir,
+    /// What is there goes away.
+    Delete,
+    /// A node is copied here.
+    Copy {
+        /// The source's URL.
+        url: String,
+        /// The source's revision.
+        revision: Revnum,
+        /// File or directory.
+        kind: NodeKind,
+        /// The value of `svn:mergeinfo` that the copy gets.
+        mergeinfo: Option<String>,
+    },
+}
+
+/// The properties of a new revision: those that were given, and the message.
+///
+/// # Errors
+/// E195011 for properties that are set by other means.
+pub(crate) fn revision_props(given: &PropList, message: &[u8]) -> SvnResult<PropList> {
+    let standard =
+        [names::AUTHOR, names::DATE, names::LOG, "svn:autoversioned", "svn:original-date"];
+    if given.iter().any(|(name, _)| standard.contains(&name)) {
+        return Err(SvnError::new(
+            ErrorCode::CLIENT_PROPERTY_NAME,
+            "Standard properties can't be set explicitly as revision properties",
+        ));
+    }
+    let mut props = given.clone();
+    props.set(names::LOG, message);
+    Ok(props)
+}
+
+/// The longest URL that all are at or below, and what leads from there to each. With
+/// `remove_redundant`, those at or below another one are left out.
+pub(crate) fn condense(urls: &[String], remove_redundant: bool) -> (String, Vec<String>) {
+    let mut common = urls.first().cloned().unwrap_or_default();
+    for url in urls {
+        common = uri::common_ancestor(&common, url).unwrap_or_default().to_owned();
+    }
+    let mut below: Vec<String> =
+        urls.iter().filter_map(|url| uri::skip_ancestor(&common, url)).collect();
+    below.sort_by(|a, b| path::compare(a, b));
+    below.dedup();
+    if remove_redundant {
+        let mut kept: Vec<String> = Vec::with_capacity(below.len());
+        for relpath in below {
+            if !kept.last().is_some_and(|last| path::is_ancestor(last, &relpath)) {
+                kept.push(relpath);
+            }
+        }
+        below = kept;
+    }
+    (common, below)
+}
+
+/// E200009 for a URL that has nothing above it, else the URL above and the last name.
+pub(crate) fn above(url: &str) -> SvnResult<(String, String)> {
+    uri::split(url)
+        .map(|(parent, name)| (parent.to_owned(), name))
+        .filter(|(_, name)| !name.is_empty())
+        .ok_or_else(|| {
+            SvnError::new(ErrorCode::ILLEGAL_TARGET, format!("There is no valid URI above '{url}'"))
+        })
+}
+
+/// E160005 for a path that no repository takes.
+fn check_valid(relpath: &str) -> SvnResult<()> {
+    match relpath.bytes().find(u8::is_ascii_control) {
+        None => Ok(()),
+        Some(byte) => {
+            let mut shown = String::new();
+            for c in relpath.chars() {
+                if c.is_ascii_control() {
+                    shown.push_str(&format!("\\{:03o}", u32::from(c)));
+                } else {
+                    shown.push(c);
+                }
+            }
+            Err(SvnError::new(
+                ErrorCode::FS_PATH_SYNTAX,
+                format!("Invalid control character '0x{byte:02x}' in path '{shown}'"),
+            ))
+        }
+    }
+}
+
+/// Commits steps at paths below the session's URL. Nothing is made when no message is written.
+///
+/// # Errors
+/// Those of sessions, and of writing the message.
+pub(crate) fn commit(
+    ctx: &Context,
+    session: &dyn Session,
+    mut steps: Vec<(String, Step)>,
+    items: &[CommitItem],
+    revprops: &PropList,
+) -> SvnResult<()> {
+    let Some(message) = ctx.message_for(items)? else { return Ok(()) };
+    let revprops = revision_props(revprops, &message)?;
+    steps.sort_by(|a, b| path::compare(&a.0, &b.0));
+    let request = CommitRequest { revprops: &revprops, lock_tokens: &[], keep_locks: true };
+    let mut editor = session.commit(&request)?;
+    if let Err(error) = drive(editor.as_mut(), &steps) {
+        let _ = editor.abort_edit();
+        return Err(error);
+    }
+    ctx.tell(&Notify::of_url(Action::CommitFinalizing, &session.url()));
+    editor.close_edit()?;
+    match editor.committed() {
+        Some(info) => ctx.tell_commit(info),
+        None => Ok(()),
+    }
+}
+
+/// Drives an editor with steps in the order of paths, opening what lies between.
+fn drive(editor: &mut dyn CommitEditor, steps: &[(String, Step)]) -> SvnResult<()> {
+    let mut open: Vec<(String, Handle)> = vec![(String::new(), editor.open_root(None)?)];
+    for (relpath, step) in steps {
+        check_valid(relpath)?;
+        let parent_path = path::dirname(relpath);
+        while let Some((dir, handle)) = open.last() {
+            if path::is_ancestor(dir, parent_path) {
+                break;
+            }
+            editor.close_directory(*handle)?;
+            open.pop();
+        }
+        let (mut dir, mut parent) = match open.last() {
+            Some((dir, handle)) => (dir.clone(), *handle),
+            None => return Err(internal("a step leads out of the edit")),
+        };
+        for name in path::components(path::skip_ancestor(&dir, parent_path).unwrap_or_default()) {
+            dir = path::join(&dir, name);
+            parent = editor.open_directory(&dir, parent, None)?;
+            open.push((dir.clone(), parent));
+        }
+        match step {
+            Step::Mkdir => {
+                let handle = editor.add_directory(relpath, parent, None)?;
+                open.push((relpath.clone(), handle));
+            }
+            Step::Delete => editor.delete_entry(relpath, None, parent)?,
+            Step::Copy { url, revision, kind, mergeinfo } => {
+                let from = Some((url.as_str(), *revision));
+                let value = mergeinfo.as_ref().map(String::as_bytes);
+                if *kind == NodeKind::File {
+                    let handle = editor.add_file(relpath, parent, from)?;
+                    if value.is_some() {
+                        editor.change_file_prop(handle, names::MERGEINFO, value)?;
+                    }
+                    editor.close_file(handle, None)?;
+                } else {
+                    let handle = editor.add_directory(relpath, parent, from)?;
+                    if value.is_some() {
+                        editor.change_dir_prop(handle, names::MERGEINFO, value)?;
+                    }
+                    open.push((relpath.clone(), handle));
+                }
+            }
+        }
+    }
+    while let Some((_, handle)) = open.pop() {
+        editor.close_directory(handle)?;
+    }
+    Ok(())
+}
+
+fn internal(what: &str) -> SvnError {
+    SvnError::new(ErrorCode::ASSERTION_FAIL, format!("internal error in url_commit: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn condensed() {
+        let urls = |list: &[&str]| list.iter().map(|u| (*u).to_owned()).collect::<Vec<_>>();
+        let all = urls(&["svn://h/r/a/b", "svn://h/r/a", "svn://h/r/c%20d"]);
+        assert_eq!(condense(&all, false), ("svn://h/r".to_owned(), urls(&["a", "a/b", "c d"])));
+        assert_eq!(condense(&all, true), ("svn://h/r".to_owned(), urls(&["a", "c d"])));
+        let one = urls(&["svn://h/r/a"]);
+        assert_eq!(condense(&one, true), ("svn://h/r/a".to_owned(), urls(&[""])));
+    }
+}
