@@ -150,7 +150,7 @@ fn run(
     command
         .args([part.test, "--nocapture", "--test-threads=1"])
         .envs(
-            [("SAPWOOD_SEED", seed), ("SAPWOOD_SECONDS", SECONDS), ("SAPWOOD_KILLS", 8)]
+            [("SAPWOOD_SEED", seed), ("SAPWOOD_SECONDS", SECONDS), ("SAPWOOD_KILLS", 60)]
                 .map(|(name, value)| (name, value.to_string())),
         )
         .env("SAPWOOD_BIN", &built.program)
