@@ -76,7 +76,7 @@ fn wrong_usage() {
         (&["matrix", "w", "--only", "f9"], "'f9' is no value for --only"),
         (&["matrix", "w", "--client", "reference"], "it needs --against"),
         (&["matrix", "w", "--against", "/nowhere"], "there is no svnserve"),
-        (&["report", "missing.json"], "Can't read 'missing.json'"),
+        (&["report", "missing.json"], "Can't open file 'missing.json'"),
         (&["matrix"], "Not enough arguments"),
     ] {
         let out = bench(dir, args);
