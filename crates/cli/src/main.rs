@@ -38,6 +38,7 @@ mod svnmucc;
 mod svnrdump;
 mod svnserve;
 mod svnsync;
+mod svnversion;
 mod user_date;
 mod xml;
 

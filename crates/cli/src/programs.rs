@@ -120,6 +120,13 @@ pub(crate) static PROGRAMS: &[Program] = &[
         manual: Some(crate::svnrdump::manual),
     },
     Program {
+        name: "svnversion",
+        linked: true,
+        about: "a working copy in one line",
+        run: crate::svnversion::run,
+        manual: Some(crate::svnversion::manual),
+    },
+    Program {
         name: "svnbench",
         linked: true,
         about: "time what a server does",

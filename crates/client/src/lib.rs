@@ -26,6 +26,7 @@ pub mod mkdir_urls;
 pub mod open;
 pub mod props;
 pub mod relocate;
+pub mod resolve;
 pub mod revert;
 pub mod revision;
 pub mod revprops;

@@ -34,6 +34,7 @@ pub mod relocate;
 pub mod report;
 pub mod root;
 pub mod status;
+pub mod summary;
 pub mod translate;
 pub mod update;
 pub mod view;

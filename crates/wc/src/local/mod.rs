@@ -6,7 +6,7 @@ mod changelist;
 mod copy;
 mod delete;
 mod moves;
-// mod resolve;
+mod resolve;
 mod revert;
 mod rows;
 
@@ -15,7 +15,7 @@ use sapwood_core::notify::{Action, Notify};
 use crate::root::WorkingCopy;
 
 pub use add::AddOptions;
-// pub use resolve::Choice;
+pub use resolve::Choice;
 pub use revert::RevertOptions;
 pub(crate) use rows::SubtreeSql;
 

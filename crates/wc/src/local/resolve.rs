@@ -1,0 +1,269 @@
+//! Settling conflicts: the text or the properties that were chosen are put in place, the files of the
+//! conflict go, and so does its record.
+
+use std::fs;
+
+use sapwood_core::notify::Action;
+use sapwood_core::props::{is_binary_mime_type, names};
+use sapwood_core::{CancelToken, ErrorCode, PropList};
+use sapwood_diff::{ConflictStyle, Labels, Options, diff3, write_merged};
+
+use super::Tell;
+use crate::conflict::{self, Conflict, PropConflict, Reason, TextConflict};
+use crate::error::{Error, Result};
+use crate::queue::WorkItem;
+use crate::root::WorkingCopy;
+use crate::view::View;
+
+/// What to settle on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// What was there before both changes.
+    Base,
+    /// What is there now.
+    Working,
+    /// Local changes where both differ, else both.
+    MineConflict,
+    /// Incoming changes where both differ, else both.
+    TheirsConflict,
+    /// All as it was locally.
+    MineFull,
+    /// All as it came.
+    TheirsFull,
+}
+
+impl WorkingCopy {
+    /// Settles the conflicts of a node, its text first, then its properties, then the tree, and tells
+    /// of each. Returns whether there was one. Takes the lock that it needs.
+    ///
+    /// # Errors
+    /// E195024 when the choice is not one for this conflict; E155027 when what was chosen is not there.
+    pub fn resolve(
+        &self,
+        relpath: &str,
+        choice: Choice,
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+    ) -> Result<bool> {
+        let Some(record) = self.db().actual(relpath)?.and_then(|a| a.conflict_data) else {
+            return Ok(false);
+        };
+        let open = self.conflicted(&record)?;
+        let parent = crate::db::parent_of(relpath).unwrap_or("");
+        let lock = self.lock(parent, -1)?;
+        let view = self.view(relpath)?;
+        let conflict = Conflict::parse(&record)?;
+        let mut settled = false;
+        if let (Some(text), Some(view), true) = (&conflict.text, &view, open.text) {
+            self.resolve_text(view, text, choice, cancel)?;
+            super::tell_path(self, tell, Action::ResolvedText, relpath);
+            settled = true;
+        }
+        if let (Some(props), Some(view), true) = (&conflict.prop, &view, open.props) {
+            self.resolve_props(view, props, choice, cancel)?;
+            super::tell_path(self, tell, Action::Resolved, relpath);
+            settled = true;
+        }
+        if let Some(tree) = &conflict.tree {
+            self.resolve_tree(relpath, tree.reason, tree.action, choice)?;
+            super::tell_path(self, tell, Action::ResolvedTree, relpath);
+            settled = true;
+        }
+        let gone = (conflict.text.is_some() && !open.text, conflict.prop.is_some() && !open.props);
+        if gone.0 || gone.1 {
+            // The files are gone: only the record is left.
+            self.db().write(|_| {
+                self.forget_conflict(relpath, |left| {
+                    if gone.0 {
+                        left.text = None;
+                    }
+                    if gone.1 {
+                        left.prop = None;
+                    }
+                })
+            })?;
+        }
+        lock.release()?;
+        Ok(settled)
+    }
+
+    fn inapplicable(&self, relpath: &str) -> Error {
+        let shown = self.abspath(relpath);
+        Error::new(
+            ErrorCode::CLIENT_CONFLICT_OPTION_NOT_APPLICABLE,
+            format!(
+                "Inapplicable conflict resolution option given for conflicted path '{}'",
+                shown.display()
+            ),
+        )
+    }
+
+    /// Takes parts of a conflict out of its record, inside a transaction.
+    fn forget_conflict(&self, relpath: &str, part: impl FnOnce(&mut Conflict)) -> Result<()> {
+        let db = self.db();
+        let Some(mut row) = db.actual(relpath)? else { return Ok(()) };
+        let Some(record) = &row.conflict_data else { return Ok(()) };
+        let mut conflict = Conflict::parse(record)?;
+        part(&mut conflict);
+        row.conflict_data = (!conflict.is_resolved()).then(|| conflict.write());
+        db.put_actual(&row)
+    }
+
+    fn is_file(&self, relpath: &str) -> bool {
+        fs::symlink_metadata(self.abspath(relpath)).is_ok_and(|found| found.is_file())
+    }
+
+    fn resolve_text(
+        &self,
+        view: &View,
+        text: &TextConflict,
+        choice: Choice,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        let relpath = view.relpath();
+        let props = view.props()?;
+        let binary = props.get(names::MIME_TYPE).is_some_and(is_binary_mime_type);
+        let mut work = Vec::new();
+        let mut merged = None;
+        let chosen = match choice {
+            Choice::Base => text.old.clone(),
+            Choice::TheirsFull => text.theirs.clone(),
+            Choice::MineFull => Some(text.mine.clone().unwrap_or_else(|| relpath.to_owned())),
+            Choice::Working if binary => {
+                Some(text.mine.clone().unwrap_or_else(|| relpath.to_owned()))
+            }
+            Choice::Working => Some(relpath.to_owned()),
+            Choice::MineConflict | Choice::TheirsConflict if binary => {
+                return Err(self.inapplicable(relpath));
+            }
+            Choice::MineConflict => {
+                merged = Some(self.merge_one_side(text, ConflictStyle::Modified, relpath)?);
+                merged.clone()
+            }
+            Choice::TheirsConflict => {
+                merged = Some(self.merge_one_side(text, ConflictStyle::Latest, relpath)?);
+                merged.clone()
+            }
+        };
+        let source = chosen.ok_or_else(|| {
+            let shown = self.abspath(relpath);
+            Error::new(
+                ErrorCode::WC_CONFLICT_RESOLVER_FAILURE,
+                format!(
+                    "Conflict on '{}' could not be resolved because the chosen version of the file \
+                     is not available.",
+                    shown.display()
+                ),
+            )
+        })?;
+        if source != relpath {
+            work.push(WorkItem::FileInstall {
+                relpath: relpath.to_owned(),
+                use_commit_times: false,
+                record_fileinfo: false,
+                source: Some(source),
+            });
+        }
+        work.extend(merged.map(|relpath| WorkItem::FileRemove { relpath }));
+        for file in [&text.old, &text.theirs, &text.mine].into_iter().flatten() {
+            if self.is_file(file) {
+                work.push(WorkItem::FileRemove { relpath: file.clone() });
+            }
+        }
+        self.db().write(|db| {
+            work.iter().try_for_each(|item| db.add_work(item).map(|_| ()))?;
+            self.forget_conflict(relpath, |conflict| conflict.text = None)
+        })?;
+        self.run_queue(cancel)
+    }
+
+    /// Merges the three texts, with one side only where both differ; the path of the result.
+    fn merge_one_side(
+        &self,
+        text: &TextConflict,
+        style: ConflictStyle,
+        relpath: &str,
+    ) -> Result<String> {
+        let read = |file: &Option<String>| {
+            let file = file.as_deref().ok_or_else(|| {
+                let shown = self.abspath(relpath);
+                Error::new(
+                    ErrorCode::WC_CONFLICT_RESOLVER_FAILURE,
+                    format!(
+                        "Conflict on '{}' cannot be resolved to 'theirs-conflict' or \
+                         'mine-conflict' because a merged version of the file cannot be created.",
+                        shown.display()
+                    ),
+                )
+            })?;
+            let path = self.abspath(file);
+            fs::read(&path).map_err(|e| Error::io(e, "Can't open file", &path))
+        };
+        let (mine, old, theirs) = (read(&text.mine)?, read(&text.old)?, read(&text.theirs)?);
+        let diff = diff3(&Options::default(), &old, &mine, &theirs);
+        let labels = Labels { modified: "", original: "", separator: "", latest: "" };
+        let path = self.temporary();
+        let failed = |e| Error::io(e, "Can't write file", &path);
+        let mut out = fs::File::create(&path).map_err(failed)?;
+        write_merged(&mut out, &diff, (&old, &mine, &theirs), &labels, style).map_err(failed)?;
+        self.relpath(&path)
+    }
+
+    fn resolve_props(
+        &self,
+        view: &View,
+        conflict: &PropConflict,
+        choice: Choice,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        let relpath = view.relpath();
+        let nothing = PropList::new();
+        let from = match choice {
+            Choice::Working => None,
+            Choice::Base => Some(conflict.old.as_ref()),
+            Choice::MineConflict | Choice::MineFull => Some(conflict.mine.as_ref()),
+            Choice::TheirsConflict | Choice::TheirsFull => Some(conflict.theirs.as_ref()),
+        };
+        let mut props = view.props()?;
+        if let Some(from) = from.map(|from| from.unwrap_or(&nothing)) {
+            for name in &conflict.names {
+                match from.get(name) {
+                    Some(value) => drop(props.set(name, value)),
+                    None => drop(props.remove(name)),
+                }
+            }
+        }
+        let reject = conflict.marker.clone().filter(|file| self.is_file(file));
+        self.db().write(|db| {
+            self.store_props(view, &props)?;
+            if let Some(relpath) = reject {
+                db.add_work(&WorkItem::FileRemove { relpath })?;
+            }
+            self.forget_conflict(relpath, |conflict| conflict.prop = None)
+        })?;
+        self.run_queue(cancel)
+    }
+
+    fn resolve_tree(
+        &self,
+        relpath: &str,
+        reason: Reason,
+        action: conflict::Action,
+        choice: Choice,
+    ) -> Result<()> {
+        if choice != Choice::Working {
+            return Err(self.inapplicable(relpath));
+        }
+        self.db().write(|db| {
+            let breaks = action != conflict::Action::Delete
+                && matches!(reason, Reason::Deleted | Reason::Replaced | Reason::MovedAway);
+            if breaks {
+                // Who accepts what is here gives up that moves follow what came.
+                for source in db.moved_sources_below(relpath, 0)? {
+                    db.break_move(&source)?;
+                }
+            }
+            self.forget_conflict(relpath, |conflict| conflict.tree = None)
+        })
+    }
+}
