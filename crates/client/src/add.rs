@@ -73,7 +73,7 @@ pub fn add(ctx: &Context, path: &str, how: Add) -> SvnResult<()> {
 }
 
 /// The media types of the file that `mimetypes-file` names, by extension.
-fn media_types(ctx: &Context) -> SvnResult<BTreeMap<String, String>> {
+pub(crate) fn media_types(ctx: &Context) -> SvnResult<BTreeMap<String, String>> {
     let mut types = BTreeMap::new();
     let Some(file) = ctx.config().get("miscellany", "mime-types-file") else { return Ok(types) };
     let text = fs::read_to_string(&*file)

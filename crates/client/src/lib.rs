@@ -18,6 +18,7 @@ pub mod copy_urls;
 pub mod delete;
 pub mod delete_urls;
 pub mod externals;
+pub mod import;
 pub mod info;
 pub mod info_local;
 pub mod list;
