@@ -289,9 +289,8 @@ impl Importer<'_> {
                 self.ctx.tell(&Notify::new(Action::Skip, &path.to_string_lossy()));
                 continue;
             }
-            if !self.rules.leaves_out(name)
-                && !(at_top && self.rules.at_top.matches(name.as_bytes()))
-            {
+            let at_top_out = at_top && self.rules.at_top.matches(name.as_bytes());
+            if !(at_top_out || self.rules.leaves_out(name)) {
                 found.push(name.to_owned());
             }
         }

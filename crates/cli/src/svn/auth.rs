@@ -1,14 +1,140 @@
 //! `svn auth`.
 
-use super::Command;
+use std::path::PathBuf;
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult, glob};
+use sapwood_ra::auth::store::{Kept, all};
+
+use super::log::SEPARATOR;
 use super::options::Opt;
+use super::out::Out;
+use super::{Command, Invocation};
+use crate::command::to_text;
+use crate::remote::config::user_dir;
 
 pub(super) const COMMAND: Command = Command {
     name: "auth",
     help: "Manage cached authentication credentials.\n\
         usage: 1. svn auth [PATTERN ...]\n       \
-        2. svn auth --remove PATTERN [PATTERN ...]\n",
+        2. svn auth --remove PATTERN [PATTERN ...]\n\
+        \n  \
+        1. List what is kept to log in with: names, passwords, certificates of servers and\n     \
+        passphrases. With PATTERNs only what matches all of them: * is any text, ? any\n     \
+        character, [abc] any of these. Passwords are shown with --show-passwords only.\n\
+        \n  \
+        2. Remove what matches all PATTERNs.\n",
     options: &[Opt::Remove, Opt::ShowPasswords],
     overrides: &[(Opt::Remove, "remove the credentials that match")],
+    run,
     ..Command::DEFAULT
 };
+
+/// Values that no pattern is compared with.
+const SECRETS: [&str; 2] = ["password", "passphrase"];
+
+/// Whether credentials match a pattern somewhere.
+fn matches(kept: &Kept, pattern: &str) -> bool {
+    let pattern = format!("*{pattern}*");
+    let found = |text: &[u8]| glob::matches(pattern.as_bytes(), text);
+    found(kept.kind.as_bytes())
+        || found(kept.realm.as_bytes())
+        || kept.values.iter().any(|(name, value)| !SECRETS.contains(&name) && found(value))
+}
+
+fn print(out: &Out, kept: &Kept, show_passwords: bool) -> SvnResult<()> {
+    let mut text = format!(
+        "{SEPARATOR}Credential kind: {}\nAuthentication realm: {}\n",
+        kept.kind, kept.realm
+    );
+    for (name, value) in kept.values.iter() {
+        if value == kept.realm.as_bytes() {
+            continue;
+        }
+        let value = match SECRETS.contains(&name) && !show_passwords {
+            true => "[not shown]".into(),
+            false => String::from_utf8_lossy(value),
+        };
+        let name = match name {
+            "password" => "Password",
+            "passphrase" => "Passphrase",
+            "passtype" => "Password cache",
+            "username" => "Username",
+            other => other,
+        };
+        if name == "failures" {
+            text.push_str(&failures(&value));
+        } else {
+            text.push_str(&format!("{name}: {value}\n"));
+        }
+    }
+    text.push('\n');
+    out.text(&text)
+}
+
+/// Why a certificate had to be accepted by hand.
+fn failures(value: &str) -> String {
+    let bits = value.trim().parse::<u32>().unwrap_or(0);
+    let reasons = [
+        (0x1, "The certificate is not yet valid."),
+        (0x2, "The certificate has expired."),
+        (0x4, "The certificate's Common Name (hostname) does not match the remote hostname."),
+        (0x8, "The certificate issuer is unknown."),
+        (0x4000_0000, "Unknown verification failure."),
+    ];
+    let lines: Vec<String> = reasons
+        .iter()
+        .filter(|(bit, _)| bits & bit != 0)
+        .map(|(_, text)| format!("  {text}\n"))
+        .collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    format!("Automatic certificate validity check failed because:\n{}", lines.concat())
+}
+
+fn run(inv: &mut Invocation) -> SvnResult<()> {
+    let mut patterns = Vec::new();
+    for arg in std::mem::take(&mut inv.args) {
+        patterns.push(to_text(&arg)?);
+    }
+    let remove = inv.has(Opt::Remove);
+    if remove && patterns.is_empty() {
+        return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
+    }
+    let given = inv.opt.session.os_value("config-dir").map(PathBuf::from);
+    let dir = given.or_else(user_dir).unwrap_or_default();
+    let shown = dir.display();
+    let mut count = 0u64;
+    for kept in all(&dir) {
+        if !patterns.iter().all(|pattern| matches(&kept, pattern)) {
+            continue;
+        }
+        count = count.saturating_add(1);
+        if !remove {
+            print(&inv.out, &kept, inv.has(Opt::ShowPasswords))?;
+            continue;
+        }
+        let Kept { kind, realm, file, .. } = &kept;
+        inv.out.text(&format!("Deleting {kind} credential for realm '{realm}'\n"))?;
+        std::fs::remove_file(file).map_err(|e| {
+            SvnError::io(&e, format_args!("Can't remove file '{}'", file.display()))
+        })?;
+    }
+    let plural = if count == 1 { "" } else { "s" };
+    if count == 0 && !patterns.is_empty() {
+        return Err(SvnError::new(
+            ErrorCode::ILLEGAL_TARGET,
+            format!("Credentials cache in '{shown}' contains no matching credentials"),
+        ));
+    }
+    inv.out.text(&match (count, remove, patterns.is_empty()) {
+        (0, ..) => format!("Credentials cache in '{shown}' is empty\n"),
+        (_, true, _) => format!("Deleted {count} matching credential{plural} from '{shown}'\n"),
+        (_, false, true) => {
+            format!("Credentials cache in '{shown}' contains {count} credential{plural}\n")
+        }
+        (_, false, false) => {
+            format!("Credentials cache in '{shown}' contains {count} matching credential{plural}\n")
+        }
+    })
+}

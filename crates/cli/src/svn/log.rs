@@ -9,7 +9,8 @@ use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_ra::RevpropSelection;
 
-use self::print::{Printer, SEPARATOR};
+use self::print::Printer;
+pub(super) use self::print::SEPARATOR;
 use super::options::Opt;
 use super::targets::one;
 use super::{Command, Invocation, Revisions, xml_out};

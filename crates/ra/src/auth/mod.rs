@@ -5,7 +5,7 @@
 //! credentials (once), then questions (three times). What worked is kept, as far as the
 //! configuration allows.
 
-mod store;
+pub mod store;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -71,3 +71,44 @@ pub fn write(
     file.persist(path)?;
     Ok(())
 }
+
+/// Kept credentials of any kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// `svn.simple` and the like.
+    pub kind: &'static str,
+    /// What they are for.
+    pub realm: String,
+    /// All that is kept.
+    pub values: PropList,
+    /// The file.
+    pub file: PathBuf,
+}
+
+/// The kinds of credentials that programs keep, in the order in which they are listed.
+const KINDS: [&str; 5] = [
+    "svn.simple",
+    "svn.username",
+    "svn.ssl.client-cert",
+    "svn.ssl.client-passphrase",
+    "svn.ssl.server",
+];
+
+/// All kept credentials, by kind and by name of their files. What cannot be read is left out.
+#[must_use]
+pub fn all(config_dir: &Path) -> Vec<Kept> {
+    let mut found = Vec::new();
+    for kind in KINDS {
+        let Ok(entries) = std::fs::read_dir(config_dir.join("auth").join(kind)) else { continue };
+        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        files.sort();
+        found.extend(files.into_iter().filter_map(|file| {
+            let mut bytes = Vec::new();
+            File::open(&file).ok()?.take(MAX_FILE).read_to_end(&mut bytes).ok()?;
+            let values = hashdump::parse(&bytes, Some(hashdump::END)).ok()?;
+            let realm = values.get_str(REALM)?.to_owned();
+            Some(Kept { kind, realm, values, file })
+        }));
+    }
+    found
+}

@@ -17,7 +17,7 @@ use crate::user_date;
 use crate::xml::{self, Tag};
 
 /// The line before each entry.
-pub(super) const SEPARATOR: &str =
+pub(in crate::svn) const SEPARATOR: &str =
     "------------------------------------------------------------------------\n";
 
 /// Prints entries one after the other.
