@@ -7,7 +7,7 @@
 //!
 //! Invariant: nothing here looks at a clock.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 /// What one run of a program cost.
@@ -51,6 +51,16 @@ pub fn cost(command: &Command, input: &[u8]) -> Cost {
 /// As [`cost`].
 #[must_use]
 pub fn counted(command: &Command, input: &[u8]) -> (Cost, Vec<u8>) {
+    dialogue(command, &[(input, b"")])
+}
+
+/// As [`counted`], in steps: each says something, and waits until the program has printed an answer
+/// that ends so (with an empty one it does not wait). After the last, the input ends.
+///
+/// # Panics
+/// As [`cost`], and when the program ends before it has answered.
+#[must_use]
+pub fn dialogue(command: &Command, steps: &[(&[u8], &[u8])]) -> (Cost, Vec<u8>) {
     let log = tempfile::NamedTempFile::new().expect("a file for valgrind's log");
     let mut valgrind = Command::new("valgrind");
     valgrind
@@ -75,13 +85,29 @@ pub fn counted(command: &Command, input: &[u8]) -> (Cost, Vec<u8>) {
         panic!("valgrind does not start ({e}): run `cargo xtask packages` as root to install it")
     });
     let mut stdin = child.stdin.take().expect("a pipe");
-    let output = std::thread::scope(|scope| {
-        scope.spawn(move || {
+    let mut stdout = child.stdout.take().expect("a pipe");
+    let mut printed = Vec::new();
+    for (say, answer) in steps {
+        let told = std::thread::scope(|scope| {
+            let stdin = &mut stdin;
             // A program that does not read all of it is free to do so.
-            let _ = stdin.write_all(input);
+            let told = scope.spawn(move || stdin.write_all(say).is_ok());
+            let begun = printed.len();
+            let mut block = vec![0; 1 << 16];
+            while !printed[begun..].ends_with(answer) {
+                let got = stdout.read(&mut block).expect("the program's output");
+                assert!(got > 0, "{command:?} ended: {}", printed[begun..].escape_ascii());
+                printed.extend_from_slice(&block[..got]);
+            }
+            told.join().expect("a writer")
         });
-        child.wait_with_output().expect("the program's output")
-    });
+        if !told {
+            break;
+        }
+    }
+    drop(stdin);
+    stdout.read_to_end(&mut printed).expect("the program's output");
+    let output = child.wait_with_output().expect("the program's end");
     let text = std::fs::read(log.path()).expect("valgrind's log");
     let text = String::from_utf8_lossy(&text);
     assert!(
@@ -90,7 +116,7 @@ pub fn counted(command: &Command, input: &[u8]) -> (Cost, Vec<u8>) {
         output.status,
         String::from_utf8_lossy(&output.stderr)
     );
-    (read_log(&text), output.stdout)
+    (read_log(&text), printed)
 }
 
 fn read_log(text: &str) -> Cost {

@@ -1,6 +1,6 @@
 //! Clients that end their items with more white space than one byte: it is nothing said, also in
-//! the middle of an edit, where anything said would end it. (The asynchronous Rust client `svn`
-//! ends each item with ` ) \n`; its own patterns are in `async_client`.)
+//! the middle of an edit, where anything said would end it. (The crate `svn`, an asynchronous client,
+//! ends each item with ` ) \n`: that is one of the endings here.)
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
