@@ -4,14 +4,17 @@
 mod demo;
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_repos::Repository;
+use sapwood_server::dav::HttpServer;
 use sapwood_server::listener::DEFAULT_PORT;
 use sapwood_server::oplog::OpLog;
+use sapwood_server::settings::{BulkUpdates, HttpSettings, Location};
 use sapwood_server::{Listener, Settings, Shared};
 
 use crate::command::OptionSpec;
@@ -24,6 +27,13 @@ const SPECS: &[OptionSpec] = &[
     OptionSpec::value("listen", None, ""),
     OptionSpec::value("port", None, ""),
     OptionSpec::value("log-file", None, ""),
+    OptionSpec::value("http-port", None, ""),
+    OptionSpec::flag("no-http", None, ""),
+    OptionSpec::flag("folder", None, ""),
+    OptionSpec::value("location", None, ""),
+    OptionSpec::value("config-file", None, ""),
+    OptionSpec::value("bulk-updates", None, ""),
+    OptionSpec::flag("no-http-v2", None, ""),
     OptionSpec::flag("help", Some('h'), ""),
 ];
 
@@ -31,8 +41,8 @@ const HELP: &str = "\
 usage: sapwood serve PATH
        sapwood serve --demo [PATH]
 
-Serves the repository at PATH, or all repositories in the folder PATH, over svn://,
-until Ctrl-C. Each repository's conf/svnserve.conf says who may read and write.
+Serves the repository at PATH, or all repositories in the folder PATH, over svn://
+and http://, until Ctrl-C. Each repository's conf/svnserve.conf says who may read and write.
 
 With --demo, a small repository with some history is made first, at PATH or in the
 user's data folder, if there is none. Everybody may read it; the user 'demo' with the
@@ -40,7 +50,17 @@ password 'demo' may commit.
 
 Options:
   --listen ADDRESS   listen there (127.0.0.1: this machine only; 0.0.0.0: everywhere)
-  --port PORT        listen there (3690)
+  --port PORT        listen there for svn:// (3690)
+  --http-port PORT   listen there for http:// (8080)
+  --no-http          serve svn:// only
+  --folder           PATH is a folder of repositories, though there may be none in it yet
+  --location /URL/PATH=FOLDER
+                     serve FOLDER at that path of http://, too; may be said more than once
+  --config-file FILE a svnserve.conf for all repositories, in place of their own
+  --bulk-updates WORD
+                     on, off or prefer (the default): whether http clients get texts inside
+                     of update reports
+  --no-http-v2       speak to http clients as servers before 1.7 did
   --log-file FILE    write a line for each request
   -h [--help]        show this help
 ";
@@ -56,6 +76,11 @@ struct Options {
     port: Option<u16>,
     log_file: Option<PathBuf>,
     path: Option<PathBuf>,
+    http_port: Option<u16>,
+    no_http: bool,
+    folder: bool,
+    config_file: Option<PathBuf>,
+    http: HttpSettings,
 }
 
 /// The program's `main`.
@@ -109,9 +134,26 @@ fn parse(args: Vec<OsString>) -> Result<Options, String> {
             "help" => options.help = true,
             "listen" => options.listen = Some(value.to_string_lossy().into_owned()),
             "log-file" => options.log_file = Some(value.into()),
+            "no-http" => options.no_http = true,
+            "folder" => options.folder = true,
+            "no-http-v2" => options.http.v2 = false,
+            "config-file" => options.config_file = Some(value.into()),
+            "location" => options.http.locations.push(location(&value.to_string_lossy())?),
+            "bulk-updates" => {
+                options.http.bulk_updates = match &*value.to_string_lossy() {
+                    "on" => BulkUpdates::On,
+                    "off" => BulkUpdates::Off,
+                    "prefer" => BulkUpdates::Prefer,
+                    word => return Err(format!("'{word}' is not on, off or prefer")),
+                }
+            }
             _ => {
                 let text = value.to_string_lossy();
-                options.port = Some(text.parse().map_err(|_| format!("'{text}' is no port"))?);
+                let port = text.parse().map_err(|_| format!("'{text}' is no port"))?;
+                match name {
+                    "http-port" => options.http_port = Some(port),
+                    _ => options.port = Some(port),
+                }
             }
         }
     }
@@ -119,6 +161,15 @@ fn parse(args: Vec<OsString>) -> Result<Options, String> {
         return Err("a repository, or a folder of repositories, is needed (or --demo)".to_owned());
     }
     Ok(options)
+}
+
+/// `/URL/PATH=FOLDER`
+fn location(text: &str) -> Result<Location, String> {
+    let wrong = || format!("'{text}' is not /URL/PATH=FOLDER");
+    let (prefix, folder) = text.split_once('=').ok_or_else(wrong)?;
+    let prefix = prefix.trim_matches('/').to_owned();
+    let root = std::path::absolute(folder).map_err(|_| wrong())?;
+    Ok(Location { prefix, root })
 }
 
 fn serve(options: &Options) -> SvnResult<()> {
@@ -131,7 +182,7 @@ fn serve(options: &Options) -> SvnResult<()> {
     let root = std::fs::canonicalize(&path)
         .map_err(|e| SvnError::io(&e, format_args!("Can't open '{}'", path.display())))?;
     let repositories = find_repositories(&root);
-    if repositories.is_empty() {
+    if repositories.is_empty() && !options.folder {
         return Err(SvnError::new(
             ErrorCode::RA_SVN_REPOS_NOT_FOUND,
             format!("No repository found in '{}'", root.display()),
@@ -149,12 +200,51 @@ fn serve(options: &Options) -> SvnResult<()> {
     settings.limits.connections_per_address = settings.limits.connections;
     let only = (repositories == [root.clone()]).then(|| root.clone());
     settings.only = only;
+    settings.http = options.http.clone();
+    settings.config_file = match &options.config_file {
+        Some(file) => Some(
+            std::path::absolute(file)
+                .map_err(|e| SvnError::io(&e, format_args!("Can't find '{}'", file.display())))?,
+        ),
+        None => None,
+    };
     let shared = Arc::new(Shared::new(settings, log));
+    if let Some(file) = &shared.settings.config_file {
+        // What is wrong with it is told now, not to the first client.
+        shared.files.server(file, true)?;
+    }
+    let http = if options.no_http { None } else { Some(listen_http(options)?) };
+    let http = match http {
+        Some(listener) => {
+            let socket = listener.socket().try_clone();
+            let socket = socket.map_err(|e| SvnError::io(&e, "Can't copy socket"))?;
+            Some(HttpServer::start(socket, &shared)?)
+        }
+        None => None,
+    };
     let mut out = Output::stdout();
-    let hello = hello(&listener, &served_root, &repositories, options.demo);
+    let http_address = http.as_ref().map(HttpServer::address);
+    let hello = hello(&listener, http_address, &served_root, &repositories, options.demo);
     told(out.text(&hello).and_then(|()| out.flush()))?;
     svnserve::serve(&listener, &shared, false)?;
+    if let Some(http) = http {
+        http.stop();
+    }
     told(out.text("\nEnded.\n").and_then(|()| out.flush()))
+}
+
+/// The port of http:// when nothing else is asked for.
+const DEFAULT_HTTP_PORT: u16 = 8080;
+
+/// Listens for http as asked; when no port was asked for and the usual one is taken, at any.
+fn listen_http(options: &Options) -> SvnResult<Listener> {
+    let host = options.listen.as_deref().unwrap_or("127.0.0.1");
+    let prefer_ipv6 = host.contains(':');
+    match options.http_port {
+        Some(port) => Listener::bind(Some(host), port, prefer_ipv6),
+        None => Listener::bind(Some(host), DEFAULT_HTTP_PORT, prefer_ipv6)
+            .or_else(|_| Listener::bind(Some(host), 0, prefer_ipv6)),
+    }
 }
 
 /// Listens as asked. When no port was asked for and the usual one is taken, any will do.
@@ -192,24 +282,38 @@ fn told(result: SvnResult<()>) -> SvnResult<()> {
     }
 }
 
-fn hello(listener: &Listener, root: &Path, repositories: &[PathBuf], is_demo: bool) -> String {
-    let port = listener.address().map_or(DEFAULT_PORT, |a| a.port());
-    let host = match listener.address().map(|a| a.ip()) {
+/// Host and port as a URL has them.
+fn authority(address: Option<SocketAddr>, usual: u16) -> String {
+    let port = address.map_or(usual, |a| a.port());
+    let host = match address.map(|a| a.ip()) {
         Some(ip) if !ip.is_unspecified() && ip.is_ipv6() => format!("[{ip}]"),
         Some(ip) if !ip.is_unspecified() => ip.to_string(),
         _ => "localhost".to_owned(),
     };
-    let host = if port == DEFAULT_PORT { host } else { format!("{host}:{port}") };
-    let urls: Vec<String> = repositories
-        .iter()
-        .map(|repository| {
-            let name = repository.strip_prefix(root).unwrap_or(repository).to_string_lossy();
-            format!("svn://{host}/{}", uri::encode(&name))
-        })
-        .collect();
+    if port == usual { host } else { format!("{host}:{port}") }
+}
+
+fn hello(
+    listener: &Listener,
+    http: Option<SocketAddr>,
+    root: &Path,
+    repositories: &[PathBuf],
+    is_demo: bool,
+) -> String {
+    let svn = format!("svn://{}", authority(listener.address(), DEFAULT_PORT));
+    let http = http.map(|address| format!("http://{}", authority(Some(address), 80)));
+    let name = |repository: &PathBuf| {
+        let name = repository.strip_prefix(root).unwrap_or(repository).to_string_lossy();
+        uri::encode(&name).into_owned()
+    };
+    let urls: Vec<String> = repositories.iter().map(|r| format!("{svn}/{}", name(r))).collect();
+    let pages: Vec<String> = match &http {
+        Some(http) => repositories.iter().map(|r| format!("  {http}/{}\n", name(r))).collect(),
+        None => vec![String::new(); repositories.len()],
+    };
     let mut text = String::from("Serving:\n");
-    for url in urls.iter().take(MAX_LISTED) {
-        text.push_str(&format!("  {url}\n"));
+    for (url, page) in urls.iter().zip(&pages).take(MAX_LISTED) {
+        text.push_str(&format!("  {url}\n{page}"));
     }
     if urls.len() > MAX_LISTED {
         text.push_str(&format!("  ... and {} more\n", urls.len().saturating_sub(MAX_LISTED)));

@@ -33,6 +33,7 @@ pub mod replay;
 pub mod reporter;
 pub mod repository;
 pub mod revprop_change;
+pub mod txn_editor;
 pub mod upgrade;
 pub mod verify;
 
@@ -57,3 +58,4 @@ pub use replay::{ReplayRequest, replay};
 pub use reporter::{ReportRequest, Reporter};
 pub use repository::Repository;
 pub use revprop_change::{RevpropHooks, RevpropRequest, change_revision_prop, change_txn_prop};
+pub use txn_editor::{TxnEditor, TxnRequest};

@@ -1,4 +1,4 @@
-//! The svn:// server: listeners, sessions, authentication, limits, the operational log.
+//! The svn:// and http:// servers: listeners, sessions, authentication, limits, the operational log.
 //!
 //! * [`settings`]: everything that a server is told when it is started.
 //! * [`shared`]: what all connections of a server have in common: caches, opened repositories,
@@ -7,6 +7,7 @@
 //! * [`connection`]: one connection's buffers, both ways.
 //! * [`session`]: what is said on a connection: greeting, authentication, commands.
 //! * [`commands`]: the commands.
+//! * [`dav`]: the http server.
 //!
 //! Invariant: a connection that misbehaves loses its own connection only.
 
@@ -15,6 +16,7 @@ pub mod auth;
 pub mod commands;
 pub mod conf;
 pub mod connection;
+pub mod dav;
 pub mod listener;
 pub mod login_delay;
 pub mod lookup;

@@ -89,11 +89,30 @@ pub fn find(shared: &Shared, url: &str, warn: &mut dyn FnMut(SvnError)) -> SvnRe
             format!("No repository found in '{url}'"),
         ));
     };
-    let repository = shared.repository(&top)?;
     let inner = full.strip_prefix(&top).unwrap_or(Path::new("")).to_string_lossy();
-    let fs_path = format!("/{inner}");
     let depth = inner.split('/').filter(|part| !part.is_empty()).count();
-    let relative = top.strip_prefix(&settings.root).unwrap_or(Path::new("")).to_string_lossy();
+    let found = describe(shared, &settings.root, &top, warn)?;
+    Ok(Found {
+        url: without_last_components(url, depth).to_owned(),
+        fs_path: format!("/{inner}"),
+        ..found
+    })
+}
+
+/// Finds out all about the repository whose folder is `top`, named by its path below `root`; its
+/// URL is empty and the fspath is the root.
+///
+/// # Errors
+/// As [`find`].
+pub fn describe(
+    shared: &Shared,
+    root: &Path,
+    top: &Path,
+    warn: &mut dyn FnMut(SvnError),
+) -> SvnResult<Found> {
+    let settings = &shared.settings;
+    let repository = shared.repository(top)?;
+    let relative = top.strip_prefix(root).unwrap_or(Path::new("")).to_string_lossy();
     let authz_name = relative.into_owned();
     let name = if authz_name.is_empty() {
         top.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
@@ -106,15 +125,15 @@ pub fn find(shared: &Shared, url: &str, warn: &mut dyn FnMut(SvnError)) -> SvnRe
         Some(path) => shared.files.passwords(path)?,
         None => None,
     };
-    let authz = load_authz(shared, &top, &config, warn)
+    let authz = load_authz(shared, top, &config, warn)
         .map_err(|e| e.wrap(ErrorCode::AUTHZ_INVALID_CONFIG, ""))?;
     let uuid = repository.fs().uuid().map_err(SvnError::from)?;
     let realm = config.realm.clone().unwrap_or_else(|| uuid.clone());
     Ok(Found {
-        url: without_last_components(url, depth).to_owned(),
+        url: String::new(),
         name: uri::encode(&name).into_owned(),
         repository,
-        fs_path,
+        fs_path: "/".to_owned(),
         authz_name,
         config,
         passwords,

@@ -31,6 +31,55 @@ pub struct Settings {
     /// Called with why a connection finds no repository, before its client hears of it: a client
     /// that heard may end the process at once.
     pub tell_first: Option<fn(&SvnError)>,
+    /// What concerns http only.
+    pub http: HttpSettings,
+}
+
+/// Whether update reports over http hold texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BulkUpdates {
+    /// When the client wants it.
+    On,
+    /// Never.
+    Off,
+    /// The client is told that it should.
+    Prefer,
+}
+
+/// A folder that is served below some path of the server's URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The path, decoded, without slashes around it; empty for the top.
+    pub prefix: String,
+    /// The repository, or the folder of repositories.
+    pub root: PathBuf,
+}
+
+/// What concerns http only.
+#[derive(Clone, Debug)]
+pub struct HttpSettings {
+    /// What is served besides the root, where it hides what the root has there.
+    pub locations: Vec<Location>,
+    /// Whether update reports hold texts.
+    pub bulk_updates: BulkUpdates,
+    /// Whether clients are told of HTTPv2.
+    pub v2: bool,
+    /// Commits that may be under way at one time.
+    pub transactions: usize,
+    /// Time without a request after which such a commit is given up.
+    pub transaction_idle: Duration,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            locations: Vec::new(),
+            bulk_updates: BulkUpdates::Prefer,
+            v2: true,
+            transactions: 1000,
+            transaction_idle: Duration::from_secs(24 * 3600),
+        }
+    }
 }
 
 /// Tunnel mode.
@@ -119,6 +168,7 @@ impl Settings {
             sasl_config: sasl_config(),
             limits: Limits::default(),
             tell_first: None,
+            http: HttpSettings::default(),
         }
     }
 }

@@ -41,6 +41,8 @@ pub struct Shared {
     pub options: OpenOptions,
     /// Set when the server is to end: long requests stop.
     pub cancel: CancelToken,
+    /// Commits over http that are under way.
+    pub txns: crate::dav::txns::OpenTxns,
     open: Mutex<HashMap<PathBuf, (Identity, Repository)>>,
 }
 
@@ -83,6 +85,7 @@ impl Shared {
             caches,
             options: OpenOptions::default(),
             cancel: CancelToken::new(),
+            txns: crate::dav::txns::OpenTxns::default(),
             open: Mutex::new(HashMap::new()),
         }
     }

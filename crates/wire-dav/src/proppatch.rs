@@ -33,7 +33,8 @@ fn change(element: &Element, remove: bool) -> Result<Change> {
         None => None,
     };
     let absent = element.attribute("absent").is_some();
-    if absent && expected.is_none() {
+    // A property that is removed is told to be absent, too.
+    if absent && !remove && expected.is_none() {
         return Err(Error::Element("absent"));
     }
     let value = if remove || absent { None } else { Some(bytes(element)?) };
@@ -105,7 +106,7 @@ mod tests {
     fn changes() {
         let read = parse(
             "<D:set><D:prop><S:log> a\nb </S:log><C:x:y V:encoding='base64'>/w==</C:x:y></D:prop>\
-             </D:set><D:remove><D:prop><C:z/></D:prop></D:remove><D:set><D:prop><C:w V:absent='1'>\
+             </D:set><D:remove><D:prop><C:z V:absent='1'/></D:prop></D:remove><D:set><D:prop><C:w V:absent='1'>\
              <V:old-value>q</V:old-value></C:w><C:v><V:old-value V:absent='1'/>new</C:v></D:prop>\
              </D:set>",
         )

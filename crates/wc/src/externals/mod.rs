@@ -1,4 +1,3 @@
 //! Externals: what `svn:externals` asks for.
 
-mod definitions;
 pub mod parse;

@@ -1,0 +1,370 @@
+//! `sapwood serve` over http, with the reference's `svn` and with plain sockets.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use sapwood_testkit::server::free_port;
+use sapwood_testkit::{Output, Programs, Repository, Shape};
+
+/// A running `sapwood serve`, and the repository that it serves.
+struct Served {
+    child: Child,
+    svn: String,
+    http: String,
+    port: u16,
+    repo: Repository,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Served {
+    fn start(conf: &str, more: &[&str]) -> Self {
+        let repo = Repository::scripted(&Shape::few()[0]);
+        fs::write(repo.path().join("conf/svnserve.conf"), conf).unwrap();
+        fs::write(repo.path().join("conf/passwd"), "[users]\nharry = secret\nsally = p w\n")
+            .unwrap();
+        let (svn, port) = (free_port(), free_port());
+        let mut child = Programs::ours()
+            .command("sapwood")
+            .arg("serve")
+            .arg(repo.path())
+            .args(["--port", &svn.to_string(), "--http-port", &port.to_string()])
+            .args(more)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let http = format!("http://127.0.0.1:{port}/repo");
+        assert!(lines.any(|line| line.unwrap().trim() == http), "the address is printed");
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, svn: format!("svn://127.0.0.1:{svn}/repo"), http, port, repo }
+    }
+
+    /// A repository that anybody may read and its users may write.
+    fn open() -> Self {
+        Self::start("[general]\npassword-db = passwd\nrealm = The Realm\n", &[])
+    }
+
+    fn scratch(&self, name: &str) -> PathBuf {
+        self.repo.parent().join(name)
+    }
+
+    /// Sends bytes and reads what comes back until the server closes, or is silent.
+    fn raw(&self, bytes: &[u8]) -> String {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        // The server may close before it has read all.
+        let _ = socket.write_all(bytes);
+        let mut answer = Vec::new();
+        let _ = socket.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
+        self.raw(
+            format!(
+                "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\
+                 Content-Length: {}\r\n\r\n{body}",
+                body.len()
+            )
+            .as_bytes(),
+        )
+    }
+
+    fn report(&self, place: &str, body: &str) -> String {
+        let body = body.replace("xmlns", "xmlns:D=\"DAV:\" xmlns:S=\"svn:\" unused");
+        self.request("REPORT", &format!("/repo{place}"), "Content-Type: text/xml\r\n", &body)
+    }
+}
+
+const USER: [&str; 4] = ["--username", "harry", "--password", "secret"];
+
+fn svn(args: &[&str]) -> Output {
+    Programs::reference().run("svn", args.iter().chain(&["--non-interactive", "--no-auth-cache"]))
+}
+
+fn ok(args: &[&str]) -> String {
+    svn(args).expect_success("svn").stdout_text()
+}
+
+/// All files below a folder with their contents, but for `.svn`.
+fn tree(top: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut folders = vec![top.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(top).unwrap().to_string_lossy().into_owned();
+            if path.is_symlink() {
+                found.push((
+                    name,
+                    fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes(),
+                ));
+            } else if path.is_dir() && !path.ends_with(".svn") {
+                found.push((name, Vec::new()));
+                folders.push(path);
+            } else if path.is_file() {
+                found.push((name, fs::read(&path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn reading_is_the_same_over_both_protocols() {
+    let served = Served::open();
+    let both = |args: &[&str]| {
+        let run = |base: &str| {
+            let args: Vec<String> = args.iter().map(|a| a.replace("URL", base)).collect();
+            let out = svn(&args.iter().map(String::as_str).collect::<Vec<_>>());
+            let text = out.stdout_text().replace(base, "URL");
+            let mut words: Vec<String> = text.lines().map(str::to_owned).collect();
+            // Attributes of one element, and paths of one revision, come in no particular order.
+            if args.iter().any(|a| a == "--xml") {
+                let parts = text.split(|c: char| c == '>' || c.is_whitespace());
+                words = parts.filter(|part| !part.is_empty()).map(str::to_owned).collect();
+                words.sort();
+            }
+            if ["info", "proplist", "diff"].contains(&args[0].as_str()) {
+                // So do the nodes of a tree.
+                words.sort();
+            }
+            (out.code, words)
+        };
+        let (a, b) = (run(&served.svn), run(&served.http));
+        assert!(
+            a == b,
+            "{args:?} says {} over svn and {} over http",
+            a.1.join("\n"),
+            b.1.join("\n")
+        );
+    };
+    both(&["log", "-v", "URL"]);
+    both(&["log", "-g", "-v", "URL"]);
+    both(&["log", "--xml", "--with-all-revprops", "-v", "URL"]);
+    both(&["log", "-r", "{2001-01-01}:HEAD", "-l", "3", "URL"]);
+    both(&["ls", "-R", "-v", "URL"]);
+    both(&["ls", "--xml", "-R", "URL"]);
+    both(&["info", "-R", "URL"]);
+    both(&["proplist", "-v", "-R", "URL"]);
+    both(&["proplist", "-v", "--revprop", "-r", "1", "URL"]);
+    both(&["diff", "-r", "1:HEAD", "URL"]);
+    both(&["diff", "--summarize", "-r", "2:HEAD", "URL"]);
+    let youngest = ok(&["info", "--show-item", "revision", &served.http]);
+    let youngest: u64 = youngest.trim().parse().unwrap();
+    for bulk in ["yes", "no", "auto"] {
+        let option = format!("servers:global:http-bulk-updates={bulk}");
+        let (a, b) = (served.scratch("a"), served.scratch("b"));
+        for (base, place) in [(&served.svn, &a), (&served.http, &b)] {
+            let place = place.to_str().unwrap();
+            ok(&["co", "-q", "-r", "1", base, place, "--config-option", &option]);
+            for rev in [youngest / 3, youngest / 2, youngest / 4, youngest] {
+                ok(&["up", "-q", "-r", &rev.to_string(), place, "--config-option", &option]);
+            }
+            assert_eq!(ok(&["status", place]), "");
+            ok(&["status", "-u", "-v", place]);
+        }
+        assert_eq!(tree(&a), tree(&b), "{bulk}");
+        fs::remove_dir_all(a).unwrap();
+        fs::remove_dir_all(b).unwrap();
+    }
+    for file in ok(&["ls", "-R", &served.http]).lines().filter(|l| !l.ends_with('/')).take(20) {
+        both(&["cat", &format!("URL/{file}@")]);
+        both(&["blame", "--force", "-v", &format!("URL/{file}@")]);
+    }
+}
+
+#[test]
+fn commits_of_both_generations() {
+    for more in [&[][..], &["--no-http-v2"]] {
+        let served = Served::start("[general]\npassword-db = passwd\nrealm = The Realm\n", more);
+        let wc = served.scratch("wc");
+        let at = |name: &str| wc.join(name).to_string_lossy().into_owned();
+        let user = |args: &[&str]| ok(&[args, &USER].concat());
+        user(&["mkdir", "-q", "-m", "made", &format!("{}/made", served.http)]);
+        ok(&["co", "-q", &format!("{}/made", served.http), wc.to_str().unwrap()]);
+        fs::write(at("f"), "one\n").unwrap();
+        fs::create_dir(at("sp ace#")).unwrap();
+        fs::write(at("sp ace#/g"), vec![7; 300_000]).unwrap();
+        ok(&["add", "-q", &at("f"), &at("sp ace#")]);
+        ok(&["propset", "-q", "a:b", "v<&>\u{e9}", &at("sp ace#/g")]);
+        user(&["ci", "-q", "-m", "added <&>", wc.to_str().unwrap()]);
+        ok(&["up", "-q", wc.to_str().unwrap()]);
+        fs::write(at("f"), "one\ntwo\n").unwrap();
+        ok(&["propdel", "-q", "a:b", &at("sp ace#/g")]);
+        ok(&["mv", "-q", &at("sp ace#"), &at("moved")]);
+        user(&["ci", "-q", "-m", "changed", wc.to_str().unwrap()]);
+        let file = format!("{}/made/f", served.http);
+        assert_eq!(ok(&["cat", &file]), "one\ntwo\n");
+        assert!(ok(&["log", "-l1", &served.http]).contains("| harry |"));
+        // Locks keep others out, and end with the commit of who has them.
+        user(&["lock", "-m", "why <&>", &at("f")]);
+        assert!(ok(&["info", &file]).contains("why <&>"));
+        let sally = ["--username", "sally", "--password", "p w"];
+        let refused = svn(&[&["rm", "-m", "x", &file][..], &sally].concat());
+        assert!(refused.stderr_text().contains("E160039"), "{}", refused.stderr_text());
+        fs::write(at("f"), "three\n").unwrap();
+        user(&["ci", "-q", "-m", "with the lock", wc.to_str().unwrap()]);
+        assert!(!ok(&["info", &file]).contains("Lock Token"));
+        // What is out of date is refused, and leaves no transaction.
+        ok(&["up", "-q", "-r", "PREV", &at("f")]);
+        fs::write(at("f"), "four\n").unwrap();
+        let refused = svn(&[&["ci", "-m", "late", &at("f")][..], &USER].concat());
+        assert!(refused.stderr_text().contains("out of date"), "{}", refused.stderr_text());
+        let path = served.repo.arg();
+        let left = Programs::reference().run("svnadmin", ["lstxns", &path]);
+        assert_eq!(left.stdout_text(), "");
+        Programs::reference().run("svnadmin", ["verify", "-q", &path]).expect_success("verify");
+    }
+}
+
+#[test]
+fn access_is_decided_first() {
+    let conf = "[general]\nanon-access = read\npassword-db = passwd\nauthz-db = authz\n";
+    let served = Served::start(conf, &[]);
+    let rules = "[/]\n* = r\nharry = rw\n[/trunk]\n* =\nharry = rw\n[/branches]\n* =\n";
+    fs::write(served.repo.path().join("conf/authz"), rules).unwrap();
+    // Of the file that was there before, nothing is kept for longer than this.
+    std::thread::sleep(Duration::from_secs(2));
+    let anonymous = served.request("PROPFIND", "/repo/trunk", "Depth: 0\r\n", "");
+    assert!(anonymous.starts_with("HTTP/1.1 401"), "{anonymous}");
+    assert!(anonymous.contains("www-authenticate: Basic realm="), "{anonymous}");
+    let wrong = "Authorization: Basic aGFycnk6bm8=\r\n";
+    assert!(served.request("GET", "/repo/trunk/", wrong, "").starts_with("HTTP/1.1 401"));
+    // harry:secret
+    let harry = "Authorization: Basic aGFycnk6c2VjcmV0\r\n";
+    assert!(served.request("GET", "/repo/trunk/", harry, "").starts_with("HTTP/1.1 200"));
+    assert!(served.request("GET", "/repo/branches/", harry, "").starts_with("HTTP/1.1 403"));
+    for place in ["/!svn/rvr/3/trunk", "/!svn/bc/3/trunk", "/!svn/ver/3/trunk"] {
+        let path = format!("/repo{place}");
+        for method in ["GET", "PROPFIND"] {
+            let refused = served.request(method, &path, "Depth: 0\r\n", "");
+            assert!(refused.starts_with("HTTP/1.1 401"), "{method} {path}: {refused}");
+        }
+    }
+    // Not even a listing of the root tells of it, nor a log, nor an update.
+    let root = served.request("PROPFIND", "/repo", "Depth: 1\r\n", "");
+    assert!(root.starts_with("HTTP/1.1 207") && !root.contains("/repo/trunk/"), "{root}");
+    let log = "<S:log-report xmlns=\"\"><S:path/><S:discover-changed-paths/></S:log-report>";
+    let log = served.report("/!svn/rvr/3", log);
+    assert!(log.contains("</S:log-report>") && !log.contains(">/trunk"), "{log}");
+    let update = "<S:update-report xmlns=\"\" send-all=\"true\"><S:src-path>/repo</S:src-path>\
+        <S:entry rev=\"0\" start-empty=\"true\"></S:entry></S:update-report>";
+    let update = served.report("/!svn/me", update);
+    assert!(update.contains("absent-directory name=\"trunk\""), "{update}");
+    // A writer without a name is asked for it before the body is read.
+    let mut socket = TcpStream::connect(("127.0.0.1", served.port)).unwrap();
+    socket
+        .write_all(
+            b"POST /repo/!svn/me HTTP/1.1\r\nHost: x\r\nContent-Type: application/vnd.svn-skel\r\n\
+              Content-Length: 14\r\nConnection: close\r\n\r\n( create-txn )",
+        )
+        .unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+}
+
+#[test]
+fn what_no_client_sends() {
+    let served = Served::open();
+    let harry = "Authorization: Basic aGFycnk6c2VjcmV0\r\n";
+    let bomb = "<!DOCTYPE a [<!ENTITY b \"bbbbbbbb\"><!ENTITY c \"&b;&b;&b;\">]>\
+        <D:propfind xmlns:D=\"DAV:\"><D:prop><D:x>&c;</D:x></D:prop></D:propfind>";
+    assert!(served.request("PROPFIND", "/repo", "Depth: 0\r\n", bomb).starts_with("HTTP/1.1 400"));
+    let deep = format!("{}{}", "<a>".repeat(1000), "</a>".repeat(1000));
+    let status = served.request("PROPFIND", "/repo", "Depth: 0\r\n", &deep);
+    assert!(status.starts_with("HTTP/1.1 413"), "{status}");
+    for path in
+        ["/repo/../x", "/repo/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc/passwd", "/repo/a%00b"]
+    {
+        let answer = served.request("GET", path, "", "");
+        assert!(answer.starts_with("HTTP/1.1 400"), "{path}: {answer}");
+    }
+    for path in ["/repo/!svn/rev/99999", "/repo/!svn/rvr/99999/x", "/repo/!svn/txr/1-1/x"] {
+        let answer = served.request("PROPFIND", path, "Depth: 0\r\n", "");
+        assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
+    }
+    assert!(
+        served.request("PROPFIND", "/repo", "Depth: infinity\r\n", "").starts_with("HTTP/1.1 403")
+    );
+    assert!(served.request("BREW", "/repo", harry, "").starts_with("HTTP/1.1 405"));
+    // Names with control characters (CVE-2024-46901) in every write that could make one.
+    let skel = "Content-Type: application/vnd.svn-skel\r\n";
+    let made = served.request("POST", "/repo/!svn/me", &format!("{harry}{skel}"), "( create-txn )");
+    assert!(made.starts_with("HTTP/1.1 201"), "{made}");
+    let name = made.lines().find_map(|l| l.strip_prefix("svn-txn-name: ")).unwrap().to_owned();
+    let bad = format!("/repo/!svn/txr/{name}/a%01b");
+    for method in ["PUT", "MKCOL"] {
+        let answer = served.request(method, &bad, harry, "");
+        assert!(answer.contains("errcode=\"160005\""), "{method}: {answer}");
+    }
+    let to = format!("{harry}Destination: http://x{bad}\r\n");
+    let answer = served.request("COPY", "/repo/!svn/rvr/1/", &to, "");
+    assert!(answer.contains("errcode=\"160005\""), "{answer}");
+    // Another user's transaction is not theirs to change.
+    let sally = "Authorization: Basic c2FsbHk6cCB3\r\n";
+    let place = format!("/repo/!svn/txr/{name}/new");
+    assert!(served.request("MKCOL", &place, sally, "").starts_with("HTTP/1.1 403"));
+    assert!(served.request("MKCOL", &place, harry, "").starts_with("HTTP/1.1 201"));
+    let txn = format!("/repo/!svn/txn/{name}");
+    assert!(served.request("DELETE", &txn, harry, "").starts_with("HTTP/1.1 204"));
+    assert!(served.request("MKCOL", &place, harry, "").starts_with("HTTP/1.1 404"));
+    // Rubbish, and the beginnings of smuggling.
+    for rubbish in [
+        &b"\x16\x03\x01\x02\x00\x01"[..],
+        b"GET /repo HTTP/9.9\r\n\r\n",
+        b"GET /repo HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        b"PUT /repo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
+    ] {
+        let answer = served.raw(rubbish);
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
+    }
+    let huge = format!("GET /repo HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(1 << 20));
+    let answer = served.raw(huge.as_bytes());
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431"), "{answer}");
+    // After all that it serves on.
+    ok(&["info", &served.http]);
+}
+
+#[test]
+fn for_other_programs() {
+    let served = Served::open();
+    let url = format!("{}/page.txt", served.http);
+    let file = served.scratch("page.txt");
+    fs::write(&file, "0123456789").unwrap();
+    ok(&[&["import", "-q", "-m", "page", file.to_str().unwrap(), &url][..], &USER].concat());
+    let whole = served.request("GET", "/repo/page.txt", "", "");
+    assert!(whole.starts_with("HTTP/1.1 200") && whole.ends_with("\r\n\r\n0123456789"), "{whole}");
+    let header = |text: &str, name: &str| {
+        text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(": ")).map(str::to_owned)
+    };
+    let tag = header(&whole, "etag").unwrap();
+    assert_eq!(header(&whole, "content-type").unwrap(), "text/plain");
+    assert!(header(&whole, "last-modified").unwrap().ends_with(" GMT"));
+    let same = served.request("GET", "/repo/page.txt", &format!("If-None-Match: {tag}\r\n"), "");
+    assert!(same.starts_with("HTTP/1.1 304"), "{same}");
+    let part = served.request("GET", "/repo/page.txt", "Range: bytes=2-4\r\n", "");
+    assert!(part.starts_with("HTTP/1.1 206") && part.ends_with("\r\n\r\n234"), "{part}");
+    assert_eq!(header(&part, "content-range").unwrap(), "bytes 2-4/10");
+    let head = served.request("HEAD", "/repo/page.txt", "", "");
+    assert_eq!(header(&head, "content-length").unwrap(), "10");
+    assert!(head.ends_with("\r\n\r\n"), "{head}");
+    assert!(served.request("GET", "/repo", "", "").starts_with("HTTP/1.1 301"));
+    let page = served.request("GET", "/repo/", "", "");
+    assert!(page.contains("<a href=\"./page.txt\">page.txt</a>"), "{page}");
+    assert!(served.request("GET", "/", "", "").contains("<a href=\"repo/\">repo</a>"));
+    assert!(served.request("GET", "/nowhere", "", "").starts_with("HTTP/1.1 404"));
+}

@@ -1,0 +1,97 @@
+//! DeltaV's way to a transaction: MKACTIVITY and CHECKOUT. Clients before 1.7 go it, and others
+//! when the server does not tell them of HTTPv2.
+
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError};
+use sapwood_wire_dav::xml::{Document, Limits};
+use sapwood_wire_dav::{NS_DAV, Resource};
+
+use super::exchange::Exchange;
+use super::session::{DavResult, Fail, Session};
+use super::txns::{self, Name};
+
+/// Bytes of the body of a CHECKOUT: an address.
+const MAX_BODY: usize = 64 << 10;
+
+/// MKACTIVITY: begins a commit under the client's name for it.
+pub(super) fn make(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
+    let Resource::Activity(id) = &session.resource else {
+        return Err(Fail::status(403, "Activities cannot be created at that location"));
+    };
+    let name = Name::Activity(id.clone());
+    let shared = session.shared;
+    if shared.txns.get(session.repository.path(), &name).is_ok() {
+        return Err(Fail::status(405, "The activity exists already"));
+    }
+    let editor = super::edit::begin(session, PropList::new())?;
+    shared.txns.keep(session.repository.path(), editor, Some(name), &shared.settings.http)?;
+    exchange.status(201);
+    exchange.header("location", &session.address(&session.resource));
+    Ok(())
+}
+
+/// CHECKOUT: the address at which a version, or a revision's properties, can be changed.
+pub(super) fn checkout(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
+    let body = exchange.body.read_all(MAX_BODY)?;
+    let root = Document::open(&*body, Limits::default())?.into_root()?;
+    let activity = root
+        .child(NS_DAV, "activity-set")
+        .and_then(|set| set.child(NS_DAV, "href"))
+        .ok_or_else(|| Fail::status(409, "An activity must be provided for checkout."))?;
+    let Resource::Activity(id) = session.resource_at(activity.trimmed())? else {
+        return Err(Fail::status(409, "The activity href is not an activity."));
+    };
+    let txn = txns::by_name(session, &Name::Activity(id.clone()))?;
+    let mut locked = txn.lock();
+    let editor = locked.editor()?;
+    let made = match &session.resource {
+        Resource::Baseline(rev) => {
+            if *rev != session.youngest()? {
+                let message = "The specified baseline is not the latest baseline, so it may not be \
+                               checked out.";
+                let error = SvnError::new(ErrorCode::APMOD_BAD_BASELINE, message);
+                return Err(Fail::with(error, 409));
+            }
+            Resource::WorkingBaseline(id, *rev)
+        }
+        // The version that the repository has just now.
+        Resource::Vcc => Resource::WorkingBaseline(id, session.youngest()?),
+        Resource::Version(rev, path) => {
+            check_version(editor, path, *rev)?;
+            Resource::Working(id, path.clone())
+        }
+        Resource::Public(path) => Resource::Working(id, path.clone()),
+        _ => return Err(Fail::status(405, "Only versions and baselines can be checked out.")),
+    };
+    drop(locked);
+    let address = session.address(&made);
+    exchange.status(201);
+    exchange.header("location", &absolute(session, &address));
+    exchange.header("cache-control", "no-cache");
+    exchange.header("content-type", "text/plain; charset=utf-8");
+    Ok(())
+}
+
+/// The address with scheme and host, as the client called us.
+fn absolute(session: &Session<'_>, path: &str) -> String {
+    match session.head.header("host") {
+        Some(host) => format!("http://{host}{path}"),
+        None => path.to_owned(),
+    }
+}
+
+/// Checks that the version is the one that the transaction has.
+fn check_version(editor: &sapwood_repos::TxnEditor, path: &str, revision: Revnum) -> DavResult {
+    let out_of_date = |kind: &str| {
+        let message = format!("{kind} '{path}' is out of date");
+        Fail::with(SvnError::new(ErrorCode::FS_CONFLICT, message), 409)
+    };
+    match editor.kind(path)? {
+        None => Err(out_of_date("Path")),
+        // What it says of directories is asked when they are changed.
+        Some(NodeKind::Dir) => Ok(()),
+        Some(NodeKind::File) => match editor.node_revision(path)? {
+            Some(created) if created > revision => Err(out_of_date("File")),
+            _ => Ok(()),
+        },
+    }
+}

@@ -1,0 +1,236 @@
+//! Pages for people: a folder of repositories, a directory of a revision.
+
+use std::path::Path;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sapwood_core::path::{basename, components, join};
+use sapwood_core::{NodeKind, Revnum, uri};
+use sapwood_fsfs::{Node, Root};
+use sapwood_repos::{PathAuthorizer as _, Repository, committed_in};
+
+use super::exchange::{Exchange, Head};
+use super::session::{DavResult, Fail, Session};
+use crate::shared::Shared;
+use sapwood_wire_dav::Resource;
+
+/// Plain enough for any browser, in the light and in the dark.
+const STYLE: &str = ":root{color-scheme:light dark}\
+body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
+table{border-collapse:collapse;width:100%}td,th{padding:.2rem .6rem;text-align:left}\
+tr:nth-child(odd) td{background:#8881}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\
+a{text-decoration:none}a:hover{text-decoration:underline}\
+footer{margin-top:2rem;opacity:.6;font-size:.85rem}\
+@media(max-width:40rem){.w{display:none}}";
+
+/// Most entries of one page.
+const MAX_ENTRIES: usize = 50_000;
+
+fn page(title: &str, body: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width,initial-scale=1";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body { (body) footer { "Sapwood" } }
+        }
+    }
+}
+
+fn send(exchange: &mut Exchange, page: Markup) {
+    exchange.header("content-type", "text/html; charset=UTF-8");
+    exchange.header("x-content-type-options", "nosniff");
+    exchange.header(
+        "content-security-policy",
+        "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+    );
+    exchange.out().extend_from_slice(page.into_string().as_bytes());
+}
+
+/// The page of a folder above repositories: those in it that may be read without a name.
+pub(super) fn folder(
+    shared: &Shared,
+    head: &Head,
+    top: &Path,
+    exchange: &mut Exchange,
+) -> DavResult {
+    match head.method.as_str() {
+        "GET" | "HEAD" => {}
+        "OPTIONS" => {
+            exchange.header("allow", "OPTIONS,GET,HEAD");
+            return Ok(());
+        }
+        _ => return Err(Fail::status(405, "The method is not allowed here")),
+    }
+    let mut names: Vec<String> = std::fs::read_dir(top)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| {
+            let place = top.join(name);
+            let is_served = shared.settings.only.as_ref().is_none_or(|only| *only == place);
+            is_served && Repository::find_root(&place).is_some_and(|found| found == place)
+        })
+        .filter(|name| is_open(shared, top, &top.join(name)))
+        .collect();
+    names.sort();
+    let body = html! {
+        h1 { "Repositories" }
+        ul { @for name in &names { li { a href={ (uri::encode(name)) "/" } { (name) } } } }
+    };
+    send(exchange, page("Repositories", &body));
+    Ok(())
+}
+
+/// Whether a repository's root may be read without a name.
+fn is_open(shared: &Shared, top: &Path, place: &Path) -> bool {
+    let Ok(found) = crate::lookup::describe(shared, top, place, &mut |_| {}) else { return false };
+    let access = crate::access::UserAccess::new(
+        shared,
+        None,
+        &found.name,
+        &found.authz_name,
+        found.authz,
+        found.config,
+    );
+    access.may(crate::access::Required::Read, Some("/"), false)
+}
+
+/// A length for people.
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut at = 0usize;
+    let mut tenths = bytes.saturating_mul(10);
+    while tenths >= 10_240 && at < 4 {
+        tenths /= 1024;
+        at = at.saturating_add(1);
+    }
+    let unit = UNITS.get(at).copied().unwrap_or("");
+    if at == 0 {
+        format!("{bytes} {unit}")
+    } else {
+        format!("{}.{} {unit}", tenths / 10, tenths % 10)
+    }
+}
+
+/// The page of a directory.
+pub(super) fn directory(
+    session: &Session<'_>,
+    root: &Root,
+    node: &Node,
+    exchange: &mut Exchange,
+) -> DavResult {
+    let is_public = matches!(session.resource, Resource::Public(_));
+    if is_public && !session.head.path.ends_with('/') {
+        let query = session.head.query.as_ref().map(|q| format!("?{q}")).unwrap_or_default();
+        exchange.status(301);
+        exchange.header("location", &format!("{}/{query}", session.head.path));
+        return Ok(());
+    }
+    let revision = root.revision().unwrap_or_default();
+    exchange.header("etag", &super::get::etag(node));
+    // What is listed depends on who asks.
+    exchange.header("cache-control", "max-age=0");
+    let query = match &session.head.query {
+        Some(query) if is_public && query.contains(['r', 'p']) => format!("?p={revision}"),
+        _ => String::new(),
+    };
+    let mut revprops = root.fs().revprops_snapshot();
+    let mut rows = Vec::new();
+    for entry in node.entries()?.iter().take(MAX_ENTRIES) {
+        let path = join(node.path(), entry.name);
+        if !session.access.readable(&path)? {
+            continue;
+        }
+        let created = entry.id.revision().unwrap_or_default();
+        let info = committed_in(&mut revprops, created)?;
+        let is_dir = entry.kind == NodeKind::Dir;
+        let length = if is_dir { None } else { Some(node.child_of(&entry)?.length()?) };
+        rows.push(Row {
+            name: entry.name.to_owned(),
+            is_dir,
+            created,
+            date: info.date().and_then(|d| d.get(..10)).unwrap_or_default().to_owned(),
+            author: info.author().unwrap_or_default().to_owned(),
+            size: length.map(size).unwrap_or_default(),
+        });
+    }
+    rows.sort_by(|a, b| (!a.is_dir, &a.name).cmp(&(!b.is_dir, &b.name)));
+    let title = format!("{} - Revision {revision}: {}", repository_name(session), node.path());
+    send(exchange, page(&title, &listing(session, node.path(), revision, &query, &rows)));
+    Ok(())
+}
+
+struct Row {
+    name: String,
+    is_dir: bool,
+    created: Revnum,
+    date: String,
+    author: String,
+    size: String,
+}
+
+fn repository_name(session: &Session<'_>) -> String {
+    let place = session.repository.path();
+    place.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn listing(
+    session: &Session<'_>,
+    path: &str,
+    revision: Revnum,
+    query: &str,
+    rows: &[Row],
+) -> Markup {
+    let parts: Vec<&str> = components(path).filter(|part| !part.is_empty()).collect();
+    let up = |levels: usize| "../".repeat(levels);
+    html! {
+        h1 {
+            a href={ "./" (up(parts.len())) (query) } { (repository_name(session)) }
+            @for (at, part) in parts.iter().enumerate() {
+                " / "
+                @let above = parts.len().saturating_sub(at).saturating_sub(1);
+                a href={ "./" (up(above)) (query) } { (part) }
+            }
+        }
+        p { "Revision " (revision) }
+        table {
+            thead { tr {
+                th { "Name" } th.n { "Size" } th.n { "Revision" } th.w { "Date" } th.w { "Author" }
+            } }
+            tbody {
+                @if !parts.is_empty() {
+                    tr { td colspan="5" { a href={ "../" (query) } { ".." } } }
+                }
+                @for row in rows {
+                    @let slash = if row.is_dir { "/" } else { "" };
+                    tr {
+                        td { a href={ "./" (uri::encode(basename(&row.name))) (slash) (query) } {
+                            (row.name) (slash)
+                        } }
+                        td.n { (row.size) }
+                        td.n { (row.created) }
+                        td.w { (row.date) }
+                        td.w { (row.author) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_for_people() {
+        assert_eq!(size(0), "0 B");
+        assert_eq!(size(1023), "1023 B");
+        assert_eq!(size(1536), "1.5 KiB");
+        assert_eq!(size(5 << 30), "5.0 GiB");
+    }
+}

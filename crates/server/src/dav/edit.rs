@@ -1,0 +1,248 @@
+//! Changes of a transaction's tree: POST, PUT, MKCOL, DELETE, COPY.
+
+use sapwood_core::path::canonical_fspath;
+use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, uri};
+use sapwood_delta::StoredDelta;
+use sapwood_repos::{TxnEditor, TxnRequest};
+use sapwood_wire_dav::post::Post;
+use sapwood_wire_dav::{Resource, headers, ifheader};
+
+use super::exchange::Exchange;
+use super::session::{DavResult, Fail, Session};
+use super::txns::{self, Name};
+use crate::access::Required;
+
+/// Bytes of what is posted: properties of a revision.
+const MAX_POST: usize = 64 << 20;
+/// Bytes of the body of a DELETE: lock tokens.
+const MAX_TOKENS: usize = 16 << 20;
+
+/// The revision that the client says it has.
+pub(super) fn version_name(session: &Session<'_>) -> Option<Revnum> {
+    session
+        .head
+        .header(headers::VERSION_NAME)
+        .and_then(|text| Revnum::parse(text.trim().as_bytes()))
+}
+
+/// The lock tokens of the `If` headers, each with the fspath that it is for.
+pub(super) fn shown_tokens(session: &Session<'_>) -> Vec<(String, String)> {
+    let own = session.resource_path().unwrap_or("/").to_owned();
+    let headers = session.head.headers.get_all("if").iter().filter_map(|v| v.to_str().ok());
+    headers
+        .flat_map(ifheader::tokens)
+        .filter_map(|shown| {
+            let path = match &shown.resource {
+                Some(address) => match session.resource_at(address).ok()? {
+                    Resource::Public(path)
+                    | Resource::TxnRoot(_, path)
+                    | Resource::VTxnRoot(_, path)
+                    | Resource::Working(_, path)
+                    | Resource::Version(_, path)
+                    | Resource::RevisionRoot(_, path) => path,
+                    _ => return None,
+                },
+                None => own.clone(),
+            };
+            Some((path, shown.token))
+        })
+        .collect()
+}
+
+/// Begins a commit.
+pub(super) fn begin(session: &Session<'_>, revprops: PropList) -> DavResult<TxnEditor> {
+    session.must(Required::Write, None)?;
+    let knows_mergeinfo = session.head.headers.get_all(headers::DAV).iter().any(|value| {
+        value
+            .to_str()
+            .is_ok_and(|v| v.contains("http://subversion.tigris.org/xmlns/dav/svn/mergeinfo"))
+    });
+    let capabilities: &[&str] = if knows_mergeinfo { &["mergeinfo"] } else { &[] };
+    Ok(TxnEditor::begin(TxnRequest {
+        repository: &session.repository,
+        hooks: session.access.hooks(&session.repository),
+        revprops,
+        user: session.access.user(),
+        lock_tokens: Vec::new(),
+        capabilities,
+        base: None,
+    })?)
+}
+
+/// POST: makes a transaction.
+pub(super) fn post(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
+    if session.resource != Resource::Me {
+        return Err(Fail::status(405, "Nothing can be posted here"));
+    }
+    if session.head.header("content-type").map(str::trim) != Some(headers::SKEL_TYPE) {
+        return Err(Fail::status(501, "Unsupported POST request type."));
+    }
+    let body = exchange.body.read_all(MAX_POST)?;
+    let props = match Post::read(&body)? {
+        Post::CreateTxn => PropList::new(),
+        Post::CreateTxnWithProps(props) => props,
+    };
+    let editor = begin(session, props)?;
+    let name = editor.name();
+    let chosen = session.head.header(headers::VTXN_NAME).filter(|name| !name.is_empty());
+    let other = chosen.map(|name| Name::Virtual(name.to_owned()));
+    let shared = session.shared;
+    shared.txns.keep(session.repository.path(), editor, other, &shared.settings.http)?;
+    match chosen {
+        Some(chosen) => exchange.header(headers::VTXN_NAME, chosen),
+        None => exchange.header(headers::TXN_NAME, &name),
+    }
+    exchange.status(201);
+    Ok(())
+}
+
+fn path_needed(path: Option<String>) -> DavResult<String> {
+    path.ok_or_else(|| Fail::status(405, "This resource cannot be changed so"))
+}
+
+/// PUT: the text of a file, which is made when it is not there.
+pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
+    let (txn, path) = txns::open(session)?;
+    let path = path_needed(path)?;
+    let mut locked = txn.lock();
+    let editor = locked.editor()?;
+    editor.show_tokens(shown_tokens(session));
+    let is_new = match editor.kind(&path)? {
+        Some(NodeKind::Dir) => {
+            return Err(Fail::status(409, "Cannot PUT to a collection"));
+        }
+        Some(NodeKind::File) => {
+            editor.check_writable(&path, NodeKind::File, None, &session.access)?;
+            if let Some(base) = version_name(session) {
+                editor.check_base(&path, NodeKind::File, base).map_err(conflict)?;
+            }
+            false
+        }
+        None => {
+            if version_name(session).is_some() {
+                return Err(conflict(SvnError::new(
+                    ErrorCode::FS_TXN_OUT_OF_DATE,
+                    format!("File '{path}' is out of date"),
+                )));
+            }
+            editor.add(&path, NodeKind::File, &session.access)?;
+            true
+        }
+    };
+    let sum =
+        |name: &str| session.head.header(name).and_then(|hex| Md5::parse(hex.trim().as_bytes()));
+    let result = sum(headers::RESULT_MD5);
+    let is_delta =
+        session.head.header("content-type").is_some_and(|t| t.trim() == headers::SVNDIFF_TYPE);
+    if is_delta {
+        let mut delta = StoredDelta::new(&mut exchange.body);
+        editor.apply_delta(&path, sum(headers::BASE_MD5), &mut delta, result)?;
+    } else {
+        editor.set_text(&path, &mut exchange.body, result)?;
+    }
+    let md5 = editor.file_md5(&path)?;
+    exchange.header(headers::RESULT_MD5, &md5.to_hex());
+    exchange.status(if is_new { 201 } else { 204 });
+    Ok(())
+}
+
+/// The status of a conflict for an error that says that there is one.
+fn conflict(error: SvnError) -> Fail {
+    match error.code() {
+        ErrorCode::FS_TXN_OUT_OF_DATE | ErrorCode::FS_NO_SUCH_REVISION => Fail::with(error, 409),
+        _ => error.into(),
+    }
+}
+
+/// MKCOL: a directory.
+pub(super) fn mkcol(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
+    if !exchange.body.is_over() && !exchange.body.read_all(0).is_ok_and(|b| b.is_empty()) {
+        return Err(Fail::status(415, "MKCOL takes no body"));
+    }
+    let (txn, path) = txns::open(session)?;
+    let path = path_needed(path)?;
+    let mut locked = txn.lock();
+    let editor = locked.editor()?;
+    editor.show_tokens(shown_tokens(session));
+    if editor.kind(&path)?.is_some() {
+        let message = format!("Path '{path}' already exists");
+        return Err(Fail::with(SvnError::new(ErrorCode::FS_ALREADY_EXISTS, message), 405));
+    }
+    editor.add(&path, NodeKind::Dir, &session.access)?;
+    exchange.status(201);
+    Ok(())
+}
+
+/// DELETE: of a path, or of the whole transaction.
+pub(super) fn delete(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
+    if let Resource::Activity(id) = &session.resource {
+        // Its client deletes it after the commit, too.
+        let found = session.shared.txns.get(session.repository.path(), &Name::Activity(id.clone()));
+        let txn = found.map_err(|error| Fail::with(error, 404))?;
+        if txn.is_over() {
+            session.shared.txns.forget(&txn);
+            exchange.status(204);
+            return Ok(());
+        }
+    }
+    let (txn, path) = txns::open(session)?;
+    exchange.status(204);
+    let Some(path) = path else {
+        session.shared.txns.forget(&txn);
+        let given_up = txn.lock().take();
+        drop(given_up);
+        return Ok(());
+    };
+    let body = exchange.body.read_all(MAX_TOKENS)?;
+    let mut locked = txn.lock();
+    let editor = locked.editor()?;
+    editor.show_tokens(shown_tokens(session));
+    if !body.iter().all(u8::is_ascii_whitespace) {
+        editor.show_tokens(super::merge::tokens_in_body(session, &body, &path)?);
+    }
+    if editor.kind(&path)?.is_none() {
+        let message = format!("File not found: transaction '{}', path '{path}'", editor.name());
+        return Err(SvnError::new(ErrorCode::FS_NOT_FOUND, message).into());
+    }
+    editor.delete(&path, version_name(session), &session.access).map_err(conflict)?;
+    Ok(())
+}
+
+/// COPY: from a revision into a transaction.
+pub(super) fn copy(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
+    let (revision, source) = match &session.resource {
+        Resource::RevisionRoot(rev, path)
+        | Resource::BaselineCollection(rev, path)
+        | Resource::Version(rev, path) => (*rev, path.clone()),
+        _ => return Err(Fail::status(405, "Only what is in a revision can be copied")),
+    };
+    let destination = session
+        .head
+        .header("destination")
+        .ok_or_else(|| Fail::status(400, "The Destination header is missing"))?;
+    let (name, path) = match session.resource_at(destination)? {
+        Resource::TxnRoot(name, path) => (Name::Txn(name), path),
+        Resource::VTxnRoot(name, path) => (Name::Virtual(name), path),
+        Resource::Working(id, path) => (Name::Activity(id), path),
+        _ => return Err(Fail::status(405, "The Destination is no path of a transaction")),
+    };
+    let path = canonical_fspath(&path).into_owned();
+    session.must(Required::Write, Some(&path))?;
+    let kind = session.repository.fs().revision_root(revision)?.node(&source)?.kind();
+    let txn = txns::by_name(session, &name)?;
+    let mut locked = txn.lock();
+    let editor = locked.editor()?;
+    editor.show_tokens(shown_tokens(session));
+    let exists = editor.kind(&path)?.is_some();
+    // What this very transaction made may be replaced: a copy of a parent brought it.
+    let may_replace = exists && editor.node_revision(sapwood_core::path::dirname(&path))?.is_none();
+    if exists && session.head.header("overwrite").is_some_and(|o| o.trim() == "F") && !may_replace {
+        let message = format!("'{path}' already exists: it is out of date");
+        return Err(Fail::with(SvnError::new(ErrorCode::FS_TXN_OUT_OF_DATE, message), 412));
+    }
+    editor.copy(&path, (&source, revision), kind, may_replace, &session.access)?;
+    let created = session.root.clone() + &uri::encode(&path);
+    exchange.header("location", &created);
+    exchange.status(if exists { 204 } else { 201 });
+    Ok(())
+}

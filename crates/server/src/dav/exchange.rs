@@ -1,0 +1,359 @@
+//! One request and its reply, as a thread that may block sees them.
+//!
+//! A reply is collected in one buffer. A short one goes out whole, with its length; one that
+//! outgrows the buffer goes out in chunks. As long as nothing has gone out, an error takes the
+//! place of what was collected; after that it ends the connection in the middle of the body, so
+//! that no client takes a part for the whole.
+
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Buf as _, Bytes};
+use http_body_util::BodyExt as _;
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Method, Response, StatusCode};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_wire_dav::failure;
+use sapwood_wire_dav::report::Sink;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+
+/// A reply that grows beyond this goes out in chunks of about this size.
+const CHUNK: usize = 64 << 10;
+/// Chunks that wait for the client.
+const CHUNKS_WAITING: usize = 3;
+/// Bytes of a body that are read over when a request is refused: then the client hears why.
+const READ_OVER: u64 = 16 << 20;
+
+/// The head of a request.
+#[derive(Debug)]
+pub struct Head {
+    /// The method.
+    pub method: Method,
+    /// The percent-encoded path.
+    pub path: String,
+    /// What stands behind the `?`.
+    pub query: Option<String>,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// Who asks.
+    pub peer: SocketAddr,
+}
+
+impl Head {
+    /// Takes hyper's parts.
+    #[must_use]
+    pub fn new(parts: Parts, peer: SocketAddr) -> Self {
+        let path = parts.uri.path().to_owned();
+        let query = parts.uri.query().map(str::to_owned);
+        Self { method: parts.method, path, query, headers: parts.headers, peer }
+    }
+
+    /// The text of a header.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// Whether a header has a word in its list.
+    #[must_use]
+    pub fn has_word(&self, name: &str, word: &str) -> bool {
+        self.headers.get_all(name).iter().filter_map(|v| v.to_str().ok()).any(|list| {
+            list.split([',', ' ', ';']).any(|item| item.trim().eq_ignore_ascii_case(word))
+        })
+    }
+}
+
+/// The body of a request.
+#[derive(Debug)]
+pub struct Body {
+    incoming: Incoming,
+    handle: Handle,
+    patience: Duration,
+    piece: Bytes,
+    ended: bool,
+}
+
+impl Body {
+    /// A body that nothing was read of. `patience` is how long the client may send nothing.
+    #[must_use]
+    pub fn new(incoming: Incoming, handle: Handle, patience: Duration) -> Self {
+        let ended = hyper::body::Body::is_end_stream(&incoming);
+        Self { incoming, handle, patience, piece: Bytes::new(), ended }
+    }
+
+    /// Whether there is no body, or it was read whole.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.ended && self.piece.is_empty()
+    }
+
+    fn refill(&mut self) -> io::Result<()> {
+        while self.piece.is_empty() && !self.ended {
+            let Self { incoming, handle, patience, .. } = self;
+            let frame =
+                handle.block_on(async { tokio::time::timeout(*patience, incoming.frame()).await });
+            match frame {
+                Err(_) => return Err(io::ErrorKind::TimedOut.into()),
+                Ok(None) => self.ended = true,
+                Ok(Some(Ok(frame))) => self.piece = frame.into_data().unwrap_or_default(),
+                Ok(Some(Err(error))) => return Err(io::Error::other(gone(&error.to_string()))),
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole body, of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// E190004 when the client has gone, E175002 when it is longer.
+    pub fn read_all(&mut self, limit: usize) -> SvnResult<Vec<u8>> {
+        let mut all = Vec::new();
+        let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+        self.take(most).read_to_end(&mut all).map_err(SvnError::from_stream)?;
+        if all.len() > limit {
+            return Err(SvnError::new(
+                ErrorCode::RA_DAV_REQUEST_FAILED,
+                "The body of the request is too large",
+            ));
+        }
+        Ok(all)
+    }
+}
+
+impl Read for Body {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.refill()?;
+        let count = self.piece.len().min(buf.len());
+        if let Some(part) = buf.get_mut(..count) {
+            self.piece.copy_to_slice(part);
+        }
+        Ok(count)
+    }
+}
+
+fn gone(why: &str) -> SvnError {
+    SvnError::new(ErrorCode::APMOD_CONNECTION_ABORTED, format!("Connection closed: {why}"))
+}
+
+/// What hyper sends as the body of a reply.
+#[derive(Debug)]
+pub enum ReplyBody {
+    /// All of it.
+    Whole(Option<Bytes>),
+    /// Pieces, as they come. An error ends the connection.
+    Pieces(mpsc::Receiver<Result<Bytes, io::Error>>),
+}
+
+impl ReplyBody {
+    /// The reply when the handler has vanished.
+    #[must_use]
+    pub fn internal_error() -> Response<Self> {
+        let mut response = Response::new(Self::Whole(None));
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        response
+    }
+}
+
+impl hyper::body::Body for ReplyBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        match &mut *self {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Pieces(pieces) => {
+                pieces.poll_recv(cx).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => {
+                let len = bytes.as_ref().map_or(0, Bytes::len);
+                SizeHint::with_exact(u64::try_from(len).unwrap_or(u64::MAX))
+            }
+            Self::Pieces(_) => SizeHint::default(),
+        }
+    }
+}
+
+/// A request's body and its reply.
+#[derive(Debug)]
+pub struct Exchange {
+    /// The body of the request.
+    pub body: Body,
+    status: StatusCode,
+    headers: HeaderMap,
+    out: Vec<u8>,
+    start: Option<oneshot::Sender<Response<ReplyBody>>>,
+    pieces: Option<mpsc::Sender<Result<Bytes, io::Error>>>,
+    handle: Handle,
+    patience: Duration,
+}
+
+impl Exchange {
+    /// A reply that is empty, with the status 200. `patience` is how long the client may read
+    /// nothing.
+    #[must_use]
+    pub fn new(
+        body: Body,
+        start: oneshot::Sender<Response<ReplyBody>>,
+        handle: Handle,
+        patience: Duration,
+    ) -> Self {
+        Self {
+            body,
+            status: StatusCode::OK,
+            headers: HeaderMap::new(),
+            out: Vec::new(),
+            start: Some(start),
+            pieces: None,
+            handle,
+            patience,
+        }
+    }
+
+    /// Sets the status.
+    pub fn status(&mut self, status: u16) {
+        self.status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    }
+
+    /// Whether anything has gone out.
+    #[must_use]
+    pub const fn has_begun(&self) -> bool {
+        self.start.is_none()
+    }
+
+    /// Adds a header. One that http cannot carry is left out.
+    pub fn header(&mut self, name: &'static str, value: &str) {
+        let name = HeaderName::from_static(name);
+        if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
+            self.headers.append(name, value);
+        }
+    }
+
+    /// The reply is XML.
+    pub fn xml(&mut self) {
+        self.headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/xml; charset=\"utf-8\""));
+    }
+
+    /// Announces the length of a body that will not be kept in memory.
+    pub fn length(&mut self, bytes: u64) {
+        self.headers.insert(CONTENT_LENGTH, HeaderValue::from(bytes));
+    }
+
+    /// What was written and has not gone out.
+    pub const fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    fn send(&mut self, piece: Result<Bytes, io::Error>) -> SvnResult<()> {
+        let Some(pieces) = &self.pieces else { return Err(gone("there is nowhere to write to")) };
+        let piece = match pieces.try_send(piece) {
+            Ok(()) => return Ok(()),
+            Err(mpsc::error::TrySendError::Closed(_)) => return Err(gone("by the client")),
+            Err(mpsc::error::TrySendError::Full(piece)) => piece,
+        };
+        let sent = self
+            .handle
+            .block_on(async { tokio::time::timeout(self.patience, pieces.send(piece)).await });
+        match sent {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(gone("by the client")),
+            Err(_) => Err(gone("the client does not read")),
+        }
+    }
+
+    /// Sends what there is, and the head before it.
+    ///
+    /// # Errors
+    /// E190004 when the client has gone, or has stopped reading for too long.
+    pub fn flush(&mut self) -> SvnResult<()> {
+        if let Some(start) = self.start.take() {
+            let (send, receive) = mpsc::channel(CHUNKS_WAITING);
+            self.pieces = Some(send);
+            let response = self.response(ReplyBody::Pieces(receive));
+            start.send(response).map_err(|_| gone("by the client"))?;
+        }
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        let full = std::mem::replace(&mut self.out, Vec::with_capacity(CHUNK.saturating_add(4096)));
+        self.send(Ok(Bytes::from(full)))
+    }
+
+    fn response(&mut self, body: ReplyBody) -> Response<ReplyBody> {
+        let mut response = Response::new(body);
+        *response.status_mut() = self.status;
+        *response.headers_mut() = std::mem::take(&mut self.headers);
+        response
+    }
+
+    /// The reply is complete.
+    pub fn finish(&mut self) {
+        if let Some(start) = self.start.take() {
+            let out = std::mem::take(&mut self.out);
+            let body = ReplyBody::Whole((!out.is_empty()).then(|| Bytes::from(out)));
+            let response = self.response(body);
+            let _ = start.send(response);
+            return;
+        }
+        // When the client has gone there is nobody to tell.
+        let _ = self.flush();
+        self.pieces = None;
+    }
+
+    /// Forgets what was collected, for another reply. Nothing may have gone out.
+    pub fn reset(&mut self) {
+        self.out.clear();
+        self.headers.clear();
+        self.status = StatusCode::OK;
+    }
+
+    /// The request failed: an error with its body takes the place of the reply; when that has
+    /// begun, the connection ends.
+    pub fn fail(&mut self, error: &SvnError, status: u16) {
+        if self.has_begun() {
+            let aborted = io::Error::other(error.clone());
+            let _ = self.send(Err(aborted));
+            self.pieces = None;
+            return;
+        }
+        self.reset();
+        self.read_over();
+        self.status(status);
+        self.xml();
+        failure::write(&mut self.out, error);
+        self.finish();
+    }
+
+    /// Reads over what is left of a body, up to a limit. What does not end then is cut off.
+    pub fn read_over(&mut self) {
+        let mut body = (&mut self.body).take(READ_OVER);
+        let _ = io::copy(&mut body, &mut io::sink());
+    }
+}
+
+impl Sink for Exchange {
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    fn relieve(&mut self) -> SvnResult<()> {
+        if self.out.len() >= CHUNK { self.flush() } else { Ok(()) }
+    }
+}

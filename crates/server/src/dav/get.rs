@@ -1,0 +1,302 @@
+//! GET and HEAD: files, text deltas, and pages for directories.
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::path::canonical_fspath;
+use sapwood_core::props::names as prop_names;
+use sapwood_core::{Revnum, SvnError, uri};
+use sapwood_delta::write_svndiff;
+use sapwood_fsfs::{Node, Root};
+use sapwood_repos::committed_info;
+use sapwood_wire_dav::{Resource, headers};
+
+use super::browse;
+use super::exchange::Exchange;
+use super::session::{DavResult, Fail, Session};
+use crate::access::Required;
+use sapwood_core::NodeKind;
+use sapwood_wire_dav::report::Sink as _;
+
+pub(super) fn get(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
+    let Some(Asked { root, path, is_fixed }) = asked(session)? else {
+        return Err(Fail::status(404, "There is nothing to be got here"));
+    };
+    session.must(Required::Read, Some(&path))?;
+    let node = root.node(&path)?;
+    match node.kind() {
+        NodeKind::Dir => browse::directory(session, &root, &node, exchange),
+        NodeKind::File => file(session, exchange, &root, &node, is_fixed),
+    }
+}
+
+/// What a GET is about.
+struct Asked {
+    root: Root,
+    path: String,
+    /// Whether the address always stands for the same.
+    is_fixed: bool,
+}
+
+/// A number behind `r=` or `p=`.
+fn number(text: &str) -> DavResult<Revnum> {
+    Revnum::parse(text.as_bytes())
+        .ok_or_else(|| Fail::status(400, "invalid revision in query string"))
+}
+
+fn asked(session: &Session<'_>) -> DavResult<Option<Asked>> {
+    let fs = session.repository.fs();
+    if let (Resource::Public(path), Some(query)) = (&session.resource, &session.head.query) {
+        let (mut peg, mut rev) = (None, None);
+        for part in query.split('&') {
+            match part.split_once('=') {
+                Some(("p", text)) => peg = Some(number(text)?),
+                Some(("r", text)) => rev = Some(number(text)?),
+                _ => {}
+            }
+        }
+        if peg.is_some() || rev.is_some() {
+            let is_pegged = peg.is_some();
+            let peg = peg.unwrap_or(fs.youngest()?);
+            let rev = rev.unwrap_or(peg);
+            let places = sapwood_repos::locations(
+                &session.repository,
+                path,
+                peg,
+                &[rev],
+                &session.access,
+                &session.shared.cancel,
+            )?;
+            let Some((_, path)) = places.into_iter().next() else {
+                return Err(sapwood_fsfs_not_found(path, rev));
+            };
+            let root = fs.revision_root(rev)?;
+            // Without a peg revision another line of history may come to be meant.
+            return Ok(Some(Asked { root, path, is_fixed: is_pegged }));
+        }
+    }
+    let is_fixed = !matches!(session.resource, Resource::Public(_));
+    Ok(session.tree()?.map(|(root, path)| Asked { root, path, is_fixed }))
+}
+
+fn sapwood_fsfs_not_found(path: &str, rev: Revnum) -> Fail {
+    let message = format!("'{path}' is not there in revision {rev}");
+    SvnError::new(sapwood_core::ErrorCode::FS_NOT_FOUND, message).into()
+}
+
+/// The tag of a node: the revision of its last change and its path.
+pub(super) fn etag(node: &Node) -> String {
+    let created = node.created_rev().unwrap_or_default();
+    let weak = if node.kind() == NodeKind::Dir { "W/" } else { "" };
+    // Headers are ASCII: the path is written with escapes.
+    format!("{weak}\"{created}/{}\"", uri::encode(node.path()))
+}
+
+/// A date in the form of http headers.
+pub(super) fn http_date(stored: &str) -> Option<String> {
+    let time = Timestamp::parse(stored.as_bytes()).ok()?;
+    let seconds = u64::try_from(time.0.checked_div(1_000_000)?).ok()?;
+    Some(rfc1123(seconds))
+}
+
+/// Seconds since 1970 in the form of http headers.
+fn rfc1123(seconds: u64) -> String {
+    let days = seconds / 86_400;
+    let text = Timestamp(i64::try_from(seconds).unwrap_or(0).saturating_mul(1_000_000)).to_string();
+    // 2026-11-21T20:26:00.000000Z
+    let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let day = usize::try_from(days % 7).ok().and_then(|n| DAYS.get(n)).unwrap_or(&"Thu");
+    let month = part(5, 7).parse::<usize>().ok().and_then(|n| MONTHS.get(n.wrapping_sub(1)));
+    format!(
+        "{day}, {} {} {} {} GMT",
+        part(8, 10),
+        month.unwrap_or(&"Jan"),
+        part(0, 4),
+        part(11, 19)
+    )
+}
+
+/// The media type of a file: what its property says, if that can be said in a header.
+pub(super) fn media_type(node: &Node) -> DavResult<String> {
+    let props = node.props()?;
+    let given = props.get_str(prop_names::MIME_TYPE).map(|t| t.trim().to_owned());
+    let is_sound = |text: &String| {
+        text.contains('/') && text.bytes().all(|b| matches!(b, b' '..=b'~')) && text.len() < 200
+    };
+    Ok(given.filter(is_sound).unwrap_or_else(|| "text/plain".to_owned()))
+}
+
+fn file(
+    session: &Session<'_>,
+    exchange: &mut Exchange,
+    root: &Root,
+    node: &Node,
+    is_fixed: bool,
+) -> DavResult {
+    let caching = if is_fixed { "max-age=604800" } else { "max-age=0" };
+    exchange.header("cache-control", caching);
+    let tag = etag(node);
+    exchange.header("etag", &tag);
+    exchange.header("accept-ranges", "bytes");
+    if !is_fixed {
+        let info = committed_info(&mut root.fs().revprops_snapshot(), node)?;
+        if let Some(date) = info.date().and_then(http_date) {
+            exchange.header("last-modified", &date);
+        }
+    }
+    if session
+        .head
+        .header("if-none-match")
+        .is_some_and(|tags| tags.split(',').any(|t| t.trim() == "*" || t.trim() == tag))
+    {
+        exchange.status(304);
+        return Ok(());
+    }
+    session.log_command(format_args!(
+        "get-file {} r{} text",
+        uri::encode(node.path()),
+        revision(root)
+    ));
+    if let Some(base) = session.head.header(headers::VR_BASE)
+        && let Some(version) = session.svndiff()
+        && let Ok(Resource::RevisionRoot(rev, path) | Resource::Version(rev, path)) =
+            session.resource_at(base)
+        && session.must(Required::Read, Some(&path)).is_ok()
+    {
+        return delta(session, exchange, node, (rev, &canonical_fspath(&path)), base, version);
+    }
+    exchange.header("content-type", &media_type(node)?);
+    whole(session, exchange, node, &tag)
+}
+
+fn revision(root: &Root) -> Revnum {
+    root.revision().unwrap_or_default()
+}
+
+/// Sends a file as the difference to what the client has.
+fn delta(
+    session: &Session<'_>,
+    exchange: &mut Exchange,
+    node: &Node,
+    base: (Revnum, &str),
+    base_address: &str,
+    version: sapwood_delta::Version,
+) -> DavResult {
+    let source = session.repository.fs().revision_root(base.0)?.find(base.1)?;
+    let source = source.filter(|source| source.kind() == NodeKind::File);
+    if source.is_none() {
+        exchange.header("content-type", &media_type(node)?);
+        let tag = etag(node);
+        return whole(session, exchange, node, &tag);
+    }
+    exchange.header("content-type", headers::SVNDIFF_TYPE);
+    exchange.header("vary", "X-SVN-VR-Base");
+    exchange.header(headers::VR_BASE, base_address);
+    if session.head.method == "HEAD" {
+        return Ok(());
+    }
+    let mut delta = node.delta_from(source.as_ref())?;
+    let level = session.shared.settings.compression;
+    write_svndiff(&mut delta, version, level, &mut |bytes| {
+        exchange.out().extend_from_slice(bytes);
+        exchange.relieve()
+    })?;
+    Ok(())
+}
+
+/// The first and the last byte of a range that http calls satisfiable; the outer `None` for no
+/// range, or one that may be passed over.
+fn range(header: Option<&str>, length: u64) -> Option<Result<(u64, u64), ()>> {
+    let spec = header?.strip_prefix("bytes=")?;
+    if spec.contains(',') {
+        return None;
+    }
+    let (first, last) = spec.trim().split_once('-')?;
+    let end = length.checked_sub(1);
+    let (first, last) = if first.is_empty() {
+        let count: u64 = last.parse().ok()?;
+        if count == 0 {
+            return Some(Err(()));
+        }
+        (length.saturating_sub(count), end?)
+    } else {
+        let first: u64 = first.parse().ok()?;
+        let last = if last.is_empty() { u64::MAX } else { last.parse().ok()? };
+        if last < first {
+            return None;
+        }
+        (first, last.min(end.unwrap_or(0)))
+    };
+    Some(if first < length { Ok((first, last)) } else { Err(()) })
+}
+
+/// Sends a file's text, or a part of it.
+fn whole(session: &Session<'_>, exchange: &mut Exchange, node: &Node, tag: &str) -> DavResult {
+    let length = node.length()?;
+    let head = session.head;
+    let same = head.header("if-range").is_none_or(|t| t.trim() == tag);
+    let range = range(head.header("range").filter(|_| same), length);
+    let (first, last) = match range {
+        None => (0, length.saturating_sub(1)),
+        Some(Ok(range)) => {
+            exchange.status(206);
+            exchange.header("content-range", &format!("bytes {}-{}/{length}", range.0, range.1));
+            range
+        }
+        Some(Err(())) => {
+            exchange.header("content-range", &format!("bytes */{length}"));
+            exchange.status(416);
+            return Ok(());
+        }
+    };
+    let mut left = if length == 0 { 0 } else { last.saturating_sub(first).saturating_add(1) };
+    exchange.length(left);
+    if head.method == "HEAD" {
+        return exchange.flush().map_err(Fail::from);
+    }
+    let mut contents = node.contents()?;
+    let mut skip = first;
+    while left > 0 {
+        let Some(mut piece) = contents.next_piece()? else { break };
+        let skipped = usize::try_from(skip).unwrap_or(usize::MAX).min(piece.len());
+        piece = piece.get(skipped..).unwrap_or_default();
+        skip = skip.saturating_sub(u64::try_from(skipped).unwrap_or(u64::MAX));
+        let taken = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
+        let taken = piece.get(..taken).unwrap_or_default();
+        left = left.saturating_sub(u64::try_from(taken.len()).unwrap_or(u64::MAX));
+        exchange.out().extend_from_slice(taken);
+        exchange.relieve()?;
+    }
+    if left == 0 && range.is_none() {
+        // The checksum is compared at the end.
+        while contents.next_piece()?.is_some() {}
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates() {
+        assert_eq!(rfc1123(0), "Thu, 01 Jan 1970 00:00:00 GMT");
+        assert_eq!(rfc1123(784_111_777), "Sun, 06 Nov 1994 08:49:37 GMT");
+    }
+
+    #[test]
+    fn ranges() {
+        assert_eq!(range(None, 10), None);
+        assert_eq!(range(Some("bytes=0-3"), 10), Some(Ok((0, 3))));
+        assert_eq!(range(Some("bytes=5-"), 10), Some(Ok((5, 9))));
+        assert_eq!(range(Some("bytes=-3"), 10), Some(Ok((7, 9))));
+        assert_eq!(range(Some("bytes=-30"), 10), Some(Ok((0, 9))));
+        assert_eq!(range(Some("bytes=0-99"), 10), Some(Ok((0, 9))));
+        assert_eq!(range(Some("bytes=10-"), 10), Some(Err(())));
+        assert_eq!(range(Some("bytes=0-"), 0), Some(Err(())));
+        assert_eq!(range(Some("bytes=3-1"), 10), None);
+        assert_eq!(range(Some("bytes=0-1,3-4"), 10), None);
+        assert_eq!(range(Some("lines=0-1"), 10), None);
+    }
+}

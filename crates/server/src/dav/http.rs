@@ -1,0 +1,162 @@
+//! The listener: hyper on an async runtime of its own.
+
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use sapwood_core::{SvnError, SvnResult};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::{Semaphore, oneshot, watch};
+
+use super::exchange::{Body, Exchange, Head, ReplyBody};
+use super::methods;
+use crate::shared::Shared;
+
+/// Threads that move bytes between sockets and channels.
+const IO_THREADS: usize = 2;
+/// Stack of a thread that handles requests, as of one that serves an svn:// connection.
+const STACK: usize = 1 << 20;
+/// Idle time after which such a thread ends.
+const THREAD_IDLE: Duration = Duration::from_secs(30);
+/// Headers of one request, and bytes of its head.
+const MAX_HEADERS: usize = 128;
+/// Bytes of a request's head; hyper wants no less than 8 KiB.
+const MAX_HEAD: usize = 64 << 10;
+/// Time from one request, or from the connection, to the end of the next request's head.
+const HEAD_TIME: Duration = Duration::from_secs(60);
+/// How long requests that are under way get to end when the server does.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// A running http server. It ends when this is dropped, or by [`HttpServer::stop`].
+#[derive(Debug)]
+pub struct HttpServer {
+    stop: watch::Sender<bool>,
+    runtime: Option<Runtime>,
+    address: SocketAddr,
+}
+
+impl HttpServer {
+    /// Serves connections of `socket`, which listens already, in threads of its own.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn start(socket: TcpListener, shared: &Arc<Shared>) -> SvnResult<Self> {
+        let failed = |e: std::io::Error| SvnError::io(&e, "Can't start http server");
+        let address = socket.local_addr().map_err(failed)?;
+        socket.set_nonblocking(true).map_err(failed)?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(IO_THREADS)
+            .max_blocking_threads(shared.settings.limits.connections.max(1))
+            .thread_keep_alive(THREAD_IDLE)
+            .thread_stack_size(STACK)
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(failed)?;
+        let (stop, stopped) = watch::channel(false);
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(socket).map_err(failed)?
+        };
+        runtime.spawn(accept(listener, Arc::clone(shared), stopped));
+        Ok(Self { stop, runtime: Some(runtime), address })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Accepts no more, and gives what is under way a few seconds.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        let _ = self.stop.send(true);
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_timeout(FAREWELL);
+        }
+    }
+}
+
+impl Drop for HttpServer {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+async fn accept(
+    listener: tokio::net::TcpListener,
+    shared: Arc<Shared>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let room = Arc::new(Semaphore::new(shared.settings.limits.connections.max(1)));
+    loop {
+        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stopped.changed() => return,
+        };
+        let Ok((stream, peer)) = accepted else {
+            // No file descriptors, or a client that has gone again: others may fare better.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        // Not fatal: the connection works without.
+        let _ = stream.set_nodelay(true);
+        let _ = socket2::SockRef::from(&stream).set_keepalive(true);
+        let (shared, stopped) = (Arc::clone(&shared), stopped.clone());
+        tokio::spawn(async move {
+            serve(stream, peer, shared, stopped).await;
+            drop(place);
+        });
+    }
+}
+
+async fn serve(
+    stream: tokio::net::TcpStream,
+    peer: SocketAddr,
+    shared: Arc<Shared>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let service = service_fn(move |request| answer(Arc::clone(&shared), peer, request));
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME)
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD)
+        .pipeline_flush(true)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        // What goes wrong with a connection is its client's business.
+        _ = connection.as_mut() => return,
+        _ = stopped.changed() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+async fn answer(
+    shared: Arc<Shared>,
+    peer: SocketAddr,
+    request: Request<Incoming>,
+) -> Result<Response<ReplyBody>, Infallible> {
+    let (parts, body) = request.into_parts();
+    let (send, receive) = oneshot::channel();
+    let handle = Handle::current();
+    tokio::task::spawn_blocking(move || {
+        let limits = shared.settings.limits;
+        let body = Body::new(body, handle.clone(), limits.stall);
+        let mut exchange = Exchange::new(body, send, handle, limits.stall);
+        methods::handle(&shared, Head::new(parts, peer), &mut exchange);
+    });
+    // A handler that ends without a reply has failed in a way that it should not.
+    Ok(receive.await.unwrap_or_else(|_| ReplyBody::internal_error()))
+}

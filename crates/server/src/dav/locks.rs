@@ -1,0 +1,151 @@
+//! LOCK and UNLOCK.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::{ErrorCode, NodeKind, SvnError, uri};
+use sapwood_fsfs::{Lock, LockTarget, UnlockTarget};
+use sapwood_repos::{LockRequest, UnlockRequest, lock_paths, unlock_paths};
+use sapwood_wire_dav::xml::{Document, Limits};
+use sapwood_wire_dav::{Resource, headers, lock as wire};
+
+use super::edit::version_name;
+use super::exchange::Exchange;
+use super::session::{DavResult, Fail, Session};
+use crate::oplog::note;
+
+/// Bytes of the body of a LOCK: a comment.
+const MAX_BODY: usize = 1 << 20;
+
+/// How a lock is shown.
+pub(super) fn shown<'a>(lock: &'a Lock, root: &'a str) -> wire::Shown<'a> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros());
+    let timeout = lock.expires.map(|end| {
+        let left = i128::from(end).saturating_sub(i128::try_from(now).unwrap_or(i128::MAX));
+        u64::try_from(left.checked_div(1_000_000).unwrap_or(0)).unwrap_or(0)
+    });
+    wire::Shown {
+        token: &lock.token,
+        owner: lock.comment.as_deref(),
+        is_xml: lock.is_dav_comment,
+        root,
+        timeout,
+    }
+}
+
+fn public_path(session: &Session<'_>) -> DavResult<String> {
+    match &session.resource {
+        Resource::Public(path) => Ok(path.clone()),
+        _ => Err(Fail::status(405, "Attempted to lock path not in repository.")),
+    }
+}
+
+fn has_option(session: &Session<'_>, word: &str) -> bool {
+    session.head.has_word(headers::OPTIONS, word)
+}
+
+pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
+    let path = public_path(session)?;
+    let body = exchange.body.read_all(MAX_BODY)?;
+    if body.iter().all(u8::is_ascii_whitespace) {
+        return refresh(session, exchange, &path);
+    }
+    let wanted = wire::read(&Document::open(&*body, Limits::default())?.into_root()?)?;
+    if session.access.user().is_none() {
+        return match session.decide(crate::access::Required::Write, Some(&path)) {
+            super::session::Decision::Deny => Err(Fail::status(403, "Access denied")),
+            _ if session.can_authenticate() => Err(Fail::AskWho),
+            _ => Err(Fail::with(
+                SvnError::new(
+                    ErrorCode::UNSUPPORTED_FEATURE,
+                    "Anonymous lock creation is not allowed.",
+                ),
+                501,
+            )),
+        };
+    }
+    let youngest = session.repository.fs().revision_root(session.youngest()?)?;
+    if youngest.kind(&path)? == Some(NodeKind::Dir) {
+        let message = format!("'{path}' is not a file");
+        return Err(Fail::with(SvnError::new(ErrorCode::FS_NOT_FILE, message), 405));
+    }
+    let steal = has_option(session, headers::options::LOCK_STEAL);
+    session.log_command(format_args!("lock ({}){}", uri::encode(&path), note(steal, " steal")));
+    let hooks = session.access.hooks(&session.repository);
+    let request = LockRequest {
+        repository: &session.repository,
+        hooks: Some(&hooks),
+        user: session.access.user(),
+        comment: wanted.owner.as_deref(),
+        steal,
+    };
+    let target = LockTarget { path: path.clone(), token: None, revision: version_name(session) };
+    let made = lock_paths(&request, vec![target]).into_single().map_err(|error| {
+        let status = match error.code() {
+            ErrorCode::FS_PATH_ALREADY_LOCKED => 423,
+            ErrorCode::FS_OUT_OF_DATE | ErrorCode::FS_NOT_FOUND => 409,
+            _ => sapwood_wire_dav::failure::status_of(error.code()).unwrap_or(500),
+        };
+        Fail::with(error, status)
+    })?;
+    let Some(made) = made else {
+        return Err(Fail::status(500, "internal error: a lock was neither made nor refused"));
+    };
+    tell(session, exchange, &made);
+    Ok(())
+}
+
+fn tell(session: &Session<'_>, exchange: &mut Exchange, lock: &Lock) {
+    exchange.header("lock-token", &format!("<{}>", lock.token));
+    exchange.header(headers::CREATION_DATE, &Timestamp(lock.created).to_string());
+    exchange.header(headers::LOCK_OWNER, &lock.owner);
+    exchange.xml();
+    let root = session.address(&Resource::Public(lock.path.clone()));
+    wire::reply(exchange.out(), &shown(lock, &root));
+}
+
+/// A LOCK without a body wants a lock to last longer. Ours last until they are ended.
+fn refresh(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
+    let shown = super::edit::shown_tokens(session);
+    let found = session.repository.fs().lock(path)?;
+    match found.filter(|lock| shown.iter().any(|(_, token)| *token == lock.token)) {
+        Some(lock) => {
+            tell(session, exchange, &lock);
+            Ok(())
+        }
+        None => Err(Fail::status(412, "There is no such lock to refresh")),
+    }
+}
+
+pub(super) fn unlock(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
+    let path = public_path(session)?;
+    let token = session
+        .head
+        .header("lock-token")
+        .map(|text| text.trim().trim_start_matches('<').trim_end_matches('>').to_owned())
+        .ok_or_else(|| Fail::status(400, "The Lock-Token header is missing"))?;
+    let break_lock = has_option(session, headers::options::LOCK_BREAK);
+    session.log_command(format_args!(
+        "unlock ({}){}",
+        uri::encode(&path),
+        note(break_lock, " break")
+    ));
+    let hooks = session.access.hooks(&session.repository);
+    let request = UnlockRequest {
+        repository: &session.repository,
+        hooks: Some(&hooks),
+        user: session.access.user(),
+        break_lock,
+    };
+    let done = unlock_paths(&request, vec![UnlockTarget { path, token }]).into_single();
+    done.map_err(|error| {
+        let status = match error.code() {
+            ErrorCode::FS_NO_SUCH_LOCK | ErrorCode::FS_BAD_LOCK_TOKEN => 400,
+            ErrorCode::FS_LOCK_OWNER_MISMATCH => 403,
+            _ => sapwood_wire_dav::failure::status_of(error.code()).unwrap_or(500),
+        };
+        Fail::with(error, status)
+    })?;
+    exchange.status(204);
+    Ok(())
+}

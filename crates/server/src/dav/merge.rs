@@ -1,0 +1,145 @@
+//! MERGE: a transaction becomes a revision.
+
+use sapwood_core::path::{dirname, join};
+use sapwood_core::{NodeKind, Revnum, SvnError};
+use sapwood_fsfs::{ChangeKind, Root, UnlockTarget};
+use sapwood_repos::{Committed, UnlockRequest, unlock_paths};
+use sapwood_wire_dav::report::Sink as _;
+use sapwood_wire_dav::xml::{Document, Element, Limits};
+use sapwood_wire_dav::{Resource, headers, merge as wire};
+
+use super::edit::shown_tokens;
+use super::exchange::Exchange;
+use super::propfind::safe_revision;
+use super::session::{DavResult, Fail, Session};
+use super::txns::{self, Name};
+
+/// The lock tokens in the body of a DELETE or MERGE: fspaths, from paths relative to `base`.
+pub(super) fn tokens_in_body(
+    session: &Session<'_>,
+    body: &[u8],
+    base: &str,
+) -> DavResult<Vec<(String, String)>> {
+    let _ = session;
+    let root = Document::open(body, Limits::default())?.into_root()?;
+    Ok(tokens(&root, base))
+}
+
+fn tokens(root: &Element, base: &str) -> Vec<(String, String)> {
+    let is_list = |element: &&Element| element.name == "lock-token-list";
+    let list = Some(root).filter(is_list).or_else(|| root.children.iter().find(is_list));
+    let part = |lock: &Element, name: &str| {
+        lock.children.iter().find(|c| c.name == name).map(|c| c.text.clone())
+    };
+    list.into_iter()
+        .flat_map(|list| &list.children)
+        .filter_map(|lock| {
+            let path = join(base, part(lock, "lock-path")?.trim_start_matches('/'));
+            Some((path, part(lock, "lock-token")?.trim().to_owned()))
+        })
+        .collect()
+}
+
+pub(super) fn merge(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
+    let root = Document::open(&mut exchange.body, Limits::default())?.into_root()?;
+    let wanted = wire::read(&root)?;
+    let name = match session.resource_at(&wanted.source)? {
+        Resource::Txn(name) => Name::Txn(name),
+        Resource::VTxn(name) => Name::Virtual(name),
+        Resource::Activity(id) => Name::Activity(id),
+        _ => {
+            return Err(Fail::status(
+                405,
+                "MERGE can only be performed using an activity or transaction resource as the \
+                 source",
+            ));
+        }
+    };
+    let base = session.resource_path().unwrap_or("/").to_owned();
+    let txn = txns::by_name(session, &name)?;
+    let shown = tokens(&root, &base);
+    let mut locked = txn.lock();
+    locked.editor()?.show_tokens(shown_tokens(session).into_iter().chain(shown));
+    let editor = locked.take()?;
+    session.shared.txns.settle(&txn);
+    let to_release = editor.lock_tokens().to_vec();
+    let committed = editor.commit().map_err(|error| match error.code() {
+        sapwood_core::ErrorCode::FS_CONFLICT | sapwood_core::ErrorCode::FS_TXN_OUT_OF_DATE => {
+            Fail::with(error, 409)
+        }
+        _ => error.into(),
+    })?;
+    drop(locked);
+    session.log_command(format_args!("commit r{}", committed.revision));
+    if session.head.has_word(headers::OPTIONS, headers::options::RELEASE_LOCKS) {
+        release(session, to_release);
+    }
+    reply(session, exchange, &committed)
+}
+
+/// Ends the locks of what was committed. That one cannot be ended is for the log only.
+fn release(session: &Session<'_>, tokens: Vec<(String, String)>) {
+    let hooks = session.access.hooks(&session.repository);
+    let request = UnlockRequest {
+        repository: &session.repository,
+        hooks: Some(&hooks),
+        user: session.access.user(),
+        break_lock: false,
+    };
+    let targets = tokens.into_iter().map(|(path, token)| UnlockTarget { path, token }).collect();
+    let done = unlock_paths(&request, targets);
+    for error in done.each.into_iter().filter_map(|(_, result)| result.err()).chain(done.failure) {
+        session.log_error(&error);
+    }
+}
+
+fn reply(session: &Session<'_>, exchange: &mut Exchange, committed: &Committed) -> DavResult {
+    let text =
+        |bytes: &Option<Vec<u8>>| bytes.as_ref().map(|b| String::from_utf8_lossy(b).into_owned());
+    let (date, author) = (text(&committed.date), text(&committed.author));
+    exchange.xml();
+    wire::begin(
+        exchange.out(),
+        &wire::Made {
+            vcc: &session.address(&Resource::Vcc),
+            revision: committed.revision.0,
+            date: date.as_deref(),
+            author: author.as_deref(),
+            post_commit_error: committed.post_commit_error.as_deref(),
+        },
+    );
+    if !session.head.has_word(headers::OPTIONS, headers::options::NO_MERGE_RESPONSE) {
+        changes(session, exchange, committed.revision)?;
+    }
+    wire::end(exchange.out());
+    Ok(())
+}
+
+/// Tells what changed, for clients of DeltaV: they want the addresses of new versions.
+fn changes(session: &Session<'_>, exchange: &mut Exchange, revision: Revnum) -> DavResult {
+    let root = session.repository.fs().revision_root(revision)?;
+    let mut told = std::collections::HashSet::new();
+    for change in root.changed_paths()?.iter() {
+        let (own, parent) = match change.kind {
+            ChangeKind::Delete => (false, true),
+            ChangeKind::Modify => (true, false),
+            _ => (true, true),
+        };
+        let places = [(own, change.path), (parent, dirname(change.path))];
+        for (_, path) in places.into_iter().filter(|(tell, _)| *tell) {
+            if told.insert(path.to_owned()) {
+                tell(session, exchange, &root, path)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn tell(session: &Session<'_>, exchange: &mut Exchange, root: &Root, path: &str) -> DavResult {
+    let Some(node) = root.find(path)? else { return Ok(()) };
+    let rev = safe_revision(&node, root.revision().unwrap_or_default());
+    let href = session.address(&Resource::Public(path.to_owned()));
+    let version = session.address(&Resource::Version(rev, path.to_owned()));
+    wire::changed(exchange.out(), &href, &version, node.kind() == NodeKind::Dir);
+    exchange.relieve().map_err(|e: SvnError| e.into())
+}

@@ -1,0 +1,34 @@
+//! The http server: WebDAV, DeltaV and HTTPv2, and pages for people.
+//!
+//! hyper does http/1.1 (parsing, keep-alive, chunks, `Expect`), on the few threads of an async runtime
+//! that nothing outside [`http`] knows of. Each request is handled by a thread that may block,
+//! with plain synchronous code: it reads the request's body and writes the reply through
+//! bounded channels ([`exchange`]), so that a client that stops reading costs a thread and a few
+//! buffers, and no time of others.
+//!
+//! * [`http`]: the listener and the runtime.
+//! * [`exchange`]: one request's body and reply.
+//! * [`session`]: what a request is about: repository, user, resource; access decisions.
+//! * `methods`: which method is answered where.
+//! * [`txns`]: commits that are under way.
+//!
+//! Invariant: access is decided before a body is read.
+
+mod activity;
+mod browse;
+mod edit;
+pub mod exchange;
+mod get;
+pub mod http;
+mod locks;
+mod lookup;
+mod merge;
+mod methods;
+mod options;
+mod propfind;
+mod proppatch;
+mod report;
+pub mod session;
+pub mod txns;
+
+pub use http::HttpServer;

@@ -1,0 +1,410 @@
+//! PROPFIND: properties of nodes, revisions and of the repository.
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::path::{join, to_relpath};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError};
+use sapwood_fsfs::{Lock, Node, RevpropsSnapshot, Root};
+use sapwood_repos::{PathAuthorizer as _, committed_info, revision_props};
+use sapwood_wire_dav::propfind::{self, Name, Response, Wanted};
+use sapwood_wire_dav::report::Sink as _;
+use sapwood_wire_dav::xml::{Document, Limits, Xml as _};
+use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV, Resource, headers as names, lock};
+
+use super::exchange::Exchange;
+use super::session::{DavResult, Fail, Session};
+use crate::access::Required;
+
+/// Bytes of a PROPFIND's body.
+const MAX_BODY: usize = 1 << 20;
+
+/// Names of live properties of nodes.
+const NODE_DAV: [&str; 10] = [
+    "resourcetype",
+    "getcontentlength",
+    "getcontenttype",
+    "getetag",
+    "creationdate",
+    "getlastmodified",
+    "checked-in",
+    "version-controlled-configuration",
+    "version-name",
+    "creator-displayname",
+];
+const NODE_SVN: [&str; 5] = [
+    "baseline-relative-path",
+    "md5-checksum",
+    "sha1-checksum",
+    "repository-uuid",
+    "deadprop-count",
+];
+const BASELINE_DAV: [&str; 5] =
+    ["resourcetype", "baseline-collection", "version-name", "creationdate", "creator-displayname"];
+
+/// The value of a live property.
+enum Value {
+    Text(String),
+    Xml(String),
+}
+
+pub(super) fn propfind(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
+    let depth = match session.head.header("depth").map(str::trim) {
+        Some("0") => Depth::Empty,
+        Some("1") => Depth::Immediates,
+        None | Some("infinity") => Depth::Infinity,
+        Some(_) => return Err(Fail::status(400, "An invalid Depth header was specified.")),
+    };
+    let body = exchange.body.read_all(MAX_BODY)?;
+    let root = if body.iter().all(u8::is_ascii_whitespace) {
+        None
+    } else {
+        Some(Document::open(&*body, Limits::default())?.into_root()?)
+    };
+    let wanted = Wanted::read(root.as_ref())?;
+    match &session.resource {
+        Resource::Me | Resource::Vcc => match session.head.header("label") {
+            Some(label) => {
+                let rev = Revnum::parse(label.trim().as_bytes())
+                    .ok_or_else(|| Fail::status(400, "The Label header is no revision"))?;
+                baseline(session, exchange, rev, &wanted)
+            }
+            None => repository(session, exchange, &wanted),
+        },
+        Resource::Baseline(rev) | Resource::Revision(rev) => {
+            baseline(session, exchange, *rev, &wanted)
+        }
+        _ => match session.tree()? {
+            Some((root, path)) => {
+                // All of a tree at once is asked for by nobody but by mistake.
+                if depth == Depth::Infinity && root.node(&path)?.kind() == NodeKind::Dir {
+                    return Err(Fail::status(
+                        403,
+                        "PROPFIND requests with a Depth of \"infinity\" are not allowed here",
+                    ));
+                }
+                tree(session, exchange, &root, &path, depth, &wanted)
+            }
+            None => in_transaction(session, exchange, &wanted),
+        },
+    }
+}
+
+fn begin(exchange: &mut Exchange) {
+    exchange.status(207);
+    exchange.xml();
+    propfind::begin(exchange.out());
+}
+
+/// The properties of the repository as such.
+fn repository(session: &Session<'_>, exchange: &mut Exchange, wanted: &Wanted) -> DavResult {
+    let youngest = session.youngest()?;
+    let value = |name: &Name| match (name.namespace.as_str(), name.name.as_str()) {
+        (NS_DAV, "resourcetype") => Some(Value::Text(String::new())),
+        (NS_DAV, "checked-in") => Some(href(&session.address(&Resource::Baseline(youngest)))),
+        (NS_SVN_DAV, "repository-uuid") => Some(Value::Text(session.uuid.clone())),
+        _ => None,
+    };
+    let all = [
+        Name::new(NS_DAV, "resourcetype"),
+        Name::new(NS_DAV, "checked-in"),
+        Name::new(NS_SVN_DAV, "repository-uuid"),
+    ];
+    let mut response = Response::default();
+    match wanted {
+        Wanted::Names => all.iter().for_each(|name| response.name(name)),
+        Wanted::All => all.iter().for_each(|name| put(&mut response, name, value(name))),
+        Wanted::These(names) => names.iter().for_each(|name| put(&mut response, name, value(name))),
+    }
+    begin(exchange);
+    response.write(exchange.out(), &session.address(&session.resource));
+    propfind::end(exchange.out());
+    Ok(())
+}
+
+fn href(address: &str) -> Value {
+    let mut xml = Vec::new();
+    xml.raw("<D:href>");
+    xml.text(address);
+    xml.raw("</D:href>");
+    Value::Xml(String::from_utf8_lossy(&xml).into_owned())
+}
+
+fn put(response: &mut Response, name: &Name, value: Option<Value>) {
+    match value {
+        Some(Value::Text(text)) => response.text(name, &text),
+        Some(Value::Xml(xml)) => response.elements(name, &xml),
+        None => response.missing(name),
+    }
+}
+
+/// The properties of a revision.
+fn baseline(
+    session: &Session<'_>,
+    exchange: &mut Exchange,
+    rev: Revnum,
+    wanted: &Wanted,
+) -> DavResult {
+    let props = revision_props(&session.repository, rev, &session.access)?;
+    session.log_command(format_args!("rev-proplist r{rev}"));
+    let value = |name: &Name| -> Option<Value> {
+        match (name.namespace.as_str(), name.name.as_str()) {
+            (NS_DAV, "resourcetype") => Some(Value::Xml("<D:baseline/>".to_owned())),
+            (NS_DAV, "version-name") => Some(Value::Text(rev.to_string())),
+            (NS_DAV, "baseline-collection") => {
+                let collection = Resource::BaselineCollection(rev, "/".to_owned());
+                Some(href(&session.address(&collection)))
+            }
+            (NS_DAV, "creationdate") => {
+                props.get_str("svn:date").map(|d| Value::Text(d.to_owned()))
+            }
+            (NS_DAV, "creator-displayname") => {
+                props.get("svn:author").map(|a| Value::Text(propfind::author(a)))
+            }
+            (NS_SVN_DAV, "repository-uuid") => Some(Value::Text(session.uuid.clone())),
+            _ => None,
+        }
+    };
+    let live: Vec<Name> = BASELINE_DAV.iter().map(|n| Name::new(NS_DAV, n)).collect();
+    let mut response = Response::default();
+    fill(&mut response, wanted, &live, &props, |name| Ok(value(name)))?;
+    begin(exchange);
+    response.write(exchange.out(), &session.address(&session.resource));
+    propfind::end(exchange.out());
+    Ok(())
+}
+
+/// Puts what is wanted of live properties and of the node's or revision's own.
+fn fill(
+    response: &mut Response,
+    wanted: &Wanted,
+    live: &[Name],
+    props: &PropList,
+    mut value: impl FnMut(&Name) -> DavResult<Option<Value>>,
+) -> DavResult {
+    match wanted {
+        Wanted::Names => {
+            live.iter().for_each(|name| response.name(name));
+            props.iter().for_each(|(name, _)| response.name(&Name::of_property(name)));
+        }
+        Wanted::All => {
+            for name in live {
+                if let Some(found) = value(name)? {
+                    put(response, name, Some(found));
+                }
+            }
+            props.iter().for_each(|(name, value)| response.property(name, value));
+        }
+        Wanted::These(names) => {
+            for name in names {
+                if let Some(own) = name.property() {
+                    match props.get(&own) {
+                        Some(value) => response.property(&own, value),
+                        None => response.missing(name),
+                    }
+                } else {
+                    put(response, name, value(name)?);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the nodes of one request have in common.
+struct Tree<'a> {
+    session: &'a Session<'a>,
+    revision: Revnum,
+    revprops: RevpropsSnapshot,
+    live: Vec<Name>,
+    wants_props: bool,
+    wanted: &'a Wanted,
+    locks: Option<Vec<Lock>>,
+}
+
+fn tree(
+    session: &Session<'_>,
+    exchange: &mut Exchange,
+    root: &Root,
+    path: &str,
+    depth: Depth,
+    wanted: &Wanted,
+) -> DavResult {
+    session.must(Required::Read, Some(path))?;
+    let node = root.node(path)?;
+    let wants = |test: &dyn Fn(&Name) -> bool| match wanted {
+        Wanted::These(names) => names.iter().any(test),
+        Wanted::All => true,
+        Wanted::Names => false,
+    };
+    let is_public = matches!(session.resource, Resource::Public(_));
+    let locks = if wants(&|name| name.name == "lockdiscovery") && is_public {
+        let depth = if depth == Depth::Empty { Depth::Empty } else { Depth::Immediates };
+        Some(session.repository.fs().locks(path, depth)?)
+    } else {
+        None
+    };
+    if let (Some([lock]), Depth::Empty) = (locks.as_deref(), depth) {
+        // Clients of Subversion look for these beside the body.
+        exchange.header(names::CREATION_DATE, &Timestamp(lock.created).to_string());
+        exchange.header(names::LOCK_OWNER, &lock.owner);
+    }
+    let live = NODE_DAV
+        .iter()
+        .map(|name| Name::new(NS_DAV, name))
+        .chain(NODE_SVN.iter().map(|name| Name::new(NS_SVN_DAV, name)))
+        .chain([Name::new(NS_DAV, "lockdiscovery")])
+        .collect();
+    let wants_props =
+        wants(&|name| name.property().is_some()) || matches!(wanted, Wanted::All | Wanted::Names);
+    let revprops = root.fs().revprops_snapshot();
+    let revision = root.revision().unwrap_or_default();
+    let mut tree = Tree { session, revision, revprops, live, wants_props, wanted, locks };
+    begin(exchange);
+    tree.node(exchange, &node)?;
+    if depth == Depth::Immediates && node.kind() == NodeKind::Dir {
+        let mut children = node.children()?;
+        let entries = std::sync::Arc::clone(children.entries());
+        for (at, entry) in entries.iter().enumerate() {
+            if session.access.readable(&join(path, entry.name))? {
+                tree.node(exchange, &children.node(&node, at)?)?;
+            }
+        }
+    }
+    propfind::end(exchange.out());
+    Ok(())
+}
+
+impl Tree<'_> {
+    /// Writes the response of one node.
+    fn node(&mut self, exchange: &mut Exchange, node: &Node) -> DavResult {
+        let own = if self.wants_props { Some(node.props()?) } else { None };
+        let none = PropList::new();
+        let mut response = Response::default();
+        let live = std::mem::take(&mut self.live);
+        let props = own.as_deref().unwrap_or(&none);
+        let filled = fill(&mut response, self.wanted, &live, props, |name| self.value(node, name));
+        self.live = live;
+        filled?;
+        let mut href = self.session.address(&self.at(node.path()));
+        if node.kind() == NodeKind::Dir && !href.ends_with('/') {
+            href.push('/');
+        }
+        response.write(exchange.out(), &href);
+        Ok(exchange.relieve()?)
+    }
+
+    /// The resource beside the request's own with another path.
+    fn at(&self, path: &str) -> Resource {
+        let path = path.to_owned();
+        match &self.session.resource {
+            Resource::RevisionRoot(rev, _) => Resource::RevisionRoot(*rev, path),
+            Resource::BaselineCollection(rev, _) => Resource::BaselineCollection(*rev, path),
+            Resource::Version(rev, _) => Resource::Version(*rev, path),
+            _ => Resource::Public(path),
+        }
+    }
+
+    fn value(&mut self, node: &Node, name: &Name) -> DavResult<Option<Value>> {
+        let is_file = node.kind() == NodeKind::File;
+        let text = |text: String| Some(Value::Text(text));
+        let is_version = matches!(self.session.resource, Resource::Version(..));
+        Ok(match (name.namespace.as_str(), name.name.as_str()) {
+            (NS_DAV, "resourcetype") if is_file => text(String::new()),
+            (NS_DAV, "resourcetype") => Some(Value::Xml("<D:collection/>".to_owned())),
+            (NS_DAV, "getcontentlength") if is_file => text(node.length()?.to_string()),
+            (NS_DAV, "getcontenttype") if is_file => text(super::get::media_type(node)?),
+            (NS_DAV, "getcontenttype") => text("text/html; charset=UTF-8".to_owned()),
+            (NS_DAV, "getetag") => text(super::get::etag(node)),
+            (NS_DAV, "version-name") => node.created_rev().map(|r| Value::Text(r.to_string())),
+            (NS_DAV, "creationdate") => {
+                let info = committed_info(&mut self.revprops, node)?;
+                info.date().map(|date| Value::Text(date.to_owned()))
+            }
+            (NS_DAV, "getlastmodified") => {
+                let info = committed_info(&mut self.revprops, node)?;
+                info.date().and_then(super::get::http_date).map(Value::Text)
+            }
+            (NS_DAV, "creator-displayname") => {
+                let info = committed_info(&mut self.revprops, node)?;
+                info.credits.author().map(|author| Value::Text(propfind::author(author)))
+            }
+            (NS_DAV, "checked-in") if !is_version => {
+                let rev = safe_revision(node, self.revision);
+                let version = Resource::Version(rev, node.path().to_owned());
+                let slash = if node.path() == "/" { "/" } else { "" };
+                Some(href(&format!("{}{slash}", self.session.address(&version))))
+            }
+            (NS_DAV, "version-controlled-configuration") if !is_version => {
+                Some(href(&self.session.address(&Resource::Vcc)))
+            }
+            (NS_DAV, "supportedlock") if is_file => Some(Value::Xml(
+                "<D:lockentry><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/>\
+                 </D:locktype></D:lockentry>"
+                    .to_owned(),
+            )),
+            (NS_DAV, "supportedlock") => text(String::new()),
+            (NS_DAV, "lockdiscovery") => Some(Value::Xml(self.active_lock(node))),
+            (NS_SVN_DAV, "baseline-relative-path") if !is_version => {
+                text(to_relpath(node.path()).to_owned())
+            }
+            (NS_SVN_DAV, "md5-checksum") if is_file => text(node.md5()?.to_hex()),
+            (NS_SVN_DAV, "sha1-checksum") if is_file => {
+                node.sha1()?.map(|sum| Value::Text(sum.to_hex()))
+            }
+            (NS_SVN_DAV, "repository-uuid") => text(self.session.uuid.clone()),
+            (NS_SVN_DAV, "deadprop-count") => {
+                text(if node.has_props()? { "1" } else { "0" }.to_owned())
+            }
+            _ => None,
+        })
+    }
+
+    fn active_lock(&self, node: &Node) -> String {
+        let found = self.locks.iter().flatten().find(|lock| lock.path == node.path());
+        let Some(found) = found else { return String::new() };
+        let root = self.session.address(&Resource::Public(found.path.clone()));
+        let mut xml = Vec::new();
+        lock::active(&mut xml, &super::locks::shown(found, &root));
+        String::from_utf8_lossy(&xml).into_owned()
+    }
+}
+
+/// A revision in which the node is at its path: that of its last change, unless it came here by a
+/// copy of a parent after that: then `revision`, that of the tree.
+pub(super) fn safe_revision(node: &Node, revision: Revnum) -> Revnum {
+    let created = node.created_rev().unwrap_or_default();
+    if node.created_path() == node.path() { created } else { revision }
+}
+
+/// The properties of something in a transaction.
+fn in_transaction(session: &Session<'_>, exchange: &mut Exchange, wanted: &Wanted) -> DavResult {
+    let (open, path) = super::txns::open(session)?;
+    let locked = open.lock();
+    let editor = locked.look()?;
+    let mut response = Response::default();
+    let (props, kind) = match &path {
+        None => (editor.props().clone(), None),
+        Some(path) => {
+            let kind = editor.kind(path)?.ok_or_else(|| {
+                Fail::from(SvnError::new(
+                    ErrorCode::FS_NOT_FOUND,
+                    format!("File not found: transaction '{}', path '{path}'", editor.name()),
+                ))
+            })?;
+            (editor.node_props(path)?, Some(kind))
+        }
+    };
+    let live = [Name::new(NS_DAV, "resourcetype")];
+    fill(&mut response, wanted, &live, &props, |name| {
+        Ok(match (name.namespace.as_str(), name.name.as_str(), kind) {
+            (NS_DAV, "resourcetype", Some(NodeKind::Dir)) => {
+                Some(Value::Xml("<D:collection/>".to_owned()))
+            }
+            (NS_DAV, "resourcetype", _) => Some(Value::Text(String::new())),
+            _ => None,
+        })
+    })?;
+    begin(exchange);
+    response.write(exchange.out(), &session.address(&session.resource));
+    propfind::end(exchange.out());
+    Ok(())
+}

@@ -1,0 +1,297 @@
+//! Reports about history: log, locations, blame, dates.
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
+use sapwood_delta::{TextDelta, Version};
+use sapwood_repos::{
+    FileRev, FileRevReceiver, FileRevsRequest, LogEncoder, LogEntry, LogReceiver, LogRequest,
+    RevpropSelection, SegmentsRequest,
+};
+use sapwood_wire_dav::report::{Sink as _, log as wire, reply, request};
+use sapwood_wire_dav::xml::{Element, Xml as _};
+
+use super::{full_path, readable_path};
+use crate::dav::exchange::Exchange;
+use crate::dav::session::{DavResult, Fail, Session};
+use crate::oplog::{Rev, encode_all, note};
+
+/// The numbers of the forms in which log entries are kept. svn:// has 1.
+const FORM_ENCODED: u8 = 2;
+/// Of clients that know no base64 there.
+const FORM_PLAIN: u8 = 3;
+
+/// Sends log entries as they come.
+struct LogSender<'e> {
+    exchange: &'e mut Exchange,
+    encode_binary: bool,
+    /// How many lists of merged revisions are open.
+    depth: u64,
+}
+
+impl LogReceiver for LogSender<'_> {
+    fn entry(&mut self, entry: &LogEntry<'_>) -> SvnResult<()> {
+        if entry.revision.is_none() {
+            // The end of the whole log is told otherwise.
+            if self.depth == 0 {
+                return Ok(());
+            }
+            self.depth = self.depth.saturating_sub(1);
+        }
+        if entry.has_children {
+            self.depth = self.depth.saturating_add(1);
+        }
+        write_entry(entry, self.exchange.out(), self.encode_binary);
+        self.exchange.relieve()
+    }
+
+    fn encoder(&self) -> Option<LogEncoder> {
+        Some(if self.encode_binary {
+            LogEncoder { form: FORM_ENCODED, encode: |entry, out| write_entry(entry, out, true) }
+        } else {
+            LogEncoder { form: FORM_PLAIN, encode: |entry, out| write_entry(entry, out, false) }
+        })
+    }
+
+    fn encoded(&mut self, entries: &[u8]) -> SvnResult<()> {
+        self.exchange.out().extend_from_slice(entries);
+        self.exchange.relieve()
+    }
+}
+
+fn write_entry(entry: &LogEntry<'_>, out: &mut Vec<u8>, encode_binary: bool) {
+    wire::begin_entry(out);
+    for change in entry.changes() {
+        wire::change(
+            out,
+            &wire::Change {
+                path: change.path,
+                action: change.kind.letter(),
+                copy_from: change.copy_from,
+                kind: change.node_kind,
+                text_mod: change.text_mod,
+                prop_mod: change.prop_mod,
+            },
+        );
+    }
+    wire::revision(out, entry.revision);
+    for (name, value) in entry.revprops() {
+        wire::revprop(out, name, value, encode_binary);
+    }
+    wire::end_entry(out, entry.has_children, entry.subtractive_merge);
+}
+
+pub(super) fn log(session: &Session<'_>, root: &Element, exchange: &mut Exchange) -> DavResult {
+    let asked = request::Log::read(root)?;
+    let paths = asked.paths.iter().map(|p| full_path(session, p)).collect::<Result<Vec<_>, _>>()?;
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let names: Option<Vec<&str>> =
+        asked.revprops.as_ref().map(|names| names.iter().map(String::as_str).collect());
+    let limit = if asked.limit > 0 { format!(" limit={}", asked.limit) } else { String::new() };
+    let revprops = match &names {
+        None => " revprops=all".to_owned(),
+        Some(names) if names.is_empty() => String::new(),
+        Some(names) => format!(" revprops=({})", encode_all(names.iter().copied())),
+    };
+    session.log_command(format_args!(
+        "log ({}) r{}:{}{limit}{}{}{}{revprops}",
+        encode_all(paths.iter().copied()),
+        Rev(asked.start),
+        Rev(asked.end),
+        note(asked.changed_paths, " discover-changed-paths"),
+        note(asked.strict, " strict"),
+        note(asked.merged, " include-merged-revisions"),
+    ));
+    let request = LogRequest {
+        paths: &paths,
+        start: asked.start,
+        end: asked.end,
+        limit: asked.limit,
+        changed_paths: asked.changed_paths,
+        strict_node_history: asked.strict,
+        include_merged_revisions: asked.merged,
+        revprops: names.as_deref().map_or(RevpropSelection::All, RevpropSelection::Names),
+    };
+    wire::begin(exchange.out());
+    let mut sender = LogSender { exchange, encode_binary: asked.encode_binary, depth: 0 };
+    sapwood_repos::log_to(
+        &session.repository,
+        &request,
+        &session.access,
+        &session.shared.cancel,
+        &mut sender,
+    )?;
+    wire::end(exchange.out());
+    Ok(())
+}
+
+pub(super) fn dated_rev(
+    session: &Session<'_>,
+    root: &Element,
+    exchange: &mut Exchange,
+) -> DavResult {
+    let date = request::dated_rev(root)?;
+    session.log_command(format_args!("get-dated-rev {date}"));
+    let time = Timestamp::parse(date.as_bytes()).map_err(SvnError::from)?;
+    let rev = session.repository.fs().dated_revision(time.0)?;
+    reply::one_revision(exchange.out(), "dated-rev-report", Some(rev));
+    Ok(())
+}
+
+pub(super) fn locations(
+    session: &Session<'_>,
+    root: &Element,
+    exchange: &mut Exchange,
+) -> DavResult {
+    let asked = request::Locations::read(root)?;
+    let path = full_path(session, &asked.path)?;
+    let listed: Vec<String> = asked.revisions.iter().map(Revnum::to_string).collect();
+    session.log_command(format_args!(
+        "get-locations {}@{} ({})",
+        uri::encode(&path),
+        asked.peg,
+        listed.join(" ")
+    ));
+    let found = sapwood_repos::locations(
+        &session.repository,
+        &path,
+        asked.peg,
+        &asked.revisions,
+        &session.access,
+        &session.shared.cancel,
+    )?;
+    let out = exchange.out();
+    reply::begin(out, "get-locations-report");
+    for (rev, path) in &found {
+        reply::location(out, *rev, path);
+    }
+    reply::end(out, "get-locations-report");
+    Ok(())
+}
+
+pub(super) fn location_segments(
+    session: &Session<'_>,
+    root: &Element,
+    exchange: &mut Exchange,
+) -> DavResult {
+    let asked = request::LocationSegments::read(root)?;
+    let path = full_path(session, &asked.path)?;
+    session.log_command(format_args!(
+        "get-location-segments {}@{} r{}:{}",
+        uri::encode(&path),
+        Rev(asked.peg),
+        Rev(asked.start),
+        Rev(asked.end)
+    ));
+    let youngest = session.youngest()?;
+    let peg = asked.peg.unwrap_or(youngest);
+    let start = asked.start.unwrap_or(peg);
+    let end = asked.end.unwrap_or(Revnum::ZERO);
+    let complaint = if end > start {
+        "End revision must not be younger than start revision"
+    } else if start > peg {
+        "Start revision must not be younger than peg revision"
+    } else {
+        ""
+    };
+    if !complaint.is_empty() {
+        let error = SvnError::new(ErrorCode::FS_NO_SUCH_REVISION, complaint);
+        return Err(Fail::with(error, 400));
+    }
+    reply::begin(exchange.out(), "get-location-segments-report");
+    sapwood_repos::location_segments(
+        &session.repository,
+        &SegmentsRequest { path: &path, peg: Some(peg), start: Some(start), end: Some(end) },
+        &session.access,
+        &session.shared.cancel,
+        &mut |segment| {
+            reply::segment(exchange.out(), segment.path.as_deref(), segment.start, segment.end);
+            exchange.relieve()
+        },
+    )?;
+    reply::end(exchange.out(), "get-location-segments-report");
+    Ok(())
+}
+
+/// Sends the revisions of a file as they come.
+struct FileRevSender<'e> {
+    exchange: &'e mut Exchange,
+    version: Version,
+    level: u8,
+}
+
+impl FileRevReceiver for FileRevSender<'_> {
+    fn file_rev(&mut self, rev: &FileRev<'_>, delta: Option<&mut dyn TextDelta>) -> SvnResult<()> {
+        let out = self.exchange.out();
+        out.raw("<S:file-rev");
+        out.attribute("path", rev.path);
+        out.raw(" rev=\"");
+        out.number(rev.revision.0);
+        out.raw("\">\n");
+        for (name, value) in rev.revprops.iter() {
+            reply::prop(out, "rev-prop", name, Some(value));
+        }
+        for (name, value) in rev.prop_changes {
+            reply::prop(out, "set-prop", name, value.as_deref());
+        }
+        if rev.merged_revision {
+            out.raw("<S:merged-revision/>");
+        }
+        if let Some(delta) = delta {
+            out.raw("<S:txdelta>");
+            reply::text_delta(self.exchange, delta, self.version, self.level)?;
+            self.exchange.out().raw("</S:txdelta>");
+        }
+        self.exchange.out().raw("</S:file-rev>\n");
+        self.exchange.relieve()
+    }
+}
+
+pub(super) fn file_revs(
+    session: &Session<'_>,
+    root: &Element,
+    exchange: &mut Exchange,
+) -> DavResult {
+    let asked = request::FileRevs::read(root)?;
+    let path = full_path(session, &asked.path)?;
+    session.log_command(format_args!(
+        "get-file-revs {} r{}:{}{}",
+        uri::encode(&path),
+        Rev(asked.start),
+        Rev(asked.end),
+        note(asked.merged, " include-merged-revisions"),
+    ));
+    let request = FileRevsRequest {
+        path: &path,
+        start: asked.start,
+        end: asked.end,
+        include_merged_revisions: asked.merged,
+    };
+    reply::begin(exchange.out(), "file-revs-report");
+    let mut sender = FileRevSender {
+        exchange,
+        version: session.svndiff().unwrap_or(Version::V0),
+        level: session.shared.settings.compression,
+    };
+    sapwood_repos::file_revs(
+        &session.repository,
+        &request,
+        &session.access,
+        &session.shared.cancel,
+        &mut sender,
+    )?;
+    reply::end(exchange.out(), "file-revs-report");
+    Ok(())
+}
+
+pub(super) fn deleted_rev(
+    session: &Session<'_>,
+    root: &Element,
+    exchange: &mut Exchange,
+) -> DavResult {
+    let asked = request::DeletedRev::read(root)?;
+    let path = readable_path(session, &asked.path)?;
+    session.log_command(format_args!("get-deleted-rev"));
+    let rev = sapwood_repos::deleted_rev(&session.repository, &path, asked.peg, asked.end)?;
+    reply::one_revision(exchange.out(), "get-deleted-rev-report", rev);
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! REPORT: the twelve questions of Subversion's clients.
+
+mod history;
+mod nodes;
+mod replay;
+mod update;
+
+use sapwood_core::path::join;
+use sapwood_wire_dav::report::Kind;
+use sapwood_wire_dav::xml::{Document, Limits};
+use sapwood_wire_dav::{NS_SVN, Resource};
+
+use super::exchange::Exchange;
+use super::session::{DavResult, Fail, Session};
+use crate::access::Required;
+
+pub(super) fn report(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
+    let limits = Limits::default();
+    let document = Document::open(&mut exchange.body, limits)?;
+    let root = document.root();
+    let kind = if root.namespace == NS_SVN { Kind::from_name(&root.name) } else { None };
+    let Some(kind) = kind else {
+        return Err(Fail::status(501, "The requested report is unknown."));
+    };
+    if kind == Kind::Update {
+        let asked = update::read(session, document)?;
+        return update::answer(session, asked, exchange);
+    }
+    let root = document.into_root()?;
+    exchange.xml();
+    match kind {
+        Kind::Update => Err(Fail::status(500, "internal error: the report was read before")),
+        Kind::Log => history::log(session, &root, exchange),
+        Kind::DatedRev => history::dated_rev(session, &root, exchange),
+        Kind::Locations => history::locations(session, &root, exchange),
+        Kind::LocationSegments => history::location_segments(session, &root, exchange),
+        Kind::FileRevs => history::file_revs(session, &root, exchange),
+        Kind::DeletedRev => history::deleted_rev(session, &root, exchange),
+        Kind::Locks => nodes::locks(session, &root, exchange),
+        Kind::Mergeinfo => nodes::mergeinfo(session, &root, exchange),
+        Kind::InheritedProps => nodes::inherited(session, &root, exchange),
+        Kind::List => nodes::list(session, &root, exchange),
+        Kind::Replay => replay::replay(session, &root, exchange),
+    }
+}
+
+/// The fspath that a report's relative path stands for.
+fn full_path(session: &Session<'_>, relative: &str) -> DavResult<String> {
+    let base = session
+        .resource_path()
+        .ok_or_else(|| Fail::status(400, "The request does not specify a repository path"))?;
+    Ok(join(base, relative))
+}
+
+/// The same, when it may be read.
+fn readable_path(session: &Session<'_>, relative: &str) -> DavResult<String> {
+    let path = full_path(session, relative)?;
+    session.must(Required::Read, Some(&path))?;
+    Ok(path)
+}
+
+/// The revision that the address itself names.
+fn revision_of(resource: &Resource) -> Option<sapwood_core::Revnum> {
+    match resource {
+        Resource::RevisionRoot(rev, _)
+        | Resource::BaselineCollection(rev, _)
+        | Resource::Version(rev, _)
+        | Resource::Revision(rev)
+        | Resource::Baseline(rev) => Some(*rev),
+        _ => None,
+    }
+}

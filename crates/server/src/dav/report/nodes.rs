@@ -1,0 +1,203 @@
+//! Reports about nodes: listings, locks, mergeinfo, inherited properties.
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::path::skip_ancestor;
+use sapwood_core::{Depth, Revnum, SvnResult, uri};
+use sapwood_repos::{
+    Inherit, ListEntry, ListReceiver, ListRequest, MergeinfoRequest, PathAuthorizer as _,
+    inherited_props,
+};
+use sapwood_wire_dav::report::request::{self, ListFields};
+use sapwood_wire_dav::report::{Sink as _, reply};
+use sapwood_wire_dav::xml::Element;
+
+use super::{full_path, readable_path, revision_of};
+use crate::dav::exchange::Exchange;
+use crate::dav::session::{DavResult, Fail, Session};
+use crate::oplog::{DepthNote, encode_all};
+
+/// What stands for a date that is missing where the protocol wants one.
+const EPOCH: &str = "1970-01-01T00:00:00.000000Z";
+/// The forms in which listings are kept: above those of svn://, which has six bits.
+const FORM: u32 = 1 << 16;
+
+/// Writes the entries of a listing.
+struct ListWriter<'e> {
+    exchange: &'e mut Exchange,
+    fields: ListFields,
+}
+
+impl ListWriter<'_> {
+    fn write(&self, entry: &ListEntry<'_>, out: &mut Vec<u8>) {
+        let dirent = entry.dirent;
+        reply::list_item(
+            out,
+            &reply::ListItem {
+                path: entry.path,
+                kind: entry.kind,
+                size: dirent.and_then(|d| d.size),
+                has_props: dirent.is_some_and(|d| d.has_props),
+                created_rev: dirent.map_or(Revnum::ZERO, |d| d.committed.revision),
+                date: dirent.and_then(|d| d.committed.date()).unwrap_or(EPOCH),
+                author: dirent.and_then(|d| d.committed.author()),
+            },
+            self.fields,
+        );
+    }
+}
+
+impl ListReceiver for ListWriter<'_> {
+    fn entry(&mut self, entry: &ListEntry<'_>) -> SvnResult<()> {
+        let mut out = std::mem::take(self.exchange.out());
+        self.write(entry, &mut out);
+        *self.exchange.out() = out;
+        self.exchange.relieve()
+    }
+
+    fn form(&self) -> Option<u32> {
+        let ListFields { kind, size, has_props, created_rev, date, author } = self.fields;
+        let bits = [kind, size, has_props, created_rev].into_iter();
+        let number = bits.fold(0, |number, bit| (number << 1) | u32::from(bit));
+        (!date && !author).then_some(FORM | number)
+    }
+
+    fn encode(&self, entry: &ListEntry<'_>, out: &mut Vec<u8>) -> SvnResult<()> {
+        self.write(entry, out);
+        Ok(())
+    }
+
+    fn encoded(&mut self, entries: &[u8]) -> SvnResult<()> {
+        self.exchange.out().extend_from_slice(entries);
+        self.exchange.relieve()
+    }
+}
+
+pub(super) fn list(session: &Session<'_>, root: &Element, exchange: &mut Exchange) -> DavResult {
+    let asked = request::List::read(root)?;
+    let path = readable_path(session, &asked.path)?;
+    let rev = match asked.revision.or(revision_of(&session.resource)) {
+        Some(rev) => rev,
+        None => session.youngest()?,
+    };
+    let patterns: Option<Vec<&str>> =
+        asked.patterns.as_ref().map(|p| p.iter().map(String::as_str).collect());
+    session.log_command(format_args!(
+        "list {} r{rev}{}{}",
+        uri::encode(&path),
+        DepthNote(asked.depth),
+        match &patterns {
+            Some(patterns) => patterns.iter().map(|p| format!(" {p}")).collect(),
+            None => " <ANY>".to_owned(),
+        },
+    ));
+    let tree = session.repository.fs().revision_root(rev)?;
+    let fields = asked.fields;
+    let details =
+        fields.size || fields.has_props || fields.created_rev || fields.date || fields.author;
+    let request = ListRequest {
+        path: &path,
+        patterns: patterns.as_deref(),
+        depth: asked.depth,
+        path_info_only: !details,
+    };
+    reply::begin(exchange.out(), "list-report");
+    let mut writer = ListWriter { exchange, fields };
+    sapwood_repos::list(&tree, &request, &session.access, &session.shared.cancel, &mut writer)?;
+    reply::end(exchange.out(), "list-report");
+    Ok(())
+}
+
+pub(super) fn locks(session: &Session<'_>, root: &Element, exchange: &mut Exchange) -> DavResult {
+    let depth = request::locks_depth(root);
+    if !matches!(depth, Depth::Empty | Depth::Files | Depth::Immediates | Depth::Infinity) {
+        return Err(Fail::status(400, "Invalid 'depth' specified in get-locks-report request."));
+    }
+    let path = full_path(session, "")?;
+    session.log_command(format_args!("get-locks {}{}", uri::encode(&path), DepthNote(depth)));
+    reply::begin(exchange.out(), "get-locks-report");
+    for lock in session.repository.fs().locks(&path, depth)? {
+        if !session.access.readable(&lock.path)? {
+            continue;
+        }
+        let created = Timestamp(lock.created).to_string();
+        let expires = lock.expires.map(|t| Timestamp(t).to_string());
+        reply::lock(
+            exchange.out(),
+            &reply::Lock {
+                path: &lock.path,
+                token: &lock.token,
+                created: &created,
+                expires: expires.as_deref(),
+                owner: &lock.owner,
+                comment: lock.comment.as_deref(),
+            },
+        );
+        exchange.relieve()?;
+    }
+    reply::end(exchange.out(), "get-locks-report");
+    Ok(())
+}
+
+pub(super) fn mergeinfo(
+    session: &Session<'_>,
+    root: &Element,
+    exchange: &mut Exchange,
+) -> DavResult {
+    let asked = request::Mergeinfo::read(root)?;
+    let inherit = match asked.inherit.as_deref() {
+        None => Inherit::Explicit,
+        Some(word) => Inherit::from_word(word.as_bytes())
+            .ok_or_else(|| Fail::status(400, format!("Bad inherit value: {word}")))?,
+    };
+    let base = full_path(session, "")?;
+    let paths = asked.paths.iter().map(|p| full_path(session, p)).collect::<Result<Vec<_>, _>>()?;
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    session.log_command(format_args!(
+        "get-mergeinfo ({}) {}{}",
+        encode_all(paths.iter().copied()),
+        inherit.word(),
+        crate::oplog::note(asked.descendants, " include-descendants"),
+    ));
+    reply::begin(exchange.out(), "mergeinfo-report");
+    sapwood_repos::mergeinfo_catalog(
+        &session.repository,
+        &MergeinfoRequest {
+            paths: &paths,
+            revision: asked.revision,
+            inherit,
+            include_descendants: asked.descendants,
+        },
+        &session.access,
+        &session.shared.cancel,
+        &mut |path, mergeinfo| {
+            let relative = skip_ancestor(&base, path).unwrap_or(path);
+            reply::mergeinfo(exchange.out(), relative, &mergeinfo.to_value());
+            exchange.relieve()
+        },
+    )?;
+    reply::end(exchange.out(), "mergeinfo-report");
+    Ok(())
+}
+
+pub(super) fn inherited(
+    session: &Session<'_>,
+    root: &Element,
+    exchange: &mut Exchange,
+) -> DavResult {
+    let asked = request::InheritedProps::read(root)?;
+    let path = readable_path(session, &asked.path)?;
+    let rev = match asked.revision.or(revision_of(&session.resource)) {
+        Some(rev) => rev,
+        None => session.youngest()?,
+    };
+    session.log_command(format_args!("get-inherited-props {} r{rev}", uri::encode(&path)));
+    let tree = session.repository.fs().revision_root(rev)?;
+    let found = inherited_props(&tree, &path, None, &session.access)?;
+    reply::begin(exchange.out(), "inherited-props-report");
+    for (path, props) in &found {
+        reply::inherited(exchange.out(), path, props);
+        exchange.relieve()?;
+    }
+    reply::end(exchange.out(), "inherited-props-report");
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! The replay report: a revision as it was committed.
+
+use sapwood_core::{path, uri};
+use sapwood_delta::Version;
+use sapwood_repos::ReplayRequest;
+use sapwood_wire_dav::Resource;
+use sapwood_wire_dav::report::replay::ReplayEditor;
+use sapwood_wire_dav::report::request;
+use sapwood_wire_dav::xml::Element;
+
+use crate::dav::exchange::Exchange;
+use crate::dav::session::{DavResult, Fail, Session};
+
+pub(super) fn replay(session: &Session<'_>, root: &Element, exchange: &mut Exchange) -> DavResult {
+    let asked = request::Replay::read(root)?;
+    // Clients from 1.8 on say the revision in the address and the path in the body, older ones
+    // the other way round.
+    let (rev, base) = match (&session.resource, asked.revision) {
+        (Resource::Revision(rev) | Resource::Baseline(rev), None) => {
+            (*rev, asked.include_path.clone().unwrap_or_default())
+        }
+        (Resource::Revision(_) | Resource::Baseline(_), Some(_)) => {
+            return Err(sapwood_wire_dav::Error::Element("revision").into());
+        }
+        (_, Some(rev)) => {
+            let place = session.resource_path().unwrap_or("/");
+            let place = asked.include_path.as_deref().unwrap_or(path::to_relpath(place));
+            (rev, place.to_owned())
+        }
+        (_, None) => {
+            return Err(Fail::status(400, "Request was missing the revision argument"));
+        }
+    };
+    session.log_command(format_args!("replay {} r{rev}", uri::encode(&format!("/{base}"))));
+    let tree = session.repository.fs().revision_root(rev)?;
+    let request = ReplayRequest {
+        base_path: &base,
+        low_water_mark: Some(asked.low_water_mark),
+        send_deltas: asked.send_deltas,
+    };
+    let version = session.svndiff().unwrap_or(Version::V0);
+    let mut editor = ReplayEditor::new(exchange, version, session.shared.settings.compression);
+    sapwood_repos::replay(&tree, &request, &session.access, &session.shared.cancel, &mut editor)?;
+    Ok(editor.finish()?)
+}

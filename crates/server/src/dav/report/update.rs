@@ -1,0 +1,236 @@
+//! The update report: trees for checkout, update, switch, status and diff.
+
+use std::io::Read;
+
+use sapwood_core::path::{canonical_fspath, join};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
+use sapwood_delta::Version;
+use sapwood_fsfs::Root;
+use sapwood_repos::{ReportRequest, Reporter};
+use sapwood_wire_dav::Resource;
+use sapwood_wire_dav::report::update::{
+    Item, PathMap, Reading, Style, Target, Targets, UpdateEditor, Wanted,
+};
+use sapwood_wire_dav::resource::SPECIAL;
+use sapwood_wire_dav::xml::Document;
+
+use crate::access::Required;
+use crate::dav::exchange::Exchange;
+use crate::dav::propfind::safe_revision;
+use crate::dav::session::{DavResult, Fail, Session};
+use crate::oplog::{DepthNote, Rev, note};
+use crate::settings::BulkUpdates;
+
+/// What the log line tells beside what is wanted.
+#[derive(Default)]
+struct Summary {
+    entries: u64,
+    /// The last reported entry starts empty.
+    any_empty: bool,
+    /// The revision of the report's root.
+    from: Option<Revnum>,
+}
+
+/// What is wanted, with its places found out.
+struct Plan {
+    wanted: Wanted,
+    revision: Revnum,
+    source: String,
+    destination: Option<String>,
+}
+
+/// Nodes of the target tree.
+struct InTree(Root);
+
+impl Targets for InTree {
+    fn target(&mut self, path: &str) -> SvnResult<Target> {
+        let root_revision = self.0.revision().unwrap_or_default();
+        let Some(node) = self.0.find(path)? else {
+            return Ok(Target { revision: root_revision, sha1: None });
+        };
+        let sha1 = if node.kind() == NodeKind::File { node.sha1()? } else { None };
+        Ok(Target { revision: safe_revision(&node, root_revision), sha1 })
+    }
+}
+
+/// A report that was read to its end.
+pub(super) struct Asked<'a> {
+    plan: Plan,
+    map: PathMap,
+    reporter: Reporter<'a>,
+}
+
+/// Reads the report whose body begins with the root of `document`.
+pub(super) fn read<'a, R: Read>(
+    session: &'a Session<'_>,
+    mut document: Document<R>,
+) -> DavResult<Asked<'a>> {
+    if !matches!(session.resource, Resource::Me | Resource::Vcc) {
+        return Err(Fail::status(
+            409,
+            "This report can only be run against a VCC or root-stub URI",
+        ));
+    }
+    let mut reading = Reading::new(document.root());
+    let mut first = None;
+    while let Some(child) = document.next_child()? {
+        if let Some(item) = reading.child(&child)? {
+            first = Some(item);
+            break;
+        }
+    }
+    let plan = plan(session, reading.wanted()?)?;
+    let wanted = &plan.wanted;
+    session.must(Required::Read, Some(&join(&plan.source, &wanted.target)))?;
+    let request = ReportRequest {
+        revision: plan.revision,
+        anchor: &plan.source,
+        target: &wanted.target,
+        switch_to: plan.destination.as_deref(),
+        text_deltas: wanted.text_deltas,
+        depth: wanted.depth,
+        ignore_ancestry: wanted.ignore_ancestry,
+        send_copyfrom_args: wanted.copyfrom,
+    };
+    let mut reporter =
+        Reporter::new(&session.repository, &request, &session.access, &session.shared.cancel)?;
+    let mut map = PathMap::new(&plan.source, &wanted.target, plan.destination.as_deref());
+    let mut summary = Summary::default();
+    let youngest = session.youngest()?;
+    let mut next = first;
+    loop {
+        if let Some(item) = next.take() {
+            take(item, &mut reporter, &mut map, &mut summary, &plan, youngest)?;
+        }
+        match document.next_child()? {
+            Some(child) => next = reading.child(&child)?,
+            None => break,
+        }
+    }
+    log(session, &plan, &summary);
+    Ok(Asked { plan, map, reporter })
+}
+
+/// Drives the edit that brings what the client has to what it wants.
+pub(super) fn answer(
+    session: &Session<'_>,
+    asked: Asked<'_>,
+    exchange: &mut Exchange,
+) -> DavResult {
+    let Asked { plan, map, reporter } = asked;
+    let wanted = &plan.wanted;
+    let style = Style {
+        send_all: wanted.send_all,
+        include_props: wanted.include_props,
+        svndiff: session.svndiff().unwrap_or(Version::V0),
+        compression: session.shared.settings.compression,
+        v2: matches!(session.resource, Resource::Me),
+        root: session.root.clone(),
+        special: SPECIAL.to_owned(),
+    };
+    let mut targets = InTree(session.repository.fs().revision_root(plan.revision)?);
+    exchange.xml();
+    let has_target = !wanted.target.is_empty();
+    let mut editor = UpdateEditor::new(exchange, style, map, has_target, &mut targets);
+    Ok(reporter.finish(&mut editor)?)
+}
+
+/// Finds out which places and which revision are meant.
+fn plan(session: &Session<'_>, mut wanted: Wanted) -> DavResult<Plan> {
+    let youngest = session.youngest()?;
+    if session.shared.settings.http.bulk_updates == BulkUpdates::Off {
+        wanted.include_props &= !wanted.send_all;
+        wanted.send_all = false;
+        wanted.text_deltas = false;
+    }
+    let place = |address: &str| match session.resource_at(address)? {
+        Resource::Public(path)
+        | Resource::RevisionRoot(_, path)
+        | Resource::BaselineCollection(_, path)
+        | Resource::Version(_, path) => Ok(path),
+        _ => Err(Fail::status(400, "Unsupported URI form")),
+    };
+    let revision = match wanted.revision {
+        Some(revision) => {
+            check_revision(revision, youngest, "target revision")?;
+            revision
+        }
+        None => youngest,
+    };
+    let source = place(&wanted.source)?;
+    let destination = wanted.destination.as_deref().map(place).transpose()?;
+    Ok(Plan { wanted, revision, source, destination })
+}
+
+fn check_revision(revision: Revnum, youngest: Revnum, what: &str) -> DavResult {
+    if revision <= youngest {
+        return Ok(());
+    }
+    let message = format!("No such {what} '{revision}' found in the repository.");
+    Err(SvnError::new(ErrorCode::FS_NO_SUCH_REVISION, message).into())
+}
+
+/// Hands one thing that the client has to the reporter.
+fn take(
+    item: Item,
+    reporter: &mut Reporter<'_>,
+    map: &mut PathMap,
+    summary: &mut Summary,
+    plan: &Plan,
+    youngest: Revnum,
+) -> DavResult {
+    let Item::Entry { path, link, revision, depth, start_empty, lock_token } = item else {
+        let Item::Missing(path) = item else { return Ok(()) };
+        return Ok(reporter.delete_path(&path)?);
+    };
+    summary.entries = summary.entries.saturating_add(1);
+    summary.any_empty |= start_empty;
+    check_revision(revision, youngest, "reported revision")?;
+    if path.is_empty() {
+        summary.from = Some(revision);
+    }
+    let token = lock_token.as_deref();
+    let Some(link) = link else {
+        return Ok(reporter.set_path(&path, Some(revision), depth, start_empty, token)?);
+    };
+    let link = canonical_fspath(&link).into_owned();
+    reporter.link_path(&path, &link, revision, depth, start_empty, token)?;
+    if plan.destination.is_none() {
+        map.link(join(&join(&plan.source, &plan.wanted.target), &path), &link);
+    }
+    Ok(())
+}
+
+/// Writes the line of the log: which command it is has to be guessed.
+fn log(session: &Session<'_>, plan: &Plan, summary: &Summary) {
+    let Plan { wanted, revision, source, destination } = plan;
+    let path = join(source, &wanted.target);
+    let path = uri::encode(&path);
+    let depth = DepthNote(wanted.depth);
+    match destination {
+        Some(destination) if wanted.send_all => session.log_command(format_args!(
+            "switch {path} {}@{revision}{depth}",
+            uri::encode(destination)
+        )),
+        Some(destination) => {
+            let from = Rev(summary.from);
+            let ignore = note(wanted.ignore_ancestry, " ignore-ancestry");
+            let destination = uri::encode(destination);
+            if path == destination {
+                session.log_command(format_args!("diff {path} r{from}:{revision}{depth}{ignore}"));
+            } else {
+                session.log_command(format_args!(
+                    "diff {path}@{from} {destination}@{revision}{depth}{ignore}"
+                ));
+            }
+        }
+        None if summary.entries == 1 && summary.any_empty => {
+            session.log_command(format_args!("checkout-or-export {path} r{revision}{depth}"));
+        }
+        None if wanted.text_deltas => {
+            let copyfrom = note(wanted.copyfrom, " send-copyfrom-args");
+            session.log_command(format_args!("update {path} r{revision}{depth}{copyfrom}"));
+        }
+        None => session.log_command(format_args!("status {path} r{revision}{depth}")),
+    }
+}

@@ -1,0 +1,340 @@
+//! What one request is about: the repository, the user, the resource; and what the user may do.
+
+use std::fmt;
+
+use hyper::header::AUTHORIZATION;
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, base64, uri};
+use sapwood_delta::Version;
+use sapwood_fsfs::Root;
+use sapwood_repos::Repository;
+use sapwood_wire_dav::resource::SPECIAL;
+use sapwood_wire_dav::{Resource, headers};
+
+use super::exchange::Head;
+use super::lookup::InRepository;
+use crate::access::{Required, UserAccess};
+use crate::conf::Blanket;
+use crate::shared::Shared;
+
+/// What comes of asking whether something may be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It may be done.
+    Allow,
+    /// Not by somebody without a name: who is it?
+    AskWho,
+    /// It may not be done.
+    Deny,
+}
+
+/// Why a request is not answered as it wants.
+#[derive(Debug)]
+pub enum Fail {
+    /// Somebody must say who they are.
+    AskWho,
+    /// An error, with the status that goes with it.
+    Error(SvnError, u16),
+}
+
+/// The outcome of a request.
+pub type DavResult<T = ()> = Result<T, Fail>;
+
+impl From<SvnError> for Fail {
+    fn from(error: SvnError) -> Self {
+        let status = sapwood_wire_dav::failure::status_of(error.code()).unwrap_or(500);
+        Self::Error(error, status)
+    }
+}
+
+impl From<sapwood_repos::Error> for Fail {
+    fn from(error: sapwood_repos::Error) -> Self {
+        SvnError::from(error).into()
+    }
+}
+
+impl From<sapwood_fsfs::Error> for Fail {
+    fn from(error: sapwood_fsfs::Error) -> Self {
+        SvnError::from(error).into()
+    }
+}
+
+impl From<sapwood_wire_dav::Error> for Fail {
+    fn from(error: sapwood_wire_dav::Error) -> Self {
+        let status = error.status();
+        Self::Error(error.into(), status)
+    }
+}
+
+impl Fail {
+    /// A status with a sentence of our own.
+    pub(super) fn status(status: u16, message: impl Into<String>) -> Self {
+        Self::Error(SvnError::new(ErrorCode(0), message), status)
+    }
+
+    /// An error whose status is not the one that its code has by itself.
+    pub(super) const fn with(error: SvnError, status: u16) -> Self {
+        Self::Error(error, status)
+    }
+}
+
+/// The state of one request to a repository.
+#[derive(Debug)]
+pub struct Session<'s> {
+    /// What all requests have in common.
+    pub shared: &'s Shared,
+    /// The repository.
+    pub repository: Repository,
+    /// The user and their rights.
+    pub access: UserAccess<'s>,
+    /// The head of the request.
+    pub head: &'s Head,
+    /// What its path stands for.
+    pub resource: Resource,
+    /// The percent-encoded path of the repository's URL, without a slash at its end.
+    pub root: String,
+    /// The repository's UUID.
+    pub uuid: String,
+    /// The realm of authentication.
+    pub realm: String,
+    /// Whether there is a way to prove one's name.
+    can_authenticate: bool,
+}
+
+impl<'s> Session<'s> {
+    /// The session of a request: finds out who asks.
+    ///
+    /// # Errors
+    /// [`Fail::AskWho`] for a wrong name or password, and addresses that mean nothing.
+    pub(super) fn new(shared: &'s Shared, head: &'s Head, place: InRepository) -> DavResult<Self> {
+        let InRepository { found, root, below } = place;
+        let resource = Resource::parse(&below, SPECIAL)?;
+        let host = head.peer.ip().to_canonical().to_string();
+        let access = UserAccess::new(
+            shared,
+            Some(&host),
+            &found.name,
+            &found.authz_name,
+            found.authz,
+            found.config,
+        );
+        let mut session = Self {
+            shared,
+            repository: found.repository,
+            access,
+            head,
+            resource,
+            root,
+            uuid: found.uuid,
+            realm: found.realm,
+            can_authenticate: found.passwords.is_some(),
+        };
+        if let Some((user, password)) = credentials(head) {
+            let known = found.passwords.as_ref().and_then(|p| p.get_bytes("users", &user));
+            match known {
+                Some(known) if same(&known, password.as_bytes()) => {
+                    session.access.set_user(Some(user));
+                }
+                _ => return Err(Fail::AskWho),
+            }
+        }
+        Ok(session)
+    }
+
+    /// Whether the user may do what is required at `path` (anywhere, without one).
+    #[must_use]
+    pub fn decide(&self, required: Required, path: Option<&str>) -> Decision {
+        if self.access.may(required, path, false) {
+            return Decision::Allow;
+        }
+        let nameless = self.access.user().is_none() && self.can_authenticate;
+        if nameless && self.access.config().auth_access >= required.blanket() {
+            Decision::AskWho
+        } else {
+            Decision::Deny
+        }
+    }
+
+    /// Whether there is a way to prove one's name.
+    #[must_use]
+    pub const fn can_authenticate(&self) -> bool {
+        self.can_authenticate
+    }
+
+    /// The same as a result.
+    ///
+    /// # Errors
+    /// What is to be answered instead.
+    pub fn must(&self, required: Required, path: Option<&str>) -> DavResult {
+        match self.decide(required, path) {
+            Decision::Allow => Ok(()),
+            Decision::AskWho => Err(Fail::AskWho),
+            Decision::Deny => {
+                let code = match required {
+                    Required::Read => ErrorCode::AUTHZ_UNREADABLE,
+                    Required::Write => ErrorCode::AUTHZ_UNWRITABLE,
+                };
+                Err(Fail::with(SvnError::new(code, "Access denied"), 403))
+            }
+        }
+    }
+
+    /// Decides what can be decided before the body is read: by method and address.
+    ///
+    /// # Errors
+    /// What is to be answered instead.
+    pub(super) fn admit(&self) -> DavResult {
+        if self.access.blanket() == Blanket::None && self.access.user().is_some() {
+            return Err(Fail::status(403, "Access denied"));
+        }
+        let writes = !matches!(
+            self.head.method.as_str(),
+            "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT" | "COPY"
+        );
+        let required = if writes { Required::Write } else { Required::Read };
+        match self.resource_path() {
+            Some(path) => self.must(required, Some(path)),
+            None if writes => self.must(required, None),
+            None if self.access.blanket() >= Blanket::Read => Ok(()),
+            None => self.must(Required::Read, None),
+        }
+    }
+
+    /// The fspath that the resource is about, if it is about one.
+    #[must_use]
+    pub fn resource_path(&self) -> Option<&str> {
+        match &self.resource {
+            Resource::Public(path)
+            | Resource::RevisionRoot(_, path)
+            | Resource::BaselineCollection(_, path)
+            | Resource::Version(_, path)
+            | Resource::TxnRoot(_, path)
+            | Resource::VTxnRoot(_, path)
+            | Resource::Working(_, path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// The percent-encoded path of a resource.
+    #[must_use]
+    pub fn address(&self, resource: &Resource) -> String {
+        format!("{}{}", self.root, resource.path(SPECIAL))
+    }
+
+    /// The resource that an absolute URL or path within this repository stands for.
+    ///
+    /// # Errors
+    /// When it leads elsewhere.
+    pub fn resource_at(&self, address: &str) -> DavResult<Resource> {
+        let path = sapwood_wire_dav::report::update::path_of(address);
+        let elsewhere = || {
+            let message = "Unusable URI: it does not refer to this repository";
+            Fail::with(SvnError::new(ErrorCode::APMOD_MALFORMED_URI, message), 400)
+        };
+        let decoded = uri::decode_utf8(path).ok_or_else(elsewhere)?;
+        let root = uri::decode_utf8(&self.root).ok_or_else(elsewhere)?;
+        // Escapes need not be written as we write them: the root is compared decoded, and what
+        // follows it has as many slashes fewer.
+        if !decoded.starts_with(&root) {
+            return Err(elsewhere());
+        }
+        let levels = root.matches('/').count();
+        let below = match path.match_indices('/').nth(levels) {
+            Some((at, _)) => path.get(at..).unwrap_or_default(),
+            None => "",
+        };
+        let named = uri::decode_utf8(path.strip_suffix(below).unwrap_or(path));
+        if named.as_deref() != Some(root.as_str()) {
+            return Err(elsewhere());
+        }
+        Ok(Resource::parse(below, SPECIAL)?)
+    }
+
+    /// The youngest revision.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn youngest(&self) -> SvnResult<Revnum> {
+        Ok(self.repository.fs().youngest()?)
+    }
+
+    /// The tree and the fspath that the resource is about, of those that are in revisions.
+    ///
+    /// # Errors
+    /// E160006 when there is no such revision; system errors.
+    pub fn tree(&self) -> DavResult<Option<(Root, String)>> {
+        let fs = self.repository.fs();
+        Ok(match &self.resource {
+            Resource::Public(path) => Some((fs.revision_root(fs.youngest()?)?, path.clone())),
+            Resource::RevisionRoot(rev, path)
+            | Resource::BaselineCollection(rev, path)
+            | Resource::Version(rev, path) => Some((fs.revision_root(*rev)?, path.clone())),
+            _ => None,
+        })
+    }
+
+    /// The newest svndiff that the client reads; none when it reads none.
+    #[must_use]
+    pub fn svndiff(&self) -> Option<Version> {
+        let accepts = |word: &str| {
+            self.head.headers.get_all("accept-encoding").iter().any(|value| {
+                value.to_str().is_ok_and(|list| {
+                    list.split(',').any(|item| {
+                        let mut parts = item.split(';').map(str::trim);
+                        parts.next() == Some(word) && !parts.any(|p| p == "q=0" || p == "q=0.0")
+                    })
+                })
+            })
+        };
+        let compression = self.shared.settings.compression;
+        match () {
+            () if compression > 0 && accepts("svndiff2") => Some(Version::V2),
+            () if compression > 0 && accepts("svndiff1") => Some(Version::V1),
+            () if accepts("svndiff") || accepts("svndiff1") => Some(Version::V0),
+            () => None,
+        }
+    }
+
+    /// Whether the client is one of Subversion's.
+    #[must_use]
+    pub fn is_svn_client(&self) -> bool {
+        self.head
+            .headers
+            .get_all(headers::DAV)
+            .iter()
+            .any(|v| v.to_str().is_ok_and(|v| v.contains(sapwood_wire_dav::NS_SVN_DAV)))
+            || self.head.header("user-agent").is_some_and(|agent| agent.starts_with("SVN/"))
+    }
+
+    /// Writes a line to the operational log.
+    pub fn log_command(&self, what: fmt::Arguments<'_>) {
+        if let Some(log) = &self.shared.log {
+            log.command(self.access.subject(), &what.to_string());
+        }
+    }
+
+    /// Writes an error to the operational log.
+    pub fn log_error(&self, error: &SvnError) {
+        if let Some(log) = &self.shared.log {
+            log.error(self.access.subject(), error, false);
+        }
+    }
+}
+
+/// The name and password of Basic authentication.
+fn credentials(head: &Head) -> Option<(String, String)> {
+    let value = head.headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, rest) = value.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let decoded = String::from_utf8(base64::decode(rest.trim().as_bytes())?).ok()?;
+    let (user, password) = decoded.split_once(':')?;
+    Some((user.to_owned(), password.to_owned()))
+}
+
+/// Compares in a time that does not tell where two passwords differ.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    use sha2::{Digest as _, Sha256};
+    let (a, b) = (Sha256::digest(a), Sha256::digest(b));
+    a.iter().zip(b.iter()).fold(0u8, |difference, (x, y)| difference | (x ^ y)) == 0
+}

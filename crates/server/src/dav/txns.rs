@@ -1,0 +1,229 @@
+//! Commits over http that are under way, kept by name from one request to the next.
+//!
+//! A commit lives in memory (large ones in their transaction's files). It ends when it is merged or
+//! deleted, when nobody has asked for it for a day, or when there are too many: then the one that
+//! was left alone longest goes, if that is some while ago. What goes leaves nothing behind.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_repos::TxnEditor;
+use sapwood_wire_dav::Resource;
+
+use super::session::{DavResult, Fail, Session};
+use crate::settings::HttpSettings;
+
+/// A commit that was asked for so lately is not given up for others.
+const FRESH: Duration = Duration::from_secs(60);
+
+/// The names of a commit: each kind has names of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Name {
+    /// The transaction's own.
+    Txn(String),
+    /// One that the client chose, for HTTPv2.
+    Virtual(String),
+    /// One that the client chose, for DeltaV.
+    Activity(String),
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Self::Txn(name) | Self::Virtual(name) | Self::Activity(name)) = self;
+        f.write_str(name)
+    }
+}
+
+/// A commit; `None` once it is over.
+#[derive(Clone, Debug)]
+pub struct OpenTxn(Arc<Mutex<Option<TxnEditor>>>);
+
+/// The commit while a request works on it. Others for the same commit wait.
+#[derive(Debug)]
+pub struct Locked<'a>(MutexGuard<'a, Option<TxnEditor>>);
+
+#[derive(Debug)]
+struct Entry {
+    txn: OpenTxn,
+    used: Instant,
+}
+
+/// All commits that are under way.
+#[derive(Debug, Default)]
+pub struct OpenTxns {
+    open: Mutex<HashMap<(PathBuf, Name), Entry>>,
+}
+
+fn not_found(name: &Name) -> SvnError {
+    match name {
+        Name::Txn(name) => SvnError::new(
+            ErrorCode::FS_NO_SUCH_TRANSACTION,
+            format!("No transaction named '{name}'"),
+        ),
+        Name::Virtual(name) | Name::Activity(name) => SvnError::new(
+            ErrorCode::APMOD_ACTIVITY_NOT_FOUND,
+            format!("The activity or transaction '{name}' could not be found."),
+        ),
+    }
+}
+
+impl OpenTxn {
+    /// Takes the commit for this request.
+    #[must_use]
+    pub fn lock(&self) -> Locked<'_> {
+        Locked(self.0.lock())
+    }
+
+    /// Whether it was committed or given up.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.0.lock().is_none()
+    }
+}
+
+impl Locked<'_> {
+    /// The commit.
+    ///
+    /// # Errors
+    /// E160007 when it is over.
+    pub fn editor(&mut self) -> SvnResult<&mut TxnEditor> {
+        self.0.as_mut().ok_or_else(over)
+    }
+
+    /// The commit, to look at.
+    ///
+    /// # Errors
+    /// E160007 when it is over.
+    pub fn look(&self) -> SvnResult<&TxnEditor> {
+        self.0.as_ref().ok_or_else(over)
+    }
+
+    /// Takes the commit out, to end it.
+    ///
+    /// # Errors
+    /// E160007 when it is over.
+    pub fn take(&mut self) -> SvnResult<TxnEditor> {
+        self.0.take().ok_or_else(over)
+    }
+}
+
+fn over() -> SvnError {
+    SvnError::new(ErrorCode::FS_NO_SUCH_TRANSACTION, "The transaction is over")
+}
+
+impl OpenTxns {
+    /// Keeps a new commit under its transaction's name, and another one if there is one.
+    ///
+    /// # Errors
+    /// E160000 when there are too many commits.
+    pub fn keep(
+        &self,
+        repository: &Path,
+        editor: TxnEditor,
+        other: Option<Name>,
+        settings: &HttpSettings,
+    ) -> SvnResult<()> {
+        let name = Name::Txn(editor.name());
+        let txn = OpenTxn(Arc::new(Mutex::new(Some(editor))));
+        let now = Instant::now();
+        let mut open = self.open.lock();
+        let mut ended = Vec::new();
+        let idle = settings.transaction_idle;
+        open.retain(|_, entry| {
+            let keep = now.duration_since(entry.used) < idle;
+            if !keep {
+                ended.push(entry.txn.clone());
+            }
+            keep
+        });
+        // Each may have two names.
+        if open.len() >= settings.transactions.saturating_mul(2) {
+            let oldest = open
+                .iter()
+                .filter(|(_, entry)| now.duration_since(entry.used) >= FRESH)
+                .min_by_key(|(_, entry)| entry.used)
+                .map(|(key, _)| key.clone());
+            match oldest.and_then(|key| open.remove(&key)) {
+                Some(entry) => ended.push(entry.txn),
+                None => {
+                    return Err(SvnError::new(
+                        ErrorCode::FS_GENERAL,
+                        "Too many commits are under way; try again later",
+                    ));
+                }
+            }
+        }
+        for name in other.into_iter().chain([name]) {
+            let entry = Entry { txn: txn.clone(), used: now };
+            open.insert((repository.to_owned(), name), entry);
+        }
+        drop(open);
+        // Giving up may have to remove files.
+        ended.iter().for_each(|txn| drop(txn.lock().0.take()));
+        Ok(())
+    }
+
+    /// The commit of a name.
+    ///
+    /// # Errors
+    /// E160007 or E190002 when there is none.
+    pub fn get(&self, repository: &Path, name: &Name) -> SvnResult<OpenTxn> {
+        let mut open = self.open.lock();
+        match open.get_mut(&(repository.to_owned(), name.clone())) {
+            Some(entry) => {
+                entry.used = Instant::now();
+                Ok(entry.txn.clone())
+            }
+            None => Err(not_found(name)),
+        }
+    }
+
+    /// A commit is over: it is forgotten under all its names but that of an activity, which its
+    /// client deletes.
+    pub fn settle(&self, txn: &OpenTxn) {
+        self.open.lock().retain(|(_, name), entry| {
+            matches!(name, Name::Activity(_)) || !Arc::ptr_eq(&entry.txn.0, &txn.0)
+        });
+    }
+
+    /// Forgets a commit under all its names.
+    pub fn forget(&self, txn: &OpenTxn) {
+        self.open.lock().retain(|_, entry| !Arc::ptr_eq(&entry.txn.0, &txn.0));
+    }
+}
+
+/// Which commit the resource belongs to, and which path in it, if it is about one.
+pub(super) fn name_and_path(session: &Session<'_>) -> DavResult<(Name, Option<String>)> {
+    Ok(match &session.resource {
+        Resource::Txn(name) => (Name::Txn(name.clone()), None),
+        Resource::TxnRoot(name, path) => (Name::Txn(name.clone()), Some(path.clone())),
+        Resource::VTxn(name) => (Name::Virtual(name.clone()), None),
+        Resource::VTxnRoot(name, path) => (Name::Virtual(name.clone()), Some(path.clone())),
+        Resource::Activity(id) | Resource::WorkingBaseline(id, _) => {
+            (Name::Activity(id.clone()), None)
+        }
+        Resource::Working(id, path) => (Name::Activity(id.clone()), Some(path.clone())),
+        _ => return Err(Fail::status(405, "Only transactions can be changed here")),
+    })
+}
+
+/// The commit that the resource belongs to, and the path in it. Only who began it may go on.
+pub(super) fn open(session: &Session<'_>) -> DavResult<(OpenTxn, Option<String>)> {
+    let (name, path) = name_and_path(session)?;
+    let txn = by_name(session, &name)?;
+    Ok((txn, path))
+}
+
+/// The commit of a name. Only who began it may go on.
+pub(super) fn by_name(session: &Session<'_>, name: &Name) -> DavResult<OpenTxn> {
+    let found = session.shared.txns.get(session.repository.path(), name);
+    let txn = found.map_err(|error| Fail::with(error, 404))?;
+    if txn.lock().look()?.user() != session.access.user() {
+        return Err(Fail::status(403, "The transaction belongs to another user"));
+    }
+    Ok(txn)
+}
