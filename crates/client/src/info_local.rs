@@ -1,9 +1,13 @@
 //! `svn info` of a working copy alone.
 
-use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
+use sapwood_core::{Depth, SvnResult, uri};
+use sapwood_ra::Lock;
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::db::{Kind, NodeRow};
+use sapwood_wc::view::{Status, View};
 
 use crate::context::Context;
-use crate::info::Receiver;
+use crate::info::{Info, Receiver, Schedule, WorkingInfo};
 
 /// Tells what the working copy knows of a local path and what is below it, and of tree conflicts
 /// where there is no node. With changelists only of what is on one of them.
@@ -17,9 +21,139 @@ pub fn info(
     changelists: &[String],
     receiver: Receiver<'_>,
 ) -> SvnResult<()> {
-    let _ = (ctx, path, depth, changelists, receiver);
-    Err(SvnError::new(
-        ErrorCode::UNSUPPORTED_FEATURE,
-        "This svn cannot do 'info' of working copies yet",
-    ))
+    let abspath = ctx.absolute(path);
+    let (wc, relpath) = ctx.working_copy(&abspath)?;
+    let not_found = || sapwood_wc::Error::NodeNotFound(abspath.clone());
+    let view = wc.view(&relpath)?;
+    let only_conflict = wc.db().actual(&relpath)?.is_some_and(|a| a.conflict_data.is_some());
+    let hidden = |view: &View| matches!(view.status(), Status::NotPresent | Status::ServerExcluded);
+    match view.filter(|view| !hidden(view)) {
+        Some(view) => one(ctx, &wc, &view, depth, changelists, receiver),
+        None if only_conflict => {
+            let parent = sapwood_core::path::dirname(&relpath);
+            let (id, _) = wc.repos_location(parent)?;
+            let repository = wc.db().repository(id)?;
+            let info = Info {
+                is_missing: true,
+                root_url: Some(repository.root),
+                uuid: Some(repository.uuid),
+                working: Some(WorkingInfo {
+                    root: wc.root().to_string_lossy().into_owned(),
+                    ..WorkingInfo::default()
+                }),
+                ..Info::default()
+            };
+            receiver(&abspath.to_string_lossy(), &info)
+        }
+        None => Err(not_found().into()),
+    }
+}
+
+fn one(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    view: &View,
+    depth: Depth,
+    changelists: &[String],
+    receiver: Receiver<'_>,
+) -> SvnResult<()> {
+    ctx.check_cancel()?;
+    let on_list = |name: &str| changelists.iter().any(|list| list == name);
+    if changelists.is_empty() || view.changelist().is_some_and(on_list) {
+        let path = wc.abspath(view.relpath());
+        receiver(&path.to_string_lossy(), &info_of(wc, view)?)?;
+    }
+    if depth <= Depth::Empty || !view.is_dir() || view.status() == Status::Excluded {
+        return Ok(());
+    }
+    let below = if depth == Depth::Infinity { depth } else { Depth::Empty };
+    for child in wc.children(view.relpath())? {
+        let hidden = matches!(child.status(), Status::NotPresent | Status::ServerExcluded);
+        let left_out = hidden || (depth == Depth::Files && child.is_dir());
+        if !left_out {
+            one(ctx, wc, &child, below, changelists, receiver)?;
+        }
+    }
+    Ok(())
+}
+
+/// What is known of one node.
+fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
+    let relpath = view.relpath();
+    let (id, repos_path) = wc.repos_location(relpath)?;
+    let repository = wc.db().repository(id)?;
+    let top = view.top();
+    let shown: &NodeRow = match view.status() {
+        Status::Deleted => view.pristine_row().unwrap_or(top),
+        _ => top,
+    };
+    let absolute = |relpath: String| wc.abspath(&relpath).to_string_lossy().into_owned();
+    let mut working = WorkingInfo {
+        root: wc.root().to_string_lossy().into_owned(),
+        schedule: schedule_of(view),
+        depth: (top.kind == Kind::Dir).then(|| match view.status() {
+            Status::Excluded => Depth::Exclude,
+            _ => shown.depth.unwrap_or(Depth::Unknown),
+        }),
+        text_time: top.last_mod_time.map(sapwood_core::date::Timestamp),
+        checksum: shown.checksum,
+        changelist: view.changelist().map(str::to_owned),
+        ..WorkingInfo::default()
+    };
+    // What was deleted out of a copy has no revision of its own.
+    let in_copy = view.status() == Status::Deleted && shown.op_depth > 0;
+    let mut revision = shown.revision.filter(|_| !in_copy);
+    if view.status() == Status::Added {
+        let origin = wc.origin(view)?;
+        revision = origin.as_ref().map(|origin| origin.revision);
+        if let Some(origin) = origin.filter(|_| view.is_op_root()) {
+            let root = wc.db().repository(origin.repos_id)?.root;
+            working.copied_from = Some((uri::join(&root, &origin.repos_path), origin.revision));
+        }
+        if view.is_op_root() {
+            working.moved_from = wc.moved_from(view)?.map(|(from, _)| absolute(from));
+        }
+    }
+    let moved_to = view.layers().iter().find_map(|row| row.moved_to.clone());
+    working.moved_to = moved_to.map(absolute);
+    Ok(Info {
+        url: Some(uri::join(&repository.root, &repos_path)),
+        revision,
+        kind: view.kind(),
+        root_url: Some(repository.root),
+        uuid: Some(repository.uuid),
+        changed_revision: shown.changed_revision,
+        changed_date: shown.changed_date,
+        changed_author: shown.changed_author.clone(),
+        lock: lock_of(wc, view)?,
+        working: Some(working),
+        ..Info::default()
+    })
+}
+
+fn schedule_of(view: &View) -> Schedule {
+    match view.status() {
+        Status::Deleted => Schedule::Delete,
+        Status::Added if view.is_op_root() => {
+            let below = view.below().map(sapwood_wc::view::status_of);
+            match below {
+                None | Some(Status::NotPresent | Status::Deleted) => Schedule::Add,
+                Some(_) => Schedule::Replace,
+            }
+        }
+        _ => Schedule::Normal,
+    }
+}
+
+fn lock_of(wc: &WorkingCopy, view: &View) -> SvnResult<Option<Lock>> {
+    let Some(base) = view.base() else { return Ok(None) };
+    Ok(wc.lock_of(base)?.map(|row| Lock {
+        path: base.repos_path.clone().unwrap_or_default(),
+        token: row.token,
+        owner: row.owner.unwrap_or_default(),
+        comment: row.comment,
+        created: row.date.map_or(0, |date| date.0),
+        expires: None,
+        is_dav_comment: false,
+    }))
 }
