@@ -167,10 +167,17 @@ impl Rules {
             let all = above.iter().filter_map(|(_, props)| props.get(name));
             all.map(<[u8]>::to_vec).collect()
         };
+        // Patterns are words here, not only lines.
+        let words = |value: &[u8]| -> Vec<u8> {
+            let blank = |b: &u8| if matches!(b, b' ' | b'\t' | 0x0b) { b'\n' } else { *b };
+            value.iter().map(blank).collect()
+        };
         if !request.no_ignore {
-            let global = values(GLOBAL_IGNORES);
+            let global: Vec<Vec<u8>> =
+                values(GLOBAL_IGNORES).iter().map(|value| words(value)).collect();
+            let local = own.get(names::IGNORE).map(words);
             rules.everywhere = Some(ctx.ignores().with_values(global.iter().map(Vec::as_slice)));
-            rules.at_top = Patterns::none().with_values(own.get(names::IGNORE));
+            rules.at_top = Patterns::none().with_values(local.as_deref());
         }
         if !request.no_auto_props {
             rules.auto = ctx.auto_props()?;
@@ -393,7 +400,12 @@ impl Importer<'_> {
         let mut start = Vec::new();
         file.take(LOOKED_AT).read_to_end(&mut start).map_err(|e| failed(&e))?;
         let media = autoprops::media_type(name, &self.rules.media_types, &start);
+        let named = props.get(names::EXECUTABLE).is_some();
         autoprops::add_found(&mut props, media.as_deref(), mode & 0o100 != 0);
+        if !named && props.get(names::EXECUTABLE).is_some() {
+            // The reference imports the bare property; only working copies make it canonical.
+            props.set(names::EXECUTABLE, b"");
+        }
         Ok(props)
     }
 }

@@ -3,7 +3,7 @@
 mod print;
 
 use sapwood_client::log::{Request, log};
-use sapwood_client::target::is_url;
+use sapwood_client::target::{canonical_path, is_url};
 use sapwood_client::{Range, Revision};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
@@ -12,7 +12,6 @@ use sapwood_ra::RevpropSelection;
 use self::print::Printer;
 pub(super) use self::print::SEPARATOR;
 use super::options::Opt;
-use super::targets::one;
 use super::{Command, Invocation, Revisions, xml_out};
 use crate::command::usage_error;
 
@@ -148,7 +147,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
                 )));
             }
             // All of it is the path, an @ too.
-            below.push(one(&format!("{text}@"))?.path);
+            below.push(canonical_path(&text));
         } else {
             return Err(SvnError::new(
                 ErrorCode::UNSUPPORTED_FEATURE,

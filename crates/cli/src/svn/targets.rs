@@ -176,7 +176,8 @@ fn is_no_root(error: &SvnError) -> bool {
         ErrorCode::WC_PATH_NOT_FOUND,
         ErrorCode::RA_LOCAL_REPOS_OPEN_FAILED,
     ]
-    .contains(&error.code())
+    .into_iter()
+    .any(|code| error.has_code(code))
 }
 
 /// Makes an argument canonical, without looking at its peg revision.
