@@ -6,6 +6,7 @@
 
 mod dist;
 mod packages;
+mod soak;
 mod steps;
 
 use std::process::ExitCode;
@@ -15,10 +16,13 @@ usage: cargo xtask COMMAND
 
   test       install what the tests need (as root; else say what is missing), then run all checks
   ci         the same; the name that says what it is for
+  quick      for daily work: formatting, lints and unit tests of the crates that differ from main
   packages   only install the Debian packages, or say which are missing
   fmt        only the formatting check
   clippy     only the lints
   dist       build a Debian package and a container file into target/dist (--profile PROFILE)
+  soak       hostile clients, damages, kills, full disks and mixed company, from seeds:
+             --minutes N [--seed SEED] [--only PART]
   tests      only the tests (more arguments go to the test runner)
 ";
 
@@ -28,10 +32,12 @@ fn main() -> ExitCode {
     let rest: Vec<String> = args.collect();
     let outcome = match command.as_str() {
         "test" | "ci" => packages::ensure().and_then(|()| steps::everything()),
+        "quick" => steps::quick(),
         "packages" => packages::ensure(),
         "fmt" => steps::fmt(),
         "clippy" => steps::clippy(),
         "dist" => dist::dist(&rest),
+        "soak" => soak::soak(&rest),
         "tests" => steps::tests(&rest),
         _ => {
             eprint!("{USAGE}");

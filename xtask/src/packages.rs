@@ -13,12 +13,14 @@ struct Package {
 
 /// The reference's programs are the oracle of most tests; git-svn is a client,
 /// and valgrind counts what a request costs.
-const NEEDED: [Package; 6] = [
+const NEEDED: [Package; 8] = [
     Package { name: "subversion", probe: &["svnserve", "--version", "--quiet"] },
     Package { name: "git", probe: &["git", "--version"] },
     Package { name: "git-svn", probe: &["git", "svn", "--version"] },
     Package { name: "groff", probe: &["groff", "--version"] },
     Package { name: "python3", probe: &["python3", "--version"] },
+    Package { name: "svnkit", probe: &["jsvn", "--version", "--quiet"] },
+    Package { name: "liblz4-java", probe: &["test", "-e", "/usr/share/java/lz4-java.jar"] },
     Package { name: "valgrind", probe: &["valgrind", "--version"] },
 ];
 

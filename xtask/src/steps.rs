@@ -23,6 +23,55 @@ pub(crate) fn clippy() -> Result<(), String> {
     cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
 }
 
+/// For the loop of daily work: formatting, then lints and unit tests of the crates that differ from
+/// `main`.
+pub(crate) fn quick() -> Result<(), String> {
+    fmt()?;
+    let changed = changed_packages()?;
+    if changed.is_empty() {
+        eprintln!("xtask: nothing differs from main");
+        return Ok(());
+    }
+    let packages: Vec<&str> = changed.iter().flat_map(|p| ["--package", p]).collect();
+    let with = |before: &[&'static str], after: &[&'static str]| {
+        [before, packages.as_slice(), after].concat()
+    };
+    cargo(&with(&["clippy"], &["--all-targets", "--", "-D", "warnings"]))?;
+    cargo(&with(&["test", "--quiet"], &["--lib", "--bins"]))
+}
+
+/// The crates with files that differ from `main`, or are not in it.
+fn changed_packages() -> Result<Vec<String>, String> {
+    let git = |args: &[&str]| {
+        let output = Command::new("git").args(args).current_dir(ROOT).output();
+        let output = output.map_err(|e| format!("git: {e}"))?;
+        Ok::<_, String>(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let base = git(&["merge-base", "HEAD", "main"])?;
+    let base = if base.trim().is_empty() { "HEAD" } else { base.trim() };
+    let files =
+        git(&["diff", "--name-only", base])? + &git(&["ls-files", "-o", "--exclude-standard"])?;
+    Ok(packages_of(&files))
+}
+
+/// The packages that files belong to.
+fn packages_of(files: &str) -> Vec<String> {
+    let mut found: Vec<String> = files
+        .lines()
+        .filter_map(|file| match file.split('/').collect::<Vec<_>>().as_slice() {
+            ["crates", name, _, ..] => Some(format!("sapwood-{name}")),
+            ["xtask", _, ..] => Some("xtask".to_owned()),
+            _ => None,
+        })
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The workspace's folder.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
 /// Documentation, of private items too, without broken links.
 fn docs() -> Result<(), String> {
     cargo(&["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"])
@@ -58,7 +107,7 @@ pub(crate) fn cargo(args: &[&str]) -> Result<(), String> {
     let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let status = Command::new(program)
         .args(args)
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+        .current_dir(ROOT)
         .stdin(Stdio::null())
         .status()
         .map_err(|e| format!("{line}: {e}"))?;
@@ -66,4 +115,15 @@ pub(crate) fn cargo(args: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("{line}: failed after {} s", began.elapsed().as_secs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_by_their_files() {
+        let files = "crates/cli/src/main.rs\nREADME.md\ncrates/wire-svn/Cargo.toml\nxtask/src/main.rs\ncrates/cli/x/y\n";
+        assert_eq!(packages_of(files), ["sapwood-cli", "sapwood-wire-svn", "xtask"]);
+    }
 }

@@ -138,3 +138,29 @@ fn files_that_the_user_names_are_opened_in_one_place() {
         .collect();
     assert!(found.is_empty(), "open it through crates/cli/src/input.rs: {found:#?}");
 }
+
+/// A test that returns early where something is missing passes by absence: it has to fail, with a
+/// sentence.
+#[test]
+fn no_test_passes_by_absence() {
+    let mut found = Vec::new();
+    for file in rust_files() {
+        let name = file.to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(root().join(&file)).unwrap();
+        let tests = if name.contains("/tests/") {
+            0
+        } else {
+            text.find("#[cfg(test)]").unwrap_or(text.len())
+        };
+        let lines: Vec<&str> = text[tests..].lines().collect();
+        for (at, line) in lines.iter().enumerate() {
+            let prints =
+                line.contains(concat!("eprint", "ln!(")) || line.contains(concat!("print", "ln!("));
+            let leaves = lines[at..].iter().take(5).any(|l| l.trim() == "return;");
+            if prints && leaves {
+                found.push(format!("{name}: {}", line.trim()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "let these fail where something is missing: {found:#?}");
+}

@@ -1,18 +1,411 @@
-//! Externals.
-use sapwood_core::{Depth, SvnResult};
+//! Externals: bringing what `svn:externals` asks for into working copies, and removing what it no
+//! longer asks for.
+//!
+//! A directory external is a working copy of its own below the one that defines it; a file external
+//! is a node of the defining working copy with a mark. Both have rows in EXTERNALS. One that fails
+//! is told and does not stop the others.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::props::names;
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_delta::report::Report;
+use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
+use sapwood_wc::db::{ExternalRow, Kind, Presence};
+use sapwood_wc::externals::parse::{External, Revision as Spec, parse};
+use sapwood_wc::update::{Params, UpdateEditor};
 
+use crate::checkout::{Checkout, checkout_to};
 use crate::context::Context;
-use crate::update::Shared;
+use crate::open::locate;
+use crate::revision::Revision;
+use crate::switch::{Switch, switch_at};
+use crate::target::Target;
+use crate::update::{Shared, Update, tell_path, update_one};
 
-/// Brings the externals below a target to what the properties say.
+/// Brings the externals that are defined at and below a target to what the properties say.
 pub(crate) fn handle(
-    _ctx: &Context,
-    _wc: &WorkingCopy,
-    _relpath: &str,
-    _depth: Depth,
-    _root: &str,
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &str,
+    depth: Depth,
+    root: &str,
     _session: &mut Shared,
 ) -> SvnResult<()> {
+    let mut old: BTreeMap<String, ExternalRow> = BTreeMap::new();
+    for row in wc.db().externals("")? {
+        if path::is_ancestor(relpath, &row.def_relpath) {
+            old.insert(row.relpath.clone(), row);
+        }
+    }
+    let shallow = depth != Depth::Infinity && depth != Depth::Unknown;
+    for (owner, ambient, value) in wc.externals_definitions(relpath, depth)? {
+        ctx.check_cancel()?;
+        if shallow || (ambient < Depth::Infinity && depth < Depth::Infinity) {
+            continue;
+        }
+        let shown = wc.abspath(&owner);
+        let items = parse(&value, &shown.to_string_lossy(), &date)?;
+        for item in items {
+            let place = Place {
+                root,
+                owner: &owner,
+                owner_url: &wc.url(&owner)?,
+                relpath: path::join(&owner, &item.target),
+            };
+            let known = old.remove(&place.relpath).is_some();
+            let done = bring(ctx, wc, &place, &item, known);
+            wrap(ctx, &wc.abspath(&place.relpath), done)?;
+        }
+    }
+    for row in old.into_values() {
+        let at = wc.abspath(&row.relpath);
+        let done = remove(ctx, wc, &row);
+        wrap(ctx, &at, done)?;
+        // Directories that were made for it go, if nothing else is in them.
+        let mut parent = path::dirname(&row.relpath).to_owned();
+        while !parent.is_empty() && parent != row.def_relpath && wc.db().top(&parent)?.is_none() {
+            if fs::remove_dir(wc.abspath(&parent)).is_err() {
+                break;
+            }
+            parent = path::dirname(&parent).to_owned();
+        }
+    }
+    Ok(())
+}
+
+/// Where an external goes.
+struct Place<'a> {
+    root: &'a str,
+    owner: &'a str,
+    owner_url: &'a str,
+    relpath: String,
+}
+
+/// What stands between the braces of a date.
+fn date(text: &str) -> Option<Timestamp> {
+    Timestamp::parse(text.as_bytes()).ok()
+}
+
+const fn revision_of(spec: Spec) -> Revision {
+    match spec {
+        Spec::Head => Revision::Head,
+        Spec::Number(number) => Revision::Number(number),
+        Spec::Date(at) => Revision::Date(at.0),
+        Spec::WorkingCopy => Revision::Base,
+    }
+}
+
+const fn number_of(spec: Spec) -> Option<Revnum> {
+    match spec {
+        Spec::Number(number) => Some(number),
+        _ => None,
+    }
+}
+
+/// A failure is told, and is none.
+fn wrap(ctx: &Context, at: &Path, done: SvnResult<()>) -> SvnResult<()> {
+    match done {
+        Err(error) if error.code() != ErrorCode::CANCELLED => {
+            let shown = at.to_string_lossy();
+            let value =
+                Notify { error: Some(&error), ..Notify::new(Action::FailedExternal, &shown) };
+            ctx.tell(&value);
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+/// Brings one external.
+fn bring(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    place: &Place<'_>,
+    item: &External,
+    known: bool,
+) -> SvnResult<()> {
+    let url = item.resolve(place.root, place.owner_url)?;
+    let target = Target { text: url, peg: revision_of(item.peg) };
+    let located = locate(&ctx.ra, &target, revision_of(item.revision))?;
+    let (session, revision) = (located.session, located.revision);
+    let at = wc.abspath(&place.relpath);
+    let Some(kind) = session.check_path("", Some(revision))? else {
+        let message = format!("URL '{}' at revision {revision} doesn't exist", session.url());
+        return Err(SvnError::new(ErrorCode::RA_ILLEGAL_URL, message));
+    };
+    tell_path(ctx, &at, Action::UpdateExternal, None);
+    if !known && let Some(parent) = at.parent() {
+        fs::create_dir_all(parent).map_err(|e| {
+            SvnError::io(&e, format!("Can't create directory '{}'", parent.display()))
+        })?;
+    }
+    match kind {
+        NodeKind::Dir => bring_dir(ctx, wc, place, item, session.as_ref(), revision),
+        NodeKind::File => bring_file(ctx, wc, place, item, session.as_ref(), revision),
+    }
+}
+
+fn register(
+    wc: &WorkingCopy,
+    place: &Place<'_>,
+    item: &External,
+    kind: Kind,
+    session: &dyn Session,
+    url: &str,
+) -> SvnResult<()> {
+    let root = session.root_url();
+    let inside = uri::skip_ancestor(&root, url).unwrap_or_default();
+    wc.db().write(|db| {
+        let repos_id = db.repository_id(&root, &session.uuid())?;
+        db.put_external(&ExternalRow {
+            relpath: place.relpath.clone(),
+            repos_id,
+            presence: Presence::Normal,
+            kind,
+            def_relpath: place.owner.to_owned(),
+            def_repos_relpath: inside,
+            def_peg: number_of(item.peg),
+            def_revision: number_of(item.revision),
+        })
+    })?;
+    Ok(())
+}
+
+fn bring_dir(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    place: &Place<'_>,
+    item: &External,
+    session: &dyn Session,
+    revision: Revnum,
+) -> SvnResult<()> {
+    let at = wc.abspath(&place.relpath);
+    let url = session.url();
+    let versioned = wc
+        .db()
+        .top(&place.relpath)?
+        .is_some_and(|row| row.presence.is_there() || row.presence == Presence::BaseDeleted);
+    if versioned {
+        let (owner, shown) = (wc.abspath(place.owner), at.display());
+        let message = format!(
+            "The external '{}' defined in {} at '{}' cannot be checked out because '{shown}' is \
+             already a versioned path.",
+            item.url,
+            names::EXTERNALS,
+            owner.display()
+        );
+        return Err(SvnError::new(ErrorCode::WC_PATH_UNEXPECTED_STATUS, message));
+    }
+    let mut shared = None;
+    if let Some(inner) = inner_root(ctx, &at) {
+        let own = inner.url("")?;
+        if own == url {
+            let how = Update {
+                revision: Revision::Number(revision),
+                allow_obstructions: false,
+                adds_as_modification: true,
+                ..Update::default()
+            };
+            update_one(ctx, &at, &how, false, &mut shared)?;
+            return register(wc, place, item, Kind::Dir, session, &url);
+        }
+        let (id, _) = inner.repos_location("")?;
+        let same = uri::skip_ancestor(&inner.db().repository(id)?.root, &url).is_some();
+        if same {
+            let to = Target { text: url.clone(), peg: Revision::Number(revision) };
+            let how = Switch {
+                revision: Revision::Number(revision),
+                depth: Depth::Infinity,
+                depth_is_sticky: true,
+                ignore_externals: false,
+                allow_obstructions: false,
+                ignore_ancestry: true,
+            };
+            let shown = at.to_string_lossy();
+            switch_at(ctx, &at, &shown, &to, &how)?;
+            return register(wc, place, item, Kind::Dir, session, &url);
+        }
+        relegate(ctx, &inner)?;
+    }
+    let source = Target { text: url.clone(), peg: Revision::Number(revision) };
+    let how = Checkout {
+        revision: Revision::Number(revision),
+        depth: Depth::Infinity,
+        ignore_externals: false,
+        allow_obstructions: false,
+    };
+    checkout_to(ctx, &source, &at, &how, &mut shared)?;
+    register(wc, place, item, Kind::Dir, session, &url)
+}
+
+/// The working copy whose root is a path.
+fn inner_root(ctx: &Context, at: &Path) -> Option<WorkingCopy> {
+    let (inner, below) = ctx.working_copy(at).ok()?;
+    below.is_empty().then_some(inner)
+}
+
+/// Brings a file external: a switch of one node, which is marked.
+fn bring_file(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    place: &Place<'_>,
+    item: &External,
+    session: &dyn Session,
+    revision: Revnum,
+) -> SvnResult<()> {
+    let at = wc.abspath(&place.relpath);
+    let url = session.url();
+    let root = session.root_url();
+    let (own_id, _) = wc.repos_location(place.owner)?;
+    let own = wc.db().repository(own_id)?;
+    let inside = uri::skip_ancestor(&root, &url).filter(|_| own.uuid == session.uuid());
+    let Some(inside) = inside else {
+        let message = format!(
+            "Unsupported external: URL of file external '{url}' is not in repository '{}'",
+            own.root
+        );
+        return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message));
+    };
+    let existing = wc.db().top(&place.relpath)?.filter(|row| row.presence.is_there());
+    match &existing {
+        Some(row) if !row.file_external => {
+            let message = format!(
+                "The file external from '{url}' cannot overwrite the existing versioned item at '{}'",
+                at.display()
+            );
+            return Err(SvnError::new(
+                ErrorCode::CLIENT_FILE_EXTERNAL_OVERWRITE_VERSIONED,
+                message,
+            ));
+        }
+        None if at.symlink_metadata().is_ok() => {
+            let message = format!(
+                "The file external '{}' can not be created because the node exists.",
+                at.display()
+            );
+            return Err(SvnError::new(ErrorCode::WC_PATH_FOUND, message));
+        }
+        _ => {}
+    }
+    let inherited = session.inherited_props("", Some(revision))?;
+    let (parent_url, name) = uri::split(&url)
+        .map(|(parent, name)| (parent.to_owned(), name))
+        .ok_or_else(|| SvnError::new(ErrorCode::BAD_URL, format!("URL '{url}' has no name")))?;
+    session.reparent(&parent_url)?;
+    let tell = |value: &Notify<'_>| ctx.tell(value);
+    let lock = wc.lock(path::dirname(&place.relpath), 0)?;
+    let mut editor = UpdateEditor::new(
+        wc,
+        Params {
+            anchor: path::dirname(&place.relpath).to_owned(),
+            target: path::basename(&place.relpath).to_owned(),
+            switch_to: Some(inside),
+            depth: Depth::Unknown,
+            depth_is_sticky: false,
+            allow_obstructions: false,
+            adds_as_modification: false,
+            clean_checkout: false,
+            inherited: HashMap::from([(place.relpath.clone(), inherited)]),
+            children: HashMap::new(),
+            notify: Some(&tell),
+            cancel: ctx.cancel().clone(),
+            diff3: None,
+        },
+    )?;
+    editor.for_file_external();
+    let request = ReportRequest {
+        revision: Some(revision),
+        target: &name,
+        depth: Depth::Unknown,
+        kind: ReportKind::Switch { url: &url, send_copyfrom: false, ignore_ancestry: true },
+    };
+    let mut report: Box<dyn Report + '_> = session.report(&request, &mut editor)?;
+    match &existing {
+        Some(row) => {
+            let from = uri::join(&root, row.repos_path.as_deref().unwrap_or_default());
+            let at = row.revision.unwrap_or(Revnum::ZERO);
+            report.set_path("", at, Depth::Infinity, false, None)?;
+            report.link_path("", &from, at, Depth::Infinity, false, None)?;
+        }
+        None => {
+            report.set_path("", Revnum::ZERO, Depth::Infinity, false, None)?;
+            report.delete_path("")?;
+        }
+    }
+    report.finish()?;
+    let reached = editor.revision();
+    drop(editor);
+    session.reparent(&url)?;
+    register(wc, place, item, Kind::File, session, &url)?;
+    lock.release()?;
+    tell_path(ctx, &at, Action::UpdateCompleted, reached);
+    Ok(())
+}
+
+/// Removes an external that is no longer wanted.
+fn remove(ctx: &Context, wc: &WorkingCopy, row: &ExternalRow) -> SvnResult<()> {
+    let at = wc.abspath(&row.relpath);
+    let mut left = None;
+    if row.kind == Kind::Dir {
+        if let Some(inner) = inner_root(ctx, &at)
+            && !remove_working_copy(&inner)?
+        {
+            let message = "Left locally modified or unversioned files".to_owned();
+            left = Some(SvnError::new(ErrorCode::WC_LEFT_LOCAL_MOD, message));
+        }
+    } else {
+        let lock = wc.lock(path::dirname(&row.relpath), 0)?;
+        wc.remove_file_external(&row.relpath, ctx.cancel())?;
+        lock.release()?;
+    }
+    wc.db().remove_external(&row.relpath)?;
+    let shown = at.to_string_lossy();
+    let value = Notify {
+        kind: row.kind.node_kind(),
+        error: left.as_ref(),
+        ..Notify::new(Action::UpdateExternalRemoved, &shown)
+    };
+    ctx.tell(&value);
+    if left.is_some() {
+        tell_path(ctx, &at, Action::LeftLocalModifications, None);
+    }
+    Ok(())
+}
+
+/// Takes a working copy apart: what is unchanged goes, with the administrative folder. Whether
+/// nothing was left.
+fn remove_working_copy(inner: &WorkingCopy) -> SvnResult<bool> {
+    let lock = inner.lock("", -1)?;
+    let gone = inner.dismantle()?;
+    drop(lock);
+    Ok(gone)
+}
+
+/// Puts a working copy of something else aside.
+fn relegate(ctx: &Context, inner: &WorkingCopy) -> SvnResult<()> {
+    let at = inner.root().to_owned();
+    if remove_working_copy(inner)? {
+        return Ok(());
+    }
+    let mut number = 1u32;
+    let aside = loop {
+        let suffix = if number == 1 { ".OLD".to_owned() } else { format!(".{number}.OLD") };
+        let name = at.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let path: PathBuf = at.with_file_name(format!("{name}{suffix}"));
+        if path.symlink_metadata().is_err() {
+            break path;
+        }
+        number = number.saturating_add(1);
+    };
+    fs::rename(&at, &aside)
+        .map_err(|e| SvnError::io(&e, format!("Can't move '{}'", at.display())))?;
+    tell_path(ctx, &aside, Action::LeftLocalModifications, None);
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! The reference's `svnlook diff` and we print the same bytes. Skipped, with a message, where the
-//! reference is not installed.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)] // also in the helpers of tests
+//! The reference's `svnlook diff` and we print the same bytes. Needs `svnadmin`
+//! and `svnlook` (`cargo xtask packages` installs them).
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // also in the helpers of tests
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -84,22 +84,24 @@ fn pair(random: &mut Random, number: usize) -> Pair {
     Pair { old: old.concat(), new: new.concat() }
 }
 
-fn run(program: &str, args: &[&str], input: &[u8]) -> Option<Vec<u8>> {
+fn run(program: &str, args: &[&str], input: &[u8]) -> Vec<u8> {
     let mut child = Command::new(program)
         .args(args)
         .env("LC_ALL", "C.UTF-8")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
-        .ok()?;
-    let mut stdin = child.stdin.take()?;
+        .unwrap_or_else(|e| {
+            panic!("{program} is not installed: run `cargo xtask packages` as root: {e}")
+        });
+    let mut stdin = child.stdin.take().unwrap();
     let mut output = Vec::new();
     std::thread::scope(|scope| {
         scope.spawn(move || stdin.write_all(input));
         child.stdout.take().unwrap().read_to_end(&mut output).unwrap();
     });
     assert!(child.wait().unwrap().success(), "{program} {args:?}");
-    Some(output)
+    output
 }
 
 fn properties(value: &[u8]) -> PropList {
@@ -178,20 +180,16 @@ fn same_output_as_svnlook_diff() {
     let repository = directory.join("r");
     let path = repository.to_str().unwrap();
     std::fs::create_dir_all(&directory).unwrap();
-    if run("svnadmin", &["create", path], b"").is_none() {
-        std::fs::remove_dir_all(&directory).unwrap();
-        eprintln!("skipped: svnadmin and svnlook are not installed (package subversion)");
-        return;
-    }
+    run("svnadmin", &["create", path], b"");
     let mut random = Random(seed);
     let pairs: Vec<_> = (0..count).map(|number| pair(&mut random, number)).collect();
-    run("svnadmin", &["load", "-q", path], &dump(&pairs)).unwrap();
+    run("svnadmin", &["load", "-q", path], &dump(&pairs));
     for args in
         ["", "-b", "-w", "--ignore-eol-style", "-p", "-U0", "-pwU1", "-U 7 -b --ignore-eol-style"]
     {
         let list: Vec<&str> = args.split_whitespace().collect();
         let options = Options::parse(&list).unwrap();
-        let theirs = run("svnlook", &["diff", "-r2", "-x", args, path], b"").unwrap();
+        let theirs = run("svnlook", &["diff", "-r2", "-x", args, path], b"");
         let mut rest = &theirs[..];
         for number in 0..pairs.len() {
             let ours = expected(&pairs, number, &options);

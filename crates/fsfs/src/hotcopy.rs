@@ -5,9 +5,10 @@
 //! pack is copied instead; packed revision properties are copied again until the manifest and the
 //! files that it names belong together.
 //!
-//! A new copy is no filesystem before its `format` file is written, which is the last step. An
-//! incremental one holds all locks of the destination, whose readers go on: what they may look at
-//! is only replaced whole, and the order of steps is
+//! A new copy is no filesystem before its `format` file is written, which is the last step; just
+//! before come the files that the reference would make anew when it takes up a copy that was
+//! stopped. An incremental one holds all locks of the destination, whose readers go on: what they
+//! may look at is only replaced whole, and the order of steps is
 //!
 //! 1. packs that the destination does not have, everything newer than its `current` (whatever of it
 //!    an interrupted run left behind is not trusted), properties and locks that have changed: what
@@ -62,6 +63,9 @@ impl Default for HotcopyOptions {
     }
 }
 
+/// The longest `txn-current` that is copied.
+const SMALL: usize = 256;
+
 /// Revisions that a pack file holds, or one, were copied: the first and the last.
 pub type Notify<'a> = &'a mut dyn FnMut(Revnum, Revnum) -> Result<()>;
 
@@ -107,7 +111,7 @@ impl Filesystem {
         if target.is_none() {
             copy.make_folders()?;
         }
-        copy.config()?;
+        copy.config(false)?;
         copy.read_current()?;
         if let Some(target) = &target {
             copy.settle()?;
@@ -199,13 +203,28 @@ impl Hotcopy<'_> {
         self.to.join(name)
     }
 
-    /// The folders and lock files of a new copy, and its UUID.
+    /// The folders of a new copy, and its UUID.
     fn make_folders(&self) -> Result<()> {
         for top in [names::REVS, names::REVPROPS, names::TRANSACTIONS] {
             self.make_dir(&self.target(top))?;
         }
         if self.format() >= since::LAYOUT {
             self.make_dir(&self.target(names::TXN_PROTOREVS))?;
+        }
+        let path = self.target(names::UUID);
+        let uuid = uuid_text(&self.source.uuid, self.format(), &path)?;
+        self.replace(&path, uuid.as_bytes(), &self.source.file(names::CURRENT))
+    }
+
+    /// What a new copy gets only now: the reference, which takes up a copy that was stopped, makes
+    /// these files itself and fails if they are there.
+    fn last_files(&self) -> Result<()> {
+        self.config(true)?;
+        if self.format() >= since::LAYOUT {
+            let from = self.source.file(names::TXN_CURRENT);
+            let next = self.storage().read(&from, SMALL);
+            let next = next.map_err(|e| Error::io(e, "Can't open file", &from))?;
+            self.replace(&self.target(names::TXN_CURRENT), &next, &from)?;
         }
         for (name, first) in [(names::WRITE_LOCK, 1), (names::TXN_CURRENT_LOCK, since::LAYOUT)] {
             if self.format() >= first {
@@ -214,18 +233,23 @@ impl Hotcopy<'_> {
                 made.map_err(|e| Error::io(e, "Can't create file", &path))?;
             }
         }
-        let path = self.target(names::UUID);
-        let uuid = uuid_text(&self.source.uuid, self.format(), &path)?;
-        self.replace(&path, uuid.as_bytes(), &self.source.file(names::CURRENT))
+        Ok(())
     }
 
-    /// `fsfs.conf`, first of all: what is missing there is told before the work.
-    fn config(&self) -> Result<()> {
+    /// `fsfs.conf`, first of all: what is missing there is told before the work. A new copy gets it
+    /// at the `last`.
+    fn config(&self, last: bool) -> Result<()> {
         if self.format() < since::PACKING {
             return Ok(());
         }
-        let from = self.source.file(names::CONFIG);
-        self.copy_over(&from, &self.target(names::CONFIG)).map_err(|error| match &error {
+        let (from, to) = (self.source.file(names::CONFIG), self.target(names::CONFIG));
+        let done = if self.in_use || last {
+            self.copy_whole(&from, &to, self.options.flush_to_disk)
+        } else {
+            let there = self.storage().stamp(&from).map(drop);
+            there.map_err(|e| Error::io(e, "Can't open file", &from))
+        };
+        done.map_err(|error| match &error {
             Error::Io { error: io, .. } if io.kind() == ErrorKind::NotFound => {
                 let parent = |path: &Path| {
                     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -255,19 +279,27 @@ impl Hotcopy<'_> {
         // What was committed and packed meanwhile came with the pack.
         self.youngest = self.youngest.max(Revnum(packed.0.saturating_sub(1)));
         self.node_origins()?;
-        if self.format() >= since::LAYOUT {
+        if self.in_use && self.format() >= since::LAYOUT {
             let from = self.source.file(names::TXN_CURRENT);
             self.copy_over(&from, &self.target(names::TXN_CURRENT))?;
         }
         self.locks()?;
-        self.publish(packed)?;
-        // Not before: a row of a revision that is not there yet would make the copy a broken one
-        // if we were stopped. Rows that are missing only cost some sharing.
-        self.rep_cache()?;
-        self.remove_packed(packed)?;
         // Without it, and with a format, it would be taken for one of Berkeley DB.
         let fs_type = self.target(names::FS_TYPE);
         self.replace(&fs_type, b"fsfs\n", &self.source.file(names::FS_TYPE))?;
+        if !self.in_use {
+            self.remove_packed(packed)?;
+            self.rep_cache()?;
+        }
+        self.publish(packed)?;
+        if self.in_use {
+            // Not before: a row of a revision that is not there yet would make the copy a broken
+            // one if we were stopped. Rows that are missing only cost some sharing.
+            self.rep_cache()?;
+            self.remove_packed(packed)?;
+        } else {
+            self.last_files()?;
+        }
         let mut format = Vec::new();
         self.source.layout.format.write(&mut format);
         self.replace(&self.target(names::FORMAT), &format, &self.source.file(names::FORMAT))

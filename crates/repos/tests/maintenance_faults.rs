@@ -361,3 +361,44 @@ fn hotcopy_anew() {
         }
     }
 }
+
+/// A new copy that was killed is taken up by the reference, but for a moment at the very end: it
+/// makes some files anew, and fails if they are there.
+#[test]
+fn the_reference_takes_up_a_new_copy() {
+    const MADE_ANEW: [&str; 6] = [
+        "write-lock",
+        "current",
+        "min-unpacked-rev",
+        "txn-current",
+        "txn-current-lock",
+        "fsfs.conf",
+    ];
+    let dir = common::memory();
+    let source = make(dir.path(), 8, true);
+    pack(&source, Arc::new(LocalStorage), false).unwrap();
+    let (mut blocked, mut taken_up) = (0, 0);
+    for operations in 0.. {
+        let fresh = dir.path().join(format!("fresh {operations}"));
+        let storage = Crashing::after(operations);
+        let _ = copy(&source, &fresh, Arc::new(storage.clone()), true);
+        if !storage.crash(Loss::Nothing) {
+            break;
+        }
+        let is_there = |name: &&str| fresh.join("db").join(name).exists();
+        if !is_there(&"format") && MADE_ANEW.iter().any(is_there) {
+            blocked += 1;
+        } else if operations % 7 == 0 && fresh.join("db").exists() {
+            let mut hotcopy = Command::new("svnadmin");
+            hotcopy.args(["hotcopy", "-q", "--incremental"]).args([&source, &fresh]);
+            let done = hotcopy.output().unwrap();
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert!(done.status.success(), "after {operations}: {said}");
+            taken_up += 1;
+        }
+        if fresh.exists() {
+            std::fs::remove_dir_all(&fresh).unwrap();
+        }
+    }
+    assert!(taken_up > 3 && blocked < 30, "{taken_up} taken up, {blocked} blocked");
+}

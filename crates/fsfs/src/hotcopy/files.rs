@@ -65,9 +65,13 @@ impl Hotcopy<'_> {
     /// Copies a file so that readers of the copy see the old or the new one, whole, also after a
     /// crash.
     pub(super) fn copy_over(&self, from: &Path, to: &Path) -> Result<()> {
-        let storage = self.storage();
         // What a new copy has is made durable all at once.
-        let sync = self.in_use && self.options.flush_to_disk;
+        self.copy_whole(from, to, self.in_use && self.options.flush_to_disk)
+    }
+
+    /// The same; with `sync` it is durable before it gets its name.
+    pub(super) fn copy_whole(&self, from: &Path, to: &Path, sync: bool) -> Result<()> {
+        let storage = self.storage();
         let (beside, file) = create_beside(storage, to).map_err(|e| Error::replacing(e, to))?;
         drop(file);
         copy_into_place(storage, from, &beside, to, sync).map_err(|e| cannot_copy(e, from, to))

@@ -1,3 +1,4 @@
 //! Externals: what `svn:externals` asks for.
 
+mod definitions;
 pub mod parse;

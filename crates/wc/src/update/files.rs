@@ -252,6 +252,7 @@ impl UpdateEditor<'_> {
             what: "the file has no checksum".to_owned(),
         })?);
         file.changed.put(&mut row);
+        row.file_external = self.file_external;
         let dav: PropList = sorted.dav.into_iter().filter_map(|(n, v)| Some((n, v?))).collect();
         row.dav_cache = (!dav.is_empty()).then(|| write_props(&dav));
 

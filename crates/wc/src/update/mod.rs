@@ -104,6 +104,8 @@ pub struct UpdateEditor<'a> {
     files: HashMap<u64, OpenFile>,
     next: u64,
     externals: Vec<ExternalsChange>,
+    /// The target is a file external: it has a name of its own, and nothing else changes.
+    file_external: bool,
 }
 
 impl std::fmt::Debug for UpdateEditor<'_> {
@@ -148,7 +150,13 @@ impl<'a> UpdateEditor<'a> {
             files: HashMap::new(),
             next: 0,
             externals: Vec::new(),
+            file_external: false,
         })
+    }
+
+    /// Says that the target is a file external.
+    pub const fn for_file_external(&mut self) {
+        self.file_external = true;
     }
 
     /// The revision that was reached.
@@ -238,7 +246,7 @@ impl<'a> UpdateEditor<'a> {
         if !self.root_opened && self.params.target.is_empty() {
             self.wc.db().end_directory(&self.params.anchor)?;
         }
-        if !self.target_deleted {
+        if !self.target_deleted && !self.file_external {
             let bump = Bump {
                 revision,
                 repos: self.params.switch_to.as_deref().map(|path| (self.repos_id, path)),
@@ -265,7 +273,7 @@ impl<'a> UpdateEditor<'a> {
                 self.tell(&relpath, Action::TreeConflict, kind);
             }
         }
-        if self.is_switch() {
+        if self.is_switch() && !self.file_external {
             self.install_keywords_again(&target)?;
         }
         self.batch.finish(&self.wc)?;

@@ -36,6 +36,9 @@ struct Met {
 impl UpdateEditor<'_> {
     /// The path of a child, which must be a plain name in its parent.
     fn child_of(&self, parent: u64, edit_path: &str) -> Result<String> {
+        if self.file_external {
+            return Ok(self.target.clone());
+        }
         let parent = &self.dir(parent)?.relpath;
         let name = path::basename(edit_path);
         if name.is_empty() || name == "." || name == ".." || name.contains('\0') {

@@ -1,0 +1,117 @@
+//! Where externals are defined, and taking apart what they brought.
+
+use rusqlite::params;
+use sapwood_core::props::names;
+use sapwood_core::{CancelToken, Depth};
+
+use crate::db::{Kind, Presence, depth_of};
+use crate::error::Result;
+use crate::files;
+use crate::layout;
+use crate::pristine::remove_file;
+use crate::root::WorkingCopy;
+use crate::view::Status;
+
+impl WorkingCopy {
+    /// The directories at and below a path, as deep as `depth`, whose properties define externals:
+    /// path, depth and value.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn externals_definitions(
+        &self,
+        relpath: &str,
+        depth: Depth,
+    ) -> Result<Vec<(String, Depth, String)>> {
+        let (above, end) = match relpath {
+            "" => (String::new(), "\u{10ffff}".to_owned()),
+            relpath => crate::db::below(relpath),
+        };
+        // The name is looked for in the skels: few rows have it, and most have no such property.
+        let sql = "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND (local_relpath = ?2 OR \
+             (local_relpath > ?3 AND local_relpath < ?4)) AND kind = 'dir' AND \
+             instr(properties, ?5) > 0 UNION SELECT local_relpath FROM actual_node WHERE wc_id = ?1 \
+             AND (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND \
+             instr(properties, ?5) > 0 ORDER BY 1";
+        let name = names::EXTERNALS.as_bytes();
+        let found: Vec<String> =
+            self.db().all(sql, params![self.db().wc_id(), relpath, above, end, name], |row| {
+                row.get(0)
+            })?;
+        let mut definitions = Vec::new();
+        let level = depth_of(relpath);
+        for owner in found {
+            let below = depth_of(&owner).saturating_sub(level);
+            let inside = match depth {
+                Depth::Infinity | Depth::Unknown => true,
+                Depth::Immediates => below <= 1,
+                _ => below == 0,
+            };
+            let Some(view) = self.view(&owner)?.filter(|_| inside) else { continue };
+            let there =
+                matches!(view.status(), Status::Normal | Status::Incomplete | Status::Added);
+            if !there || view.top().kind != Kind::Dir {
+                continue;
+            }
+            if let Some(value) = view.props()?.get(names::EXTERNALS) {
+                let value = String::from_utf8_lossy(value).into_owned();
+                definitions.push((owner, view.top().depth_or_infinity(), value));
+            }
+        }
+        Ok(definitions)
+    }
+
+    /// Removes the node of a file external; a file with local changes stays as an unversioned one.
+    ///
+    /// # Errors
+    /// SQLite's; that the file cannot be removed.
+    pub fn remove_file_external(&self, relpath: &str, cancel: &CancelToken) -> Result<()> {
+        let Some(view) = self.view(relpath)? else { return Ok(()) };
+        if !view.base().is_some_and(|base| base.file_external) {
+            return Ok(());
+        }
+        let modified = self.file_modified(&view)?;
+        self.db().write(|db| {
+            db.remove_node(relpath, 0)?;
+            db.remove_actual(relpath)?;
+            Ok(())
+        })?;
+        if !modified {
+            remove_file(&self.abspath(relpath))?;
+        }
+        self.run_queue(cancel)
+    }
+
+    /// Takes a whole working copy apart: files without local changes and the administrative folder
+    /// go. Whether nothing was left.
+    ///
+    /// # Errors
+    /// That files cannot be read or removed.
+    pub fn dismantle(&self) -> Result<bool> {
+        let mut dirs = Vec::new();
+        let mut rows = Vec::new();
+        self.db().each_in_subtree("", |row| {
+            rows.push(row);
+            Ok(())
+        })?;
+        rows.dedup_by(|lower, higher| lower.relpath == higher.relpath);
+        for row in rows {
+            if !matches!(row.presence, Presence::Normal | Presence::Incomplete) {
+                continue;
+            }
+            if row.kind == Kind::Dir {
+                dirs.push(row.relpath);
+                continue;
+            }
+            let Some(view) = self.view(&row.relpath)? else { continue };
+            if row.op_depth == 0 && !self.file_modified(&view)? {
+                remove_file(&self.abspath(&row.relpath))?;
+            }
+        }
+        files::remove_tree(&layout::adm(self.root()))?;
+        for dir in dirs.iter().rev() {
+            files::remove_empty(&self.abspath(dir))?;
+        }
+        Ok(self.root().symlink_metadata().is_err())
+    }
+}

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""Makes the pages that say what was measured and what is missing, out of the files that hold it.
+
+    pages.py            writes docs/benchmarks.md, docs/conformance.md and SHORTCOMINGS.md
+    pages.py --check    writes nothing; fails if one of them is not what would be written (CI does this)
+
+The figures come from docs/results/*.tsv: first lines `# name: value` (commit, machine, command), then a table.
+Shortcomings are the rows of docs/STATUS.md whose state is no plain "yes". Prose is in this file.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "docs/results"
+MADE = "<!-- Made by tools/pages.py. Change that, or docs/results, and run it. -->\n"
+
+
+def result(name):
+    head, rows = {}, []
+    for line in (RESULTS / name).read_text().splitlines():
+        if line.startswith("# "):
+            key, _, value = line[2:].partition(": ")
+            head[key] = value
+        elif line:
+            rows.append(line.split("\t"))
+    return head, rows
+
+
+def markdown(rows):
+    lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
+    lines += ["| " + " | ".join(row) + " |" for row in rows[1:]]
+    return "\n".join(lines) + "\n"
+
+
+def times(before, after):
+    try:
+        return f"{float(before) / float(after):.1f}"
+    except (ValueError, ZeroDivisionError):
+        return ""
+
+
+def requests(title, name):
+    """One table of requests: the better of the reference's two settings beside ours."""
+    head, rows = result(name)
+    at = {column: number for number, column in enumerate(rows[0])}
+    out = [["request", "wall s: reference", "Sapwood", "times", "server CPU s: reference", "Sapwood", "times",
+            "reads: reference", "Sapwood"]]
+
+    def best(row, what):
+        return min((row[at[f"{what}: ref"]], row[at[f"{what}: ref fast"]]), key=float)
+
+    for row in rows[1:]:
+        line = [row[0]]
+        for what in ("wall s", "server CPU s"):
+            ours = row[at[f"{what}: Sapwood"]]
+            line += [best(row, what), ours, times(best(row, what), ours)]
+        out.append(line + [best(row, "reads"), row[at["reads: Sapwood"]]])
+    return f"### {title}\n\n{source(head)}\n\n{markdown(out)}"
+
+
+def source(head):
+    return f"{head['commit']}; {head['machine']}; {head['repository']}. `{head['command']}`."
+
+
+def plain(title, name):
+    head, rows = result(name)
+    return f"### {title}\n\n{source(head)}\n\n{markdown(rows)}"
+
+
+BENCHMARKS = """# Benchmarks
+
+{made}
+Sapwood's programs beside the reference's (1.14.2, Debian 12): the same repository and requests, in turn, in one run.
+The reference's column is the better of two servers: with its defaults, and with the settings that make it fastest
+(`-M 1024 -c 0 --cache-revprops yes --client-speed 1000 --block-read yes`). Sapwood runs with its defaults.
+
+To repeat: `cargo build --release`, then the command that stands above each table, with `--sapwood target/release/sapwood
+--repos DIR`; `tools/quiet.py --help` says what DIR holds. Cold figures drop the caches of the whole machine, which takes root and slows
+everything else on it for a while. On another machine: `sapwood bench matrix` ([bench.md](bench.md)).
+
+How the figures came about, what was tried and not taken, and older runs:
+[results/benchmarks-2026-11-22.md](results/benchmarks-2026-11-22.md).
+
+## Requests
+
+{hot}
+## Requests to a new server, nothing in the system's caches
+
+{cold}
+## Administration and commits
+
+{other}"""
+
+
+def benchmarks():
+    hot = [requests("Format 8, not packed", "hot-f8.tsv"), requests("Format 8, packed", "hot-f8p.tsv")]
+    cold = [requests("Format 8, not packed, cold", "cold-f8.tsv"), requests("Format 8, packed, cold", "cold-f8p.tsv")]
+    other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv")]
+    return BENCHMARKS.format(made=MADE, hot="\n".join(hot), cold="\n".join(cold), other="\n".join(other))
+
+
+CONFORMANCE = """# Conformance: Subversion's own test suite
+
+{made}
+The command-line tests of Subversion 1.14.5, with the reference's `svn` and `svnversion` and ours for everything else, unless a row says
+otherwise. "Expected" is what passes with the reference's own programs in the same variant; what the reference fails or skips
+itself is not counted.
+
+## Format by access
+
+Of the tests that are expected, how many pass: the latest run of each, and of how many test files ("all": 59).
+
+{matrix}
+## How to run it
+
+A built source tree of Subversion 1.14 outside this repository, and a folder of programs:
+
+    sapwood install-links DIR         # then replace with links to the reference's what is not to be tested
+    tools/conformance/suite.py --src TREE --bin DIR --out OUT                                        # file://
+    tools/conformance/suite.py --src TREE --bin DIR --out OUT \\
+        --serve 'DIR/svnserve -d --foreground -r %r --listen-host 127.0.0.1 --listen-port %p'        # svn://
+
+`--extra` passes options on: `--fs-type=fsfs --fsfs-version 6`, `--server-minor-version 9` (format 7), `--fsfs-packing --fsfs-sharding 2`.
+`--record VARIANT` adds the counts to [results/conformance.tsv](results/conformance.tsv), from which `tools/pages.py` makes this page.
+[tools/conformance/baseline.tsv](../tools/conformance/baseline.tsv) holds what the reference reaches: test file, number, outcome.
+
+Each run with its build, the faults that were found, and what the suite cannot do:
+[results/conformance-2026-11-22.md](results/conformance-2026-11-22.md).
+"""
+
+
+def conformance():
+    _, rows = result("conformance.tsv")
+    best = {}
+    for build, access, variant, files, expected, passed in rows[1:]:
+        # Later runs count, but a run of a few files does not hide one of all.
+        key = (variant, access)
+        if key not in best or int(expected) >= int(best[key][1]):
+            best[key] = (files, expected, passed, build)
+    out = [["variant", "access", "test files", "expected", "passed", "build"]]
+    for (variant, access), (files, expected, passed, build) in sorted(best.items()):
+        builds = ", ".join(f"`{word}`" for word in build.split() if not re.match(r"\d+-", word))
+        out.append([variant, access, files, expected, passed, builds])
+    return CONFORMANCE.format(made=MADE, matrix=markdown(out))
+
+
+SHORTCOMINGS = """# Shortcomings
+
+{made}
+What is missing, or is not quite as in Subversion 1.14, by the tables of [docs/STATUS.md](docs/STATUS.md), which name the test
+for everything that is there.
+
+"""
+
+
+def shortcomings():
+    text, heading = SHORTCOMINGS.format(made=MADE), ""
+    for line in (ROOT / "docs/STATUS.md").read_text().splitlines():
+        if line.startswith("## "):
+            heading = line
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
+        if not line.startswith("|") or len(cells) < 2 or not re.match(r"(yes|part|no)\b", cells[1]):
+            continue
+        if cells[1] == "yes" or "without effect" in cells[1]:
+            continue
+        if heading:
+            text += f"{heading}\n\n" if text.endswith("\n\n") else f"\n{heading}\n\n"
+            heading = ""
+        what = re.sub(r"^yes ", "", cells[1])
+        missing = cells[2] if len(cells) > 2 and not cells[1].startswith("yes") else ""
+        missing = re.sub(r"^`[a-z]+/[^`]*`(, `[^`]*`)*$", "", missing)
+        text += f"- {cells[0]}: {what}{'. ' + missing if missing else ''}\n"
+    return text
+
+
+PAGES = {"docs/benchmarks.md": benchmarks, "docs/conformance.md": conformance, "SHORTCOMINGS.md": shortcomings}
+
+
+def main():
+    wrong = []
+    for name, make in PAGES.items():
+        path, text = ROOT / name, make()
+        if "--check" not in sys.argv:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            wrong.append(name)
+    if wrong:
+        sys.exit(f"not what tools/pages.py makes, run it: {', '.join(wrong)}")
+
+
+if __name__ == "__main__":
+    main()
