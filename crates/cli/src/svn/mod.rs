@@ -172,10 +172,12 @@ fn find(name: &str) -> Option<&'static Command> {
 
 /// What a subcommand does that is in the table before its code is.
 fn not_there(invocation: &mut Invocation) -> SvnResult<()> {
-    Err(SvnError::new(
-        ErrorCode::UNSUPPORTED_FEATURE,
-        format!("This svn cannot do '{}' yet", invocation.command.name),
-    ))
+    Err(not_yet(invocation.command.name))
+}
+
+/// The error for a subcommand or an option of one whose code is not there: it is never passed over.
+fn not_yet(what: &str) -> SvnError {
+    SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, format!("This svn cannot do '{what}' yet"))
 }
 
 /// One run of a subcommand.

@@ -103,6 +103,9 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             "--revision (-r) option valid only with --show-updates (-u) option",
         ));
     }
+    if updates {
+        return Err(super::not_yet("status --show-updates"));
+    }
     let (xml, incremental) = (invocation.has(Opt::Xml), invocation.has(Opt::Incremental));
     if incremental && !xml {
         return Err(usage_error("'incremental' option only valid in XML mode"));
