@@ -80,6 +80,16 @@ pub(crate) fn handle(
     Ok(())
 }
 
+/// The externals of a value.
+pub(crate) fn items(value: &str, owner: &Path) -> SvnResult<Vec<External>> {
+    parse(value, &owner.to_string_lossy(), &date)
+}
+
+/// Peg and operative revision of an external.
+pub(crate) const fn revisions(item: &External) -> (Revision, Revision) {
+    (revision_of(item.peg), revision_of(item.revision))
+}
+
 /// Where an external goes.
 struct Place<'a> {
     root: &'a str,
@@ -110,7 +120,7 @@ const fn number_of(spec: Spec) -> Option<Revnum> {
 }
 
 /// A failure is told, and is none.
-fn wrap(ctx: &Context, at: &Path, done: SvnResult<()>) -> SvnResult<()> {
+pub(crate) fn wrap(ctx: &Context, at: &Path, done: SvnResult<()>) -> SvnResult<()> {
     match done {
         Err(error) if error.code() != ErrorCode::CANCELLED => {
             let shown = at.to_string_lossy();

@@ -17,6 +17,7 @@ pub mod copy_local;
 pub mod copy_urls;
 pub mod delete;
 pub mod delete_urls;
+pub mod export;
 pub mod externals;
 pub mod import;
 pub mod info;

@@ -115,7 +115,11 @@ pub(crate) fn lock_anchor(
     let alone =
         relpath.is_empty() || (there && is_dir && (!with_parent || wc.is_switched(relpath)?));
     let anchor = if alone { relpath } else { path::dirname(relpath) };
-    if !anchor.is_empty() && wc.db().top(anchor)?.is_none() {
+    let known = wc
+        .db()
+        .top(anchor)?
+        .is_some_and(|row| row.presence.is_there() || row.presence == Presence::BaseDeleted);
+    if !anchor.is_empty() && !known {
         let shown = wc.abspath(anchor);
         return Err(SvnError::new(
             ErrorCode::WC_NOT_WORKING_COPY,
@@ -228,6 +232,7 @@ fn update_locked(
         tell_path(ctx, &shown, Action::UpdateStarted, None);
     }
     let open = ensure_session(ctx, session, &anchor_url)?;
+    check_uuid(wc, repos_id, open)?;
     let wanted = match how.revision {
         Revision::Unspecified => Revision::Head,
         other => other,
@@ -287,6 +292,19 @@ fn update_locked(
         tell_path(ctx, &shown, Action::UpdateCompleted, Some(reached));
     }
     Ok(Some(reached))
+}
+
+/// E170009 when the repository at a URL is not the one that the working copy comes from.
+fn check_uuid(wc: &WorkingCopy, repos_id: i64, session: &dyn Session) -> SvnResult<()> {
+    let expected = wc.db().repository(repos_id)?.uuid;
+    let found = session.uuid();
+    if expected == found {
+        return Ok(());
+    }
+    Err(SvnError::new(
+        ErrorCode::RA_UUID_MISMATCH,
+        format!("Repository UUID '{found}' doesn't match expected UUID '{expected}'"),
+    ))
 }
 
 /// Tells what there is and has the editor driven.

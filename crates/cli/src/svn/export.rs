@@ -1,7 +1,13 @@
 //! `svn export`.
 
-use super::Command;
+use sapwood_client::export::{Export, export};
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path, uri};
+use sapwood_wc::translate::Eol;
+
+use super::notify::Manner;
 use super::options::Opt;
+use super::targets::check_local;
+use super::{Command, Invocation};
 
 pub(super) const COMMAND: Command = Command {
     name: "export",
@@ -19,5 +25,54 @@ pub(super) const COMMAND: Command = Command {
         Opt::IgnoreKeywords,
     ],
     overrides: &[(Opt::NonRecursive, "old form of --depth=files")],
+    run,
     ..Command::DEFAULT
 };
+
+fn run(inv: &mut Invocation) -> SvnResult<()> {
+    let targets = inv.targets()?;
+    let (from, to) = match targets.as_slice() {
+        [] => return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, "")),
+        [from] => {
+            let name = match from.is_url() {
+                true => uri::split(&from.path).map(|(_, name)| name).unwrap_or_default(),
+                false => path::basename(&from.path).to_owned(),
+            };
+            (from, name)
+        }
+        [from, to] => (from, to.path.clone()),
+        _ => return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, "")),
+    };
+    check_local(&to)?;
+    let native_eol = match inv.opt.native_eol.as_deref() {
+        None => None,
+        Some("LF") => Some(Eol::Lf),
+        Some("CR") => Some(Eol::Cr),
+        Some("CRLF") => Some(Eol::CrLf),
+        Some(other) => {
+            let message = format!("'{other}' is not a valid EOL value");
+            return Err(SvnError::new(ErrorCode::IO_UNKNOWN_EOL, message));
+        }
+    };
+    if !inv.has(Opt::Quiet) {
+        inv.notifier.set_manner(Manner::Export);
+    }
+    let how = Export {
+        revision: inv.opt.revision(),
+        depth: inv.opt.depth.unwrap_or(Depth::Infinity),
+        overwrite: inv.has(Opt::Force),
+        ignore_externals: inv.has(Opt::IgnoreExternals),
+        ignore_keywords: inv.has(Opt::IgnoreKeywords),
+        native_eol,
+    };
+    export(&inv.ctx, &from.target()?, &to, &how).map_err(|error| {
+        if error.code() == ErrorCode::WC_OBSTRUCTED_UPDATE && !how.overwrite {
+            return error.context(
+                "Destination directory exists; please remove the directory or use --force to \
+                 overwrite",
+            );
+        }
+        error
+    })?;
+    inv.check_externals()
+}

@@ -8,6 +8,7 @@ use sapwood_core::props::names;
 use sapwood_core::{CancelToken, ErrorCode, SvnError};
 
 use super::WorkItem;
+use crate::conflict::{Conflict, prej_text, prej_text_of_skel};
 use crate::db::Presence;
 use crate::error::{Error, Result};
 use crate::files::{self, Form};
@@ -138,8 +139,11 @@ impl WorkingCopy {
                 files::set_path_time(&path, Timestamp(*time))?;
                 Ok(stat_file(&path)?.map(|stat| (relpath.clone(), stat)))
             }
-            WorkItem::PrejInstall { .. }
-            | WorkItem::BaseRemove { .. }
+            WorkItem::PrejInstall { relpath, old_skel } => {
+                self.install_prej(relpath, old_skel.as_deref())?;
+                Ok(None)
+            }
+            WorkItem::BaseRemove { .. }
             | WorkItem::SetTextConflict { .. }
             | WorkItem::SetPropConflict { .. } => Err(Error::new(
                 ErrorCode::WC_BAD_ADM_LOG,
@@ -202,6 +206,32 @@ impl WorkingCopy {
         let mut text = File::open(&from).map_err(|e| Error::io(e, "Can't open file", &from))?;
         let form = Form { translation, ..Form::default() };
         files::replace(&to, &self.temporary(), &mut text, &form)?;
+        Ok(())
+    }
+
+    /// Writes the file that tells of a property conflict, from the conflict's record.
+    fn install_prej(&self, relpath: &str, old_skel: Option<&[u8]>) -> Result<()> {
+        let actual = self.db().actual(relpath)?;
+        let Some(bytes) = actual.and_then(|a| a.conflict_data) else { return Ok(()) };
+        let conflict = Conflict::parse(&bytes)?;
+        let Some(marker) = conflict.prop.as_ref().and_then(|p| p.marker.clone()) else {
+            return Ok(());
+        };
+        let text = match old_skel {
+            Some(skel) => prej_text_of_skel(skel)?,
+            None => {
+                let pristine = self
+                    .view(relpath)?
+                    .map_or_else(|| Ok(sapwood_core::PropList::new()), |v| v.pristine_props())?;
+                prej_text(&conflict, &pristine)
+            }
+        };
+        files::replace(
+            &self.abspath(&marker),
+            &self.temporary(),
+            &mut text.as_slice(),
+            &Form::default(),
+        )?;
         Ok(())
     }
 
