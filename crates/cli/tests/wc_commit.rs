@@ -1,5 +1,5 @@
-//! Commits of working copies, by ours and by the reference, of the same changes: same output, same
-//! revisions, same rows in wc.db, and the reference goes on with what ours left.
+//! Commits, differences and locks of working copies, by ours and by the reference, of the same
+//! changes: same output, same revisions, same rows in wc.db, and the reference goes on with what ours left.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,34 +14,57 @@ use std::process::Command;
 use rusqlite::types::ValueRef;
 use sapwood_testkit::Programs;
 
-/// What a working copy goes through. Lines that begin with `commit` are run by the program under
-/// test, `svn` by the reference; the rest is for a shell.
+/// The subcommands of the program under test.
+const TESTED: [&str; 4] = ["commit", "diff", "lock", "unlock"];
+
+/// What a working copy goes through. Lines that begin with a subcommand of [`TESTED`] are run by
+/// the program under test, `svn` by the reference; the rest is for a shell.
 const STEPS: &str = r"
 mkdir -p d/e; echo a > f; echo '$Rev$ x' > d/g; printf 'b\0' > d/e/b; ln -s f l
 svn add -q f d l
 svn ps -q svn:keywords Rev d/g
 svn ps -q svn:mime-type application/octet-stream d/e/b
 svn ps -q p v d
+diff .
+diff --git .
 commit -m new
 echo b >> f
 svn ps -q q 2 f
+diff .
+diff -r 0 .
+diff --properties-only .
 commit -m text-and-property f
 svn cp -q d d2
 echo y >> d2/g
 svn rm -q d2/e/b
+diff --summarize .
+diff --git .
+diff --show-copies-as-adds .
+diff --no-diff-deleted .
+diff -r 1 d2
 commit -m changed-copy
 svn up -q
 svn mv -q d d3
 svn rm -q f
 echo n > f
 svn add -q f
+diff --notice-ancestry .
+diff --git f
 commit -m one-side-of-a-move d3
 commit -m move-and-replacement
 svn up -q
 svn cl -q list f
 echo c >> f; echo z >> d3/g
 commit -m changelist --changelist list --keep-changelists
-svn lock -q f
+lock f
+lock --force -m why f d
+unlock l
+diff -r 1:3 .
+diff -r 3:1 --git d
+diff -c 3 --summarize .
+diff --changelist list .
+diff -x -w -r 1 f
+diff --ignore-properties -r 1:HEAD d
 commit -m nothing --no-unlock f
 commit -m unlocked
 commit -m unlocked
@@ -58,7 +81,12 @@ commit -m rest
 svn cp -q n m
 commit -m copied-whole --depth immediates
 svn rm -q n
+diff --old d@2 --new d2
+diff ^/d@2 ^/d2@3
 commit -m gone
+lock m/o/p f
+unlock m/o/p
+unlock m/o/p
 svn up -q -r 5 f
 echo late >> f
 commit -m out-of-date
@@ -103,9 +131,9 @@ impl Side {
             text.split(' ').map(|w| w.trim_matches('\'').to_owned()).collect()
         };
         let mut command = match line.split_once(' ') {
-            Some(("commit", rest)) => {
+            Some((name, rest)) if TESTED.contains(&name) => {
                 let mut command = self.programs.command("svn");
-                command.arg("commit").arg("--username=jo").args(words(rest));
+                command.arg(name).arg("--username=jo").args(words(rest));
                 command
             }
             Some(("svn", rest)) => {

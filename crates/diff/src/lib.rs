@@ -6,6 +6,7 @@
 //! [`merged`] writes them as one, with marks around conflicts. Where several alignments are equally short the
 //! reference's choice is made, so that output is equal byte for byte.
 
+mod binary;
 mod compare;
 mod diff3;
 mod large;
@@ -18,6 +19,7 @@ pub mod props;
 mod scan;
 mod unified;
 
+pub use binary::write_binary;
 pub use compare::{Diff, Range, compare, compare_whole};
 pub use diff3::{Diff3, Hunk, HunkKind, Span, diff3, diff3_whole};
 pub use large::{LargeText, unified_large};

@@ -32,6 +32,7 @@ pub mod props;
 pub mod queue;
 pub mod relocate;
 pub mod report;
+pub mod repos_lock;
 pub mod root;
 pub mod status;
 pub mod summary;

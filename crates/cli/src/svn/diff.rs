@@ -1,7 +1,24 @@
 //! `svn diff`.
 
+use std::borrow::Cow;
+use std::io::Write;
+use std::process::{Command as Process, Stdio};
+
+use sapwood_client::diff::sides::Text;
+use sapwood_client::diff::summary::{Kind, Summary};
+use sapwood_client::diff::writer::{ExternalDiff, Style};
+use sapwood_client::diff::{Request, Sink, diff};
+use sapwood_client::target::is_url;
+use sapwood_client::{Range, Revision};
+use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult, path, uri};
+
 use super::options::Opt;
-use super::{Command, Revisions};
+use super::out::Out;
+use super::targets::{Arg, check_one_kind, local_style, one};
+use super::{Command, Invocation, Revisions, xml_out};
+use crate::command::usage_error;
+use crate::xml::{self, Tag};
+use crate::{locale, report};
 
 pub(super) const COMMAND: Command = Command {
     name: "diff",
@@ -39,5 +56,288 @@ pub(super) const COMMAND: Command = Command {
     ],
     overrides: &[(Opt::NonRecursive, "old form of --depth=files")],
     revisions: Revisions::Range,
+    run,
     ..Command::DEFAULT
 };
+
+/// What is compared, before the single paths.
+struct Plan {
+    old: String,
+    new: String,
+    range: Range,
+    paths: Vec<Arg>,
+    /// Whether paths have a history that is followed.
+    pegged: bool,
+}
+
+fn run(invocation: &mut Invocation) -> SvnResult<()> {
+    check_summary(invocation)?;
+    let plan = plan(invocation)?;
+    let xml = invocation.has(Opt::Xml);
+    if xml {
+        xml_out::header(&invocation.out, "diff")?;
+        let mut text = String::new();
+        xml::open(&mut text, "paths", Tag::Normal, &[]);
+        invocation.out.bytes(text.as_bytes())?;
+    }
+    for arg in &plan.paths {
+        one_path(invocation, &plan, arg)?;
+    }
+    if xml {
+        let mut text = String::new();
+        xml::close(&mut text, "paths");
+        invocation.out.bytes(text.as_bytes())?;
+        xml_out::footer(&invocation.out, "diff")?;
+    }
+    Ok(())
+}
+
+/// Options that make no sense with a summary, or only with one.
+fn check_summary(invocation: &Invocation) -> SvnResult<()> {
+    if !invocation.has(Opt::Summarize) {
+        if invocation.has(Opt::Xml) {
+            return Err(usage_error("'--xml' option only valid with '--summarize' option"));
+        }
+        return Ok(());
+    }
+    for (opt, name) in [
+        (Opt::Git, "--git"),
+        (Opt::PatchCompatible, "--patch-compatible"),
+        (Opt::ShowCopiesAsAdds, "--show-copies-as-adds"),
+        (Opt::InternalDiff, "--internal-diff"),
+        (Opt::DiffCmd, "--diff-cmd"),
+        (Opt::NoDiffAdded, "--no-diff-added"),
+        (Opt::NoDiffDeleted, "--no-diff-deleted"),
+        (Opt::Force, "--force"),
+    ] {
+        if invocation.has(opt) {
+            return Err(usage_error(format!("'{name}' not valid with '--summarize' option")));
+        }
+    }
+    Ok(())
+}
+
+fn default_revision(path: &str) -> Revision {
+    if is_url(path) { Revision::Head } else { Revision::Working }
+}
+
+fn plan(invocation: &mut Invocation) -> SvnResult<Plan> {
+    let mut targets = invocation.targets()?;
+    let mut range = invocation.opt.range();
+    let given = range.start.is_given() || range.end.is_given();
+    let (old, new) = (invocation.opt.old.clone(), invocation.opt.new.clone());
+    let shorthand =
+        targets.len() == 2 && targets.iter().any(Arg::is_url) && !given && old.is_none();
+    let mut plan =
+        Plan { old: String::new(), new: String::new(), range, paths: Vec::new(), pegged: false };
+    if shorthand && new.is_none() {
+        let mut sides = targets.drain(..).map(|arg| arg.target());
+        if let (Some(first), Some(second)) = (sides.next(), sides.next()) {
+            let (first, second) = (first?, second?);
+            plan.range.start = first.peg.or(default_revision(&first.text));
+            plan.range.end = second.peg.or(default_revision(&second.text));
+            (plan.old, plan.new) = (first.text, second.text);
+        }
+    } else if let Some(old) = old {
+        let first = named(invocation, &old)?.target()?;
+        let explicit = new.is_some();
+        let second = named(invocation, new.as_ref().unwrap_or(&old))?.target()?;
+        range.start = first.peg.or(range.start);
+        range.end = second.peg.or(range.end);
+        let start = match (is_url(&first.text), explicit) {
+            (true, _) => Revision::Head,
+            (false, true) => Revision::Working,
+            (false, false) => Revision::Base,
+        };
+        plan.range.start = range.start.or(start);
+        plan.range.end = range.end.or(default_revision(&second.text));
+        (plan.old, plan.new) = (first.text, second.text);
+    } else if new.is_some() {
+        return Err(usage_error("'--new' option only valid with '--old' option"));
+    } else {
+        if targets.is_empty() {
+            targets.push(Arg::here());
+        }
+        check_one_kind(&targets).map_err(|e| {
+            e.context(
+                "'svn diff [-r N[:M]] [TARGET[@REV]...]' does not support mixed target types. Try \
+                 using the --old and --new options or one of the shorthand invocations listed in \
+                 'svn help diff'.",
+            )
+        })?;
+        let local = targets.first().is_some_and(|arg| !arg.is_url());
+        if local {
+            plan.range.start = range.start.or(Revision::Base);
+        }
+        plan.range.end = range.end.or(if local { Revision::Working } else { Revision::Head });
+        let is_local = |r| matches!(r, Revision::Base | Revision::Working);
+        plan.pegged = !is_local(plan.range.start) || !is_local(plan.range.end);
+    }
+    if targets.is_empty() {
+        targets.push(Arg::here());
+    }
+    plan.paths = targets;
+    Ok(plan)
+}
+
+/// The value of `--old` or `--new`, which may begin with `^/`.
+fn named(invocation: &mut Invocation, word: &str) -> SvnResult<Arg> {
+    if !word.starts_with("^/") {
+        return one(word);
+    }
+    let kept = invocation.opt.targets.take();
+    invocation.args.push_back(word.into());
+    let found = invocation.targets();
+    invocation.opt.targets = kept;
+    found?.pop().ok_or_else(|| SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""))
+}
+
+fn below(base: &str, at: &str) -> String {
+    if is_url(base) { uri::join(base, at) } else { path::join(base, at) }
+}
+
+fn one_path(invocation: &Invocation, plan: &Plan, arg: &Arg) -> SvnResult<()> {
+    let (old, new, peg) = if plan.pegged {
+        let target = arg.target()?;
+        let peg = target.peg.or(default_revision(&target.text));
+        (target.text.clone(), target.text, peg)
+    } else {
+        if arg.is_url() {
+            return Err(usage_error(format!("Path '{}' not relative to base URLs", arg.text())));
+        }
+        let path = if plan.old.is_empty() && plan.new.is_empty() {
+            arg.target()?.text
+        } else {
+            arg.text()
+        };
+        (below(&plan.old, &path), below(&plan.new, &path), Revision::Unspecified)
+    };
+    let shows_copies =
+        invocation.has(Opt::PatchCompatible) || invocation.has(Opt::ShowCopiesAsAdds);
+    let ignore_props =
+        invocation.has(Opt::PatchCompatible) || invocation.has(Opt::IgnoreProperties);
+    let git = invocation.has(Opt::Git);
+    let request = Request {
+        old: &old,
+        old_revision: plan.range.start,
+        new: &new,
+        new_revision: plan.range.end,
+        peg,
+        depth: invocation.opt.depth_or(Depth::Infinity),
+        ignore_ancestry: !invocation.has(Opt::NoticeAncestry) && !shows_copies && !git,
+        changelists: &invocation.opt.changelists,
+    };
+    if invocation.has(Opt::Summarize) {
+        let out = invocation.out.clone();
+        let xml = invocation.has(Opt::Xml);
+        return diff(
+            &invocation.ctx,
+            &request,
+            Sink::Summary(&mut |summary| summarize(&out, &old, ignore_props, xml, summary)),
+        );
+    }
+    let config = invocation.ctx.config();
+    let command = config.get("helpers", "diff-cmd").filter(|c| !c.is_empty());
+    let command = command.filter(|_| !invocation.has(Opt::InternalDiff)).map(Cow::into_owned);
+    let extensions = match &invocation.opt.extensions {
+        Some(given) => given.clone(),
+        None => config.get("helpers", "diff-extensions").map(Cow::into_owned).unwrap_or_default(),
+    };
+    let words: Vec<&str> = extensions.split_ascii_whitespace().collect();
+    let out = invocation.out.clone();
+    let run = |labels: [&str; 2], texts: [&Text; 2], _: &mut dyn Write| {
+        run_external(&out, command.as_deref().unwrap_or_default(), &words, labels, texts)
+    };
+    let external: ExternalDiff<'_> = &run;
+    let options = match &command {
+        Some(_) => sapwood_diff::Options::default(),
+        None => sapwood_diff::Options::parse(&words)?,
+    };
+    let style = Style {
+        options,
+        external: command.is_some().then_some(external),
+        no_added: invocation.has(Opt::NoDiffAdded),
+        no_deleted: invocation.has(Opt::NoDiffDeleted),
+        copies_as_adds: shows_copies,
+        force_binary: invocation.has(Opt::Force)
+            || config.get_bool("miscellany", "diff-ignore-content-type", false)?,
+        ignore_props,
+        props_only: invocation.has(Opt::PropertiesOnly),
+        git,
+        encode: locale::encode,
+    };
+    let mut sink = invocation.out.clone();
+    diff(&invocation.ctx, &request, Sink::Diff { style, out: &mut sink })
+}
+
+/// Runs another program on two files; it writes where we write.
+fn run_external(
+    out: &Out,
+    command: &str,
+    words: &[&str],
+    [first, second]: [&str; 2],
+    texts: [&Text; 2],
+) -> SvnResult<()> {
+    out.flush()?;
+    let empty = tempfile::NamedTempFile::new()
+        .map_err(|e| SvnError::io(&e, "Can't create temporary file"))?;
+    let [old, new] = texts.map(|text| text.path().unwrap_or(empty.path()));
+    let mut process = Process::new(command);
+    if words.is_empty() {
+        process.arg("-u");
+    } else {
+        process.args(words);
+    }
+    process.args(["-L", first, "-L", second]).arg(old).arg(new).stdin(Stdio::null());
+    let failed =
+        |e: &std::io::Error| SvnError::io(e, format_args!("Can't start process '{command}'"));
+    let output = process.stderr(Stdio::piped()).output().map_err(|e| failed(&e))?;
+    out.bytes(&output.stdout)?;
+    report::as_it_is(&String::from_utf8_lossy(&output.stderr));
+    match output.status.code() {
+        Some(0 | 1) => Ok(()),
+        code => Err(SvnError::new(
+            ErrorCode::EXTERNAL_PROGRAM,
+            format!("'{command}' returned {}", code.unwrap_or(-1)),
+        )),
+    }
+}
+
+fn summarize(
+    out: &Out,
+    anchor: &str,
+    ignore_props: bool,
+    xml: bool,
+    summary: &Summary<'_>,
+) -> SvnResult<()> {
+    if ignore_props && summary.kind == Kind::Normal {
+        return Ok(());
+    }
+    let shown = below(anchor, summary.path);
+    let shown = local_style(&shown);
+    let props = summary.props && !ignore_props;
+    if !xml {
+        let letter = match summary.kind {
+            Kind::Added => 'A',
+            Kind::Modified => 'M',
+            Kind::Deleted => 'D',
+            Kind::Normal => ' ',
+        };
+        let mark = if props { 'M' } else { ' ' };
+        out.text(&format!("{letter}{mark}      {shown}\n"))?;
+        return out.show();
+    }
+    let item = match summary.kind {
+        Kind::Added => "added",
+        Kind::Modified => "modified",
+        Kind::Deleted => "deleted",
+        Kind::Normal => "none",
+    };
+    let kind = if summary.node_kind == NodeKind::Dir { "dir" } else { "file" };
+    let mut text = String::new();
+    let props = if props { "modified" } else { "none" };
+    xml::open(&mut text, "path", Tag::Text, &[("kind", kind), ("item", item), ("props", props)]);
+    xml::escape(&mut text, shown, false);
+    xml::close(&mut text, "path");
+    out.bytes(text.as_bytes())
+}

@@ -1,7 +1,17 @@
 //! `svn lock`.
 
-use super::Command;
+use std::cell::Cell;
+use std::os::unix::ffi::OsStrExt as _;
+use std::rc::Rc;
+
+use sapwood_client::lock;
+use sapwood_core::notify::Action;
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
 use super::options::Opt;
+use super::targets::check_one_kind;
+use super::{Command, Invocation};
+use crate::remote::revprops::translated;
 
 pub(super) const COMMAND: Command = Command {
     name: "lock",
@@ -23,5 +33,68 @@ pub(super) const COMMAND: Command = Command {
         (Opt::ForceLog, "take the comment, whatever it looks like"),
         (Opt::Force, "take locks away from others"),
     ],
+    run,
     ..Command::DEFAULT
 };
+
+fn run(invocation: &mut Invocation) -> SvnResult<()> {
+    let targets = files(invocation)?;
+    let comment = comment(invocation)?;
+    let failed = watch(invocation, Action::FailedLock);
+    let steal = invocation.has(Opt::Force);
+    lock::lock(&invocation.ctx, &targets, comment.as_deref(), steal)?;
+    if failed.get() {
+        return Err(SvnError::new(
+            ErrorCode::ILLEGAL_TARGET,
+            "One or more locks could not be obtained",
+        ));
+    }
+    Ok(())
+}
+
+/// The targets, of which there must be one, and all of one kind.
+pub(super) fn files(invocation: &mut Invocation) -> SvnResult<Vec<String>> {
+    let targets = invocation.targets()?;
+    if targets.is_empty() {
+        return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
+    }
+    check_one_kind(&targets)?;
+    Ok(targets.into_iter().map(|arg| arg.path).collect())
+}
+
+/// Notes whether an action is told.
+pub(super) fn watch(invocation: &mut Invocation, action: Action) -> Rc<Cell<bool>> {
+    let seen = Rc::new(Cell::new(false));
+    let noted = Rc::clone(&seen);
+    let inner = invocation.ctx.notify.take();
+    invocation.ctx.notify = Some(Box::new(move |value| {
+        if value.action == action {
+            noted.set(true);
+        }
+        if let Some(inner) = &inner {
+            inner(value);
+        }
+    }));
+    seen
+}
+
+fn comment(invocation: &Invocation) -> SvnResult<Option<String>> {
+    let opt = &invocation.opt;
+    let given = match (&opt.file_data, &opt.message) {
+        (Some(data), _) if data.contains(&0) => {
+            return Err(SvnError::new(
+                ErrorCode::CL_BAD_LOG_MESSAGE,
+                "Lock comment contains a zero byte",
+            ));
+        }
+        (Some(data), _) => data.as_slice(),
+        (None, Some(message)) => message.as_bytes(),
+        (None, None) => return Ok(None),
+    };
+    let text = translated(
+        given,
+        opt.encoding.as_deref(),
+        "Error normalizing lock comment to internal format",
+    )?;
+    Ok(Some(String::from_utf8_lossy(&text).into_owned()))
+}

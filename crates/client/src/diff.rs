@@ -1,0 +1,171 @@
+//! `svn diff`: what differs between two trees, each of a working copy or of a repository.
+//!
+//! | left and right | how |
+//! |---|---|
+//! | BASE and working version of one path | [`mod@local`] |
+//! | two places of a repository | [`mod@repos`] |
+//! | a place of a repository and a working copy | [`mod@against`] |
+//! | the working versions of two paths | [`mod@nodes`] |
+//!
+//! Each tells a [`sides::Processor`], which writes a diff or a summary.
+
+mod against;
+mod git;
+mod local;
+mod nodes;
+mod remote;
+mod repos;
+pub mod sides;
+pub mod summary;
+pub mod writer;
+
+use std::collections::HashSet;
+use std::io::Write;
+
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
+
+use self::sides::Processor;
+use self::summary::{Receiver, Summarizer};
+use self::writer::{Places, Style, Writer};
+use crate::context::Context;
+use crate::revision::Revision;
+use crate::target::is_url;
+use crate::working::Node;
+
+/// What is compared.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The left side: a URL or a local path.
+    pub old: &'a str,
+    /// Its revision.
+    pub old_revision: Revision,
+    /// The right side.
+    pub new: &'a str,
+    /// Its revision.
+    pub new_revision: Revision,
+    /// The revision in which the target is what it is called, when both sides are one node's
+    /// history.
+    pub peg: Revision,
+    /// How deep.
+    pub depth: Depth,
+    /// Whether unrelated nodes of the same name count as one that changed.
+    pub ignore_ancestry: bool,
+    /// Only what is on one of these changelists, in a working copy; empty for all.
+    pub changelists: &'a [String],
+}
+
+/// Where the comparison goes.
+pub enum Sink<'a> {
+    /// Written as a diff.
+    Diff {
+        /// What it shows.
+        style: Style<'a>,
+        /// Where it goes.
+        out: &'a mut dyn Write,
+    },
+    /// Told node by node.
+    Summary(&'a mut Receiver<'a>),
+}
+
+impl Sink<'_> {
+    const fn is_summary(&self) -> bool {
+        matches!(self, Self::Summary(_))
+    }
+
+    /// Runs a comparison with the processor; also says whether texts are wanted.
+    fn with(
+        self,
+        ctx: &Context,
+        places: Places,
+        run: &mut dyn FnMut(&mut dyn Processor, bool) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        match self {
+            Self::Summary(receiver) => run(&mut Summarizer(receiver), false),
+            Self::Diff { style, out } => {
+                let find = |path: &str| -> SvnResult<String> {
+                    Ok(Node::find(ctx, path)?.repository()?.2)
+                };
+                run(&mut Writer { style, places, find: &find, out }, true)
+            }
+        }
+    }
+}
+
+const fn is_local(revision: Revision) -> bool {
+    matches!(revision, Revision::Base | Revision::Working)
+}
+
+/// Compares.
+///
+/// # Errors
+/// `E195002` for revisions that are missing or make no sense; `E200004` for pairs that cannot be
+/// compared; what sessions and working copies meet.
+pub fn diff(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnResult<()> {
+    if !request.old_revision.is_given() || !request.new_revision.is_given() {
+        return Err(SvnError::new(
+            ErrorCode::CLIENT_BAD_REVISION,
+            "Not all required revisions are specified",
+        ));
+    }
+    if request.peg.is_given() && is_local(request.old_revision) && is_local(request.new_revision) {
+        return Err(SvnError::new(
+            ErrorCode::CLIENT_BAD_REVISION,
+            "At least one revision must be something other than BASE or WORKING when diffing a URL",
+        ));
+    }
+    let remote = |path: &str, revision| !is_local(revision) || is_url(path);
+    let old = remote(request.old, request.old_revision);
+    let new = remote(request.new, request.new_revision);
+    match (old, new) {
+        (true, true) => repos::run(ctx, request, sink),
+        (true, false) => against::run(ctx, request, false, sink),
+        (false, true) => against::run(ctx, request, true, sink),
+        (false, false) => {
+            let working = Revision::Working;
+            if request.old_revision == working && request.new_revision == working {
+                return nodes::run(ctx, request, sink);
+            }
+            if request.old != request.new
+                || request.old_revision != Revision::Base
+                || request.new_revision != working
+            {
+                let inner = SvnError::new(
+                    ErrorCode::INCORRECT_PARAMS,
+                    "A non-URL diff at this time must be either from a path's base to the same \
+                     path's working version or between the working versions of two paths",
+                );
+                return Err(inner.wrap(
+                    ErrorCode::INCORRECT_PARAMS,
+                    "Sorry, svn_client_diff7 was called in a way that is not yet supported",
+                ));
+            }
+            of_working_copy(ctx, request, sink)
+        }
+    }
+}
+
+fn changelists(request: &Request<'_>) -> HashSet<String> {
+    request.changelists.iter().cloned().collect()
+}
+
+/// BASE against the working version.
+fn of_working_copy(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnResult<()> {
+    let node = Node::find(ctx, request.old)?;
+    let places = Places {
+        anchor: Some(request.old.to_owned()),
+        originals: [request.old.to_owned(), request.new.to_owned()],
+        session_relpath: None,
+    };
+    let changelists = changelists(request);
+    sink.with(ctx, places, &mut |processor, _| {
+        let mut local = local::Local {
+            ctx,
+            wc: &node.wc,
+            target: &node.relpath,
+            ignore_ancestry: request.ignore_ancestry,
+            changelists: &changelists,
+            processor,
+        };
+        local.run(request.depth)
+    })
+}

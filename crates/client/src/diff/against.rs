@@ -1,0 +1,582 @@
+//! Comparing a place of a repository with a working copy.
+//!
+//! The other side tells what has to be done to BASE to get the place; that is recorded, and then both
+//! trees are walked where the record or local changes say that they may differ: on one side BASE with
+//! the record, on the other the working version (or BASE as it is).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use sapwood_core::{Depth, Md5, NodeKind, PropList, Revnum, SvnResult, path, uri};
+use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
+use sapwood_ra::{ReportKind, ReportRequest};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::conflict::PropChange;
+use sapwood_wc::db::Kind;
+use sapwood_wc::report::Crawl;
+use sapwood_wc::status::{self, State};
+use sapwood_wc::view::{self, Status};
+
+use super::local::{pristine_text, working_text};
+use super::remote::{apply, is_regular, patched, wrong_handle};
+use super::sides::{Below, CopySource, DirSide, FileSide, Processor, Reversed, Text};
+use super::writer::Places;
+use super::{Request, Sink, changelists};
+use crate::context::Context;
+use crate::open::session_at;
+use crate::revision::Revision;
+use crate::working::Node;
+
+pub(super) fn run(
+    ctx: &Context,
+    request: &Request<'_>,
+    reverse: bool,
+    sink: Sink<'_>,
+) -> SvnResult<()> {
+    let (remote, revision, local, local_revision) = match reverse {
+        false => (request.old, request.old_revision, request.new, request.new_revision),
+        true => (request.new, request.new_revision, request.old, request.old_revision),
+    };
+    let node = Node::find(ctx, local)?;
+    let peg = if request.peg.is_given() { request.peg } else { revision };
+    let located = session_at(ctx, remote, peg, revision)?;
+    let url = located.session.url();
+    let is_base = local_revision == Revision::Base;
+    let view = node.wc.require_view(&node.relpath)?;
+    // What was copied here is told as what it was copied from.
+    let source = match view.status() {
+        Status::Added if !is_base => node.wc.origin(&view)?,
+        _ => None,
+    };
+    // A directory is the start itself; another node is told below its parent.
+    let start_here = node.relpath.is_empty() || (node.top.kind == Kind::Dir && source.is_none());
+    let (start, target) = match start_here {
+        true => (node.relpath.as_str(), ""),
+        false => path::split(&node.relpath),
+    };
+    let (id, mut place) = node.wc.repos_location(start)?;
+    if let Some(source) = &source {
+        path::dirname(&source.repos_path).clone_into(&mut place);
+    }
+    let root = node.wc.db().repository(id)?.root;
+    let start_url = uri::join(&root, &place);
+    located.session.reparent(&start_url)?;
+    let mut recorder = Recorder::new(&node.wc, start);
+    let depth = if request.depth == Depth::Infinity { Depth::Unknown } else { request.depth };
+    {
+        let versus = ReportKind::Diff {
+            versus_url: &url,
+            ignore_ancestry: request.ignore_ancestry,
+            text_deltas: true,
+        };
+        let wanted =
+            ReportRequest { revision: Some(located.revision), target, depth, kind: versus };
+        let mut report = located.session.report(&wanted, &mut recorder)?;
+        let told = match &source {
+            Some(source) => {
+                // As of revision 0 there is nothing, so that all of it comes as new: BASE has nothing
+                // that changes could apply to.
+                let url = uri::join(&root, &source.repos_path);
+                report.set_path("", Revnum::ZERO, Depth::Infinity, false, None).and_then(|()| {
+                    report.link_path(target, &url, Revnum::ZERO, Depth::Infinity, false, None)
+                })
+            }
+            None => {
+                let crawl = Crawl {
+                    target: &node.relpath,
+                    depth: request.depth,
+                    honor_depth_exclude: true,
+                    restore: false,
+                    notify: None,
+                };
+                node.wc.report(&crawl, report.as_mut()).map_err(Into::into)
+            }
+        };
+        if let Err(error) = told {
+            let _aborted = report.abort();
+            return Err(error);
+        }
+        report.finish()?;
+    }
+    let own_url = uri::join(&start_url, target);
+    let mut originals = [url, own_url];
+    if reverse {
+        originals.reverse();
+    }
+    let anchor = if start_here { local.to_owned() } else { path::dirname(local).to_owned() };
+    let places = Places {
+        anchor: Some(anchor),
+        originals,
+        session_relpath: uri::skip_ancestor(&root, &start_url),
+    };
+    let mut interesting = Interesting::default();
+    for relpath in recorder.changes.keys() {
+        interesting.add(relpath);
+    }
+    if !is_base {
+        local_changes(ctx, &node, request.depth, &mut interesting)?;
+    }
+    let listed = changelists(request);
+    let below = sink.is_summary();
+    sink.with(ctx, places, &mut |processor, _| {
+        let mut reversed;
+        let mut processor: &mut dyn Processor = processor;
+        if reverse {
+            reversed = Reversed(processor);
+            processor = &mut reversed;
+        }
+        let mut only_target;
+        if below {
+            only_target = Below { root: target.to_owned(), inner: processor };
+            processor = &mut only_target;
+        }
+        let mut walk = Walk {
+            ctx,
+            wc: &node.wc,
+            start,
+            record: &recorder,
+            interesting: &interesting,
+            is_base,
+            ignore_ancestry: request.ignore_ancestry,
+            revision: located.revision,
+            changelists: &listed,
+            processor,
+        };
+        walk.compare(&node.relpath)
+    })
+}
+
+/// Adds what differs locally from BASE.
+fn local_changes(
+    ctx: &Context,
+    node: &Node,
+    depth: Depth,
+    interesting: &mut Interesting,
+) -> SvnResult<()> {
+    let options = status::Options {
+        depth,
+        no_ignore: true,
+        unversioned: false,
+        cancel: ctx.cancel().clone(),
+        ..status::Options::default()
+    };
+    node.wc.status(&node.relpath, &options, &mut |status| {
+        if status.versioned && status.node != State::Normal {
+            interesting.add(&status.relpath);
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Where trees may differ: names by directory.
+#[derive(Default)]
+struct Interesting {
+    children: HashMap<String, BTreeSet<String>>,
+}
+
+impl Interesting {
+    fn add(&mut self, relpath: &str) {
+        let mut at = relpath;
+        while !at.is_empty() {
+            let (parent, name) = path::split(at);
+            if !self.children.entry(parent.to_owned()).or_default().insert(name.to_owned()) {
+                return;
+            }
+            at = parent;
+        }
+    }
+}
+
+/// What has to be done to a node of BASE.
+#[derive(Clone, Debug, Default)]
+struct Change {
+    deleted: bool,
+    added: Option<NodeKind>,
+    props: Vec<PropChange>,
+    text: Option<Text>,
+}
+
+/// Records an edit of BASE.
+struct Recorder<'a> {
+    wc: &'a WorkingCopy,
+    /// Where the edit starts, below the working copy's root.
+    start: &'a str,
+    changes: BTreeMap<String, Change>,
+    open: HashMap<u64, String>,
+    next: u64,
+}
+
+impl<'a> Recorder<'a> {
+    fn new(wc: &'a WorkingCopy, start: &'a str) -> Self {
+        Self { wc, start, changes: BTreeMap::new(), open: HashMap::new(), next: 0 }
+    }
+
+    fn handle(&mut self, at: &str) -> Handle {
+        self.next = self.next.wrapping_add(1);
+        self.open.insert(self.next, path::join(self.start, at));
+        Handle(self.next)
+    }
+
+    fn change(&mut self, handle: Handle) -> SvnResult<&mut Change> {
+        let relpath = self.open.get(&handle.0).ok_or_else(wrong_handle)?;
+        Ok(self.changes.entry(relpath.clone()).or_default())
+    }
+
+    fn added(&mut self, at: &str, kind: NodeKind) -> Handle {
+        let handle = self.handle(at);
+        let relpath = path::join(self.start, at);
+        self.changes.entry(relpath).or_default().added = Some(kind);
+        handle
+    }
+
+    fn set_prop(&mut self, handle: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        if is_regular(name) {
+            self.change(handle)?.props.push((name.to_owned(), value.map(<[u8]>::to_vec)));
+        }
+        Ok(())
+    }
+
+    /// Whether a node above this one is new, so that BASE says nothing of it.
+    fn is_below_new(&self, relpath: &str) -> bool {
+        let mut at = relpath;
+        while !at.is_empty() && at != self.start {
+            at = path::dirname(at);
+            if self.changes.get(at).is_some_and(|c| c.added.is_some() || c.deleted) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Editor for Recorder<'_> {
+    ignore_absent!();
+    nothing_to_abort!();
+
+    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(self.handle(""))
+    }
+
+    fn delete_entry(&mut self, at: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
+        let relpath = path::join(self.start, at);
+        self.changes.entry(relpath).or_default().deleted = true;
+        Ok(())
+    }
+
+    fn add_directory(
+        &mut self,
+        at: &str,
+        _: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        Ok(self.added(at, NodeKind::Dir))
+    }
+
+    fn open_directory(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(self.handle(at))
+    }
+
+    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        self.set_prop(dir, name, value)
+    }
+
+    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
+        self.open.remove(&dir.0).map(drop).ok_or_else(wrong_handle)
+    }
+
+    fn add_file(&mut self, at: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
+        Ok(self.added(at, NodeKind::File))
+    }
+
+    fn open_file(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+        Ok(self.handle(at))
+    }
+
+    fn apply_textdelta(
+        &mut self,
+        file: Handle,
+        _: Option<Md5>,
+        delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        let relpath = self.open.get(&file.0).cloned().ok_or_else(wrong_handle)?;
+        let is_new = self.changes.get(&relpath).is_some_and(|c| c.added.is_some());
+        let base = match is_new {
+            true => None,
+            false => self.wc.db().base(&relpath)?,
+        };
+        let base = base.map_or(Text::Empty, |row| pristine_text(self.wc, &row));
+        let text = apply(&base, delta)?;
+        self.change(file)?.text = Some(text);
+        Ok(())
+    }
+
+    fn change_file_prop(
+        &mut self,
+        file: Handle,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        self.set_prop(file, name, value)
+    }
+
+    fn close_file(&mut self, file: Handle, _: Option<Md5>) -> SvnResult<()> {
+        self.open.remove(&file.0).map(drop).ok_or_else(wrong_handle)
+    }
+
+    fn close_edit(&mut self) -> SvnResult<()> {
+        Ok(())
+    }
+}
+
+/// A node on one side.
+struct Side {
+    kind: NodeKind,
+    revision: Option<Revnum>,
+    props: PropList,
+    text: Text,
+}
+
+impl Side {
+    fn file(self) -> FileSide {
+        FileSide { revision: self.revision, text: self.text, props: self.props }
+    }
+
+    fn dir(self) -> DirSide {
+        DirSide { revision: self.revision, props: self.props }
+    }
+}
+
+struct Walk<'a> {
+    ctx: &'a Context,
+    wc: &'a WorkingCopy,
+    start: &'a str,
+    record: &'a Recorder<'a>,
+    interesting: &'a Interesting,
+    is_base: bool,
+    ignore_ancestry: bool,
+    /// The revision of the place in the repository.
+    revision: Revnum,
+    changelists: &'a std::collections::HashSet<String>,
+    processor: &'a mut dyn Processor,
+}
+
+impl Walk<'_> {
+    fn at<'p>(&self, relpath: &'p str) -> &'p str {
+        path::skip_ancestor(self.start, relpath).unwrap_or_default()
+    }
+
+    fn is_listed(&self, relpath: &str) -> SvnResult<bool> {
+        if self.changelists.is_empty() {
+            return Ok(true);
+        }
+        let actual = self.wc.db().actual(relpath)?;
+        Ok(actual.and_then(|a| a.changelist).is_some_and(|name| self.changelists.contains(&name)))
+    }
+
+    /// What the repository has: BASE with what was recorded.
+    fn left(&self, relpath: &str) -> SvnResult<Option<Side>> {
+        let revision = Some(self.revision);
+        let change = self.record.changes.get(relpath);
+        if let Some(change) = change
+            && let Some(kind) = change.added
+        {
+            let props = patched(&PropList::new(), &change.props);
+            let text = change.text.clone().unwrap_or(Text::Empty);
+            return Ok(Some(Side { kind, revision, props, text }));
+        }
+        if change.is_some_and(|change| change.deleted) || self.record.is_below_new(relpath) {
+            return Ok(None);
+        }
+        let base = self.wc.db().base(relpath)?.filter(|row| row.presence.is_there());
+        let Some(base) = base else { return Ok(None) };
+        let Some(kind) = base.kind.node_kind() else { return Ok(None) };
+        let props = base.props()?;
+        Ok(Some(Side {
+            kind,
+            revision,
+            props: change.map_or_else(|| props.clone(), |change| patched(&props, &change.props)),
+            text: match change.and_then(|change| change.text.clone()) {
+                Some(text) => text,
+                None => pristine_text(self.wc, &base),
+            },
+        }))
+    }
+
+    /// What the working copy has.
+    fn right(&self, relpath: &str) -> SvnResult<Option<Side>> {
+        if self.is_base {
+            let base = self.wc.db().base(relpath)?.filter(|row| row.presence.is_there());
+            let Some(base) = base else { return Ok(None) };
+            let Some(kind) = base.kind.node_kind() else { return Ok(None) };
+            let text = pristine_text(self.wc, &base);
+            return Ok(Some(Side { kind, revision: None, props: base.props()?, text }));
+        }
+        let Some(view) = self.wc.view(relpath)? else { return Ok(None) };
+        if !matches!(view.status(), Status::Normal | Status::Incomplete | Status::Added) {
+            return Ok(None);
+        }
+        let Some(kind) = view.top().kind.node_kind() else { return Ok(None) };
+        let props = view.props()?;
+        let mut text = Text::Empty;
+        if kind == NodeKind::File {
+            let there = view::stat_file(&self.wc.abspath(relpath))?
+                .is_some_and(|stat| stat.file || stat.link);
+            let changed = there && self.wc.file_modified(&view)?;
+            text = match changed {
+                true => working_text(self.wc, relpath, &props)?,
+                false => pristine_text(self.wc, view.top()),
+            };
+        }
+        Ok(Some(Side { kind, revision: None, props, text }))
+    }
+
+    fn left_children(&self, relpath: &str) -> SvnResult<BTreeSet<String>> {
+        let mut names = BTreeSet::new();
+        for row in self.wc.db().children_at(relpath, 0)? {
+            if row.presence.is_there() && self.left(&row.relpath)?.is_some() {
+                names.insert(row.name().to_owned());
+            }
+        }
+        if let Some(more) = self.interesting.children.get(relpath) {
+            for name in more {
+                if self.left(&path::join(relpath, name))?.is_some() {
+                    names.insert(name.clone());
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    fn right_children(&self, relpath: &str) -> SvnResult<BTreeSet<String>> {
+        let rows = match self.is_base {
+            true => self.wc.db().children_at(relpath, 0)?,
+            false => self.wc.db().children_top(relpath)?,
+        };
+        Ok(rows.iter().filter(|r| r.presence.is_there()).map(|r| r.name().to_owned()).collect())
+    }
+
+    fn compare(&mut self, relpath: &str) -> SvnResult<()> {
+        self.ctx.check_cancel()?;
+        let (left, right) = (self.left(relpath)?, self.right(relpath)?);
+        match (left, right) {
+            (Some(left), Some(right))
+                if left.kind == right.kind && self.are_related(relpath)? =>
+            {
+                if left.kind == NodeKind::Dir {
+                    let names = self.interesting.children.get(relpath).cloned();
+                    for name in names.unwrap_or_default() {
+                        self.compare(&path::join(relpath, &name))?;
+                    }
+                }
+                self.both(relpath, left, right)
+            }
+            (left, right) => {
+                if let Some(left) = left {
+                    self.only(relpath, left, true)?;
+                }
+                match right {
+                    Some(right) => self.only(relpath, right, false),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Whether the nodes of both sides are one that changed.
+    fn are_related(&self, relpath: &str) -> SvnResult<bool> {
+        if self.ignore_ancestry {
+            return Ok(true);
+        }
+        let change = self.record.changes.get(relpath);
+        let replaced_there = change.is_some_and(|c| c.deleted && c.added.is_some());
+        let replaced_here = !self.is_base
+            && self
+                .wc
+                .view(relpath)?
+                .is_some_and(|view| view.status() == Status::Added && view.base().is_some());
+        Ok(!replaced_there && !replaced_here)
+    }
+
+    /// What a file that only the working copy has is shown as: unchanged ones have a revision; copies
+    /// have a source.
+    fn own_file(&self, relpath: &str, side: Side) -> SvnResult<(Option<CopySource>, FileSide)> {
+        let mut file = side.file();
+        let Some(view) = self.wc.view(relpath)? else { return Ok((None, file)) };
+        let top = view.top();
+        let is_plain = top.op_depth == 0 && !view.props_modified();
+        if is_plain && (self.is_base || !self.wc.file_modified(&view)?) {
+            file.revision = top.revision;
+        }
+        Ok((self.own_source(relpath)?, file))
+    }
+
+    /// What a node that only the working copy has was copied from.
+    fn own_source(&self, relpath: &str) -> SvnResult<Option<CopySource>> {
+        if self.is_base {
+            return Ok(None);
+        }
+        let Some(view) = self.wc.view(relpath)? else { return Ok(None) };
+        let top = view.top();
+        if top.op_depth == 0 {
+            return Ok(None);
+        }
+        let props = view.pristine_props()?;
+        Ok(top.repos_path.as_ref().map(|from| CopySource {
+            revision: top.revision,
+            repos_relpath: from.clone(),
+            moved_from: None,
+            text: pristine_text(self.wc, top),
+            props,
+        }))
+    }
+
+    fn both(&mut self, relpath: &str, left: Side, right: Side) -> SvnResult<()> {
+        if !self.is_listed(relpath)? {
+            return Ok(());
+        }
+        if left.kind == NodeKind::Dir {
+            if left.props == right.props {
+                return Ok(());
+            }
+            return self.processor.dir_changed(self.at(relpath), &left.dir(), &right.dir());
+        }
+        let text =
+            left.text.path() != right.text.path() && left.text.read()? != right.text.read()?;
+        if !text && left.props == right.props {
+            return Ok(());
+        }
+        self.processor.file_changed(self.at(relpath), &left.file(), &right.file(), text)
+    }
+
+    /// A node that one side has, with all below it.
+    fn only(&mut self, relpath: &str, side: Side, is_left: bool) -> SvnResult<()> {
+        self.ctx.check_cancel()?;
+        if side.kind == NodeKind::Dir {
+            let names =
+                if is_left { self.left_children(relpath)? } else { self.right_children(relpath)? };
+            for name in names {
+                let child = path::join(relpath, &name);
+                let found = if is_left { self.left(&child)? } else { self.right(&child)? };
+                if let Some(found) = found {
+                    self.only(&child, found, is_left)?;
+                }
+            }
+        }
+        if !self.is_listed(relpath)? {
+            return Ok(());
+        }
+        let at = self.at(relpath);
+        match (side.kind, is_left) {
+            (NodeKind::File, true) => self.processor.file_deleted(at, &side.file()),
+            (NodeKind::File, false) => {
+                let (source, file) = self.own_file(relpath, side)?;
+                self.processor.file_added(at, source.as_ref(), &file)
+            }
+            (NodeKind::Dir, true) => self.processor.dir_deleted(at, &side.dir()),
+            (NodeKind::Dir, false) => {
+                let source = self.own_source(relpath)?;
+                self.processor.dir_added(at, source.as_ref(), &side.dir())
+            }
+        }
+    }
+}

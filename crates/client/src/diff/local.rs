@@ -1,0 +1,262 @@
+//! Comparing a working copy with its BASE: status says where to look.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Write;
+use std::rc::Rc;
+
+use sapwood_core::{Depth, PropList, SvnError, SvnResult, path};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::db::{Kind, NodeRow};
+use sapwood_wc::status::{self, State, Status};
+use sapwood_wc::translate::{Direction, TranslatedReader, Translation, special};
+use sapwood_wc::view::{self, View};
+
+use super::sides::{CopySource, DirSide, FileSide, Processor, Text};
+use crate::context::Context;
+
+/// The pristine text of a row.
+pub(super) fn pristine_text(wc: &WorkingCopy, row: &NodeRow) -> Text {
+    row.checksum
+        .map_or(Text::Empty, |sha1| Text::File(sapwood_wc::layout::pristine(wc.root(), &sha1)))
+}
+
+/// The text of a working file in normal form.
+pub(super) fn working_text(wc: &WorkingCopy, relpath: &str, props: &PropList) -> SvnResult<Text> {
+    let file = wc.abspath(relpath);
+    let translation = Translation::of(props, None);
+    if !translation.is_needed() {
+        return Ok(Text::File(file));
+    }
+    let failed = |e| SvnError::io(&e, format_args!("Can't open file '{}'", file.display()));
+    let mut from: Box<dyn std::io::Read> = if translation.special {
+        special::read_normal(&file).map_err(failed)?
+    } else {
+        let translator = translation.translator(Direction::ToNormal, false)?;
+        Box::new(TranslatedReader::new(File::open(&file).map_err(failed)?, translator))
+    };
+    temporary(&mut from)
+}
+
+/// Keeps what is read in a temporary file.
+pub(super) fn temporary(from: &mut dyn std::io::Read) -> SvnResult<Text> {
+    let failed = |e: std::io::Error| SvnError::io(&e, "Can't create temporary file");
+    let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
+    std::io::copy(from, &mut file).map_err(SvnError::from_stream)?;
+    file.flush().map_err(failed)?;
+    Ok(Text::Temporary(Rc::new(file.into_temp_path())))
+}
+
+/// A directory whose properties changed, which is told after what is below it.
+struct Waiting {
+    relpath: String,
+    sides: Option<(DirSide, DirSide)>,
+}
+
+/// A comparison of a node with its BASE.
+pub(super) struct Local<'a> {
+    pub(super) ctx: &'a Context,
+    pub(super) wc: &'a WorkingCopy,
+    /// What is compared, below the root.
+    pub(super) target: &'a str,
+    pub(super) ignore_ancestry: bool,
+    pub(super) changelists: &'a HashSet<String>,
+    pub(super) processor: &'a mut dyn Processor,
+}
+
+impl Local<'_> {
+    pub(super) fn run(&mut self, depth: Depth) -> SvnResult<()> {
+        let mut found = Vec::new();
+        let options = status::Options {
+            depth,
+            all: self.ignore_ancestry,
+            no_ignore: true,
+            unversioned: false,
+            cancel: self.ctx.cancel().clone(),
+            ..status::Options::default()
+        };
+        // Only what is worth a look is kept.
+        self.wc.status(self.target, &options, &mut |status| {
+            if is_candidate(&status) {
+                found.push(status);
+            }
+            Ok(())
+        })?;
+        let mut waiting: Vec<Waiting> = Vec::new();
+        let mut skip: Option<String> = None;
+        for status in &found {
+            if skip.as_ref().is_some_and(|skip| path::is_ancestor(skip, &status.relpath)) {
+                continue;
+            }
+            skip = None;
+            self.ctx.check_cancel()?;
+            self.leave(&mut waiting, Some(&status.relpath))?;
+            if self.node(status, &mut waiting)? {
+                skip = Some(status.relpath.clone());
+            }
+        }
+        self.leave(&mut waiting, None)
+    }
+
+    /// Tells the directories that are complete.
+    fn leave(&mut self, waiting: &mut Vec<Waiting>, next: Option<&str>) -> SvnResult<()> {
+        while let Some(last) = waiting.last() {
+            if next.is_some_and(|next| path::is_ancestor(&last.relpath, next)) {
+                break;
+            }
+            if let Some(Waiting { relpath, sides: Some((left, right)) }) = waiting.pop() {
+                self.processor.dir_changed(self.at(&relpath), &left, &right)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn at<'p>(&self, relpath: &'p str) -> &'p str {
+        path::skip_ancestor(self.target, relpath).unwrap_or_default()
+    }
+
+    fn is_listed(&self, relpath: &str) -> SvnResult<bool> {
+        if self.changelists.is_empty() {
+            return Ok(true);
+        }
+        let actual = self.wc.db().actual(relpath)?;
+        Ok(actual.and_then(|a| a.changelist).is_some_and(|name| self.changelists.contains(&name)))
+    }
+
+    /// Compares one node; whether all below it was compared with it.
+    fn node(&mut self, status: &Status, waiting: &mut Vec<Waiting>) -> SvnResult<bool> {
+        let Some(view) = self.wc.view(&status.relpath)? else { return Ok(false) };
+        let state = view.status();
+        let base = view.base().filter(|base| base.presence.is_there());
+        let top_kind = view.top().kind;
+        let (gone, new) = match (state, base) {
+            (view::Status::Deleted, None) => return Ok(false),
+            (view::Status::Deleted, Some(_)) => (true, false),
+            (_, None) => (false, true),
+            (view::Status::Added, Some(base)) => {
+                let replaced = base.kind != top_kind || !self.ignore_ancestry;
+                (replaced, replaced)
+            }
+            _ => (false, false),
+        };
+        if gone && let Some(base) = base {
+            self.deleted(base)?;
+        }
+        if new {
+            let anchor = if self.target.is_empty() { "" } else { path::dirname(self.target) };
+            let moved = status.moved_from.as_deref();
+            let moved = moved.and_then(|from| path::skip_ancestor(anchor, from));
+            self.added(&view, moved)?;
+        }
+        if gone || new {
+            let was_dir = base.is_some_and(|base| base.kind == Kind::Dir);
+            return Ok(top_kind == Kind::Dir || was_dir);
+        }
+        if top_kind == Kind::Dir {
+            let sides = base.filter(|_| !matches!(status.props, State::None | State::Normal));
+            let sides = match sides {
+                Some(base) if self.is_listed(&status.relpath)? => {
+                    let left = DirSide { revision: base.revision, props: base.props()? };
+                    Some((left, DirSide { revision: None, props: view.props()? }))
+                }
+                _ => None,
+            };
+            waiting.push(Waiting { relpath: status.relpath.clone(), sides });
+        } else if let Some(base) = base {
+            self.changed_file(base, &view)?;
+        }
+        Ok(false)
+    }
+
+    fn changed_file(&mut self, base: &NodeRow, view: &View) -> SvnResult<()> {
+        if !self.is_listed(&base.relpath)? {
+            return Ok(());
+        }
+        let props = view.props()?;
+        let on_disk =
+            view::stat_file(&self.wc.abspath(&base.relpath))?.is_some_and(|s| s.file || s.link);
+        let modified =
+            on_disk && (view.status() != view::Status::Normal || self.wc.file_modified(view)?);
+        let left_text = pristine_text(self.wc, base);
+        let text = match modified {
+            true => working_text(self.wc, &base.relpath, &props)?,
+            false => left_text.clone(),
+        };
+        let left = FileSide { revision: base.revision, text: left_text, props: base.props()? };
+        let right = FileSide { revision: None, text, props };
+        let modified = modified && left.text.read()? != right.text.read()?;
+        if modified || left.props != right.props {
+            self.processor.file_changed(self.at(&base.relpath), &left, &right, modified)?;
+        }
+        Ok(())
+    }
+
+    /// Tells a node of BASE and all below it as deleted.
+    fn deleted(&mut self, base: &NodeRow) -> SvnResult<()> {
+        self.ctx.check_cancel()?;
+        if base.kind == Kind::Dir {
+            for child in self.wc.db().children_at(&base.relpath, 0)? {
+                if child.presence.is_there() {
+                    self.deleted(&child)?;
+                }
+            }
+        }
+        if !self.is_listed(&base.relpath)? {
+            return Ok(());
+        }
+        let props = base.props()?;
+        let at = self.at(&base.relpath);
+        if base.kind == Kind::Dir {
+            return self.processor.dir_deleted(at, &DirSide { revision: base.revision, props });
+        }
+        let text = pristine_text(self.wc, base);
+        self.processor.file_deleted(at, &FileSide { revision: base.revision, text, props })
+    }
+
+    /// Tells a node and all below it as added.
+    fn added(&mut self, view: &View, moved_from: Option<&str>) -> SvnResult<()> {
+        self.ctx.check_cancel()?;
+        let row = view.top();
+        if row.kind == Kind::Dir {
+            for child in self.wc.db().children_top(&row.relpath)? {
+                if !child.presence.is_there() {
+                    continue;
+                }
+                // Only the root of a move is shown as one.
+                if let Some(view) = self.wc.view(&child.relpath)? {
+                    self.added(&view, None)?;
+                }
+            }
+        }
+        if !self.is_listed(&row.relpath)? {
+            return Ok(());
+        }
+        let at = self.at(&row.relpath);
+        let source = match &row.repos_path {
+            Some(from) if row.op_depth > 0 => Some(CopySource {
+                revision: row.revision,
+                repos_relpath: from.clone(),
+                moved_from: moved_from.map(str::to_owned),
+                text: pristine_text(self.wc, row),
+                props: view.pristine_props()?,
+            }),
+            _ => None,
+        };
+        let props = view.props()?;
+        if row.kind == Kind::Dir {
+            let right = DirSide { revision: None, props };
+            return self.processor.dir_added(at, source.as_ref(), &right);
+        }
+        let text = working_text(self.wc, &row.relpath, &props)?;
+        let right = FileSide { revision: None, text, props };
+        self.processor.file_added(at, source.as_ref(), &right)
+    }
+}
+
+/// Whether there may be anything to show.
+fn is_candidate(status: &Status) -> bool {
+    let only_conflict = status.node == State::Conflicted
+        && status.text == State::None
+        && status.props == State::None;
+    status.versioned && !only_conflict && (status.node != State::Normal || status.copied)
+}

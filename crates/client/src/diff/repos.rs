@@ -1,0 +1,207 @@
+//! Comparing two places of a repository.
+
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
+use sapwood_ra::{ReportKind, ReportRequest, Session};
+
+use super::remote::DiffEditor;
+use super::sides::{Below, Processor, Reversed};
+use super::writer::Places;
+use super::{Request, Sink};
+use crate::context::Context;
+use crate::open::{number_at, session_at, url_of};
+use crate::revision::Revision;
+use crate::target::is_url;
+
+/// One side: a URL in a revision.
+#[derive(Clone, Debug)]
+struct Place {
+    url: String,
+    revision: Revnum,
+    kind: Option<NodeKind>,
+}
+
+/// Errors that mean that a node is not there at all.
+fn is_absent(error: &SvnError) -> bool {
+    [ErrorCode::CLIENT_UNRELATED_RESOURCES, ErrorCode::FS_NOT_FOUND].contains(&error.code())
+}
+
+fn resolve(
+    ctx: &Context,
+    path: &str,
+    peg: Revision,
+    revision: Revision,
+) -> SvnResult<Option<(String, Revnum)>> {
+    match session_at(ctx, path, peg, revision) {
+        Ok(found) => Ok(Some((found.session.url(), found.revision))),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Where both sides are. A side that is not there has the other one's URL, if history was asked for.
+fn places(ctx: &Context, request: &Request<'_>, session: &dyn Session) -> SvnResult<[Place; 2]> {
+    let same = request.peg.is_given() || request.old == request.new;
+    let find = |path: &str, revision| -> SvnResult<Option<(String, Revnum)>> {
+        if request.peg.is_given() || request.old == request.new || !is_url(path) {
+            return resolve(ctx, path, request.peg, revision);
+        }
+        Ok(None)
+    };
+    let second = find(request.new, request.new_revision)?;
+    let first = find(request.old, request.old_revision)?;
+    let place =
+        |own: Option<(String, Revnum)>, other: &Option<(String, Revnum)>, path: &str, revision| {
+            let (url, revision) = match (own, other) {
+                (Some(found), _) => found,
+                (None, Some((url, _))) if same => {
+                    (url.clone(), number_at(ctx, session, path, revision)?)
+                }
+                (None, _) => (url_of(ctx, path)?, number_at(ctx, session, path, revision)?),
+            };
+            session.reparent(&url)?;
+            let kind = session.check_path("", Some(revision))?;
+            Ok::<_, SvnError>(Place { url, revision, kind })
+        };
+    let new = place(second.clone(), &first, request.new, request.new_revision)?;
+    let old = place(first, &second, request.old, request.old_revision)?;
+    Ok([old, new])
+}
+
+fn check(session: &dyn Session, [old, new]: &[Place; 2]) -> SvnResult<()> {
+    let not_found = |words: String| Err(SvnError::new(ErrorCode::FS_NOT_FOUND, words));
+    match (old.kind, new.kind) {
+        (None, None) if old.url == new.url => not_found(format!(
+            "Diff target '{}' was not found in the repository at revisions '{}' and '{}'",
+            old.url, old.revision, new.revision
+        )),
+        (None, None) => not_found(format!(
+            "Diff targets '{}' and '{}' were not found in the repository at revisions '{}' and '{}'",
+            old.url, new.url, old.revision, new.revision
+        )),
+        (Some(_), Some(_)) => Ok(()),
+        (left, _) => {
+            let (gone, other) = if left.is_none() { (old, new) } else { (new, old) };
+            session.reparent(&gone.url)?;
+            if session.check_path("", Some(other.revision))?.is_some() {
+                return Ok(());
+            }
+            let at = if gone.revision == other.revision {
+                format!("'{}'", other.revision)
+            } else {
+                format!("'{}' or '{}'", other.revision, gone.revision)
+            };
+            not_found(format!(
+                "Diff target '{}' was not found in the repository at revision {at}",
+                gone.url
+            ))
+        }
+    }
+}
+
+pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnResult<()> {
+    let session = sapwood_ra::open(&url_of(ctx, request.new)?, &ctx.ra)?;
+    let [old, new] = places(ctx, request, session.as_ref())?;
+    let both = [old, new];
+    check(session.as_ref(), &both)?;
+    let [old, new] = both;
+    let root = session.root_url();
+    let mut anchors = [(old.url.clone(), String::new()), (new.url.clone(), String::new())];
+    if old.url != root && new.url != root {
+        anchors = [split(&old.url), split(&new.url)];
+        session.reparent(&anchors[0].0)?;
+        // Who may not read the parent still sees what is below the targets.
+        match session.check_path("", Some(old.revision)) {
+            Err(e)
+                if [ErrorCode::RA_DAV_FORBIDDEN, ErrorCode::RA_NOT_AUTHORIZED]
+                    .contains(&e.code()) =>
+            {
+                anchors = [(old.url.clone(), String::new()), (new.url.clone(), String::new())];
+            }
+            other => drop(other?),
+        }
+    }
+    let [(anchor, target), (other_anchor, other_target)] = anchors;
+    session.reparent(&anchor)?;
+    let both_dirs = old.kind == Some(NodeKind::Dir) && new.kind == Some(NodeKind::Dir);
+    let local = [request.new, request.old].into_iter().find(|path| !is_url(path));
+    let places = Places {
+        anchor: local.map(|path| {
+            if target.is_empty() || both_dirs {
+                path.to_owned()
+            } else {
+                sapwood_core::path::dirname(path).to_owned()
+            }
+        }),
+        originals: [old.url.clone(), new.url.clone()],
+        session_relpath: uri::skip_ancestor(&root, &anchor),
+    };
+    let files = old.kind == Some(NodeKind::File) || new.kind == Some(NodeKind::File);
+    let below = sink.is_summary() || (!files && !target.is_empty());
+    sink.with(ctx, places, &mut |processor, text_deltas| {
+        let mut reversed;
+        let mut edit = Edit {
+            ctx,
+            session: session.as_ref(),
+            from: (&anchor, old.revision),
+            to: (&new.url, new.revision),
+            target: &target,
+            depth: request.depth,
+            ignore_ancestry: request.ignore_ancestry,
+            text_deltas,
+        };
+        let mut processor: &mut dyn Processor = processor;
+        if new.kind.is_none() {
+            // The other side cannot say that all is gone; that all came it can.
+            edit.from = (&other_anchor, new.revision);
+            edit.to = (&old.url, old.revision);
+            edit.target = &other_target;
+            edit.session.reparent(&other_anchor)?;
+            reversed = Reversed(processor);
+            processor = &mut reversed;
+        }
+        if below {
+            let mut below = Below { root: edit.target.to_owned(), inner: processor };
+            return edit.run(&mut below);
+        }
+        edit.run(processor)
+    })
+}
+
+fn split(url: &str) -> (String, String) {
+    uri::split(url)
+        .map_or((url.to_owned(), String::new()), |(parent, name)| (parent.to_owned(), name))
+}
+
+/// One edit that the other side is asked for.
+struct Edit<'a> {
+    ctx: &'a Context,
+    session: &'a dyn Session,
+    /// The directory that the edit starts from.
+    from: (&'a str, Revnum),
+    /// What it leads to.
+    to: (&'a str, Revnum),
+    target: &'a str,
+    depth: Depth,
+    ignore_ancestry: bool,
+    text_deltas: bool,
+}
+
+impl Edit<'_> {
+    fn run(&self, processor: &mut dyn Processor) -> SvnResult<()> {
+        let extra = sapwood_ra::open(self.from.0, &self.ctx.ra)?;
+        let mut editor = DiffEditor::new(extra.as_ref(), self.from.1, self.text_deltas, processor);
+        let request = ReportRequest {
+            revision: Some(self.to.1),
+            target: self.target,
+            depth: self.depth,
+            kind: ReportKind::Diff {
+                versus_url: self.to.0,
+                ignore_ancestry: self.ignore_ancestry,
+                text_deltas: self.text_deltas,
+            },
+        };
+        let mut report = self.session.report(&request, &mut editor)?;
+        report.set_path("", self.from.1, Depth::Infinity, false, None)?;
+        report.finish()
+    }
+}

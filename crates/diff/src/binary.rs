@@ -1,0 +1,76 @@
+//! Binary patches as git writes them: each whole text, compressed, in base 85.
+
+use std::io::{self, Write};
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+
+/// Bytes of compressed data on a line.
+const CHUNK: usize = 52;
+const LENGTHS: &[u8; 52] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const DIGITS: &[u8; 85] =
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+
+/// Writes the patch that makes `new` of `old` and back.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_binary(out: &mut dyn Write, old: &[u8], new: &[u8]) -> io::Result<()> {
+    out.write_all(b"GIT binary patch\n")?;
+    write_literal(out, new)?;
+    out.write_all(b"\n")?;
+    write_literal(out, old)
+}
+
+fn write_literal(out: &mut dyn Write, text: &[u8]) -> io::Result<()> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text)?;
+    let compressed = encoder.finish()?;
+    writeln!(out, "literal {}", text.len())?;
+    for chunk in compressed.chunks(CHUNK) {
+        let mut line = Vec::with_capacity(CHUNK.saturating_mul(2));
+        line.extend(chunk.len().checked_sub(1).and_then(|at| LENGTHS.get(at)));
+        for four in chunk.chunks(4) {
+            line.extend(digits(four));
+        }
+        line.push(b'\n');
+        out.write_all(&line)?;
+    }
+    Ok(())
+}
+
+/// Up to four bytes as five digits.
+fn digits(four: &[u8]) -> [u8; 5] {
+    let mut bytes = [0; 4];
+    for (to, from) in bytes.iter_mut().zip(four) {
+        *to = *from;
+    }
+    let mut number = u32::from_be_bytes(bytes);
+    let mut out = [0; 5];
+    for place in out.iter_mut().rev() {
+        let digit = usize::try_from(number % 85).unwrap_or_default();
+        *place = DIGITS.get(digit).copied().unwrap_or_default();
+        number = number.checked_div(85).unwrap_or_default();
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_85() {
+        assert_eq!(&digits(&[0, 0, 0, 0]), b"00000");
+        assert_eq!(&digits(&[0, 0, 0, 84]), b"0000~");
+        assert_eq!(&digits(&[255, 255, 255, 255]), b"|NsC0");
+        assert_eq!(digits(&[1]), digits(&[1, 0, 0, 0]));
+    }
+
+    #[test]
+    fn an_empty_text() {
+        let mut out = Vec::new();
+        write_literal(&mut out, b"").unwrap();
+        assert_eq!(out, b"literal 0\nHcmV?d00001\n");
+    }
+}

@@ -1,0 +1,61 @@
+//! The repository's locks that this working copy holds the tokens of.
+
+use crate::db::{LockRow, NodeRow};
+use crate::error::{Error, Result};
+use crate::root::WorkingCopy;
+
+/// A lock as the repository told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepositoryLock {
+    /// The token.
+    pub token: String,
+    /// Who has it.
+    pub owner: String,
+    /// Why.
+    pub comment: Option<String>,
+    /// When, in microseconds since 1970.
+    pub created: i64,
+}
+
+impl WorkingCopy {
+    fn place_of_lock(&self, relpath: &str) -> Result<(i64, String)> {
+        let base = self.db().base(relpath)?;
+        let place =
+            base.as_ref().and_then(|row: &NodeRow| row.repos_id.zip(row.repos_path.clone()));
+        place.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))
+    }
+
+    /// Remembers a lock on a file, which may be written then.
+    ///
+    /// # Errors
+    /// `E155010` when BASE has no such node; SQLite's; those of the file.
+    pub fn add_repository_lock(&self, relpath: &str, lock: &RepositoryLock) -> Result<()> {
+        let (repos_id, repos_relpath) = self.place_of_lock(relpath)?;
+        self.db().put_lock(&LockRow {
+            repos_id,
+            repos_relpath,
+            token: lock.token.clone(),
+            owner: Some(lock.owner.clone()),
+            comment: lock.comment.clone(),
+            date: Some(sapwood_core::date::Timestamp(lock.created)),
+        })?;
+        self.sync_if_there(relpath)
+    }
+
+    /// Forgets the lock on a file, which is read-only then if its properties say so.
+    ///
+    /// # Errors
+    /// As [`WorkingCopy::add_repository_lock`].
+    pub fn remove_repository_lock(&self, relpath: &str) -> Result<()> {
+        let (repos_id, repos_relpath) = self.place_of_lock(relpath)?;
+        self.db().remove_lock(repos_id, &repos_relpath)?;
+        self.sync_if_there(relpath)
+    }
+
+    fn sync_if_there(&self, relpath: &str) -> Result<()> {
+        if crate::view::stat_file(&self.abspath(relpath))?.is_some_and(|stat| stat.file) {
+            self.sync_flags(relpath)?;
+        }
+        Ok(())
+    }
+}
