@@ -55,11 +55,11 @@ impl ChangeTree {
     /// The changes of `root` against the revision `base`.
     ///
     /// # Errors
-    /// Corruption and system errors.
-    pub fn of(root: &Root, base: Revnum) -> Result<Self> {
+    /// E200015 when cancelled; corruption and system errors.
+    pub fn of(root: &Root, base: Revnum, cancel: &CancelToken) -> Result<Self> {
         let mut builder = Builder { roots: Roots::new(root.fs()), base, tree: Self::default() };
         let request = ReplayRequest { base_path: "", low_water_mark: None, send_deltas: true };
-        replay(root, &request, &Everything, &CancelToken::new(), &mut builder)?;
+        replay(root, &request, &Everything, cancel, &mut builder)?;
         Ok(builder.tree)
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, hashorder, path};
+use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
 use sapwood_fsfs::{DirEntry, Directory, Node, Relation, RevpropsSnapshot, Root};
 
@@ -31,13 +31,15 @@ pub struct DirDelta<'a> {
     pub entry_props: bool,
     /// Whether unrelated nodes count as changes of one another.
     pub ignore_ancestry: bool,
+    /// Stops the work.
+    pub cancel: &'a CancelToken,
 }
 
 /// Drives `editor` to turn one tree into another, up to its `close_edit`.
 ///
 /// # Errors
 /// E160005 when a directory is compared with something else, E220000 when the root of the edit may
-/// not be read; what the editor returns; corruption and system errors.
+/// not be read; E200015 when cancelled; what the editor returns; corruption and system errors.
 pub fn dir_delta(
     request: &DirDelta<'_>,
     authorizer: &dyn PathAuthorizer,
@@ -143,6 +145,7 @@ impl Drive<'_> {
     fn walk(&mut self, first: Level) -> Result<()> {
         let mut stack = vec![first];
         while let Some(level) = stack.last_mut() {
+            self.request.cancel.check()?;
             let opened = match level.order.get(level.at).and_then(|at| usize::try_from(*at).ok()) {
                 Some(at) => {
                     level.at = level.at.saturating_add(1);

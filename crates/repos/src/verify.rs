@@ -179,9 +179,11 @@ fn verify_revision(
         verify: true,
         check_normalization: options.check_normalization,
     };
-    let mut dumper = NodeDumper::new(root.clone(), revision, settings, &mut sink, &mut forward);
+    let cancel = options.cancel;
+    let mut dumper =
+        NodeDumper::new(root.clone(), revision, settings, cancel, &mut sink, &mut forward);
     let request = ReplayRequest { base_path: "", low_water_mark: None, send_deltas: false };
-    replay(&root, &request, &Everything, options.cancel, &mut dumper)?;
+    replay(&root, &request, &Everything, cancel, &mut dumper)?;
     fs.revprops(revision)?;
     Ok(())
 }

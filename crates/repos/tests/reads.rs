@@ -206,7 +206,7 @@ fn histories(repository: &Repository) {
 fn trees_of_changes(repository: &Repository) {
     for n in 1..=3 {
         let root = repository.fs().revision_root(Revnum(n)).unwrap();
-        ChangeTree::of(&root, Revnum(n - 1)).unwrap();
+        ChangeTree::of(&root, Revnum(n - 1), &CancelToken::new()).unwrap();
     }
 }
 
@@ -223,6 +223,7 @@ fn differences(repository: &Repository) {
             depth: Depth::Infinity,
             entry_props: true,
             ignore_ancestry: false,
+            cancel: &CancelToken::new(),
         };
         sapwood_repos::dir_delta::dir_delta(&request, &Everything, &mut Nothing).unwrap();
     }

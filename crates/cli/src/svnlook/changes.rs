@@ -5,11 +5,12 @@ use sapwood_repos::change_tree::{ChangeAction, ChangeNode, ChangeTree};
 
 use super::{Context, no_argument};
 use crate::command::Invocation;
+use crate::signals::{self, cancel_token};
 
 /// The tree of changes; an empty one for revision 0.
 fn changes(context: &Context) -> SvnResult<ChangeTree> {
     match context.base()? {
-        Some(base) => Ok(ChangeTree::of(&context.root()?, base)?),
+        Some(base) => Ok(ChangeTree::of(&context.root()?, base, &cancel_token())?),
         None => {
             context.root()?;
             Ok(ChangeTree::default())
@@ -25,6 +26,7 @@ pub(super) fn walk(
     let mut stack = vec![(0_usize, String::new())];
     while let Some((at, path)) = stack.pop() {
         let Some(node) = tree.get(at) else { continue };
+        signals::check()?;
         visit(node, &path)?;
         for child in node.children.iter().rev() {
             if let Some(child_node) = tree.get(*child) {

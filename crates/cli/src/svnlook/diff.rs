@@ -16,6 +16,7 @@ use super::{Context, Subject, no_argument};
 use crate::command::Invocation;
 use crate::locale;
 use crate::output::{Output, write_error};
+use crate::signals;
 
 /// How many lines around changes in properties are shown.
 const PROP_CONTEXT: usize = DiffOptions::DEFAULT_CONTEXT;
@@ -51,7 +52,7 @@ pub(super) fn diff(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         .collect();
     let root = context.root()?;
     let Some(base) = context.base()? else { return Ok(()) };
-    let tree = ChangeTree::of(&root, base)?;
+    let tree = ChangeTree::of(&root, base, &signals::cancel_token())?;
     let mut differ = Differ {
         context: &context,
         root,
@@ -69,6 +70,7 @@ pub(super) fn diff(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     // Each node with its path, and with the tree and path that it is compared with.
     let mut stack = vec![(0_usize, String::new(), base_root, String::new())];
     while let Some((at, path, base_root, base_path)) = stack.pop() {
+        signals::check()?;
         let Some(node) = tree.get(at) else { continue };
         let (base_root, base_path) = match &node.copy_from {
             Some((source, revision)) => {

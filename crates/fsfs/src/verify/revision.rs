@@ -20,10 +20,7 @@ impl Filesystem {
     /// checksums, the list of changed paths, and revision properties.
     pub fn verify_revision(&self, revision: Revnum, cancel: &CancelToken) -> Result<()> {
         let root = self.revision_root(revision)?;
-        root.verify_with(&mut |node| {
-            check(cancel)?;
-            self.verify_node(node, cancel)
-        })?;
+        root.verify_with(cancel, &mut |node| self.verify_node(node, cancel))?;
         // Whether what they say is true is found by whoever replays them.
         self.changed_paths(revision)?;
         let props = self.revprops(revision)?;

@@ -4,11 +4,12 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use sapwood_core::NodeKind;
+use sapwood_core::{CancelToken, NodeKind};
 use sapwood_fsfs_format::{DirEntryRef, Directory, NodeRev, NodeRevId, RepLocation};
 
 use super::corrupt;
 use crate::cache::item::{Cached, Key};
+use crate::dump_index::check;
 use crate::error::Result;
 use crate::filesystem::Fs;
 use crate::node::Node;
@@ -29,14 +30,15 @@ impl Fs {
         &self,
         node: &NodeRev,
         entries: &Directory,
+        cancel: &CancelToken,
     ) -> Result<Option<Arc<DirSummary>>> {
         let Some(key) = self.summary_key(node) else { return Ok(None) };
         if let Some(found) = self.caches.get(key) {
             return Ok(Some(found));
         }
-        let summary = match self.sum_up_changes(node, entries)? {
+        let summary = match self.sum_up_changes(node, entries, cancel)? {
             Some(summary) => summary,
-            None => self.sum_up(entries)?,
+            None => self.sum_up(entries, cancel)?,
         };
         Ok(Some(self.caches.put(key, summary)))
     }
@@ -46,15 +48,21 @@ impl Fs {
         Some(Key { fs: self.id, kind: DirSummary::KIND, a: revision.0, b: item, part: 0 })
     }
 
-    fn sum_up(&self, entries: &Directory) -> Result<DirSummary> {
+    fn sum_up(&self, entries: &Directory, cancel: &CancelToken) -> Result<DirSummary> {
         let mut summary = DirSummary { mergeinfo: 0, wrong_kind: None };
         for (at, entry) in entries.iter().enumerate() {
+            check(cancel)?;
             summary.add(at, &entry, &*self.node(&entry.id)?)?;
         }
         Ok(summary)
     }
 
-    fn sum_up_changes(&self, node: &NodeRev, entries: &Directory) -> Result<Option<DirSummary>> {
+    fn sum_up_changes(
+        &self,
+        node: &NodeRev,
+        entries: &Directory,
+        cancel: &CancelToken,
+    ) -> Result<Option<DirSummary>> {
         let Some(pred) = &node.predecessor else { return Ok(None) };
         let before = self.node(pred)?;
         let Some(key) = self.summary_key(&before).filter(|_| before.kind == NodeKind::Dir) else {
@@ -72,6 +80,7 @@ impl Fs {
         let mut summary = DirSummary { mergeinfo: old.mergeinfo, wrong_kind: None };
         let mut old_entries = old_entries.iter().peekable();
         for (at, entry) in entries.iter().enumerate() {
+            check(cancel)?;
             let mut same = false;
             while let Some(old) = old_entries.peek() {
                 match old.name.cmp(entry.name) {
@@ -116,13 +125,13 @@ impl Node {
     /// name and kind of the entry.
     ///
     /// # Errors
-    /// E160016 for a file; when one of the nodes cannot be read.
-    pub fn entry_of_wrong_kind(&self) -> Result<Option<(String, NodeKind)>> {
+    /// E160016 for a file; E200015 when cancelled; when one of the nodes cannot be read.
+    pub fn entry_of_wrong_kind(&self, cancel: &CancelToken) -> Result<Option<(String, NodeKind)>> {
         let fs = &*self.fs.fs;
         let entries = self.entries()?;
-        let wrong = match fs.dir_summary(&self.rev, &entries)? {
+        let wrong = match fs.dir_summary(&self.rev, &entries, cancel)? {
             Some(summary) => summary.wrong_kind,
-            None => fs.sum_up(&entries)?.wrong_kind,
+            None => fs.sum_up(&entries, cancel)?.wrong_kind,
         };
         let entry = wrong.and_then(|at| entries.get(at));
         Ok(entry.map(|entry| (entry.name.to_owned(), entry.kind)))

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use sapwood_core::NodeKind;
+use sapwood_core::{CancelToken, NodeKind};
 use sapwood_fsfs_format::{Directory, NodeRev};
 
 use super::corrupt;
+use crate::dump_index::check;
 use crate::error::Result;
 use crate::filesystem::Fs;
 use crate::root::{MAX_DEPTH, Root};
@@ -28,16 +29,17 @@ impl Root {
     /// counts, mergeinfo counts, and the root's predecessor.
     pub fn verify(&self) -> Result<()> {
         let fs = &*self.fs.fs;
-        walk(fs, &self.dir, &mut |_| Ok(()))?;
+        walk(fs, &self.dir, &CancelToken::new(), &mut |_| Ok(()))?;
         self.verify_root_predecessor()
     }
 
     /// As [`Root::verify`], and shows every node-revision that the revision made to `each`.
     pub(super) fn verify_with(
         &self,
+        cancel: &CancelToken,
         each: &mut dyn FnMut(&Arc<NodeRev>) -> Result<()>,
     ) -> Result<()> {
-        walk(&self.fs.fs, &self.dir, each)?;
+        walk(&self.fs.fs, &self.dir, cancel, each)?;
         self.verify_root_predecessor()
     }
 
@@ -86,11 +88,13 @@ impl Root {
 fn walk(
     fs: &Fs,
     top: &Arc<NodeRev>,
+    cancel: &CancelToken,
     each: &mut dyn FnMut(&Arc<NodeRev>) -> Result<()>,
 ) -> Result<()> {
     let mut stack: Vec<Frame> = Vec::new();
-    enter(fs, top, &mut stack, each)?;
+    enter(fs, top, &mut stack, cancel, each)?;
     while let Some(frame) = stack.last_mut() {
+        check(cancel)?;
         let Some(entry) = frame.entries.get(frame.next) else {
             let own = i64::from(frame.node.has_mergeinfo);
             if frame.mergeinfo.checked_add(own) != Some(frame.node.mergeinfo_count) {
@@ -114,7 +118,7 @@ fn walk(
             frame.mergeinfo = frame.mergeinfo.saturating_add(child.mergeinfo_count);
         }
         if own {
-            enter(fs, &child, &mut stack, each)?;
+            enter(fs, &child, &mut stack, cancel, each)?;
         }
     }
     Ok(())
@@ -125,6 +129,7 @@ fn enter(
     fs: &Fs,
     node: &Arc<NodeRev>,
     stack: &mut Vec<Frame>,
+    cancel: &CancelToken,
     each: &mut dyn FnMut(&Arc<NodeRev>) -> Result<()>,
 ) -> Result<()> {
     let NodeRev { id, mergeinfo_count, has_mergeinfo, predecessor_count, .. } = &**node;
@@ -157,7 +162,7 @@ fn enter(
             let entries = fs.directory(node)?;
             // What cannot be summed up is looked at in order, for the first error is the one to
             // tell.
-            let summary = fs.dir_summary(node, &entries).ok().flatten();
+            let summary = fs.dir_summary(node, &entries, cancel).ok().flatten();
             stack.push(Frame {
                 node: Arc::clone(node),
                 entries,

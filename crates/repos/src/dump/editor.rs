@@ -5,12 +5,14 @@
 
 use std::io::Write;
 
-use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, hashdump, path, props::names, rawname};
+use sapwood_core::{
+    CancelToken, ErrorCode, NodeKind, Revnum, SvnError, hashdump, path, props::names, rawname,
+};
 use sapwood_fsfs::{Node, Root, Roots};
 
 use super::record::{header_line, header_value, write_error};
 use super::tracker::Tracker;
-use super::{Notice, WarningKind};
+use super::{Notice, WarningKind, check_cancelled};
 use crate::dumpstream::header;
 use crate::error::Result;
 
@@ -94,6 +96,8 @@ pub(crate) struct NodeDumper<'a> {
     /// The trees of other revisions; mostly the one before.
     roots: Roots,
     settings: Settings,
+    /// Looked at for each record, and within long ones.
+    cancel: &'a CancelToken,
     out: &'a mut dyn Write,
     notify: &'a mut dyn FnMut(Notice),
     found: Found,
@@ -109,6 +113,7 @@ impl<'a> NodeDumper<'a> {
         root: Root,
         revision: Revnum,
         settings: Settings,
+        cancel: &'a CancelToken,
         out: &'a mut dyn Write,
         notify: &'a mut dyn FnMut(Notice),
     ) -> Self {
@@ -117,6 +122,7 @@ impl<'a> NodeDumper<'a> {
             root,
             revision,
             settings,
+            cancel,
             out,
             notify,
             found: Found::default(),
@@ -179,6 +185,7 @@ impl<'a> NodeDumper<'a> {
         copy_from: Option<(&str, Revnum)>,
         compare: Option<(&str, Revnum)>,
     ) -> Result<()> {
+        check_cancelled(self.cancel)?;
         if self.settings.verify || self.settings.notices {
             self.check_path(path)?;
         }

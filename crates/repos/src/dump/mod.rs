@@ -229,6 +229,7 @@ fn dump_revision(
             verify: false,
             check_normalization: false,
         },
+        options.cancel,
         out,
         notify,
     );
@@ -249,6 +250,7 @@ fn dump_revision(
             depth: Depth::Infinity,
             entry_props: false,
             ignore_ancestry: false,
+            cancel: options.cancel,
         };
         dir_delta(&request, authorizer, &mut dumper)?;
     } else {

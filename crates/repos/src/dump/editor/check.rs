@@ -9,8 +9,8 @@ use sapwood_core::{
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::{NodeDumper, fspath};
-use crate::dump::WarningKind;
 use crate::dump::tracker::Origin;
+use crate::dump::{WarningKind, check_cancelled};
 use crate::error::Result;
 
 /// The number that the reference prints for a kind.
@@ -185,7 +185,7 @@ impl NodeDumper<'_> {
     /// characters.
     pub(super) fn check_entries(&mut self, relpath: &str, new_names: bool) -> Result<()> {
         let dir = self.root.node(&fspath(relpath))?;
-        if let Some((name, kind)) = dir.entry_of_wrong_kind()? {
+        if let Some((name, kind)) = dir.entry_of_wrong_kind(self.cancel)? {
             let path = path::join(relpath, &name);
             let what = match kind {
                 NodeKind::Dir => "directory",
@@ -206,6 +206,7 @@ impl NodeDumper<'_> {
         for at in hashorder::order(entries.iter().map(|e| e.name)) {
             let entry = usize::try_from(at).ok().and_then(|at| entries.get(at));
             let Some(entry) = entry else { continue };
+            check_cancelled(self.cancel)?;
             let name = normal(entry.name);
             if !seen.insert(name.clone()) && told.insert(name.clone()) {
                 let path = normal(&path::join(relpath, &name));

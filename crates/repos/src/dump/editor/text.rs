@@ -2,11 +2,13 @@
 
 use std::io::{self, Write};
 
+use sapwood_core::CancelToken;
 use sapwood_delta::TextDelta as _;
 use sapwood_delta::svndiff::{Encoder, Version};
 use sapwood_fsfs::Node;
 
 use super::NodeDumper;
+use crate::dump::check_cancelled;
 use crate::dump::record::{header_line, header_value, write_error};
 use crate::dumpstream::header;
 use crate::error::Result;
@@ -41,10 +43,16 @@ impl Write for Counter<'_> {
 }
 
 /// Writes the delta between two texts as svndiff 0, the one that every reader of dumps knows.
-fn write_delta(old: Option<&Node>, new: &Node, out: &mut dyn Write) -> Result<()> {
+fn write_delta(
+    old: Option<&Node>,
+    new: &Node,
+    cancel: &CancelToken,
+    out: &mut dyn Write,
+) -> Result<()> {
     let mut delta = new.delta_from(old)?;
     if let Some(stored) = delta.encoded(Version::V0) {
         while let Some(bytes) = stored.next_bytes()? {
+            check_cancelled(cancel)?;
             out.write_all(bytes).map_err(write_error)?;
         }
         return Ok(());
@@ -52,6 +60,7 @@ fn write_delta(old: Option<&Node>, new: &Node, out: &mut dyn Write) -> Result<()
     let mut encoder = Encoder::new(Version::V0, 5);
     let mut bytes = Vec::new();
     while let Some(window) = delta.next_window()? {
+        check_cancelled(cancel)?;
         encoder.encode(&window, &mut bytes);
         out.write_all(&bytes).map_err(write_error)?;
         bytes.clear();
@@ -78,7 +87,7 @@ impl NodeDumper<'_> {
         if with_text {
             if self.settings.deltas {
                 let mut counter = Counter { kept: &mut kept, len: 0, whole: true };
-                write_delta(old, new, &mut counter)?;
+                write_delta(old, new, self.cancel, &mut counter)?;
                 text_len = counter.len;
                 is_kept = counter.whole;
                 header_line(&mut self.head, header::TEXT_DELTA, b"true");
@@ -112,10 +121,11 @@ impl NodeDumper<'_> {
         if is_kept {
             self.out.write_all(&kept).map_err(write_error)?;
         } else if self.settings.deltas {
-            write_delta(old, new, self.out)?;
+            write_delta(old, new, self.cancel, self.out)?;
         } else if !read_before {
             let mut contents = new.contents()?.with_sum_aside();
             while let Some(bytes) = contents.next_piece()? {
+                check_cancelled(self.cancel)?;
                 self.out.write_all(bytes).map_err(write_error)?;
             }
         }
