@@ -51,10 +51,10 @@ mod tests {
     #[test]
     fn sizes_of_the_configuration() {
         let config = |text: &str| Config::parse(text.as_bytes(), Case::INSENSITIVE).unwrap();
-        let size = |text| FileCaches::new(1 << 20).get(&config(text)).map(|c| c.capacity());
+        let size = |text| FileCaches::new(4 << 20).get(&config(text)).map(|c| c.capacity());
         let default = size("").unwrap();
-        let four = size("[miscellany]\nmemory-cache-size = 4\n").unwrap();
-        assert_eq!(four, default * 4);
+        let sixteen = size("[miscellany]\nmemory-cache-size = 16\n").unwrap();
+        assert_eq!(sixteen, default * 4);
         let error = size("[miscellany]\nmemory-cache-size = much\n").unwrap_err();
         assert_eq!(error.message(), "memory-cache-size invalid");
     }
