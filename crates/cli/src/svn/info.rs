@@ -86,10 +86,7 @@ fn form(invocation: &Invocation, targets: usize) -> SvnResult<Form> {
 fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let targets = invocation.targets_or_here()?;
     if invocation.has(Opt::Viewspec) {
-        return Err(SvnError::new(
-            ErrorCode::UNSUPPORTED_FEATURE,
-            "This svn cannot do 'info --x-viewspec' yet",
-        ));
+        return Err(super::not_yet("info --x-viewspec"));
     }
     let mut form = form(invocation, targets.len())?;
     let out = invocation.out.clone();

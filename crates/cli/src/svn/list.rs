@@ -163,10 +163,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let targets = invocation.targets_or_here()?;
     check(invocation)?;
     if invocation.has(Opt::IncludeExternals) {
-        return Err(SvnError::new(
-            ErrorCode::UNSUPPORTED_FEATURE,
-            "This svn cannot do 'list --include-externals' yet",
-        ));
+        return Err(super::not_yet("list --include-externals"));
     }
     let xml = invocation.has(Opt::Xml);
     let whole = xml && !invocation.has(Opt::Incremental);

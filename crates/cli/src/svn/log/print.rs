@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use sapwood_client::Target;
 use sapwood_core::date::Timestamp;
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, fold, glob, path};
+use sapwood_core::{Depth, NodeKind, Revnum, SvnResult, fold, glob, path};
 use sapwood_ra::{LogChange, LogEntry};
 
 use super::count_lines;
@@ -156,7 +156,7 @@ impl<'a> Printer<'a> {
     /// Prints what a revision changed.
     fn differences(&self, revision: Revnum, target: &Target, depth: Depth) -> SvnResult<()> {
         let _ = (revision, target, depth);
-        Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, "This svn cannot do 'log --diff' yet"))
+        Err(crate::svn::not_yet("log --diff"))
     }
 
     /// Prints an entry as XML.
