@@ -88,6 +88,13 @@ How the figures came about, what was tried and not taken, and older runs:
 ## Requests to a new server, nothing in the system's caches
 
 {cold}
+## Everyday work on a working copy
+
+Sapwood's `svn` beside the reference's and git, on the same files, each with a repository and a working copy of its own. The machine was
+busy with other work: ratios within a row say something, seconds by the clock little; calls are those of the system, counted by `strace`
+in one run, and do not depend on the machine.
+
+{working}
 ## Administration and commits
 
 {other}"""
@@ -96,8 +103,11 @@ How the figures came about, what was tried and not taken, and older runs:
 def benchmarks():
     hot = [requests("Format 8, not packed", "hot-f8.tsv"), requests("Format 8, packed", "hot-f8p.tsv")]
     cold = [requests("Format 8, not packed, cold", "cold-f8.tsv"), requests("Format 8, packed, cold", "cold-f8p.tsv")]
+    working = [plain("40,908 files in 5,334 directories", "working-copy.tsv"),
+               plain("System calls, 2,100 files in 270 directories", "working-copy-calls.tsv")]
     other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv")]
-    return BENCHMARKS.format(made=MADE, hot="\n".join(hot), cold="\n".join(cold), other="\n".join(other))
+    return BENCHMARKS.format(made=MADE, hot="\n".join(hot), cold="\n".join(cold), other="\n".join(other),
+                             working="\n".join(working))
 
 
 CONFORMANCE = """# Conformance: Subversion's own test suite

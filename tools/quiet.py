@@ -6,7 +6,7 @@
 DIR holds the benchmark repositories f8, f8p, f6p (see docs/results/benchmarks-2026-11-22.md for how they are made; `p` is
 packed). They are only read. Everything that is written goes to --scratch, which should be on a real disk and
 have 12 GB free. Run it as root (cold runs drop the system's caches), with nothing else going on. About 15
-minutes; --only hot,cold,admin,load,commit,large,compressions,crowd picks sections, --runs sets how often each is measured.
+minutes; --only hot,hot-authz,cold,cold-authz,admin,load,commit,large,compressions,crowd picks sections, --runs sets how often each is measured.
 
 Servers and programs take turns; figures are medians. CPU is user and system time of the server (or of the
 program), exact from a control group where there is one, else in ticks of 10 ms. Reads are read system calls
@@ -135,15 +135,35 @@ class Server:
         return wall, cpu_after - cpu, reads_after - reads, self.memory()
 
 
-def servers(sapwood):
-    return [Server("reference", "/usr/bin/svnserve -T"), Server("reference, fast", f"/usr/bin/svnserve -T {FAST}"),
-            Server("Sapwood", f"{sapwood} svnserve")]
+def servers(sapwood, before=None, more=""):
+    found = [Server("reference", f"/usr/bin/svnserve -T {more}"),
+             Server("reference, fast", f"/usr/bin/svnserve -T {FAST} {more}"), Server("Sapwood", f"{sapwood} svnserve {more}")]
+    return found + [Server("Sapwood before", f"{before} svnserve {more}")] if before else found
 
 
-def requests(options, name, cold):
+def path_rules(options, name):
+    """The server's option for an authz file of some 300 sections, of which one in 15 hides its directory."""
+    repository = f"{options.repos}/{name}"
+    listed = subprocess.run(["svn", "list", "-R", f"file://{repository}/trunk"], capture_output=True, text=True, check=True)
+    folders = [line.rstrip("/") for line in listed.stdout.splitlines() if line.endswith("/")]
+    sections = ["[groups]", *(f"team{n} = user{n}, lead{n}, build" for n in range(20)), "[/]", "* = r", "@team0 = rw"]
+    for at, folder in enumerate(folders[::max(1, len(folders) // 300)]):
+        sections += [f"[/trunk/{folder}]", f"@team{at % 20} = rw"]
+        # What is asked for stays open.
+        if at % 15 == 7 and folder != "mod3":
+            sections.append("* =")
+    base = f"{options.scratch}/{name}"
+    with open(f"{base}.authz", "w") as f:
+        f.write("\n".join(sections) + "\n")
+    with open(f"{base}.conf", "w") as f:
+        f.write(f"[general]\nanon-access = read\nauthz-db = {base}.authz\n")
+    return f"--config-file {base}.conf"
+
+
+def requests(options, name, cold, rules=False):
     """One table of requests to all servers."""
-    print(f"### {'Cold' if cold else 'Hot'}, {name}\n")
-    every = servers(options.sapwood)
+    print(f"### {'Cold' if cold else 'Hot'}, {name}{', path rules' if rules else ''}\n")
+    every = servers(options.sapwood, options.before, path_rules(options, name) if rules else "")
     rows = []
     for title, command in HOT:
         if cold and title not in COLD:
@@ -170,7 +190,7 @@ def requests(options, name, cold):
         for at, form in enumerate(["{:.3f}", "{:.3f}", "{:.0f}", "{:.0f}"]):
             row += [form.format(figure[at]) for figure in figures]
         rows.append(row)
-    names = ["ref", "ref fast", "Sapwood"]
+    names = ["ref", "ref fast", "Sapwood", "before"][:len(every)]
     head = ["request"] + [f"{what}: {who}" for what in ("wall s", "server CPU s", "reads", "peak MB") for who in names]
     table(head, rows)
 
@@ -496,9 +516,10 @@ def crowd(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sapwood", default="target/release/sapwood")
+    parser.add_argument("--before", help="another build of Sapwood, which takes turns with the rest in hot and cold")
     parser.add_argument("--repos", default="/work/scratch/big")
     parser.add_argument("--scratch", default="/work/scratch/quiet")
-    parser.add_argument("--only", default="hot,cold,admin,load,commit,large,compressions,crowd")
+    parser.add_argument("--only", default="hot,hot-authz,cold,cold-authz,admin,load,commit,large,compressions,crowd")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--cold-runs", type=int, default=1)
     parser.add_argument("--commits", type=int, default=400)
@@ -510,7 +531,9 @@ def main():
     print(f"Made by `tools/quiet.py`, load {os.getloadavg()[0]:.1f} at the start.\n")
     sections = [
         ("hot", lambda: [requests(options, name, False) for name in ("f8", "f8p")]),
+        ("hot-authz", lambda: [requests(options, name, False, True) for name in ("f8", "f8p")]),
         ("cold", lambda: [requests(options, name, True) for name in ("f8", "f8p")]),
+        ("cold-authz", lambda: [requests(options, name, True, True) for name in ("f8p",)]),
         ("admin", lambda: admin(options)),
         ("load", lambda: load(options)),
         ("commit", lambda: commits(options)),

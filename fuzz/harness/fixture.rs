@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use sapwood_core::{CancelToken, ErrorCode};
-use sapwood_fsfs::{Caches, CreateOptions, OpenOptions};
+use sapwood_fs::admin::CreateOptions;
+use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::Repository;
 use sapwood_repos::create::{RepositoryOptions, create};
 use sapwood_repos::load::{LoadOptions, load};

@@ -3,7 +3,7 @@
 
 use sapwood_core::CancelToken;
 use sapwood_core::config::{Case, Config};
-use sapwood_fsfs::txn::WriteConfig;
+use sapwood_fs::txn::WriteConfig;
 use sapwood_repos::load::{LoadOptions, load};
 
 #[path = "fixture.rs"]
@@ -23,8 +23,8 @@ pub fn run(data: &[u8]) {
     }
     let fixture = fixture::Fixture::new(*kind, false);
     std::fs::write(fixture.path().join("db/fsfs.conf"), text).expect("fsfs.conf");
-    let caches = sapwood_fsfs::Caches::new(4 << 20);
-    let options = sapwood_fsfs::OpenOptions::default();
+    let caches = sapwood_fs::Caches::new(4 << 20);
+    let options = sapwood_fs::OpenOptions::default();
     let Ok(repository) = sapwood_repos::Repository::open(&fixture.path(), &caches, &options) else {
         return;
     };

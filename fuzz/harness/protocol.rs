@@ -101,7 +101,7 @@ fn find(bytes: &[u8], cut: usize) -> Option<usize> {
         let _ = data::read_prop_changes(list);
         let _ = data::read_lock(list);
         let _ = data::read_changed_path(list);
-        let _ = data::DirentFields::read(Some(list));
+        let _ = data::read_dirent_fields(Some(list));
         if let Ok(entry) = data::read_log_entry(list) {
             for change in entry.changes {
                 let _ = change.list().map(data::read_changed_path);

@@ -5,9 +5,9 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use sapwood_core::config::{Case, Config};
-use sapwood_core::{CancelToken, Depth, Md5, PropList, Revnum, SvnResult};
-use sapwood_delta::{Editor, Handle, TextDelta};
-use sapwood_fsfs::OpenOptions;
+use sapwood_core::{CancelToken, Depth, PropList, Revnum, SvnResult};
+use sapwood_delta::{IgnoreAll, TextDelta};
+use sapwood_fs::OpenOptions;
 use sapwood_ra::auth::{AuthOptions, Authenticator};
 use sapwood_ra::svn::SvnSession;
 use sapwood_ra::svn::transport::Transport;
@@ -20,65 +20,6 @@ use sapwood_ra::{
 /// Takes everything, keeps nothing.
 struct Nothing;
 
-impl Editor for Nothing {
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-    fn add_directory(
-        &mut self,
-        _: &str,
-        _: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn open_directory(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn change_dir_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
-        Ok(())
-    }
-    fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-    fn absent_directory(&mut self, _: &str, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-    fn add_file(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn open_file(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn apply_textdelta(
-        &mut self,
-        _: Handle,
-        _: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        while delta.next_window()?.is_some() {}
-        Ok(())
-    }
-    fn change_file_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
-        Ok(())
-    }
-    fn close_file(&mut self, _: Handle, _: Option<Md5>) -> SvnResult<()> {
-        Ok(())
-    }
-    fn absent_file(&mut self, _: &str, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
-    }
-    fn abort_edit(&mut self) -> SvnResult<()> {
-        Ok(())
-    }
-}
-
 impl FileRevReceiver for Nothing {
     fn file_rev(&mut self, _: &FileRev<'_>, delta: Option<&mut dyn TextDelta>) -> SvnResult<()> {
         if let Some(delta) = delta {
@@ -90,7 +31,7 @@ impl FileRevReceiver for Nothing {
 
 impl ReplayReceiver for Nothing {
     fn revision(&mut self, _: Revnum, _: &PropList, edit: &mut dyn ReplayedEdit) -> SvnResult<()> {
-        edit.drive(&mut Self)
+        edit.drive(&mut IgnoreAll)
     }
 }
 
@@ -140,7 +81,7 @@ fn ask(session: &SvnSession, request: u8) -> SvnResult<()> {
             let kind = ReportKind::Update { send_copyfrom: false, ignore_ancestry: false };
             let request =
                 ReportRequest { revision: None, target: "", depth: Depth::Infinity, kind };
-            let mut nothing = Nothing;
+            let mut nothing = IgnoreAll;
             let mut report = session.report(&request, &mut nothing)?;
             report.set_path("", three, Depth::Infinity, true, None)?;
             report.finish()

@@ -89,6 +89,8 @@ fn assemble(built: &Path, tree: &Path) -> Result<(), String> {
     // `man` finds the pages of a program in .../bin below .../man.
     install.arg("--man").arg(tree.join("usr/lib/sapwood/man"));
     install.arg("--completions").arg(tree.join("usr/share/sapwood/completions"));
+    install.arg("--zsh").arg(tree.join("usr/share/sapwood/zsh"));
+    install.arg("--fish").arg(tree.join("usr/share/sapwood/fish"));
     run(&mut install)?;
     let pages = tree.join("usr/lib/sapwood/man");
     for section in ["man1", "man5", "man8"] {

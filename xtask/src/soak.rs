@@ -36,13 +36,18 @@ struct Plan {
     time: Duration,
     seed: u64,
     only: Option<String>,
+    /// Our program, when it is not to be built: that of a release, or of yesterday.
+    program: Option<PathBuf>,
 }
 
 fn plan(args: &[String]) -> Result<Plan, String> {
-    let usage = || "usage: cargo xtask soak --minutes N [--seed SEED] [--only PART]".to_owned();
+    let usage = || {
+        "usage: cargo xtask soak --minutes N [--seed SEED] [--only PART] [--program PATH]"
+            .to_owned()
+    };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let now = now.map_or(1, |d| d.as_secs());
-    let mut plan = Plan { time: Duration::ZERO, seed: now * SEEDS, only: None };
+    let mut plan = Plan { time: Duration::ZERO, seed: now * SEEDS, only: None, program: None };
     for pair in args.chunks(2) {
         let [name, value] = pair else { return Err(usage()) };
         let number = || value.parse::<u64>().map_err(|_| usage());
@@ -50,6 +55,7 @@ fn plan(args: &[String]) -> Result<Plan, String> {
             "--minutes" => plan.time = Duration::from_secs(number()? * 60),
             "--seed" => plan.seed = number()?,
             "--only" => plan.only = Some(value.clone()),
+            "--program" => plan.program = Some(value.into()),
             _ => return Err(usage()),
         }
     }
@@ -70,7 +76,7 @@ pub(crate) fn soak(args: &[String]) -> Result<(), String> {
     let plan = plan(args)?;
     let folder = root().join("target/soak");
     fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let built = build(&folder)?;
+    let built = build(&folder, plan.program.as_deref())?;
     let wanted = |part: &Part| plan.only.as_deref().is_none_or(|only| part.test.contains(only));
     let parts: Vec<&Part> = PARTS.iter().filter(|part| wanted(part)).collect();
     let mut tallies: Vec<Tally> = parts.iter().map(|_| Tally::default()).collect();
@@ -99,8 +105,8 @@ struct Built {
     tests: Vec<(&'static str, PathBuf)>,
 }
 
-/// Builds the tests and our program, and copies them.
-fn build(folder: &Path) -> Result<Built, String> {
+/// Builds the tests and our program (or takes `program`), and copies them.
+fn build(folder: &Path, program: Option<&Path>) -> Result<Built, String> {
     let mut command = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
     command.args([
         "test",
@@ -132,7 +138,8 @@ fn build(folder: &Path) -> Result<Built, String> {
         let path = path.ok_or(format!("cargo does not say where the test {name} is:\n{said}"))?;
         tests.push((name, copy(&root().join(path), name)?));
     }
-    Ok(Built { program: copy(&root().join("target/debug/sapwood"), "sapwood")?, tests })
+    let program = program.map_or_else(|| root().join("target/debug/sapwood"), Path::to_owned);
+    Ok(Built { program: copy(&program, "sapwood")?, tests })
 }
 
 /// Runs one part once.
@@ -211,7 +218,8 @@ mod tests {
     #[test]
     fn the_command_line() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let made = plan(&words("--minutes 3 --seed 7 --only kill")).unwrap();
+        let made = plan(&words("--minutes 3 --seed 7 --only kill --program /x")).unwrap();
+        assert_eq!(made.program.as_deref(), Some(Path::new("/x")));
         assert_eq!((made.time.as_secs(), made.seed, made.only.as_deref()), (180, 7, Some("kill")));
         for wrong in ["", "--minutes", "--minutes x", "--seed 4", "--minutes 1 --nonsense 2"] {
             assert!(plan(&words(wrong)).is_err(), "{wrong}");

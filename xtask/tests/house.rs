@@ -120,10 +120,11 @@ fn nothing_prints_past_the_one_way_to_write() {
 }
 
 /// Where programs may open files that are no arguments of the user, and which.
-const OPENS: [(&str, &str); 4] = [
+const OPENS: [(&str, &str); 5] = [
     ("crates/cli/src/input.rs", "the one way to open what the user names"),
     ("crates/cli/src/locale/installed.rs", "the locales of the machine"),
     ("crates/cli/src/signals.rs", "/proc"),
+    ("crates/cli/src/user_date.rs", "the rules of the time zone"),
     ("crates/cli/src/remote/editor.rs", "a file of its own, which it has made"),
 ];
 
@@ -163,4 +164,26 @@ fn no_test_passes_by_absence() {
         }
     }
     assert!(found.is_empty(), "let these fail where something is missing: {found:#?}");
+}
+
+#[test]
+fn the_files_that_documents_name_are_there() {
+    let mut missing = Vec::new();
+    let mut found = 0;
+    for name in ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"] {
+        let text = std::fs::read_to_string(root().join(name)).unwrap();
+        for quoted in text.split('`').skip(1).step_by(2) {
+            let is_path = quoted.contains("/src/") && !quoted.contains(['*', ' ', ':']);
+            if !is_path {
+                continue;
+            }
+            found += 1;
+            let paths = [root().join(quoted), root().join("crates").join(quoted)];
+            if !paths.iter().any(|path| path.exists()) {
+                missing.push(format!("{name}: {quoted}"));
+            }
+        }
+    }
+    assert!(found > 60, "only {found} files are named");
+    assert!(missing.is_empty(), "these are not there: {missing:#?}");
 }

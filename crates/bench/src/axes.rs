@@ -82,6 +82,16 @@ axis! {
 }
 
 axis! {
+    /// What path rules there are. Only servers have any.
+    Rules {
+        /// None.
+        Open = "open", "no path rules";
+        /// Some hundred, and from the reader a part is hidden.
+        Authz = "authz", "path rules";
+    }
+}
+
+axis! {
     /// How the caches are set up: the three configurations of the measurements of 2014.
     Caches {
         /// The defaults.
@@ -125,6 +135,13 @@ axis! {
     }
 }
 
+#[allow(clippy::derivable_impls, reason = "the macro derives the same for all axes")]
+impl Default for Rules {
+    fn default() -> Self {
+        Self::Open
+    }
+}
+
 /// What is wanted of each axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the axes are explained above")]
@@ -133,6 +150,7 @@ pub struct Selection {
     pub formats: Vec<Format>,
     pub packings: Vec<Packing>,
     pub accesses: Vec<Access>,
+    pub rules: Vec<Rules>,
     pub caches: Vec<Caches>,
     pub states: Vec<State>,
     pub requests: Vec<Request>,
@@ -146,6 +164,7 @@ impl Default for Selection {
             packings: Packing::ALL.to_vec(),
             // There is no server for http yet.
             accesses: vec![Access::Svn, Access::File],
+            rules: Rules::ALL.to_vec(),
             caches: Caches::ALL.to_vec(),
             states: State::ALL.to_vec(),
             requests: Request::ALL.to_vec(),
@@ -164,6 +183,7 @@ impl Selection {
         narrow(&mut self.formats, names, &mut known);
         narrow(&mut self.packings, names, &mut known);
         narrow(&mut self.accesses, names, &mut known);
+        narrow(&mut self.rules, names, &mut known);
         narrow(&mut self.caches, names, &mut known);
         narrow(&mut self.states, names, &mut known);
         narrow(&mut self.requests, names, &mut known);
@@ -207,6 +227,7 @@ mod tests {
         names.extend(Format::ALL.iter().map(|v| v.name()));
         names.extend(Packing::ALL.iter().map(|v| v.name()));
         names.extend(Access::ALL.iter().map(|v| v.name()));
+        names.extend(Rules::ALL.iter().map(|v| v.name()));
         names.extend(Caches::ALL.iter().map(|v| v.name()));
         names.extend(State::ALL.iter().map(|v| v.name()));
         names.extend(Request::ALL.iter().map(|v| v.name()));

@@ -18,6 +18,7 @@ pub mod programs;
 pub mod repo;
 pub mod report;
 pub mod results;
+mod rules;
 pub mod server;
 pub mod stats;
 pub mod stock;

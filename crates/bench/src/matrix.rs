@@ -12,10 +12,13 @@ use std::time::Instant;
 
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 
-use crate::axes::{Access, Axis as _, Caches, Format, Packing, Request, Selection, State, System};
+use crate::axes::{
+    Access, Axis as _, Caches, Format, Packing, Request, Rules, Selection, State, System,
+};
 use crate::machine;
 use crate::programs::{self, Programs, Usage};
 use crate::results::{Cell, Results, Sample};
+use crate::rules;
 use crate::server::{Server, server_options};
 use crate::stock::{Say, Source, Stock};
 
@@ -170,6 +173,7 @@ struct Run<'a> {
 struct Place {
     request: Request,
     access: Access,
+    rules: Rules,
     caches: Caches,
     format: Format,
     packing: Packing,
@@ -179,8 +183,8 @@ struct Place {
 
 impl Place {
     const fn cell(self, state: State) -> Cell {
-        let Self { request, access, caches, format, packing, system, .. } = self;
-        Cell { request, access, caches, format, packing, state, system }
+        let Self { request, access, rules, caches, format, packing, system, .. } = self;
+        Cell { request, access, rules, caches, format, packing, state, system }
     }
 }
 
@@ -316,11 +320,12 @@ impl Run<'_> {
                 let left =
                     if at == 0 { String::new() } else { format!(", {left:.0} minutes to go") };
                 say(&format!(
-                    "{}/{} {}, {}, {}, {} {} ({}){left}",
+                    "{}/{} {}, {}, {}, {}, {} {} ({}){left}",
                     at.saturating_add(1),
                     places.len(),
                     place.request.title(),
                     place.access.title(),
+                    place.rules.title(),
                     place.caches.title(),
                     place.format.title(),
                     place.packing.title(),
@@ -348,7 +353,7 @@ impl Run<'_> {
         let mut out = Vec::new();
         for request in chosen.requests.iter().copied() {
             for caches in chosen.caches.iter().copied() {
-                for access in chosen.accesses.iter().copied() {
+                for (access, rules) in ways(&chosen) {
                     for run in 1..=self.plan.repeat {
                         for format in chosen.formats.iter().copied() {
                             for packing in chosen.packings.iter().copied() {
@@ -356,17 +361,16 @@ impl Run<'_> {
                                 if run % 2 == 0 {
                                     systems.reverse();
                                 }
-                                for system in systems {
-                                    out.push(Place {
-                                        request,
-                                        access,
-                                        caches,
-                                        format,
-                                        packing,
-                                        system,
-                                        run,
-                                    });
-                                }
+                                out.extend(systems.into_iter().map(|system| Place {
+                                    request,
+                                    access,
+                                    rules,
+                                    caches,
+                                    format,
+                                    packing,
+                                    system,
+                                    run,
+                                }));
                             }
                         }
                     }
@@ -421,7 +425,10 @@ impl Run<'_> {
             return Ok(());
         }
         let Some(client) = self.plan.programs(self.plan.client) else { return Ok(()) };
-        let options = server_options(place.caches);
+        let Plan { tree, file, .. } = self.plan;
+        let path = stock.path(place.format, place.packing);
+        let mut options = server_options(place.caches);
+        options.extend(rules::options(place.rules, &path, tree, file)?);
         let start = || Server::start(programs, &stock.folder, &options);
         if cold {
             let server = start()?;
@@ -499,6 +506,19 @@ impl Run<'_> {
             peak_mib: server.map_or(Some(usage.peak_mib), |s| s.peak_mib),
         });
     }
+}
+
+/// The ways to a repository: with rules only where there is a server to apply them. Without a server
+/// there is nothing to choose.
+fn ways(chosen: &Selection) -> Vec<(Access, Rules)> {
+    let mut ways = Vec::new();
+    for access in chosen.accesses.iter().copied() {
+        match access {
+            Access::Svn => ways.extend(chosen.rules.iter().map(|rules| (access, *rules))),
+            _ => ways.push((access, Rules::Open)),
+        }
+    }
+    ways
 }
 
 /// What a server took for a request.

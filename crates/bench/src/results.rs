@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::axes::{Access, Axis as _, Caches, Format, Packing, Request, State, System};
+use crate::axes::{Access, Axis as _, Caches, Format, Packing, Request, Rules, State, System};
 
 /// One run of one request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,8 @@ pub struct Sample {
 pub struct Cell {
     pub request: Request,
     pub access: Access,
+    #[serde(default)]
+    pub rules: Rules,
     pub caches: Caches,
     pub format: Format,
     pub packing: Packing,
@@ -45,10 +47,11 @@ impl Cell {
     /// The place in words.
     #[must_use]
     pub fn words(&self) -> String {
-        let Self { request, access, caches, format, packing, state, system } = self;
+        let Self { request, access, rules, caches, format, packing, state, system } = self;
         [
             request.title(),
             access.title(),
+            rules.title(),
             caches.title(),
             format.title(),
             packing.title(),
@@ -133,14 +136,16 @@ impl Results {
     #[must_use]
     pub fn to_csv(&self) -> String {
         let mut out = String::from(
-            "request,access,caches,format,packing,state,system,run,wall,client_cpu,server_cpu,\
+            "request,access,rules,caches,format,packing,state,system,run,wall,client_cpu,server_cpu,\
              server_reads,peak_mib\n",
         );
         for sample in &self.samples {
-            let Cell { request, access, caches, format, packing, state, system } = sample.cell;
+            let Cell { request, access, rules, caches, format, packing, state, system } =
+                sample.cell;
             let names = [
                 request.name(),
                 access.name(),
+                rules.name(),
                 caches.name(),
                 format.name(),
                 packing.name(),

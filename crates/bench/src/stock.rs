@@ -83,6 +83,7 @@ impl Stock<'_> {
         }
         say(&format!("making {}: {about}", Self::name(format, packing)));
         let _ = fs::remove_file(&note);
+        let _ = fs::remove_file(path.with_extension("conf"));
         if path.exists() {
             fs::remove_dir_all(&path).map_err(|e| cannot("remove", &path, &e))?;
         }

@@ -40,6 +40,7 @@ fn parse_change(text: &str) -> SvnResult<RevisionRange> {
     let negative = text.starts_with('-');
     let rest = text.strip_prefix('-').unwrap_or(text).trim_start_matches('r');
     let (back, rest) = match rest.strip_prefix('-') {
+        Some(_) if negative => return Err(not_a_number()),
         Some(rest) => (true, rest),
         None => (negative, rest),
     };

@@ -1,5 +1,5 @@
 //! `sapwood install-links DIR`: links named after every Subversion program, leading to this one; with
-//! `--man` and `--completions` their manual pages and what bash completes, too.
+//! `--man`, `--completions`, `--zsh` and `--fish` their manual pages and what shells complete, too.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,8 @@ use crate::report;
 const SPECS: &[OptionSpec] = &[
     OptionSpec::value("man", None, "write manual pages below the folder ARG"),
     OptionSpec::value("completions", None, "write completions for bash to the folder ARG"),
+    OptionSpec::value("zsh", None, "write completions for zsh to the folder ARG"),
+    OptionSpec::value("fish", None, "write completions for fish to the folder ARG"),
     OptionSpec::value("target", None, "where the links lead (to this program)"),
     OptionSpec::flag("help", Some('h'), "show this help"),
 ];
@@ -27,6 +29,8 @@ struct Options {
     links: Option<PathBuf>,
     man: Option<PathBuf>,
     completions: Option<PathBuf>,
+    zsh: Option<PathBuf>,
+    fish: Option<PathBuf>,
     target: Option<PathBuf>,
 }
 
@@ -75,13 +79,16 @@ fn parse(args: Vec<OsString>) -> Result<Options, String> {
                 match spec.long {
                     "man" => options.man = value,
                     "completions" => options.completions = value,
+                    "zsh" => options.zsh = value,
+                    "fish" => options.fish = value,
                     "target" => options.target = value,
                     _ => options.help = true,
                 }
             }
         }
     }
-    let nothing = options.links.is_none() && options.man.is_none() && options.completions.is_none();
+    let written = [&options.links, &options.man, &options.completions, &options.zsh, &options.fish];
+    let nothing = written.iter().all(|dir| dir.is_none());
     if nothing && !options.help {
         return Err("a DIR is needed".to_owned());
     }
@@ -102,12 +109,17 @@ fn install(options: &Options, out: &mut Output) -> SvnResult<()> {
             write(&dir, &format!("{}.{}", page.name, page.section), &page.text, out)?;
         }
     }
-    if let Some(dir) = &options.completions {
-        for program in PROGRAMS.iter().filter(|p| p.linked) {
-            if let Some(manual) = program.manual {
-                let script = manual::completion::bash(program.name, &manual());
-                write(dir, program.name, &script, out)?;
-            }
+    for program in PROGRAMS.iter().filter(|p| p.linked) {
+        let Some(manual) = program.manual else { continue };
+        let (name, manual) = (program.name, manual());
+        if let Some(dir) = &options.completions {
+            write(dir, name, &manual::completion::bash(name, &manual), out)?;
+        }
+        if let Some(dir) = &options.zsh {
+            write(dir, &format!("_{name}"), &manual::completion::zsh(name, &manual), out)?;
+        }
+        if let Some(dir) = &options.fish {
+            write(dir, &format!("{name}.fish"), &manual::completion::fish(name, &manual), out)?;
         }
     }
     Ok(())

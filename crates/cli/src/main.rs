@@ -26,7 +26,6 @@ mod serve;
 mod signals;
 mod similarity;
 mod supervisor;
-#[allow(dead_code, reason = "the subcommands that use all of it come one after the other")]
 mod svn;
 mod svnadmin;
 mod svnauthz;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sapwood_core::SvnResult;
-use sapwood_fsfs::{Caches, OpenOptions};
+use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::Repository;
 
 use crate::command::{Options, parse_number, usage_error};

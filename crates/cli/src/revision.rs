@@ -3,7 +3,7 @@
 use sapwood_client::Range;
 pub(crate) use sapwood_client::Revision as RevisionSpec;
 use sapwood_core::{Revnum, SvnError, SvnResult};
-use sapwood_fsfs::Filesystem;
+use sapwood_fs::Filesystem;
 
 use crate::command::usage_error;
 use crate::user_date;

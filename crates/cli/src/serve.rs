@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_repos::Repository;
-use sapwood_server::dav::HttpServer;
-use sapwood_server::listener::DEFAULT_PORT;
+use sapwood_server::dav::{HttpServer, TlsFiles};
 use sapwood_server::oplog::OpLog;
 use sapwood_server::settings::{BulkUpdates, HttpSettings, Location};
+use sapwood_server::svn::DEFAULT_PORT;
 use sapwood_server::{Listener, Settings, Shared};
 
 use crate::command::OptionSpec;
@@ -29,6 +29,9 @@ const SPECS: &[OptionSpec] = &[
     OptionSpec::value("log-file", None, ""),
     OptionSpec::value("http-port", None, ""),
     OptionSpec::flag("no-http", None, ""),
+    OptionSpec::value("https-port", None, ""),
+    OptionSpec::value("tls-certificate", None, ""),
+    OptionSpec::value("tls-key", None, ""),
     OptionSpec::flag("folder", None, ""),
     OptionSpec::value("location", None, ""),
     OptionSpec::value("config-file", None, ""),
@@ -41,8 +44,8 @@ const HELP: &str = "\
 usage: sapwood serve PATH
        sapwood serve --demo [PATH]
 
-Serves the repository at PATH, or all repositories in the folder PATH, over svn://
-and http://, until Ctrl-C. Each repository's conf/svnserve.conf says who may read and write.
+Serves the repository at PATH, or all repositories in the folder PATH, over svn://,
+http:// and (with a certificate) https://, until Ctrl-C. Each repository's conf/svnserve.conf says who may read and write.
 
 With --demo, a small repository with some history is made first, at PATH or in the
 user's data folder, if there is none. Everybody may read it; the user 'demo' with the
@@ -53,6 +56,10 @@ Options:
   --port PORT        listen there for svn:// (3690)
   --http-port PORT   listen there for http:// (8080)
   --no-http          serve svn:// only
+  --tls-certificate FILE, --tls-key FILE
+                     serve https://, too, with this certificate (and those between it and its
+                     authority) and its key, in PEM form; they are read again when they change
+  --https-port PORT  listen there for https:// (8443)
   --folder           PATH is a folder of repositories, though there may be none in it yet
   --location /URL/PATH=FOLDER
                      serve FOLDER at that path of http://, too; may be said more than once
@@ -78,6 +85,9 @@ struct Options {
     path: Option<PathBuf>,
     http_port: Option<u16>,
     no_http: bool,
+    https_port: Option<u16>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
     folder: bool,
     config_file: Option<PathBuf>,
     http: HttpSettings,
@@ -135,6 +145,8 @@ fn parse(args: Vec<OsString>) -> Result<Options, String> {
             "listen" => options.listen = Some(value.to_string_lossy().into_owned()),
             "log-file" => options.log_file = Some(value.into()),
             "no-http" => options.no_http = true,
+            "tls-certificate" => options.certificate = Some(value.into()),
+            "tls-key" => options.key = Some(value.into()),
             "folder" => options.folder = true,
             "no-http-v2" => options.http.v2 = false,
             "config-file" => options.config_file = Some(value.into()),
@@ -152,10 +164,17 @@ fn parse(args: Vec<OsString>) -> Result<Options, String> {
                 let port = text.parse().map_err(|_| format!("'{text}' is no port"))?;
                 match name {
                     "http-port" => options.http_port = Some(port),
+                    "https-port" => options.https_port = Some(port),
                     _ => options.port = Some(port),
                 }
             }
         }
+    }
+    let has_certificate = options.certificate.is_some() && options.key.is_some();
+    let wants_tls =
+        options.certificate.is_some() || options.key.is_some() || options.https_port.is_some();
+    if wants_tls && !has_certificate {
+        return Err("https needs both --tls-certificate and --tls-key".to_owned());
     }
     if !options.help && !options.demo && options.path.is_none() {
         return Err("a repository, or a folder of repositories, is needed (or --demo)".to_owned());
@@ -213,38 +232,57 @@ fn serve(options: &Options) -> SvnResult<()> {
         // What is wrong with it is told now, not to the first client.
         shared.files.server(file, true)?;
     }
-    let http = if options.no_http { None } else { Some(listen_http(options)?) };
-    let http = match http {
-        Some(listener) => {
-            let socket = listener.socket().try_clone();
-            let socket = socket.map_err(|e| SvnError::io(&e, "Can't copy socket"))?;
-            Some(HttpServer::start(socket, &shared)?)
+    let http = if options.no_http {
+        None
+    } else {
+        Some(start_http(options, &shared, options.http_port, DEFAULT_HTTP_PORT, None)?)
+    };
+    let tls = options.certificate.clone().zip(options.key.clone());
+    let https = match tls.map(|(certificate, key)| TlsFiles { certificate, key }) {
+        Some(files) => {
+            let port = options.https_port;
+            Some(start_http(options, &shared, port, DEFAULT_HTTPS_PORT, Some(files))?)
         }
         None => None,
     };
     let mut out = Output::stdout();
-    let http_address = http.as_ref().map(HttpServer::address);
-    let hello = hello(&listener, http_address, &served_root, &repositories, options.demo);
+    let url = |scheme: &str, usual, server: &Option<HttpServer>| {
+        let address = server.as_ref().map(HttpServer::address)?;
+        Some(format!("{scheme}://{}", authority(Some(address), usual)))
+    };
+    let pages: Vec<String> =
+        [url("http", 80, &http), url("https", 443, &https)].into_iter().flatten().collect();
+    let hello = hello(&listener, &pages, &served_root, &repositories, options.demo);
     told(out.text(&hello).and_then(|()| out.flush()))?;
     svnserve::serve(&listener, &shared, false)?;
-    if let Some(http) = http {
-        http.stop();
-    }
+    [http, https].into_iter().flatten().for_each(HttpServer::stop);
     told(out.text("\nEnded.\n").and_then(|()| out.flush()))
 }
 
 /// The port of http:// when nothing else is asked for.
 const DEFAULT_HTTP_PORT: u16 = 8080;
 
-/// Listens for http as asked; when no port was asked for and the usual one is taken, at any.
-fn listen_http(options: &Options) -> SvnResult<Listener> {
+/// The port of https:// when nothing else is asked for.
+const DEFAULT_HTTPS_PORT: u16 = 8443;
+
+/// Serves http as asked; when no port was asked for and the usual one is taken, at any.
+fn start_http(
+    options: &Options,
+    shared: &Arc<Shared>,
+    port: Option<u16>,
+    usual: u16,
+    tls: Option<TlsFiles>,
+) -> SvnResult<HttpServer> {
     let host = options.listen.as_deref().unwrap_or("127.0.0.1");
     let prefer_ipv6 = host.contains(':');
-    match options.http_port {
+    let listener = match port {
         Some(port) => Listener::bind(Some(host), port, prefer_ipv6),
-        None => Listener::bind(Some(host), DEFAULT_HTTP_PORT, prefer_ipv6)
+        None => Listener::bind(Some(host), usual, prefer_ipv6)
             .or_else(|_| Listener::bind(Some(host), 0, prefer_ipv6)),
-    }
+    }?;
+    let socket = listener.socket().try_clone();
+    let socket = socket.map_err(|e| SvnError::io(&e, "Can't copy socket"))?;
+    HttpServer::start(socket, shared, tls)
 }
 
 /// Listens as asked. When no port was asked for and the usual one is taken, any will do.
@@ -295,22 +333,19 @@ fn authority(address: Option<SocketAddr>, usual: u16) -> String {
 
 fn hello(
     listener: &Listener,
-    http: Option<SocketAddr>,
+    bases: &[String],
     root: &Path,
     repositories: &[PathBuf],
     is_demo: bool,
 ) -> String {
     let svn = format!("svn://{}", authority(listener.address(), DEFAULT_PORT));
-    let http = http.map(|address| format!("http://{}", authority(Some(address), 80)));
     let name = |repository: &PathBuf| {
         let name = repository.strip_prefix(root).unwrap_or(repository).to_string_lossy();
         uri::encode(&name).into_owned()
     };
     let urls: Vec<String> = repositories.iter().map(|r| format!("{svn}/{}", name(r))).collect();
-    let pages: Vec<String> = match &http {
-        Some(http) => repositories.iter().map(|r| format!("  {http}/{}\n", name(r))).collect(),
-        None => vec![String::new(); repositories.len()],
-    };
+    let of = |r| bases.iter().map(|base| format!("  {base}/{}\n", name(r))).collect();
+    let pages: Vec<String> = repositories.iter().map(of).collect();
     let mut text = String::from("Serving:\n");
     for (url, page) in urls.iter().zip(&pages).take(MAX_LISTED) {
         text.push_str(&format!("  {url}\n{page}"));

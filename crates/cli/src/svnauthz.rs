@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
-use sapwood_fsfs::Root;
+use sapwood_fs::Root;
 use sapwood_repos::{Access, Authz, ConfigSource};
 
 use crate::command::{

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_server::oplog::OpLog;
 use sapwood_server::settings::DEFAULT_CACHE_BYTES;
-use sapwood_server::transport::Transport;
+use sapwood_server::svn::transport::Transport;
 use sapwood_server::{Listener, Settings, Shared, Stopper, Tunnel};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -137,7 +137,7 @@ fn start(mode: Mode, options: &Options, args: &[OsString]) -> SvnResult<()> {
             let listener =
                 Listener::bind(options.host.as_deref(), options.port, options.prefer_ipv6)?;
             write_pid_file(options, std::process::id())?;
-            listener.serve_once(&shared)
+            listener.serve_once(&shared, sapwood_server::serve_stream)
         }
         Mode::Daemon if options.inherited => serve_in_background(&shared, options),
         Mode::Daemon => {
@@ -297,7 +297,7 @@ pub(crate) fn serve(listener: &Listener, shared: &Arc<Shared>, single: bool) -> 
     let stopper = listener.stopper();
     watch_signals(shared, &stopper)?;
     supervisor::tell(supervisor::State::Ready);
-    listener.serve(shared, single, &stopper)
+    listener.serve(shared, sapwood_server::serve_stream, single, &stopper)
 }
 
 /// SIGTERM and SIGINT end the server, SIGHUP makes it read its configuration again.

@@ -29,7 +29,7 @@ fn a_matrix_and_its_report() {
     let dir = folder.path();
     let reference = Programs::reference();
     let reference = reference.dir().to_str().unwrap();
-    let only = "f6,f8,unpacked,medium,hot-os,hot-server,null-log,null-blame,dump";
+    let only = "open,f6,f8,unpacked,medium,hot-os,hot-server,null-log,null-blame,dump";
     let mut matrix = vec!["matrix", "w", "-q", "--against", reference, "--scale", "0.0003"];
     matrix.extend(["--repeat", "1", "--only", only, "--json", "m.json", "--csv", "m.csv"]);
     let tables = done(dir, &matrix);

@@ -89,8 +89,12 @@ impl Served {
 
 const USER: [&str; 4] = ["--username", "harry", "--password", "secret"];
 
+fn svn_of(programs: &Programs, args: &[&str]) -> Output {
+    programs.run("svn", args.iter().chain(&["--non-interactive", "--no-auth-cache"]))
+}
+
 fn svn(args: &[&str]) -> Output {
-    Programs::reference().run("svn", args.iter().chain(&["--non-interactive", "--no-auth-cache"]))
+    svn_of(&Programs::reference(), args)
 }
 
 fn ok(args: &[&str]) -> String {
@@ -124,6 +128,17 @@ fn tree(top: &Path) -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn reading_is_the_same_over_both_protocols() {
+    reading_is_the_same(&Programs::reference());
+}
+
+#[test]
+fn our_client_reads_the_same_over_both_protocols() {
+    reading_is_the_same(&Programs::ours());
+}
+
+fn reading_is_the_same(programs: &Programs) {
+    let svn = |args: &[&str]| svn_of(programs, args);
+    let ok = |args: &[&str]| svn(args).expect_success("svn").stdout_text();
     let served = Served::open();
     let both = |args: &[&str]| {
         let run = |base: &str| {
@@ -188,6 +203,17 @@ fn reading_is_the_same_over_both_protocols() {
 
 #[test]
 fn commits_of_both_generations() {
+    commits(&Programs::reference());
+}
+
+#[test]
+fn commits_of_our_client_in_both_generations() {
+    commits(&Programs::ours());
+}
+
+fn commits(programs: &Programs) {
+    let svn = |args: &[&str]| svn_of(programs, args);
+    let ok = |args: &[&str]| svn(args).expect_success("svn").stdout_text();
     for more in [&[][..], &["--no-http-v2"]] {
         let served = Served::start("[general]\npassword-db = passwd\nrealm = The Realm\n", more);
         let wc = served.scratch("wc");

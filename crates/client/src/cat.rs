@@ -71,6 +71,7 @@ fn remote(
     let (url, root) = (session.url(), session.root_url());
     let date = props.get(names::ENTRY_COMMITTED_DATE);
     let source = KeywordSource {
+        modified: false,
         revision: props.get(names::ENTRY_COMMITTED_REV).and_then(Revnum::parse),
         date: date.map(Timestamp::parse).transpose()?,
         author: props.get_str(names::ENTRY_LAST_AUTHOR),
@@ -142,6 +143,12 @@ pub fn local_text(
     translated(ctx, &node, props, changed, expand_keywords, Box::new(text))
 }
 
+/// When a file was changed last, as far as its time says.
+pub(crate) fn file_time(path: &std::path::Path) -> Option<Timestamp> {
+    let stat = sapwood_wc::view::stat_file(path).ok().flatten()?;
+    Some(Timestamp(stat.mtime))
+}
+
 /// A text with its line ends and keywords as the properties ask for.
 fn translated(
     ctx: &Context,
@@ -159,8 +166,9 @@ fn translated(
     let (root, _, relpath) = node.repository()?;
     let url = sapwood_core::uri::join(&root, &relpath);
     let source = KeywordSource {
+        modified: changed,
         revision: row.changed_revision,
-        date: row.changed_date,
+        date: if changed { file_time(&node.abspath()) } else { row.changed_date },
         // Who changes a file locally cannot always be known.
         author: if changed { Some("(local)") } else { row.changed_author.as_deref() },
         url: &url,

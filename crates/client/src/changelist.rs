@@ -35,3 +35,30 @@ pub fn changelist(
     }
     Ok(())
 }
+
+/// The absolute paths of what is on one of the changelists, at and below local paths.
+///
+/// # Errors
+/// E155010 for what is not versioned.
+pub fn listed(
+    ctx: &Context,
+    targets: &[String],
+    changelists: &[String],
+    depth: Depth,
+) -> SvnResult<Vec<String>> {
+    let wanted: HashSet<String> = changelists.iter().cloned().collect();
+    let mut found = Vec::new();
+    for target in targets {
+        let (wc, relpath) = ctx.working_copy(&ctx.absolute(target))?;
+        wc.walk_nodes(&relpath, depth, &mut |view| {
+            if view.changelist().is_some_and(|name| wanted.contains(name)) {
+                let path = wc.abspath(view.relpath()).to_string_lossy().into_owned();
+                if !found.contains(&path) {
+                    found.push(path);
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(found)
+}

@@ -100,7 +100,12 @@ fn prepare(ctx: &Context, abspath: &Path, area: &Area<'_>, how: &Checkout) -> Sv
     let shown = abspath.display();
     match fs::symlink_metadata(abspath) {
         Ok(found) if found.is_dir() || (found.is_symlink() && abspath.is_dir()) => {
-            if fs::symlink_metadata(sapwood_wc::layout::db(abspath)).is_err() {
+            let own = fs::symlink_metadata(sapwood_wc::layout::db(abspath)).is_ok();
+            let versioned = || {
+                let node = crate::working::Node::find(ctx, &abspath.to_string_lossy());
+                node.is_ok_and(|node| node.top.kind == Kind::Dir && !node.is_deleted())
+            };
+            if !own && !versioned() {
                 return initialize(ctx, abspath, area, how);
             }
         }

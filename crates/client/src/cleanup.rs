@@ -34,6 +34,10 @@ pub fn cleanup(ctx: &Context, path: &str, how: &Cleanup) -> SvnResult<()> {
 }
 
 fn clean(ctx: &Context, abspath: &Path, how: &Cleanup) -> SvnResult<()> {
+    if fs::symlink_metadata(abspath).is_err() {
+        let shown = abspath.display();
+        return Err(SvnError::new(ErrorCode(2), format!("'{shown}' does not exist")));
+    }
     let (wc, relpath) = ctx.working_copy(abspath).map_err(|error| {
         if error.code() != ErrorCode::WC_NOT_WORKING_COPY {
             return error;

@@ -7,17 +7,18 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_ra::{CommitInfo, CommitRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Committed, Harvest, HarvestOptions, Item, Revision};
 use sapwood_wc::locks::Lock;
 
-pub(crate) use self::drive::{Drive, Sent};
+pub(crate) use self::drive::{Drive, Extra, Sent};
 use crate::commit_item::{CommitItem, ItemState};
 use crate::context::Context;
 use crate::target::is_url;
+use crate::update::{check_uuid, settle};
+use crate::url_commit::{check_revprops, revision_props};
 
 /// How to commit.
 #[derive(Clone, Debug)]
@@ -64,7 +65,7 @@ pub fn commit(
     let result = plan.run();
     drop(locks);
     if plan.touched {
-        ctx.sleep_for_timestamps();
+        settle(ctx);
     }
     result
 }
@@ -95,7 +96,7 @@ struct Plan<'a> {
     touched: bool,
 }
 
-fn failed(error: SvnError) -> SvnError {
+pub(crate) fn failed(error: SvnError) -> SvnError {
     error.context("Commit failed (details follow):")
 }
 
@@ -202,8 +203,16 @@ impl<'a> Plan<'a> {
         let Some(message) = self.ctx.message_for(&shown).map_err(failed)? else {
             return Ok(None);
         };
-        let base = condense(&mut harvest.items).map_err(failed)?;
+        check_revprops(&self.options.revprops).map_err(failed)?;
+        let base = condense(&mut harvest.items, &[]).map_err(failed)?;
         let session = sapwood_ra::open(&base, &self.ctx.ra).map_err(failed)?;
+        if let Some(place) = self.targets.first() {
+            let check = || {
+                let (id, _) = place.wc.repos_location(&place.relpath)?;
+                check_uuid(&place.wc, id, session.as_ref())
+            };
+            check().map_err(failed)?;
+        }
         if !moves.is_empty() {
             raise_copy_revisions(session.as_ref(), &mut harvest.items, &moves).map_err(failed)?;
         }
@@ -222,8 +231,7 @@ impl<'a> Plan<'a> {
         harvest: &Harvest,
         message: &[u8],
     ) -> SvnResult<(CommitInfo, Sent)> {
-        let mut revprops = self.options.revprops.clone();
-        revprops.set(names::LOG, message);
+        let revprops = revision_props(&self.options.revprops, message)?;
         let tokens: Vec<(String, String)> = harvest
             .tokens
             .iter()
@@ -235,7 +243,8 @@ impl<'a> Plan<'a> {
             keep_locks: self.options.keep_locks,
         };
         let mut editor = session.commit(&request)?;
-        let drive = Drive { ctx: self.ctx, base, prefix: Some(&self.prefix) };
+        let drive =
+            Drive { ctx: self.ctx, base, prefix: Some(&self.prefix), extra: &Extra::default() };
         let sent = match drive.run(editor.as_mut(), &harvest.items) {
             Ok(sent) => sent,
             Err(error) => {
@@ -304,7 +313,7 @@ impl<'a> KindCheck<'a> {
 }
 
 /// An item as the person who writes the message sees it.
-fn shown_item(item: &Item) -> CommitItem {
+pub(crate) fn shown_item(item: &Item) -> CommitItem {
     let changes = item.changes;
     CommitItem {
         path: Some(item.abspath().display().to_string()),
@@ -380,10 +389,22 @@ fn raise_copy_revisions(
     Ok(())
 }
 
-/// Sorts items by URL and finds the directory that the edit begins at.
-pub(crate) fn condense(items: &mut [Item]) -> SvnResult<String> {
+/// Sorts items by URL and finds the directory that the edit begins at; `dirs` are URLs of directories
+/// that are made too.
+pub(crate) fn condense(items: &mut [Item], dirs: &[String]) -> SvnResult<String> {
     items.sort_by(|a, b| path::compare(&a.repos_relpath, &b.repos_relpath));
+    let root = items.first().map(|item| item.root.clone()).unwrap_or_default();
     let mut base: Option<String> = None;
+    let mut reach = |place: &str, opens: bool| {
+        let mut common = match base.take() {
+            None => place.to_owned(),
+            Some(base) => path::common_ancestor(&base, place).to_owned(),
+        };
+        if common == place && !opens {
+            common = path::dirname(&common).to_owned();
+        }
+        base = Some(common);
+    };
     let mut last: Option<&Item> = None;
     for item in items.iter() {
         if let Some(last) = last.filter(|last| last.repos_relpath == item.repos_relpath) {
@@ -396,19 +417,13 @@ pub(crate) fn condense(items: &mut [Item]) -> SvnResult<String> {
                 ),
             ));
         }
-        let place = item.repos_relpath.as_str();
-        let mut common = match base.take() {
-            None => place.to_owned(),
-            Some(base) => path::common_ancestor(&base, place).to_owned(),
-        };
         let changes = sapwood_wc::commit::Changes { props: true, ..Default::default() };
         let opens = item.kind == Some(NodeKind::Dir) && item.changes == changes;
-        if common == place && !opens {
-            common = path::dirname(&common).to_owned();
-        }
-        base = Some(common);
+        reach(&item.repos_relpath, opens);
         last = Some(item);
     }
-    let root = items.first().map(|item| item.root.clone()).unwrap_or_default();
+    for dir in dirs {
+        reach(&uri::skip_ancestor(&root, dir).unwrap_or_default(), false);
+    }
     Ok(uri::join(&root, &base.unwrap_or_default()))
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use sapwood_core::config::Config;
@@ -24,20 +25,21 @@ pub struct Context {
     /// Working copies that are open: a root's database is opened once.
     open: RefCell<Vec<WorkingCopy>>,
     /// Is told what happens; `None` when nobody wants to know.
-    pub notify: Option<Box<NotifyCallback>>,
+    pub notify: Option<Rc<NotifyCallback>>,
     /// Writes log messages; without it messages are empty.
     pub log_message: Option<Box<LogMessage>>,
     /// Is told of a revision that was made.
     pub committed: Option<Box<CommittedCallback>>,
-    /// Whether operations that wrote files wait until a later change would get another time.
-    pub sleeps: bool,
+    /// Merges texts with another program (`diff3-cmd`) instead of by ourselves.
+    pub merge_text: Option<Box<MergeCallback>>,
 }
-
-/// How long the file system's clock stands still: times are taken from the kernel's coarse clock.
-const CLOCK_STEP: std::time::Duration = std::time::Duration::from_millis(10);
 
 /// Is told what happens.
 pub type NotifyCallback = dyn Fn(&Notify<'_>);
+
+/// Merges texts: as [`sapwood_wc::conflict::ExternalMerge`].
+pub type MergeCallback =
+    dyn Fn([&Path; 3], [&str; 3], &mut std::fs::File) -> sapwood_wc::Result<bool>;
 
 /// Is told of a revision that was made.
 pub type CommittedCallback = dyn Fn(&CommitInfo) -> SvnResult<()>;
@@ -60,8 +62,17 @@ impl Context {
             notify: None,
             log_message: None,
             committed: None,
-            sleeps: true,
+            merge_text: None,
         }
+    }
+
+    /// The same caller, told something else.
+    #[must_use]
+    pub(crate) fn told(&self, notify: Rc<NotifyCallback>) -> Self {
+        let mut other = Self::new(self.ra.clone(), self.here.clone());
+        other.wc = self.wc.clone();
+        other.notify = Some(notify);
+        other
     }
 
     /// The absolute form of a local path: `.` and doubled slashes go, `..` takes a name away.
@@ -87,13 +98,17 @@ impl Context {
     /// # Errors
     /// E155007 when it is in none; E155036 and the like when it has another format.
     pub fn working_copy(&self, abspath: &Path) -> SvnResult<(WorkingCopy, String)> {
-        let (found, relpath) = WorkingCopy::find(abspath, self.wc.clone())?;
         let mut open = self.open.borrow_mut();
-        if let Some(known) = open.iter().find(|known| known.root() == found.root()) {
-            return Ok((known.clone(), relpath));
+        let (found, relpath) = WorkingCopy::find_among(abspath, self.wc.clone(), &open)?;
+        if !open.iter().any(|known| known.root() == found.root()) {
+            open.push(found.clone());
         }
-        open.push(found.clone());
         Ok((found, relpath))
+    }
+
+    /// Forgets a working copy that is no more: another one may come to be in its place.
+    pub fn forget(&self, root: &Path) {
+        self.open.borrow_mut().retain(|known| known.root() != root);
     }
 
     /// The user's `config` file.
@@ -123,14 +138,6 @@ impl Context {
     pub fn tell(&self, value: &Notify<'_>) {
         if let Some(notify) = &self.notify {
             notify(value);
-        }
-    }
-
-    /// Waits until the clock of the file system has gone on, so that a change that follows is seen by
-    /// its time.
-    pub fn sleep_for_timestamps(&self) {
-        if self.sleeps {
-            std::thread::sleep(CLOCK_STEP);
         }
     }
 

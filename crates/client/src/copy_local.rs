@@ -1,11 +1,15 @@
-//! Copies and moves within a working copy.
+//! Copies and moves within working copies, and from one to another.
 
+use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::view::Status;
 
 use crate::add::make_directory;
 use crate::context::Context;
+use crate::copy_in::set;
+use crate::pin::pin_local;
+use crate::update::settle;
 
 /// How to copy or move.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,12 +20,14 @@ pub struct CopyLocal {
     pub is_move: bool,
     /// Whether directories of mixed revisions may be moved.
     pub allow_mixed: bool,
+    /// Whether externals are pinned in a copy.
+    pub pin_externals: bool,
 }
 
-/// One source and its place, below the root of the working copy.
+/// One source and its place, each in its working copy.
 struct Pair {
-    from: String,
-    to: String,
+    from: (WorkingCopy, String),
+    to: (WorkingCopy, String),
 }
 
 /// Copies or moves local paths to a path, or into a directory: several sources always, one source
@@ -70,43 +76,53 @@ fn all(ctx: &Context, pairs: &[(&str, String)], how: CopyLocal) -> SvnResult<()>
             return unsupported(format!("Cannot move path '{}' into itself", from.display()));
         }
     }
-    let mut found: Vec<(WorkingCopy, Pair)> = Vec::new();
-    for (source, target) in pairs {
-        let (from_wc, from) = check_source(ctx, source)?;
-        let (to_wc, to) = check_target(ctx, target, how)?;
-        if from_wc.root() != to_wc.root() {
-            return unsupported(format!(
-                "Cannot copy between working copies ('{}' and '{}')",
-                from_wc.root().display(),
-                to_wc.root().display()
-            ));
-        }
-        found.push((to_wc, Pair { from, to }));
+    let mut found = Vec::new();
+    for (source, _) in pairs {
+        found.push(check_source(ctx, source)?);
     }
-    for (wc, pair) in found {
+    let mut checked = Vec::new();
+    for (from, (_, target)) in found.into_iter().zip(pairs) {
+        checked.push(Pair { from, to: check_target(ctx, target, how.parents)? });
+    }
+    let done = checked.iter().try_for_each(|pair| {
         ctx.check_cancel()?;
-        let (from_dir, to_dir) = (path::dirname(&pair.from), path::dirname(&pair.to));
-        let tell = |told: &sapwood_core::notify::Notify<'_>| ctx.tell(told);
-        if how.is_move {
-            let above = path::common_ancestor(from_dir, to_dir);
-            let lock = if path::is_ancestor(from_dir, to_dir) || path::is_ancestor(to_dir, from_dir)
-            {
-                vec![wc.lock(above, -1)?]
-            } else {
-                vec![wc.lock(from_dir, -1)?, wc.lock(to_dir, -1)?]
-            };
-            let mixed = how.allow_mixed;
-            wc.move_node(&pair.from, &pair.to, false, mixed, ctx.cancel(), &tell)?;
-            for lock in lock {
-                lock.release()?;
-            }
-        } else {
-            let lock = wc.lock(to_dir, -1)?;
-            wc.copy(&pair.from, &pair.to, false, ctx.cancel(), &tell)?;
-            lock.release()?;
-        }
+        if how.is_move { move_one(ctx, pair, how) } else { copy_one(ctx, pair, how) }
+    });
+    settle(ctx);
+    done
+}
+
+fn move_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
+    let ((from_wc, from), (to_wc, to)) = (&pair.from, &pair.to);
+    let tell = |told: &sapwood_core::notify::Notify<'_>| ctx.tell(told);
+    if from.is_empty() {
+        // The root of a working copy has no parent that could be locked, but in another one.
+        ctx.working_copy(from_wc.root().parent().unwrap_or_else(|| from_wc.root()))?;
+    }
+    let (from_dir, to_dir) = (path::dirname(from), path::dirname(to));
+    let nested = path::is_ancestor(from_dir, to_dir) || path::is_ancestor(to_dir, from_dir);
+    let locks = if from_wc.root() == to_wc.root() && nested {
+        vec![to_wc.lock(path::common_ancestor(from_dir, to_dir), -1)?]
+    } else {
+        vec![from_wc.lock(from_dir, -1)?, to_wc.lock(to_dir, -1)?]
+    };
+    from_wc.move_node(from, to_wc, to, false, how.allow_mixed, ctx.cancel(), &tell)?;
+    for lock in locks {
+        lock.release()?;
     }
     Ok(())
+}
+
+fn copy_one(ctx: &Context, pair: &Pair, how: CopyLocal) -> SvnResult<()> {
+    let ((from_wc, from), (to_wc, to)) = (&pair.from, &pair.to);
+    let tell = |told: &sapwood_core::notify::Notify<'_>| ctx.tell(told);
+    let lock = to_wc.lock(path::dirname(to), -1)?;
+    let pinned = if how.pin_externals { pin_local(ctx, from_wc, from)? } else { Vec::new() };
+    to_wc.copy(from_wc, from, to, false, ctx.cancel(), Some(&tell))?;
+    for (below, value) in pinned {
+        set(ctx, to_wc, &path::join(to, &below), names::EXTERNALS, Some(&value))?;
+    }
+    Ok(lock.release()?)
 }
 
 fn refuse_external(ctx: &Context, source: &str) -> SvnResult<()> {
@@ -137,11 +153,21 @@ fn check_source(ctx: &Context, source: &str) -> SvnResult<(WorkingCopy, String)>
     Ok((wc, relpath))
 }
 
-fn check_target(ctx: &Context, target: &str, how: CopyLocal) -> SvnResult<(WorkingCopy, String)> {
+/// Sees that a local path is free and that there is a versioned directory for it, which is made with
+/// `parents`.
+pub(crate) fn check_target(
+    ctx: &Context,
+    target: &str,
+    parents: bool,
+) -> SvnResult<(WorkingCopy, String)> {
     let abspath = ctx.absolute(target);
     let shown = abspath.display();
     let error = |code, text: String| Err(SvnError::new(code, text));
     let parent = abspath.parent().unwrap_or(&abspath);
+    if sapwood_wc::layout::db(&abspath).exists() {
+        // The root of a working copy.
+        return error(ErrorCode::ENTRY_EXISTS, format!("Path '{shown}' already exists"));
+    }
     let (wc, _) = ctx.working_copy(parent)?;
     let relpath = wc.relpath(&abspath)?;
     match wc.view(&relpath)?.map(|view| view.status()) {
@@ -167,7 +193,7 @@ fn check_target(ctx: &Context, target: &str, how: CopyLocal) -> SvnResult<(Worki
     let shown = parent.display();
     let not_a_directory = || format!("Path '{shown}' is not a directory");
     if !is_there(&wc, dir)? {
-        if !how.parents {
+        if !parents {
             let text = if on_disk {
                 format!("Directory '{shown}' is not under version control")
             } else {

@@ -6,6 +6,7 @@ use sapwood_ra::{Inherit, MergeinfoRequest, Session};
 use crate::commit_item::{CommitItem, ItemState};
 use crate::context::Context;
 use crate::open::{move_to, number_of};
+use crate::pin::pin_remote;
 use crate::revision::Revision;
 use crate::url_commit::{Step, commit};
 
@@ -14,6 +15,8 @@ use crate::url_commit::{Step, commit};
 pub struct Source {
     /// The URL.
     pub url: String,
+    /// What the copy is called in a directory.
+    pub name: String,
     /// Where to look for it.
     pub peg: Revision,
     /// As of when.
@@ -27,6 +30,8 @@ pub struct How<'a> {
     pub is_move: bool,
     /// Whether missing directories above the destination are made.
     pub parents: bool,
+    /// Whether externals are pinned in a copy.
+    pub pin_externals: bool,
     /// More properties of the new revision.
     pub revprops: &'a PropList,
 }
@@ -37,10 +42,7 @@ pub struct How<'a> {
 /// E160013 when a source is not there, E160020 when a destination is; E200007 for moves into
 /// themselves and between repositories; those of sessions.
 pub fn copy_urls(ctx: &Context, sources: &[Source], to: &str, how: How<'_>) -> SvnResult<()> {
-    let into = |source: &Source| {
-        let name = uri::split(&source.url).map(|(_, name)| name).unwrap_or_default();
-        uri::join(to, &name)
-    };
+    let into = |source: &Source| uri::join(to, &source.name);
     if let [source] = sources {
         let tried = copy_pairs(ctx, &[(source.clone(), to.to_owned())], how);
         return match tried {
@@ -116,8 +118,30 @@ fn copy_pairs(ctx: &Context, wanted: &[(Source, String)], how: How<'_>) -> SvnRe
             session.reparent(&top)?;
         }
     }
-    let (steps, items) = plan(session, &top, &pairs, new_dirs, how.is_move)?;
+    let (mut steps, items) = plan(session, &top, &pairs, new_dirs, how.is_move)?;
+    if how.pin_externals {
+        for pair in &pairs {
+            for (below, value) in pin_remote(ctx, &pair.from, pair.revision, &root)? {
+                let url = uri::join(&pair.to, &below);
+                let relpath = uri::skip_ancestor(&top, &url).unwrap_or_default();
+                pin_step(&mut steps, relpath, value);
+            }
+        }
+    }
     commit(ctx, session, steps, &items, how.revprops)
+}
+
+/// Adds the pinned externals of a directory: to the step that copies it, or as a step.
+fn pin_step(steps: &mut Vec<(String, Step)>, relpath: String, value: Vec<u8>) {
+    for (at, step) in steps.iter_mut() {
+        if *at == relpath
+            && let Step::Copy { externals, .. } = step
+        {
+            *externals = Some(value);
+            return;
+        }
+    }
+    steps.push((relpath, Step::Externals(value)));
 }
 
 /// Finds a source's URL and revision, and its mergeinfo.
@@ -269,6 +293,7 @@ fn plan(
             revision: *revision,
             kind,
             mergeinfo: mergeinfo.clone(),
+            externals: None,
         };
         if !(is_move && *resurrection) {
             steps.push((to_below, copy));

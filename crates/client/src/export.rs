@@ -5,10 +5,9 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::Write;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::date::Timestamp;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::props::names;
@@ -18,15 +17,18 @@ use sapwood_core::{
 use sapwood_delta::report::Report;
 use sapwood_delta::{Applier, Editor, Handle, TextDelta};
 use sapwood_ra::{ReportKind, ReportRequest};
-use sapwood_wc::db::Kind;
-use sapwood_wc::translate::{Direction, Eol, EolStyle, KeywordSource, Translation, special};
-use sapwood_wc::view::Status;
+use sapwood_wc::translate::{Eol, EolStyle, KeywordSource, TranslatedReader, Translation, special};
 
 use crate::context::Context;
 use crate::open::locate;
 use crate::revision::Revision;
 use crate::target::Target;
 use crate::update::tell_path;
+
+mod local;
+mod text;
+
+use text::{Spool, Text};
 
 /// How a tree is exported.
 #[derive(Clone, Copy, Debug)]
@@ -50,40 +52,56 @@ pub struct Export {
 /// # Errors
 /// E155000 when something is in the way; E170000 when there is nothing to export.
 pub fn export(ctx: &Context, source: &Target, to: &str, how: &Export) -> SvnResult<Option<Revnum>> {
+    let shown = if to.is_empty() { "." } else { to };
     let to = ctx.absolute(to);
-    let local = !source.is_url()
-        && matches!(how.revision, Revision::Unspecified | Revision::Working)
-        && matches!(source.peg, Revision::Unspecified | Revision::Working);
-    if local {
-        return export_local(ctx, &source.text, &to, how).map(|()| None);
+    let wanted = how.revision.or(source.peg.or(Revision::Working));
+    let local = matches!(wanted, Revision::Working | Revision::Base | Revision::Committed);
+    if !source.is_url() && local {
+        let how = Export { revision: wanted, ..*how };
+        return local::export(ctx, &ctx.absolute(&source.text), &to, &how).map(|()| None);
     }
-    let source = match source.is_url() {
-        true => source.clone(),
-        false => url_of(ctx, source)?,
+    let (source, revision) = match source.is_url() {
+        true => (source.clone(), how.revision),
+        false => {
+            let number = match how.revision.needs_working_copy() {
+                true => {
+                    let node = crate::working::Node::find(ctx, &source.text)?;
+                    Revision::Number(node.number_of(how.revision)?)
+                }
+                false => how.revision,
+            };
+            (url_of(ctx, source)?, number)
+        }
     };
-    let revision = if how.revision.needs_working_copy() { source.peg } else { how.revision };
     let located = locate(&ctx.ra, &source, revision)?;
     let (session, revision) = (located.session, located.revision);
     let url = session.url();
     match session.check_path("", Some(revision))? {
         Some(NodeKind::File) => {
             let name = uri::split(&url).map(|(_, name)| name).unwrap_or_default();
-            let to = if to.is_dir() { to.join(name) } else { to.clone() };
-            refuse_existing(&to, how)?;
-            let mut text = Vec::new();
-            let found = session.get_file("", Some(revision), Some(&mut text), true)?;
+            let (to, shown) = match to.is_dir() {
+                true => (to.join(&name), path::join(shown, &name)),
+                false => (to, shown.to_owned()),
+            };
+            refuse_existing(&to, &shown, how)?;
+            let mut spool = Spool::beside(&to);
+            let found = session.get_file("", Some(revision), Some(&mut spool), true)?;
             let mut form = FileForm::new(url.clone(), session.root_url());
             for (name, value) in found.props.iter() {
                 form.take(name, Some(value));
             }
-            form.write(ctx, &to, &text, how)?;
-            tell_kind(ctx, &to, Action::UpdateAdd, NodeKind::File);
+            form.write(ctx, &to, spool.finish().0, how)?;
+            tell_kind(ctx, Path::new(&shown), Action::UpdateAdd, NodeKind::File);
+            // No edit, no revision to tell of.
+            tell_path(ctx, &to, Action::UpdateCompleted, None);
+            return Ok(None);
         }
         Some(NodeKind::Dir) => {
             let mut editor = ExportEditor {
                 ctx,
                 how,
                 root: to.clone(),
+                shown,
                 url: url.clone(),
                 repos_root: session.root_url(),
                 next: 0,
@@ -104,7 +122,9 @@ pub fn export(ctx: &Context, source: &Target, to: &str, how: &Export) -> SvnResu
             report.finish()?;
             let externals = std::mem::take(&mut editor.externals);
             // An empty directory brings no call of the editor.
-            open_root_dir(ctx, &to, how, false)?;
+            if to.symlink_metadata().is_err() {
+                open_root_dir(ctx, &to, shown, how)?;
+            }
             let recursive = matches!(how.depth, Depth::Infinity | Depth::Unknown);
             if !how.ignore_externals && recursive {
                 let root = session.root_url();
@@ -148,42 +168,63 @@ fn obstructed(message: String) -> SvnError {
     SvnError::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message)
 }
 
-fn refuse_existing(path: &Path, how: &Export) -> SvnResult<()> {
+/// Refuses what is in the way of a file; `shown` is its path as the user knows it.
+fn refuse_existing(path: &Path, shown: &str, how: &Export) -> SvnResult<()> {
+    let message = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => {
+            format!("Destination '{shown}' exists. Cannot overwrite directory with non-directory")
+        }
+        Ok(_) if !how.overwrite => {
+            format!("Destination file '{shown}' exists, and will not be overwritten unless forced")
+        }
+        _ => return Ok(()),
+    };
+    Err(SvnError::new(ErrorCode::ILLEGAL_TARGET, message))
+}
+
+/// Whether a directory is at a path; refuses everything else that is in the way.
+fn is_dir_there(path: &Path, shown: &str, how: &Export) -> SvnResult<bool> {
     match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => Err(obstructed(format!(
-            "Destination file '{}' exists, and will not be overwritten unless forced",
-            path.display()
-        ))),
-        Ok(_) if !how.overwrite => Err(obstructed(format!(
-            "Destination file '{}' exists, and will not be overwritten unless forced",
-            path.display()
-        ))),
-        _ => Ok(()),
+        Ok(found) if found.is_file() => {
+            let message = format!("'{shown}' exists and is not a directory");
+            Err(SvnError::new(ErrorCode::WC_NOT_WORKING_COPY, message))
+        }
+        Ok(found) if !found.is_dir() || !how.overwrite => {
+            Err(obstructed(format!("'{shown}' already exists")))
+        }
+        found => Ok(found.is_ok()),
     }
 }
 
 /// Makes the directory that everything goes into.
-fn open_root_dir(ctx: &Context, to: &Path, how: &Export, tell: bool) -> SvnResult<()> {
-    let shown = to.display();
-    match fs::metadata(to) {
-        Ok(found) if !found.is_dir() => {
-            Err(obstructed(format!("'{shown}' exists and is not a directory")))
-        }
-        Ok(_) if tell && !how.overwrite => Err(obstructed(format!("'{shown}' already exists"))),
-        Ok(_) => Ok(()),
-        Err(_) => {
-            fs::create_dir_all(to)
-                .map_err(|e| SvnError::io(&e, format!("Can't create directory '{shown}'")))?;
-            tell_kind(ctx, to, Action::UpdateAdd, NodeKind::Dir);
-            Ok(())
-        }
+fn open_root_dir(ctx: &Context, to: &Path, shown: &str, how: &Export) -> SvnResult<()> {
+    if !is_dir_there(to, shown, how)? {
+        fs::create_dir_all(to).map_err(|e| cannot_create_dir(to, &e))?;
     }
+    tell_kind(ctx, Path::new(shown), Action::UpdateAdd, NodeKind::Dir);
+    Ok(())
+}
+
+/// A path below the export as people are told it: that the export is the current directory goes
+/// without saying.
+fn shown_below(shown: &str, below: &str) -> String {
+    if shown == "." { below.to_owned() } else { path::join(shown, below) }
+}
+
+fn cannot_create_dir(path: &Path, error: &io::Error) -> SvnError {
+    SvnError::io(error, format!("Can't create directory '{}'", path.display()))
 }
 
 /// What is known of a file's form.
 struct FileForm {
     props: PropList,
     revision: Option<Revnum>,
+    /// Whether it has local changes.
+    modified: bool,
+    /// Whether the text is that of a working file, with keywords expanded.
+    is_working: bool,
+    /// The time of files whose last change has none.
+    otherwise: Option<Timestamp>,
     date: Option<Timestamp>,
     author: Option<String>,
     url: String,
@@ -192,7 +233,18 @@ struct FileForm {
 
 impl FileForm {
     fn new(url: String, root: String) -> Self {
-        Self { props: PropList::new(), revision: None, date: None, author: None, url, root }
+        let props = PropList::new();
+        Self {
+            props,
+            revision: None,
+            modified: false,
+            is_working: false,
+            otherwise: None,
+            date: None,
+            author: None,
+            url,
+            root,
+        }
     }
 
     fn take(&mut self, name: &str, value: Option<&[u8]>) {
@@ -211,6 +263,7 @@ impl FileForm {
     fn translation(&self, ctx: &Context, how: &Export) -> Translation {
         let source = KeywordSource {
             revision: self.revision,
+            modified: self.modified,
             date: self.date,
             author: self.author.as_deref(),
             url: &self.url,
@@ -218,7 +271,7 @@ impl FileForm {
             zone: &ctx.wc.zone,
         };
         let mut translation = Translation::of(&self.props, Some(&source));
-        if how.ignore_keywords {
+        if how.ignore_keywords && !self.is_working {
             translation.keywords = None;
         }
         if let (EolStyle::Native, Some(eol)) = (translation.eol, how.native_eol) {
@@ -227,53 +280,123 @@ impl FileForm {
         translation
     }
 
-    /// Writes a file: text in normal form.
-    fn write(&self, ctx: &Context, to: &Path, text: &[u8], how: &Export) -> SvnResult<()> {
-        let failed = |e| SvnError::io(&e, format!("Can't write to file '{}'", to.display()));
+    /// Writes a file that came in normal form.
+    fn write(&self, ctx: &Context, to: &Path, text: Text, how: &Export) -> SvnResult<()> {
+        let failed = |e| cannot_write(to, &e);
         let translation = self.translation(ctx, how);
-        if to.symlink_metadata().is_ok() {
-            fs::remove_file(to).map_err(failed)?;
-        }
-        if translation.special {
-            return special::create_working(to, text).map_err(failed);
-        }
-        let made;
-        let text = if translation.changes_normal_form() {
-            made = translation.translator(Direction::ToWorking, true)?.whole(text)?;
-            made.as_slice()
-        } else {
-            text
+        let mut kept = match text {
+            Text::Memory(text) => return self.write_bytes(to, text, &translation),
+            Text::Kept(kept) => kept,
         };
-        let executable = self.props.get(names::EXECUTABLE).is_some();
-        let mut options = fs::OpenOptions::new();
-        std::os::unix::fs::OpenOptionsExt::mode(
-            &mut options,
-            if executable { 0o777 } else { 0o666 },
-        );
-        let mut file = options.write(true).create_new(true).open(to).map_err(failed)?;
-        file.write_all(text).map_err(failed)?;
-        if let Some(time) = self.date {
-            let at = std::time::UNIX_EPOCH
-                .checked_add(std::time::Duration::from_micros(time.0.unsigned_abs()));
-            if let Some(at) = at {
-                file.set_times(fs::FileTimes::new().set_accessed(at).set_modified(at))
-                    .map_err(failed)?;
-            }
+        if !translation.changes_normal_form() {
+            remove_old(to)?;
+            let file = text::place(kept, to, self.is_executable()).map_err(failed)?;
+            return self.set_time(&file).map_err(failed);
         }
-        Ok(())
+        io::Seek::rewind(kept.as_file_mut()).map_err(failed)?;
+        self.write_from(to, kept.as_file_mut(), &translation, how)
+    }
+
+    /// Writes a small file, with one call.
+    fn write_bytes(&self, to: &Path, text: Vec<u8>, translation: &Translation) -> SvnResult<()> {
+        let failed = |e| cannot_write(to, &e);
+        if translation.special {
+            remove_old(to)?;
+            return special::create_working(to, &text).map_err(failed);
+        }
+        let text = match translation.changes_normal_form() {
+            true => translation.exporter(true, true).whole(&text)?,
+            false => text,
+        };
+        let mut file = self.create(to).map_err(failed)?;
+        file.write_all(&text).map_err(failed)?;
+        self.set_time(&file).map_err(failed)
+    }
+
+    /// Makes the file, in the place of what is there. Most often nothing is.
+    fn create(&self, to: &Path) -> io::Result<fs::File> {
+        let mut options = fs::OpenOptions::new();
+        let mode = if self.is_executable() { 0o777 } else { 0o666 };
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+        options.write(true).create_new(true);
+        match options.open(to) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                fs::remove_file(to).and_then(|()| options.open(to))
+            }
+            other => other,
+        }
+    }
+
+    /// Writes a file whose text a reader gives.
+    fn write_from(
+        &self,
+        to: &Path,
+        from: &mut dyn Read,
+        translation: &Translation,
+        how: &Export,
+    ) -> SvnResult<()> {
+        let failed = |e: io::Error| match SvnError::from_stream(e) {
+            error if error.code() == ErrorCode::IO_INCONSISTENT_EOL => error,
+            error => error.context(format!("Can't write to file '{}'", to.display())),
+        };
+        if translation.special {
+            remove_old(to)?;
+            let mut text = Vec::new();
+            from.read_to_end(&mut text).map_err(failed)?;
+            return special::create_working(to, &text).map_err(failed);
+        }
+        let mut file = self.create(to).map_err(failed)?;
+        let expand = !(self.is_working && how.ignore_keywords);
+        // Working files must not have mixed line ends.
+        let translator = translation.exporter(!self.is_working, expand);
+        let copied = match translator.is_identity() {
+            true => io::copy(from, &mut file),
+            false => io::copy(&mut TranslatedReader::new(from, translator), &mut file),
+        };
+        if let Err(error) = copied {
+            let _ = fs::remove_file(to);
+            return Err(failed(error));
+        }
+        self.set_time(&file).map_err(failed)
+    }
+
+    fn is_executable(&self) -> bool {
+        self.props.get(names::EXECUTABLE).is_some()
+    }
+
+    fn set_time(&self, file: &fs::File) -> io::Result<()> {
+        let Some(time) = self.date.or(self.otherwise) else { return Ok(()) };
+        let since = std::time::Duration::from_micros(time.0.unsigned_abs());
+        match std::time::UNIX_EPOCH.checked_add(since) {
+            Some(at) => file.set_times(fs::FileTimes::new().set_accessed(at).set_modified(at)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn cannot_write(to: &Path, error: &io::Error) -> SvnError {
+    SvnError::io(error, format!("Can't write to file '{}'", to.display()))
+}
+
+fn remove_old(to: &Path) -> SvnResult<()> {
+    match fs::remove_file(to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot_write(to, &error)),
+        _ => Ok(()),
     }
 }
 
 struct OpenFile {
-    below: String,
+    to: PathBuf,
     form: FileForm,
-    text: Vec<u8>,
+    text: Spool,
 }
 
 struct ExportEditor<'a> {
     ctx: &'a Context,
     how: &'a Export,
     root: PathBuf,
+    /// The root as the user knows it.
+    shown: &'a str,
     url: String,
     repos_root: String,
     next: u64,
@@ -311,7 +434,7 @@ impl Editor for ExportEditor<'_> {
     }
 
     fn open_root(&mut self, _base: Option<Revnum>) -> SvnResult<Handle> {
-        open_root_dir(self.ctx, &self.root, self.how, true)?;
+        open_root_dir(self.ctx, &self.root, self.shown, self.how)?;
         Ok(self.open(String::new()))
     }
 
@@ -327,19 +450,14 @@ impl Editor for ExportEditor<'_> {
     ) -> SvnResult<Handle> {
         self.ctx.check_cancel()?;
         let to = self.safe(below)?;
-        let shown = to.display();
-        match fs::symlink_metadata(&to) {
-            Ok(found) if !found.is_dir() => {
-                return Err(obstructed(format!("'{shown}' exists and is not a directory")));
-            }
-            Ok(_) if !self.how.overwrite => {
-                return Err(obstructed(format!("'{shown}' already exists")));
-            }
-            Ok(_) => {}
-            Err(_) => fs::create_dir(&to)
-                .map_err(|e| SvnError::io(&e, format!("Can't create directory '{shown}'")))?,
+        // Most often nothing is there.
+        if let Err(error) = fs::create_dir(&to)
+            && !is_dir_there(&to, &path::join(self.shown, below), self.how)?
+        {
+            return Err(cannot_create_dir(&to, &error));
         }
-        tell_kind(self.ctx, &to, Action::UpdateAdd, NodeKind::Dir);
+        let shown = shown_below(self.shown, below);
+        tell_kind(self.ctx, Path::new(&shown), Action::UpdateAdd, NodeKind::Dir);
         Ok(self.open(below.to_owned()))
     }
 
@@ -374,7 +492,9 @@ impl Editor for ExportEditor<'_> {
         self.ctx.check_cancel()?;
         let url = uri::join(&self.url, below);
         let form = FileForm::new(url, self.repos_root.clone());
-        self.file = Some(OpenFile { below: below.to_owned(), form, text: Vec::new() });
+        let to = self.safe(below)?;
+        let text = Spool::beside(&to);
+        self.file = Some(OpenFile { to, form, text });
         Ok(Handle(0))
     }
 
@@ -391,7 +511,7 @@ impl Editor for ExportEditor<'_> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut applier = Applier::new(std::io::empty());
         while let Some(window) = delta.next_window()? {
-            file.text.extend_from_slice(applier.apply(&window)?);
+            file.text.write_all(applier.apply(&window)?).map_err(|e| cannot_write(&file.to, &e))?;
         }
         Ok(())
     }
@@ -405,17 +525,16 @@ impl Editor for ExportEditor<'_> {
 
     fn close_file(&mut self, _: Handle, text: Option<Md5>) -> SvnResult<()> {
         let Some(file) = self.file.take() else { return Ok(()) };
-        let to = self.safe(&file.below)?;
-        if let Some(expected) = text {
-            let mut md5 = Md5Hasher::new();
-            md5.update(&file.text);
-            if md5.finish() != expected {
-                let message = format!("Checksum mismatch for '{}'", to.display());
-                return Err(SvnError::new(ErrorCode::CHECKSUM_MISMATCH, message));
-            }
+        let to = file.to;
+        let (came, md5) = file.text.finish();
+        if text.is_some_and(|expected| expected != md5) {
+            let message = format!("Checksum mismatch for '{}'", to.display());
+            return Err(SvnError::new(ErrorCode::CHECKSUM_MISMATCH, message));
         }
-        file.form.write(self.ctx, &to, &file.text, self.how)?;
-        tell_kind(self.ctx, &to, Action::UpdateAdd, NodeKind::File);
+        file.form.write(self.ctx, &to, came, self.how)?;
+        let below = to.strip_prefix(&self.root).unwrap_or(&to);
+        let shown = shown_below(self.shown, &below.to_string_lossy());
+        tell_kind(self.ctx, Path::new(&shown), Action::UpdateAdd, NodeKind::File);
         Ok(())
     }
 
@@ -449,119 +568,5 @@ fn export_externals(
         })();
         crate::externals::wrap(ctx, &to, done)?;
     }
-    Ok(())
-}
-
-/// Exports what a working copy has.
-fn export_local(ctx: &Context, source: &str, to: &Path, how: &Export) -> SvnResult<()> {
-    let from = ctx.absolute(source);
-    let (wc, relpath) = ctx.working_copy(&from)?;
-    let gone = || {
-        let message = format!("The node '{}' was not found.", from.display());
-        SvnError::new(ErrorCode::WC_PATH_NOT_FOUND, message)
-    };
-    let view = wc.view(&relpath)?.ok_or_else(gone)?;
-    let to = match view.top().kind {
-        Kind::Dir => to.to_owned(),
-        _ if to.is_dir() => to.join(path::basename(&relpath)),
-        _ => to.to_owned(),
-    };
-    export_node(ctx, &wc, &relpath, &to, how, how.depth, true)?;
-    let recursive = matches!(how.depth, Depth::Infinity | Depth::Unknown);
-    if !how.ignore_externals && recursive {
-        for row in wc.db().externals(&relpath)? {
-            if row.kind != Kind::Dir || !path::is_ancestor(&relpath, &row.relpath) {
-                continue;
-            }
-            let below = path::skip_ancestor(&relpath, &row.relpath).unwrap_or_default();
-            let (inner, goal) = (wc.abspath(&row.relpath), to.join(below));
-            if !inner.is_dir() {
-                continue;
-            }
-            tell_path(ctx, &goal, Action::UpdateExternal, None);
-            let inner_how = Export { overwrite: true, depth: Depth::Infinity, ..*how };
-            let done = export_local(ctx, &inner.to_string_lossy(), &goal, &inner_how);
-            crate::externals::wrap(ctx, &goal, done)?;
-        }
-    }
-    tell_path(ctx, &to, Action::UpdateCompleted, None);
-    Ok(())
-}
-
-fn export_node(
-    ctx: &Context,
-    wc: &sapwood_wc::WorkingCopy,
-    relpath: &str,
-    to: &Path,
-    how: &Export,
-    depth: Depth,
-    is_root: bool,
-) -> SvnResult<()> {
-    ctx.check_cancel()?;
-    let Some(view) = wc.view(relpath)? else { return Ok(()) };
-    if !matches!(view.status(), Status::Normal | Status::Incomplete | Status::Added) {
-        return Ok(());
-    }
-    let from = wc.abspath(relpath);
-    if view.top().kind == Kind::Dir {
-        let shown = to.display();
-        match fs::symlink_metadata(to) {
-            Ok(found) if !found.is_dir() => {
-                return Err(obstructed(format!("'{shown}' exists and is not a directory")));
-            }
-            Ok(_) if !how.overwrite => {
-                return Err(obstructed(format!("'{shown}' already exists")));
-            }
-            Ok(_) => {}
-            Err(_) => fs::create_dir(to)
-                .map_err(|e| SvnError::io(&e, format!("Can't create directory '{shown}'")))?,
-        }
-        tell_kind(ctx, to, Action::UpdateAdd, NodeKind::Dir);
-        if depth == Depth::Empty {
-            return Ok(());
-        }
-        for child in wc.db().children_top(relpath)? {
-            if child.kind == Kind::Dir && depth == Depth::Files {
-                continue;
-            }
-            let below = if depth == Depth::Immediates { Depth::Empty } else { depth };
-            export_node(ctx, wc, &child.relpath, &to.join(child.name()), how, below, false)?;
-        }
-        return Ok(());
-    }
-    if is_root {
-        refuse_existing(to, how)?;
-    }
-    let Ok(found) = fs::symlink_metadata(&from) else { return Ok(()) };
-    let modified = wc.file_modified(&view)?;
-    let props = view.props()?;
-    let url = wc.url(relpath)?;
-    let (id, _) = wc.repos_location(relpath)?;
-    let mut form = FileForm::new(url, wc.db().repository(id)?.root);
-    form.revision = view.top().changed_revision;
-    form.date = view.top().changed_date;
-    form.author = view.top().changed_author.clone();
-    if modified {
-        // Local changes: the file's own time, and a mark at its author.
-        form.author = Some("(local)".to_owned());
-        form.date =
-            std::os::unix::fs::MetadataExt::mtime(&found).checked_mul(1_000_000).map(Timestamp);
-    }
-    let normal = Translation::of(&props, None);
-    let text = if normal.special {
-        let mut text = Vec::new();
-        let mut reader = special::read_normal(&from)
-            .map_err(|e| SvnError::io(&e, format!("Can't read file '{}'", from.display())))?;
-        std::io::Read::read_to_end(&mut reader, &mut text)
-            .map_err(|e| SvnError::io(&e, format!("Can't read file '{}'", from.display())))?;
-        text
-    } else {
-        let text = fs::read(&from)
-            .map_err(|e| SvnError::io(&e, format!("Can't open file '{}'", from.display())))?;
-        normal.translator(Direction::ToNormal, true)?.whole(&text)?
-    };
-    form.props = props;
-    form.write(ctx, to, &text, how)?;
-    tell_kind(ctx, to, Action::UpdateAdd, NodeKind::File);
     Ok(())
 }

@@ -51,7 +51,7 @@ pub(crate) fn handle(
             continue;
         }
         let shown = wc.abspath(&owner);
-        let items = parse(&value, &shown.to_string_lossy(), &date)?;
+        let items = items(&value, &shown)?;
         for item in items {
             let place = Place {
                 root,
@@ -238,11 +238,12 @@ fn bring_dir(
                 allow_obstructions: false,
                 ignore_ancestry: true,
             };
-            let shown = at.to_string_lossy();
-            switch_at(ctx, &at, &shown, &to, &how)?;
+            switch_at(ctx, &at, &to, &how)?;
             return register(wc, place, item, Kind::Dir, session, &url);
         }
         relegate(ctx, &inner)?;
+    } else if at.is_dir() {
+        return Err(sapwood_wc::Error::NotWorkingCopy(at).into());
     }
     let source = Target { text: url.clone(), peg: Revision::Number(revision) };
     let how = Checkout {
@@ -310,7 +311,12 @@ fn bring_file(
         .ok_or_else(|| SvnError::new(ErrorCode::BAD_URL, format!("URL '{url}' has no name")))?;
     session.reparent(&parent_url)?;
     let tell = |value: &Notify<'_>| ctx.tell(value);
-    let lock = wc.lock(path::dirname(&place.relpath), 0)?;
+    // The folder may be one that is not versioned: then what is above it is locked.
+    let mut anchor = path::dirname(&place.relpath);
+    while !anchor.is_empty() && !wc.db().top(anchor)?.is_some_and(|row| row.presence.is_there()) {
+        anchor = path::dirname(anchor);
+    }
+    let lock = wc.lock(anchor, -1)?;
     let mut editor = UpdateEditor::new(
         wc,
         Params {
@@ -326,7 +332,7 @@ fn bring_file(
             children: HashMap::new(),
             notify: Some(&tell),
             cancel: ctx.cancel().clone(),
-            diff3: None,
+            diff3: ctx.merge_text.as_deref(),
         },
     )?;
     editor.for_file_external();
@@ -365,7 +371,7 @@ fn remove(ctx: &Context, wc: &WorkingCopy, row: &ExternalRow) -> SvnResult<()> {
     let mut left = None;
     if row.kind == Kind::Dir {
         if let Some(inner) = inner_root(ctx, &at)
-            && !remove_working_copy(&inner)?
+            && !remove_working_copy(ctx, &inner)?
         {
             let message = "Left locally modified or unversioned files".to_owned();
             left = Some(SvnError::new(ErrorCode::WC_LEFT_LOCAL_MOD, message));
@@ -391,17 +397,18 @@ fn remove(ctx: &Context, wc: &WorkingCopy, row: &ExternalRow) -> SvnResult<()> {
 
 /// Takes a working copy apart: what is unchanged goes, with the administrative folder. Whether
 /// nothing was left.
-fn remove_working_copy(inner: &WorkingCopy) -> SvnResult<bool> {
+fn remove_working_copy(ctx: &Context, inner: &WorkingCopy) -> SvnResult<bool> {
     let lock = inner.lock("", -1)?;
     let gone = inner.dismantle()?;
     drop(lock);
+    ctx.forget(inner.root());
     Ok(gone)
 }
 
 /// Puts a working copy of something else aside.
 fn relegate(ctx: &Context, inner: &WorkingCopy) -> SvnResult<()> {
     let at = inner.root().to_owned();
-    if remove_working_copy(inner)? {
+    if remove_working_copy(ctx, inner)? {
         return Ok(());
     }
     let mut number = 1u32;

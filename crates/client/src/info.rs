@@ -6,6 +6,7 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, Sha1, SvnError, SvnResult, path, uri};
 use sapwood_ra::{Dirent, DirentFields, Lock, Session};
 
+use crate::conflict_info::ConflictInfo;
 use crate::context::Context;
 use crate::open::{Located, move_to, session_at};
 use crate::revision::Revision;
@@ -87,8 +88,8 @@ pub struct WorkingInfo {
     pub moved_from: Option<String>,
     /// Where it was moved to.
     pub moved_to: Option<String>,
-    /// The lines about its conflicts, as they are printed, and the same as XML.
-    pub conflicts: Option<(String, String)>,
+    /// Its conflicts.
+    pub conflicts: Option<ConflictInfo>,
 }
 
 /// Takes what is known of one node: its path (absolute and local, or below the URL), and the value.

@@ -1,11 +1,12 @@
 //! `svn info` of a working copy alone.
 
-use sapwood_core::{Depth, SvnResult, uri};
+use sapwood_core::{Depth, SvnResult, path, uri};
 use sapwood_ra::Lock;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow};
 use sapwood_wc::view::{Status, View};
 
+use crate::conflict_info::ConflictInfo;
 use crate::context::Context;
 use crate::info::{Info, Receiver, Schedule, WorkingInfo};
 
@@ -16,37 +17,70 @@ use crate::info::{Info, Receiver, Schedule, WorkingInfo};
 /// E155007 and E155010 for what is not under version control; those of `receiver`.
 pub fn info(
     ctx: &Context,
-    path: &str,
+    target: &str,
     depth: Depth,
     changelists: &[String],
     receiver: Receiver<'_>,
 ) -> SvnResult<()> {
-    let abspath = ctx.absolute(path);
+    let abspath = ctx.absolute(target);
     let (wc, relpath) = ctx.working_copy(&abspath)?;
-    let not_found = || sapwood_wc::Error::NodeNotFound(abspath.clone());
-    let view = wc.view(&relpath)?;
-    let only_conflict = wc.db().actual(&relpath)?.is_some_and(|a| a.conflict_data.is_some());
+    wc.db().questions(|| info_at(ctx, &wc, &abspath, &relpath, depth, changelists, receiver))
+}
+
+fn info_at(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    abspath: &std::path::Path,
+    relpath: &str,
+    depth: Depth,
+    changelists: &[String],
+    receiver: Receiver<'_>,
+) -> SvnResult<()> {
+    let not_found = || sapwood_wc::Error::NodeNotFound(abspath.to_owned());
+    let view = wc.view(relpath)?;
+    let only_conflict = wc.db().actual(relpath)?.is_some_and(|a| a.conflict_data.is_some());
     let hidden = |view: &View| matches!(view.status(), Status::NotPresent | Status::ServerExcluded);
     match view.filter(|view| !hidden(view)) {
-        Some(view) => one(ctx, &wc, &view, depth, changelists, receiver),
-        None if only_conflict => {
-            let parent = sapwood_core::path::dirname(&relpath);
-            let (id, _) = wc.repos_location(parent)?;
-            let repository = wc.db().repository(id)?;
-            let info = Info {
-                is_missing: true,
-                root_url: Some(repository.root),
-                uuid: Some(repository.uuid),
-                working: Some(WorkingInfo {
-                    root: wc.root().to_string_lossy().into_owned(),
-                    ..WorkingInfo::default()
-                }),
-                ..Info::default()
-            };
-            receiver(&abspath.to_string_lossy(), &info)
+        Some(view) => {
+            one(ctx, wc, &view, depth, changelists, receiver)?;
+            if depth <= Depth::Empty || !changelists.is_empty() {
+                return Ok(());
+            }
+            // Then what is nothing but a tree conflict.
+            for actual in wc.db().actual_subtree(relpath)? {
+                let below = path::skip_ancestor(relpath, &actual.relpath).unwrap_or_default();
+                let too_deep = depth != Depth::Infinity && below.contains('/');
+                if actual.conflict_data.is_none() || below.is_empty() || too_deep {
+                    continue;
+                }
+                if wc.view(&actual.relpath)?.is_none_or(|view| hidden(&view)) {
+                    victim(wc, &actual.relpath, receiver)?;
+                }
+            }
+            Ok(())
         }
+        None if only_conflict => victim(wc, relpath, receiver),
         None => Err(not_found().into()),
     }
+}
+
+/// Tells of a node that is not there, but in a tree conflict.
+fn victim(wc: &WorkingCopy, relpath: &str, receiver: Receiver<'_>) -> SvnResult<()> {
+    let conflicts = ConflictInfo::of(wc, relpath, None)?;
+    let (id, _) = wc.repos_location(path::dirname(relpath))?;
+    let repository = wc.db().repository(id)?;
+    let info = Info {
+        is_missing: true,
+        root_url: Some(repository.root),
+        uuid: Some(repository.uuid),
+        working: Some(WorkingInfo {
+            root: wc.root().to_string_lossy().into_owned(),
+            conflicts,
+            ..WorkingInfo::default()
+        }),
+        ..Info::default()
+    };
+    receiver(&wc.abspath(relpath).to_string_lossy(), &info)
 }
 
 fn one(
@@ -91,13 +125,15 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
     let mut working = WorkingInfo {
         root: wc.root().to_string_lossy().into_owned(),
         schedule: schedule_of(view),
-        depth: (top.kind == Kind::Dir).then(|| match view.status() {
-            Status::Excluded => Depth::Exclude,
-            _ => shown.depth.unwrap_or(Depth::Unknown),
-        }),
+        depth: match view.status() {
+            Status::Excluded => Some(Depth::Exclude),
+            _ if top.kind == Kind::Dir => Some(shown.depth.unwrap_or(Depth::Unknown)),
+            _ => None,
+        },
         text_time: top.last_mod_time.map(sapwood_core::date::Timestamp),
         checksum: shown.checksum,
         changelist: view.changelist().map(str::to_owned),
+        conflicts: ConflictInfo::of(wc, relpath, view.kind())?,
         ..WorkingInfo::default()
     };
     // What was deleted out of a copy has no revision of its own.

@@ -1,12 +1,15 @@
 //! `svn list`: what is in directories of a repository.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use sapwood_core::fold::fold;
+use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, glob, path, uri};
 use sapwood_ra::{Dirent, DirentFields, ListRequest, Lock, Session};
 
 use crate::context::Context;
+use crate::externals;
 use crate::open::session_at;
 use crate::revision::Revision;
 
@@ -27,6 +30,8 @@ pub struct Request<'a> {
     pub fields: DirentFields,
     /// Whether locks are wanted.
     pub locks: bool,
+    /// Whether what externals bring is listed too.
+    pub externals: bool,
 }
 
 /// One node.
@@ -40,19 +45,42 @@ pub struct Entry<'a> {
     pub dirent: &'a Dirent,
     /// Its lock.
     pub lock: Option<&'a Lock>,
+    /// The external that brought it.
+    pub external: Option<Source<'a>>,
+}
+
+/// Which external a node belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source<'a> {
+    /// The URL of the directory whose property defines it.
+    pub parent_url: &'a str,
+    /// Where it goes, below that directory.
+    pub target: &'a str,
 }
 
 /// Takes one node.
 pub type Receiver<'a> = &'a mut dyn FnMut(&Entry<'_>) -> SvnResult<()>;
 
-/// Tells `receiver` the nodes, a directory before what is in it. Gives the root of the repository and
-/// the revision that was listed.
+/// Tells `receiver` the nodes, a directory before what is in it, then those of externals. Gives the
+/// root of the repository and the revision that was listed.
 ///
 /// # Errors
-/// E160013 when there is nothing; those of sessions and of `receiver`.
+/// E160013 when there is nothing; those of sessions and of `receiver`. What is wrong with an external
+/// is told, and no error.
 pub fn list(
     ctx: &Context,
     request: &Request<'_>,
+    receiver: Receiver<'_>,
+) -> SvnResult<(Box<dyn Session>, Revnum)> {
+    list_part(ctx, request, None, &mut Vec::new(), receiver)
+}
+
+/// Lists a target, or what one external brings. `above` has the URLs of the externals that led here.
+fn list_part(
+    ctx: &Context,
+    request: &Request<'_>,
+    external: Option<Source<'_>>,
+    above: &mut Vec<String>,
     receiver: Receiver<'_>,
 ) -> SvnResult<(Box<dyn Session>, Revnum)> {
     let located = session_at(ctx, request.target, request.peg, request.revision)?;
@@ -76,16 +104,44 @@ pub fn list(
     };
     let mut take = |fspath: &str, dirent: &Dirent| {
         let path = path::skip_ancestor(&base, fspath).unwrap_or(fspath);
-        receiver(&Entry { path, base: &base, dirent, lock: locks.get(fspath) })
+        receiver(&Entry { path, base: &base, dirent, lock: locks.get(fspath), external })
     };
-    match session.list(&wanted, &mut take) {
-        Err(error) if error.code() == ErrorCode::UNSUPPORTED_FEATURE => {
-            by_hand(session, &wanted, located.revision, &mut take)?;
+    if !request.externals {
+        match session.list(&wanted, &mut take) {
+            Err(error) if error.code() == ErrorCode::UNSUPPORTED_FEATURE => {
+                by_hand(session, &wanted, located.revision, &mut take)?;
+            }
+            other => other?,
         }
-        other => other?,
+        return Ok((located.session, located.revision));
     }
+    let mut defined = Vec::new();
+    walk(session, &wanted, located.revision, Some(&mut defined), &mut take)?;
+    let url = session.url();
+    let root = session.root_url();
+    above.push(url);
+    for (owner, value) in &defined {
+        for item in externals::items(value, Path::new(owner))? {
+            ctx.check_cancel()?;
+            let target = item.resolve(&root, owner)?;
+            let (peg, revision) = externals::revisions(&item);
+            let part = Request { target: &target, peg, revision, ..*request };
+            let source = Source { parent_url: owner, target: &item.target };
+            let done = if above.len() > MAX_NESTING || above.contains(&target) {
+                let text = format!("The external at '{target}' brings itself");
+                Err(SvnError::new(ErrorCode::CLIENT_INVALID_EXTERNALS_DESCRIPTION, text))
+            } else {
+                list_part(ctx, &part, Some(source), above, receiver).map(drop)
+            };
+            externals::wrap(ctx, Path::new(&item.target), done)?;
+        }
+    }
+    above.pop();
     Ok((located.session, located.revision))
 }
+
+/// How deep externals may bring externals.
+const MAX_NESTING: usize = 64;
 
 /// Lists for servers that do not know how: directory by directory.
 ///
@@ -95,6 +151,17 @@ pub fn by_hand(
     session: &dyn Session,
     request: &ListRequest<'_>,
     revision: Revnum,
+    receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+) -> SvnResult<()> {
+    walk(session, request, revision, None, receiver)
+}
+
+/// The same, which also collects where externals are defined: URL and value.
+fn walk(
+    session: &dyn Session,
+    request: &ListRequest<'_>,
+    revision: Revnum,
+    mut externals: Option<&mut Vec<(String, String)>>,
     receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
 ) -> SvnResult<()> {
     let Some(top) = session.stat(request.path, Some(revision))? else {
@@ -117,8 +184,25 @@ pub fn by_hand(
     }
     // What is left to tell: the next one last. Kinds must be known to go on.
     let fields = DirentFields { kind: true, ..request.fields };
-    let children = |dir: &str| -> SvnResult<Vec<(String, Dirent)>> {
-        let mut entries = session.get_dir(dir, Some(revision), Some(fields), false)?.entries;
+    let with_props = externals.is_some();
+    let mut children = |dir: &str| -> SvnResult<Vec<(String, Dirent)>> {
+        let found = match session.get_dir(dir, Some(revision), Some(fields), with_props) {
+            // What may not be read is passed over.
+            Err(error)
+                if [ErrorCode::RA_NOT_AUTHORIZED, ErrorCode::RA_DAV_FORBIDDEN]
+                    .contains(&error.code()) =>
+            {
+                return Ok(Vec::new());
+            }
+            other => other?,
+        };
+        if let (Some(externals), Some(value)) =
+            (externals.as_mut(), found.props.get(names::EXTERNALS))
+        {
+            let value = String::from_utf8_lossy(value).into_owned();
+            externals.push((uri::join(&session.url(), dir), value));
+        }
+        let mut entries = found.entries;
         entries.sort_by(|a, b| b.0.cmp(&a.0));
         Ok(entries.into_iter().map(|(name, dirent)| (path::join(dir, &name), dirent)).collect())
     };

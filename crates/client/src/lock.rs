@@ -67,7 +67,13 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
     }
     let mut roots: BTreeMap<PathBuf, (WorkingCopy, Vec<String>)> = BTreeMap::new();
     for target in targets {
-        let (wc, relpath) = ctx.working_copy(&ctx.absolute(target))?;
+        let abspath = ctx.absolute(target);
+        let (wc, relpath) = ctx.working_copy(&abspath)?;
+        if relpath.is_empty() {
+            // A root counts as what its parent has.
+            let parent = abspath.parent().unwrap_or(&abspath).to_owned();
+            ctx.working_copy(&parent)?;
+        }
         let entry = roots.entry(wc.root().to_owned()).or_insert_with(|| (wc, Vec::new()));
         entry.1.push(relpath);
     }

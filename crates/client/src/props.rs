@@ -6,17 +6,20 @@ use sapwood_core::notify::{Action, Notify};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_ra::{CommitRequest, DirentFields, Session};
+use sapwood_wc::WorkingCopy;
 use sapwood_wc::props::Change;
 use sapwood_wc::props::inherited::Source;
 use sapwood_wc::props::rules::{
     FileForCheck, Newlines, PropKind, canonicalize, is_known_revision_prop, is_valid_name, kind_of,
 };
+use sapwood_wc::view::{Status, View};
 
 use crate::commit_item::{CommitItem, ItemState};
 use crate::context::Context;
 use crate::open::{Located, session_at};
 use crate::revision::Revision;
 use crate::target::is_url;
+use crate::url_commit::revision_props;
 use crate::working::Node;
 
 /// Which nodes' properties are wanted.
@@ -68,12 +71,35 @@ pub fn list(
         Revision::Unspecified => (default, request.revision.or(default)),
         peg => (peg, request.revision.or(peg)),
     };
-    let local = |revision| matches!(revision, Revision::Base | Revision::Working);
+    let local = |rev| matches!(rev, Revision::Base | Revision::Working | Revision::Committed);
     // What was committed last is what there is in BASE.
     let pristine = matches!(revision, Revision::Base | Revision::Committed);
-    if !url && local(peg) && (local(revision) || revision == Revision::Committed) {
-        local_list(ctx, request, pristine, receiver)?;
+    if !url && local(peg) && local(revision) {
+        let mut inherited = None;
+        // The working copy knows what is inherited by what is there now only.
+        if request.inherited && (peg, revision) != (Revision::Working, Revision::Working) {
+            let (path, found) = match Node::find(ctx, request.target)?.origin()? {
+                Some(_) => {
+                    let Located { session, revision, .. } =
+                        session_at(ctx, request.target, peg, revision)?;
+                    (session.url(), remote_inherited(session.as_ref(), revision, request)?)
+                }
+                None => (String::new(), Vec::new()),
+            };
+            if request.name.is_some() {
+                inherited = Some(found);
+            } else {
+                if !found.is_empty() {
+                    receiver(&Found { path, props: None, inherited: found })?;
+                }
+                inherited = Some(Vec::new());
+            }
+        }
+        local_list(ctx, request, pristine, inherited, receiver)?;
         return Ok(None);
+    }
+    if url && (peg.needs_working_copy() || revision.needs_working_copy()) {
+        return Err(SvnError::new(ErrorCode::CLIENT_VERSIONED_PATH_REQUIRED, ""));
     }
     let Located { session, revision, .. } = session_at(ctx, request.target, peg, revision)?;
     remote_list(ctx, session.as_ref(), revision, request, receiver)?;
@@ -85,6 +111,23 @@ fn visible(props: &PropList, name: Option<&str>) -> PropList {
     let wanted =
         |prop: &str| kind_of(prop) == PropKind::Regular && name.is_none_or(|name| name == prop);
     props.iter().filter(|(prop, _)| wanted(prop)).collect()
+}
+
+/// What the node at a session's URL inherits in a revision.
+fn remote_inherited(
+    session: &dyn Session,
+    revision: Revnum,
+    request: &Request<'_>,
+) -> SvnResult<Vec<(String, PropList)>> {
+    let root = session.root_url();
+    let mut inherited = Vec::new();
+    for (path, props) in session.inherited_props("", Some(revision))? {
+        let props = visible(&props, request.name);
+        if !props.is_empty() {
+            inherited.push((uri::join(&root, &path), props));
+        }
+    }
+    Ok(inherited)
 }
 
 fn remote_list(
@@ -107,16 +150,10 @@ fn remote_list(
             ),
         });
     };
-    let mut inherited = Vec::new();
-    if request.inherited {
-        let root = session.root_url();
-        for (path, props) in session.inherited_props("", Some(revision))? {
-            let props = visible(&props, request.name);
-            if !props.is_empty() {
-                inherited.push((uri::join(&root, &path), props));
-            }
-        }
-    }
+    let mut inherited = match request.inherited {
+        true => remote_inherited(session, revision, request)?,
+        false => Vec::new(),
+    };
     // What is left to tell: the next one last.
     let mut left = vec![(String::new(), kind)];
     let mut first = true;
@@ -157,6 +194,7 @@ fn local_list(
     ctx: &Context,
     request: &Request<'_>,
     pristine: bool,
+    inherited: Option<Vec<(String, PropList)>>,
     receiver: Receiver<'_>,
 ) -> SvnResult<()> {
     let abspath = ctx.absolute(request.target);
@@ -168,8 +206,9 @@ fn local_list(
         ),
         _ => error,
     })?;
-    let mut inherited = Vec::new();
-    if request.inherited && !node.is_deleted() {
+    let known = inherited.is_some();
+    let mut inherited = inherited.unwrap_or_default();
+    if request.inherited && !known && !node.is_deleted() {
         let (root, ..) = node.repository()?;
         for above in node.wc.inherited_props(&node.relpath, request.name)? {
             let from = match above.source {
@@ -188,12 +227,25 @@ fn local_list(
         }
         receiver(&Found { path: path::join(request.target, below), props: Some(props), inherited })
     };
-    if node.is_deleted() {
-        // A deleted node has no properties but those it had.
-        let props = if pristine { node.undeleted()?.props()? } else { PropList::new() };
-        return tell(&node.relpath, &props, inherited);
+    if node.is_deleted() && !pristine {
+        return Err(SvnError::new(
+            ErrorCode::UNVERSIONED_RESOURCE,
+            format!("'{shown}' is not under version control"),
+        ));
     }
     let wanted: HashSet<&str> = request.changelists.iter().map(String::as_str).collect();
+    if pristine {
+        let listed = |view: &View| {
+            wanted.is_empty() || view.changelist().is_some_and(|name| wanted.contains(name))
+        };
+        return pristine_list(ctx, &node.wc, &node.relpath, request.depth, &mut |view| {
+            let inherited = std::mem::take(&mut inherited);
+            if !listed(view) {
+                return Ok(());
+            }
+            tell(view.relpath(), &view.pristine_props()?, inherited)
+        });
+    }
     node.wc
         .walk_nodes(&node.relpath, request.depth, &mut |view| {
             ctx.check_cancel()?;
@@ -206,7 +258,7 @@ fn local_list(
             if !wanted.is_empty() && !listed() {
                 return Ok(());
             }
-            let props = if pristine { view.pristine_props()? } else { view.props()? };
+            let props = view.props()?;
             if let Err(error) = tell(view.relpath(), &props, inherited) {
                 failed = Some(error.clone());
                 return Err(error.into());
@@ -214,6 +266,32 @@ fn local_list(
             Ok(())
         })
         .map_err(|error| failed.take().unwrap_or_else(|| error.into()))
+}
+
+/// Tells the nodes at and below a path that have something pristine: what is deleted too.
+fn pristine_list(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &str,
+    depth: Depth,
+    tell: &mut dyn FnMut(&View) -> SvnResult<()>,
+) -> SvnResult<()> {
+    let mut left = vec![(wc.require_view(relpath)?, depth)];
+    while let Some((view, depth)) = left.pop() {
+        ctx.check_cancel()?;
+        if matches!(view.status(), Status::NotPresent | Status::Excluded | Status::ServerExcluded) {
+            continue;
+        }
+        tell(&view)?;
+        if !view.is_dir() || !matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity) {
+            continue;
+        }
+        let below = if depth == Depth::Infinity { depth } else { Depth::Empty };
+        let children = wc.children(view.relpath())?;
+        let wanted = |child: &View| depth != Depth::Files || !child.is_dir();
+        left.extend(children.into_iter().rev().filter(wanted).map(|child| (child, below)));
+    }
+    Ok(())
 }
 
 /// Checks that nodes can have a property of this name.
@@ -323,8 +401,7 @@ pub fn set_remote(
         ..CommitItem::default()
     };
     let Some(message) = ctx.message_for(&[item])? else { return Ok(()) };
-    let mut revprops = revprops.clone();
-    revprops.set(names::LOG, &message);
+    let revprops = revision_props(revprops, &message)?;
     let mut name_below = None;
     if kind == NodeKind::File
         && let Some((parent, last)) = uri::split(url)

@@ -1,43 +1,40 @@
 //! Settling conflicts.
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::{Depth, ErrorCode, SvnResult};
+use sapwood_core::{Depth, SvnResult};
 use sapwood_wc::WorkingCopy;
+use sapwood_wc::conflict::Conflict;
 use sapwood_wc::local::Choice;
-use sapwood_wc::status::Options;
 
+use crate::conflict_walk::{conflicted, walk};
 use crate::context::Context;
+use crate::update::settle;
 
-/// Paths in conflict at and below a path, in order.
-fn conflicted(
-    ctx: &Context,
-    wc: &WorkingCopy,
-    relpath: &str,
-    depth: Depth,
-) -> SvnResult<Vec<String>> {
-    let options =
-        Options { depth, unversioned: false, cancel: ctx.cancel().clone(), ..Options::default() };
-    let mut found = Vec::new();
-    wc.status(relpath, &options, &mut |status| {
-        if status.conflicted {
-            found.push(status.relpath);
-        }
-        Ok(())
-    })?;
-    Ok(found)
-}
+/// Says what to settle a conflict on: of which working copy, where in it, and its record. `None`
+/// leaves it open.
+pub type Decide<'a> = dyn FnMut(&WorkingCopy, &str, &Conflict) -> SvnResult<Option<Choice>> + 'a;
 
-/// Settles the conflicts at and below a local path.
+/// Settles the conflicts at and below a local path, each as `decide` says.
 ///
 /// # Errors
-/// E155010 for what is not known; those of [`WorkingCopy::resolve`].
-pub fn resolve(ctx: &Context, target: &str, choice: Choice, depth: Depth) -> SvnResult<()> {
+/// E155010 for what is not known; those of [`WorkingCopy::resolve`] and of `decide`.
+pub fn resolve(
+    ctx: &Context,
+    target: &str,
+    depth: Depth,
+    decide: &mut Decide<'_>,
+) -> SvnResult<()> {
     let (wc, relpath) = ctx.working_copy(&ctx.absolute(target))?;
-    for path in conflicted(ctx, &wc, &relpath, depth)? {
-        ctx.check_cancel()?;
-        wc.resolve(&path, choice, ctx.cancel(), &|told| ctx.tell(told))?;
-    }
-    Ok(())
+    let result = walk(ctx, &wc, &relpath, depth, &mut |ctx, wc, path, _| {
+        let record = wc.db().actual(path)?.and_then(|actual| actual.conflict_data);
+        let Some(record) = record else { return Ok(()) };
+        if let Some(choice) = decide(wc, path, &Conflict::parse(&record)?)? {
+            wc.resolve(path, choice, ctx.cancel(), &|told| ctx.tell(told))?;
+        }
+        Ok(())
+    });
+    settle(ctx);
+    result
 }
 
 /// Settles on what is there, and tells of each path once.
@@ -54,11 +51,4 @@ pub fn resolved(ctx: &Context, target: &str, depth: Depth) -> SvnResult<()> {
         }
     }
     Ok(())
-}
-
-/// Whether an error only says that one conflict cannot be settled in this way.
-#[must_use]
-pub fn is_failure(code: ErrorCode) -> bool {
-    [ErrorCode::WC_CONFLICT_RESOLVER_FAILURE, ErrorCode::CLIENT_CONFLICT_OPTION_NOT_APPLICABLE]
-        .contains(&code)
 }

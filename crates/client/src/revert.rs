@@ -5,12 +5,24 @@ use sapwood_core::{Depth, ErrorCode, SvnResult};
 use sapwood_wc::local::RevertOptions;
 
 use crate::context::Context;
+use crate::update::settle;
 
 /// Reverts local paths. What is not versioned is told of and left out.
 ///
 /// # Errors
 /// As [`sapwood_wc::WorkingCopy::revert`].
 pub fn revert(
+    ctx: &Context,
+    targets: &[String],
+    depth: Depth,
+    options: &RevertOptions,
+) -> SvnResult<()> {
+    let result = revert_all(ctx, targets, depth, options);
+    settle(ctx);
+    result
+}
+
+fn revert_all(
     ctx: &Context,
     targets: &[String],
     depth: Depth,

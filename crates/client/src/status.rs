@@ -10,6 +10,9 @@ use sapwood_wc::ignore::{DEFAULT_GLOBAL_IGNORES, Patterns};
 use sapwood_wc::status::{Options, Status};
 
 use crate::context::Context;
+use crate::revision::Revision;
+
+mod updates;
 
 /// What to look at.
 #[derive(Clone, Debug)]
@@ -26,6 +29,8 @@ pub struct StatusOptions {
     pub ignore_externals: bool,
     /// Only paths on one of these, when there are some.
     pub changelists: HashSet<String>,
+    /// The revision whose changes are told of beside the local ones; `None` asks no repository.
+    pub updates: Option<Revision>,
 }
 
 /// A status with the path that the user knows it by.
@@ -61,29 +66,55 @@ pub fn status(
     options: &StatusOptions,
     visit: &mut Visit<'_>,
 ) -> SvnResult<Option<Revnum>> {
+    if let Some(revision) = options.updates {
+        return updates::status(ctx, target, revision, options, visit);
+    }
     let abspath = ctx.absolute(target);
     let (wc, relpath) = ctx.working_copy(&abspath).map_err(|e| not_working_copy(e, &abspath))?;
-    let walk = Options {
+    wc.status(&relpath, &walk_options(ctx, options), &mut |status| {
+        let at = Place { wc: &wc, shown: target, relpath: &relpath };
+        show(&at, status, options, visit).map_err(Into::into)
+    })?;
+    if matches!(options.depth, Depth::Infinity | Depth::Unknown) && !options.ignore_externals {
+        externals(ctx, target, &wc, &relpath, options, visit)?;
+    }
+    Ok(None)
+}
+
+fn walk_options(ctx: &Context, options: &StatusOptions) -> Options {
+    Options {
         depth: options.depth,
         all: options.all,
         no_ignore: options.no_ignore,
         unversioned: options.unversioned,
         ignores: ctx.ignores(),
         cancel: ctx.cancel().clone(),
-    };
-    wc.status(&relpath, &walk, &mut |status| {
-        let on_list = |name: &String| options.changelists.contains(name);
-        if !options.changelists.is_empty() && !status.changelist.as_ref().is_some_and(on_list) {
-            return Ok(());
-        }
-        let below = path::skip_ancestor(&relpath, &status.relpath).unwrap_or_default();
-        let shown = join_shown(target, below);
-        visit(Shown { path: &shown, wc: &wc, status }).map_err(Into::into)
-    })?;
-    if matches!(options.depth, Depth::Infinity | Depth::Unknown) && !options.ignore_externals {
-        externals(ctx, target, &wc, &relpath, options, visit)?;
     }
-    Ok(None)
+}
+
+/// A path of a working copy, and how it is shown.
+struct Place<'a> {
+    wc: &'a WorkingCopy,
+    shown: &'a str,
+    relpath: &'a str,
+}
+
+/// Hands a status on, unless it is on none of the changelists that are wanted.
+fn show(
+    at: &Place<'_>,
+    mut status: Status,
+    options: &StatusOptions,
+    visit: &mut Visit<'_>,
+) -> SvnResult<()> {
+    let on_list = |name: &String| options.changelists.contains(name);
+    if !options.changelists.is_empty() && !status.changelist.as_ref().is_some_and(on_list) {
+        return Ok(());
+    }
+    // A file external comes from elsewhere by its nature.
+    status.switched &= !status.file_external;
+    let below = path::skip_ancestor(at.relpath, &status.relpath).unwrap_or_default();
+    let shown = join_shown(at.shown, below);
+    visit(Shown { path: &shown, wc: at.wc, status })
 }
 
 /// A path below a target as it is shown.
@@ -109,15 +140,15 @@ fn externals(
     options: &StatusOptions,
     visit: &mut Visit<'_>,
 ) -> SvnResult<()> {
-    let mut dirs: Vec<String> = wc
+    let mut dirs: Vec<(String, Option<Revnum>)> = wc
         .db()
         .externals("")?
         .into_iter()
         .filter(|e| e.kind == Kind::Dir && path::is_ancestor(relpath, &e.def_relpath))
-        .map(|e| e.relpath)
+        .map(|e| (e.relpath, e.def_revision))
         .collect();
     dirs.sort_unstable();
-    for dir in dirs {
+    for (dir, revision) in dirs {
         let abspath = wc.abspath(&dir);
         if !abspath.symlink_metadata().is_ok_and(|m| m.is_dir()) {
             continue;
@@ -127,7 +158,9 @@ fn externals(
             Some(below) => join_shown(target, below),
             None => abspath.to_string_lossy().into_owned(),
         };
-        status(ctx, &shown, options, visit)?;
+        let revision = revision.map_or(Revision::Unspecified, Revision::Number);
+        let updates = options.updates.map(|_| revision);
+        status(ctx, &shown, &StatusOptions { updates, ..options.clone() }, visit)?;
     }
     Ok(())
 }

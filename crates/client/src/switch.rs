@@ -16,7 +16,7 @@ use crate::externals;
 use crate::open::locate;
 use crate::revision::Revision;
 use crate::target::Target;
-use crate::update::{children_of, drive, lock_anchor, settle, tell_path};
+use crate::update::{check_uuid, children_of, drive, lock_anchor, settle, tell_path};
 
 /// How a path is switched.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ pub struct Switch {
 /// E195012 when the URL is not related; E155025 when it is in another repository; E200007 for nodes
 /// that are not in the repository yet.
 pub fn switch(ctx: &Context, path: &str, to: &Target, how: &Switch) -> SvnResult<Option<Revnum>> {
-    let result = switch_at(ctx, &ctx.absolute(path), path, to, how);
+    let result = switch_at(ctx, &ctx.absolute(path), to, how);
     settle(ctx);
     result
 }
@@ -49,13 +49,12 @@ pub fn switch(ctx: &Context, path: &str, to: &Target, how: &Switch) -> SvnResult
 pub(crate) fn switch_at(
     ctx: &Context,
     abspath: &Path,
-    shown: &str,
     to: &Target,
     how: &Switch,
 ) -> SvnResult<Option<Revnum>> {
     let (wc, relpath) = ctx.working_copy(abspath)?;
     let (lock, anchor) = lock_anchor(&wc, &relpath, true)?;
-    let result = switch_locked(ctx, &wc, &relpath, &anchor, shown, to, how);
+    let result = switch_locked(ctx, &wc, &relpath, &anchor, to, how);
     lock.release().map_err(SvnError::from).and(result)
 }
 
@@ -64,7 +63,6 @@ fn switch_locked(
     wc: &WorkingCopy,
     relpath: &str,
     anchor: &str,
-    shown: &str,
     to: &Target,
     how: &Switch,
 ) -> SvnResult<Option<Revnum>> {
@@ -92,14 +90,15 @@ fn switch_locked(
     let located = locate(&ctx.ra, to, how.revision)?;
     let (session, revision) = (located.session, located.revision);
     let (url, root) = (session.url(), session.root_url());
+    check_uuid(wc, wc.repos_location(anchor)?.0, session.as_ref())?;
     if uri::skip_ancestor(&root, &anchor_url).is_none() {
         let message = format!("'{anchor_url}'\nis not the same repository as\n'{root}'");
         return Err(SvnError::new(ErrorCode::WC_INVALID_SWITCH, message));
     }
     let place = uri::skip_ancestor(&root, &url).unwrap_or_default();
     if !how.ignore_ancestry && !is_related(wc, relpath, session.as_ref(), &place, revision)? {
-        let shown = if shown.is_empty() { "." } else { shown };
-        let message = format!("'{}' shares no common ancestry with '{shown}'", to.text);
+        let shown = wc.abspath(relpath);
+        let message = format!("'{}' shares no common ancestry with '{}'", to.text, shown.display());
         return Err(SvnError::new(ErrorCode::CLIENT_UNRELATED_RESOURCES, message));
     }
     let mut inherited = HashMap::new();
@@ -134,7 +133,7 @@ fn switch_locked(
             children,
             notify: Some(&tell),
             cancel: ctx.cancel().clone(),
-            diff3: None,
+            diff3: ctx.merge_text.as_deref(),
         },
     )?;
     let request = ReportRequest {

@@ -32,7 +32,7 @@ const fn local_word(reason: Reason, operation: Option<Operation>) -> &'static st
 }
 
 /// What came.
-fn incoming_words(action: Action, kind: Option<NodeKind>) -> String {
+pub(crate) fn incoming_words(action: Action, kind: Option<NodeKind>) -> String {
     let word = kind_word(kind);
     match (action, kind) {
         (Action::Edit, _) => format!("incoming{word} edit"),
@@ -69,7 +69,7 @@ pub fn describe(wc: &WorkingCopy, relpath: &str) -> SvnResult<Option<String>> {
 }
 
 /// The kind of the node that is in conflict: of what was there, else of what is.
-fn victim_kind(
+pub(crate) fn victim_kind(
     wc: &WorkingCopy,
     relpath: &str,
     conflict: &Conflict,

@@ -265,7 +265,7 @@ fn update_locked(
             children,
             notify: Some(&tell),
             cancel: ctx.cancel().clone(),
-            diff3: None,
+            diff3: ctx.merge_text.as_deref(),
         },
     )?;
     let request = ReportRequest {
@@ -295,7 +295,7 @@ fn update_locked(
 }
 
 /// E170009 when the repository at a URL is not the one that the working copy comes from.
-fn check_uuid(wc: &WorkingCopy, repos_id: i64, session: &dyn Session) -> SvnResult<()> {
+pub(crate) fn check_uuid(wc: &WorkingCopy, repos_id: i64, session: &dyn Session) -> SvnResult<()> {
     let expected = wc.db().repository(repos_id)?.uuid;
     let found = session.uuid();
     if expected == found {

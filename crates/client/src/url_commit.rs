@@ -26,22 +26,33 @@ pub(crate) enum Step {
         kind: NodeKind,
         /// The value of `svn:mergeinfo` that the copy gets.
         mergeinfo: Option<String>,
+        /// The value of `svn:externals` that it gets.
+        externals: Option<Vec<u8>>,
     },
+    /// A directory that came with a copy gets this value of `svn:externals`.
+    Externals(Vec<u8>),
 }
 
-/// The properties of a new revision: those that were given, and the message.
+/// Checks the properties that were given for a new revision.
 ///
 /// # Errors
 /// E195011 for properties that are set by other means.
-pub(crate) fn revision_props(given: &PropList, message: &[u8]) -> SvnResult<PropList> {
-    let standard =
-        [names::AUTHOR, names::DATE, names::LOG, "svn:autoversioned", "svn:original-date"];
-    if given.iter().any(|(name, _)| standard.contains(&name)) {
+pub(crate) fn check_revprops(given: &PropList) -> SvnResult<()> {
+    if given.iter().any(|(name, _)| name.starts_with("svn:")) {
         return Err(SvnError::new(
             ErrorCode::CLIENT_PROPERTY_NAME,
             "Standard properties can't be set explicitly as revision properties",
         ));
     }
+    Ok(())
+}
+
+/// The properties of a new revision: those that were given, and the message.
+///
+/// # Errors
+/// Those of [`check_revprops`].
+pub(crate) fn revision_props(given: &PropList, message: &[u8]) -> SvnResult<PropList> {
+    check_revprops(given)?;
     let mut props = given.clone();
     props.set(names::LOG, message);
     Ok(props)
@@ -157,7 +168,12 @@ fn drive(editor: &mut dyn CommitEditor, steps: &[(String, Step)]) -> SvnResult<(
                 open.push((relpath.clone(), handle));
             }
             Step::Delete => editor.delete_entry(relpath, None, parent)?,
-            Step::Copy { url, revision, kind, mergeinfo } => {
+            Step::Externals(value) => {
+                let handle = editor.open_directory(relpath, parent, None)?;
+                editor.change_dir_prop(handle, names::EXTERNALS, Some(value))?;
+                open.push((relpath.clone(), handle));
+            }
+            Step::Copy { url, revision, kind, mergeinfo, externals } => {
                 let from = Some((url.as_str(), *revision));
                 let value = mergeinfo.as_ref().map(String::as_bytes);
                 if *kind == NodeKind::File {
@@ -170,6 +186,9 @@ fn drive(editor: &mut dyn CommitEditor, steps: &[(String, Step)]) -> SvnResult<(
                     let handle = editor.add_directory(relpath, parent, from)?;
                     if value.is_some() {
                         editor.change_dir_prop(handle, names::MERGEINFO, value)?;
+                    }
+                    if externals.is_some() {
+                        editor.change_dir_prop(handle, names::EXTERNALS, externals.as_deref())?;
                     }
                     open.push((relpath.clone(), handle));
                 }

@@ -49,6 +49,17 @@ impl SvnError {
         Self { inner: Box::new(Inner { code, message: message.into(), cause: None }) }
     }
 
+    /// An error of ours: something that cannot happen did. The request fails with E235000 and says
+    /// where, which is better than an answer that may be wrong.
+    #[must_use]
+    #[track_caller]
+    pub fn internal(what: &str) -> Self {
+        let place = std::panic::Location::caller();
+        debug_assert!(false, "internal error at {place}: {what}");
+        let message = format!("internal error at {}:{}: {what}", place.file(), place.line());
+        Self::new(ErrorCode::ASSERTION_FAIL, message)
+    }
+
     /// Puts this error below a new, more general one.
     #[must_use]
     pub fn wrap(self, code: ErrorCode, message: impl Into<String>) -> Self {

@@ -236,7 +236,7 @@ pub struct Notify<'a> {
     pub revision: Option<Revnum>,
     /// Why something failed.
     pub error: Option<&'a SvnError>,
-    /// Who owns a lock.
+    /// The owner of a lock.
     pub owner: Option<&'a str>,
     /// The name of a changelist.
     pub changelist: Option<&'a str>,

@@ -242,7 +242,7 @@ impl Directory {
         self.get(self.entries.binary_search_by(|slot| self.name(slot).cmp(name)).ok()?)
     }
 
-    /// As [`Directory::find`] for one who goes through names in order: `hint` is where the name
+    /// As [`Directory::find`] for a caller that goes through names in order: `hint` is where the name
     /// may be, and is set to where the next one may be.
     #[must_use]
     pub fn find_next(&self, name: &str, hint: &mut usize) -> Option<DirEntryRef<'_>> {

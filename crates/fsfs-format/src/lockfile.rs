@@ -16,7 +16,7 @@ pub struct StoredLock {
     pub path: String,
     /// `opaquelocktoken:` and a UUID.
     pub token: String,
-    /// Who holds it.
+    /// The user that holds it.
     pub owner: String,
     /// Why; `None` when none was given.
     pub comment: Option<String>,

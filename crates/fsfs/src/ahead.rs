@@ -2,22 +2,21 @@
 //! what they are made of while the request is still about others.
 //!
 //! Nothing is read here that the request would not read itself, and no thread is started: files
-//! are opened, and the system is told which parts of them are wanted ([`crate::storage::StoredFile::will_need`]).
+//! are opened, and the system is told which parts of them are wanted ([`StoredFile::will_need`](sapwood_store::StoredFile::will_need)).
 //! Where one thing must be read to know the next (a node-revision names its text, a text its
 //! base), all nodes of a batch take the step together, so that one wait serves all of them. A
 //! request that finds everything in the caches does none of this: see [`Ahead::is_cold`].
 
-use std::cell::Cell;
-
 use sapwood_core::{NodeKind, Revnum};
-use sapwood_fsfs_format::{Directory, NodeRev, NodeRevId, RepHeader, RepLocation, Representation};
+use sapwood_fsfs_format::{NodeRevId, RepHeader, RepLocation, Representation};
+use sapwood_store::counts::{made, reads};
+use sapwood_store::{Kind, Seat};
 
-use crate::cache::item::{Cached, Encoded, Key, Text};
 use crate::error::Result;
 use crate::filesystem::{Filesystem, Fs};
-use crate::prefetch::{Seat, Wanted, reads};
-use crate::rep::header::RepStart;
-use crate::revprops::RevpropsSnapshot;
+use crate::kinds::{self, DIRECTORY, ENCODED, NODE_REV, PROPS, TEXT};
+use crate::rep::header::REP_START;
+use crate::revprops_snapshot::RevpropsSnapshot;
 
 /// So many nodes make a good batch.
 pub const BATCH: usize = 32;
@@ -69,16 +68,6 @@ impl Ahead {
     }
 }
 
-thread_local! {
-    static MADE: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Counts a node-revision or directory that this thread had to put together, because it was in no
-/// cache.
-pub(crate) fn note_made() {
-    MADE.with(|made| made.set(made.get().wrapping_add(1)));
-}
-
 /// Whether a thread finds anything that was not in the caches: two that walk the same tree from
 /// both ends know by it that they have met.
 #[derive(Debug)]
@@ -91,12 +80,12 @@ impl Novelty {
     /// To be made by the thread that walks.
     #[must_use]
     pub fn new() -> Self {
-        Self { made: MADE.get(), known: 0 }
+        Self { made: made(), known: 0 }
     }
 
     /// After each node: how many nodes without a break were in the caches already.
     pub fn known_in_a_row(&mut self) -> u32 {
-        let made = MADE.get();
+        let made = made();
         self.known = if made == self.made { self.known.saturating_add(1) } else { 0 };
         self.made = made;
         self.known
@@ -107,6 +96,15 @@ impl Default for Novelty {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// What a request will ask of each revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its changed paths.
+    pub changes: bool,
+    /// Its revision properties.
+    pub revprops: bool,
 }
 
 /// What a request will ask of nodes, beside the node-revisions.
@@ -143,7 +141,7 @@ impl Filesystem {
         revprops: Option<&mut RevpropsSnapshot>,
     ) {
         for (revision, item) in ids.iter().filter_map(place) {
-            if !self.fs.is_cached::<NodeRev>(revision, item) {
+            if !self.fs.is_cached(&NODE_REV, revision, item) {
                 let _ = self.fs.will_need_item(revision, item, 0);
             }
         }
@@ -181,9 +179,13 @@ fn place(id: &NodeRevId) -> Option<(Revnum, u64)> {
 }
 
 impl Fs {
-    fn is_cached<T: Cached>(&self, revision: Revnum, item: u64) -> bool {
-        let key = Key { fs: self.id, kind: T::KIND, a: revision.0, b: item, part: 0 };
-        self.caches.get::<T>(key).is_some()
+    fn is_cached<T: Send + Sync + 'static>(
+        &self,
+        kind: &Kind<T>,
+        revision: Revnum,
+        item: u64,
+    ) -> bool {
+        self.caches.get(kinds::item(kind, self.id, revision, item)).is_some()
     }
 
     /// Tells the system of an item of about `len` bytes.
@@ -204,14 +206,12 @@ impl Fs {
             if wanted.props
                 && let Some(rep) = &node.props
             {
-                places.extend(self.wanted_text::<sapwood_core::PropList>(rep));
+                places.extend(self.wanted_text(&PROPS, rep));
             }
             let Some(rep) = &node.text else { continue };
             match node.kind {
-                NodeKind::Dir if wanted.entries => {
-                    places.extend(self.wanted_text::<Directory>(rep))
-                }
-                NodeKind::File if wanted.texts => places.extend(self.wanted_text::<Encoded>(rep)),
+                NodeKind::Dir if wanted.entries => places.extend(self.wanted_text(&DIRECTORY, rep)),
+                NodeKind::File if wanted.texts => places.extend(self.wanted_text(&ENCODED, rep)),
                 _ => {}
             }
         }
@@ -225,8 +225,8 @@ impl Fs {
             for (revision, item, _) in &places {
                 if let RepHeader::Delta { revision, item, length } =
                     self.rep_start(*revision, *item)?.header
-                    && !self.is_cached::<RepStart>(revision, item)
-                    && !self.is_cached::<Text>(revision, item)
+                    && !self.is_cached(&REP_START, revision, item)
+                    && !self.is_cached(&TEXT, revision, item)
                 {
                     bases.push((revision, item, length));
                 }
@@ -239,10 +239,14 @@ impl Fs {
         Ok(())
     }
 
-    /// Where a representation is, unless what is made of it is cached as a `T`.
-    fn wanted_text<T: Cached>(&self, rep: &Representation) -> Option<(Revnum, u64, u64)> {
+    /// Where a representation is, unless what is made of it is cached as a value of this kind.
+    fn wanted_text<T: Send + Sync + 'static>(
+        &self,
+        kind: &Kind<T>,
+        rep: &Representation,
+    ) -> Option<(Revnum, u64, u64)> {
         let RepLocation::Rev { revision, item } = rep.location else { return None };
-        let known = self.is_cached::<T>(revision, item) || self.is_cached::<Text>(revision, item);
+        let known = self.is_cached(kind, revision, item) || self.is_cached(&TEXT, revision, item);
         (!known).then_some((revision, item, rep.size))
     }
 }

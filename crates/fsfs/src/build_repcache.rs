@@ -1,19 +1,19 @@
 //! Entering the texts of revisions into `rep-cache.db`, as their commits would have done.
 
+use std::sync::Arc;
+
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, Sha1, hashdump};
 use sapwood_fsfs_format::layout::since;
-use sapwood_fsfs_format::{RepLocation, Representation};
+use sapwood_fsfs_format::{Directory, RepLocation, Representation};
 
+use crate::ancestors::Ancestors;
 use crate::dump_index::check;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, part};
 use crate::filesystem::Filesystem;
 use crate::maintenance::MaintenanceOptions;
 use crate::node::Node;
 use crate::rep_cache::{RepCache, Row};
 use crate::txn::WriteConfig;
-
-/// Directories nest no deeper than this.
-const MAX_DEPTH: usize = 1000;
 
 impl Filesystem {
     /// Enters the texts of revisions `first` to `last`. `progress` is told of each revision before
@@ -54,40 +54,50 @@ impl Filesystem {
             progress(revision)?;
             let mut rows = Vec::new();
             let root = self.revision_root(revision)?.node("/")?;
-            self.rows_below(&root, revision, 0, cancel, &mut rows)?;
+            self.rows_below(&root, revision, cancel, &mut rows)?;
             cache.add(&rows)?;
         }
         Ok(())
     }
 
-    /// The texts and properties that a revision made at a node and below, children first.
+    /// The texts and properties that a revision made at a node and below, children first. The
+    /// directories in work lie on a stack of our own: trees may be deep.
     fn rows_below(
         &self,
-        node: &Node,
+        top: &Node,
         revision: Revnum,
-        depth: usize,
         cancel: &CancelToken,
         rows: &mut Vec<Row>,
     ) -> Result<()> {
-        check(cancel)?;
-        let noderev = &node.rev;
-        if noderev.id.revision() != Some(revision) {
-            return Ok(());
-        }
-        if depth > MAX_DEPTH {
-            let path = &noderev.created_path;
-            return Err(Error::Corrupt(format!("Directory '{path}' is too deep")));
-        }
-        if noderev.kind == NodeKind::Dir {
-            let entries = node.entries()?;
-            for entry in entries.iter() {
-                if entry.id.revision() == Some(revision)
-                    && let Some(child) = node.child(entry.name)?
-                {
-                    self.rows_below(&child, revision, depth.saturating_add(1), cancel, rows)?;
-                }
+        let mut stack: Vec<(Node, Option<Arc<Directory>>, usize)> = Vec::new();
+        let mut above = Ancestors::default();
+        let mut next = Some(top.clone());
+        loop {
+            check(cancel)?;
+            if let Some(node) = next.take().filter(|node| node.rev.id.revision() == Some(revision))
+            {
+                above.enter(stack.len(), &node.rev.id)?;
+                let is_dir = node.rev.kind == NodeKind::Dir;
+                let entries = if is_dir { Some(node.entries()?) } else { None };
+                stack.push((node, entries, 0));
             }
+            let Some((node, entries, at)) = stack.last_mut() else { return Ok(()) };
+            if let Some(entry) = entries.as_ref().and_then(|entries| entries.get(*at)) {
+                *at = at.saturating_add(1);
+                if entry.id.revision() == Some(revision) {
+                    next = Some(node.child_of(&entry)?);
+                }
+                continue;
+            }
+            self.rows_of(node, revision, rows)?;
+            above.leave();
+            stack.pop();
         }
+    }
+
+    /// The text and properties that a revision made at one node.
+    fn rows_of(&self, node: &Node, revision: Revnum, rows: &mut Vec<Row>) -> Result<()> {
+        let noderev = &node.rev;
         let text = noderev.text.filter(|_| noderev.kind == NodeKind::File);
         for (mut rep, is_text) in
             [(text, true), (noderev.props, false)].into_iter().filter_map(|(r, t)| Some((r?, t)))
@@ -126,7 +136,7 @@ impl Filesystem {
             if n == 0 {
                 return Ok(hash.finish());
             }
-            hash.update(buffer.get(..n).unwrap_or_default());
+            hash.update(part(&buffer, ..n)?);
         }
     }
 }

@@ -8,7 +8,14 @@ use std::cmp::Ordering;
 
 use sapwood_core::{NodeKind, Revnum};
 
-use crate::node::NodeRevId;
+use sapwood_fsfs_format::NodeRevId;
+use sapwood_store::Kind;
+
+use crate::kinds::Number;
+
+/// Changed paths: revision.
+pub(crate) const CHANGES: Kind<ChangedPaths> =
+    Number::Changes.kind(ChangedPaths::byte_len).of_neighbours().found_while_held();
 
 /// What happened to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,9 @@ use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::{Md5, Sha1};
 use sapwood_fsfs_format::{NodeRev, RepLocation, Representation, TxnId};
 
-use crate::cache::item::{Cached, Key, Text};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
+use crate::kinds::{self, TEXT, Text};
 use crate::rep::chain::{Chain, Keep};
 
 /// An expanded text, part by part, its checksum checked at the end.
@@ -148,7 +148,7 @@ const WAITING: usize = 4;
 enum Sum {
     Here(Hasher),
     Aside(SyncSender<Piece>, JoinHandle<Found>),
-    /// Nobody wants to know.
+    /// It is not asked for.
     Unknown,
 }
 
@@ -226,7 +226,7 @@ impl Sum {
     fn update(&mut self, piece: &Piece) {
         match self {
             Self::Here(sum) => sum.update(piece.bytes()),
-            // The thread takes what it is sent for as long as there is somebody to send it.
+            // The thread takes what it is sent for as long as there is a sender.
             Self::Aside(to, _) => drop(to.send(piece.clone())),
             Self::Unknown => {}
         }
@@ -254,8 +254,8 @@ fn cached_whole(fs: &Fs, rep: &Representation) -> Option<Piece> {
     if rep.expanded_size > u64::try_from(crate::rep::svndiff::WINDOW).unwrap_or(0) {
         return None;
     }
-    let key = Key { fs: fs.id, kind: Text::KIND, a: revision.0, b: item, part: 0 };
-    let text = fs.caches.get::<Text>(key)?;
+    let key = kinds::item(&TEXT, fs.id, revision, item);
+    let text = fs.caches.get(key)?;
     let whole = u64::try_from(text.bytes.len()) == Ok(rep.expanded_size)
         && text.verified.get() == Some(&rep.md5);
     whole.then(|| Piece { len: text.bytes.len(), text })
@@ -296,7 +296,7 @@ impl Contents {
     }
 
     /// Checks the MD5 even where the SHA-1 would be had for less, and leaves that of a long text to
-    /// another thread: for who verifies, reads one text after the other, and has a second
+    /// another thread: for verification, which reads one text after the other, and has a second
     /// processor at hand. To be called before anything is read.
     #[must_use]
     pub fn with_sum_aside(mut self) -> Self {

@@ -17,16 +17,13 @@ use sapwood_fsfs_format::index_write::{ItemOffsets, write_indexes};
 use sapwood_fsfs_format::layout::{names, since};
 use sapwood_fsfs_format::{Addressing, FormatFile, ItemType, Layout, P2lEntry};
 
+use crate::config::{DEFAULT_L2P_PAGE_SIZE, DEFAULT_P2L_PAGE_SIZE};
 use crate::error::Result;
-use crate::storage_write::WriteStorage;
 use crate::uuid;
+use sapwood_store::write::WriteStorage;
 
 /// Revisions a shard unless said otherwise.
 pub const DEFAULT_SHARD_SIZE: u64 = 1000;
-/// Items in a page of the log-to-phys index, unless `fsfs.conf` says otherwise.
-pub const DEFAULT_L2P_PAGE_SIZE: u64 = 8192;
-/// Bytes that a page of the phys-to-log index describes, unless `fsfs.conf` says otherwise.
-pub const DEFAULT_P2L_PAGE_SIZE: u64 = 1024 * 1024;
 
 /// The `fsfs.conf` of a new filesystem: every option, commented out.
 pub(crate) const CONFIG: &str = include_str!("create/fsfs.conf");
@@ -264,7 +261,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::storage::LocalStorage;
+    use sapwood_store::LocalStorage;
 
     fn make(options: CreateOptions) -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();

@@ -1,10 +1,10 @@
-//! Who made a revision and when, for neighbouring revisions together.
+//! Date and author of a revision, for neighbouring revisions together.
 //!
 //! Listings, checkouts and single looks want two of a revision's properties, of thousands of
-//! revisions. A property list each is a look-up each, and several places in memory that nobody
-//! touched for long; so date and author of 64 revisions are one item of the cache. It is named by
-//! the generation of the shard's revision properties (see [`crate::revprops`]): a change by
-//! anybody gives it another name. It holds those revisions that somebody asked for.
+//! revisions. A property list each is a look-up each, and several places in memory that were
+//! not touched for long; so date and author of 64 revisions are one item of the cache. It is named by
+//! the generation of the shard's revision properties (see [`crate::revprops`]): any change
+//! gives it another name. It holds those revisions that were asked for.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -12,11 +12,9 @@ use std::sync::Arc;
 
 use sapwood_core::props::names::{AUTHOR, DATE};
 use sapwood_core::{PropList, Revnum};
+use sapwood_store::{Key, Kind, PassThrough};
 
-use crate::cache::item::{Cached, Key};
-use crate::cache::store::PassThrough;
-use crate::error::Result;
-use crate::revprops::RevpropsSnapshot;
+use crate::kinds::Number;
 
 /// Revisions that are kept together.
 const LEN: u64 = 64;
@@ -27,14 +25,14 @@ const ABSENT: u8 = u8::MAX;
 
 /// Date and author as they are stored.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+pub(crate) struct DateAuthor {
     date: u8,
     author: u8,
     text: [u8; TEXT_LEN],
 }
 
-impl Line {
-    fn new(props: &PropList) -> Option<Self> {
+impl DateAuthor {
+    pub(crate) fn new(props: &PropList) -> Option<Self> {
         let mut line = Self { date: ABSENT, author: ABSENT, text: [0; TEXT_LEN] };
         let mut used = 0usize;
         for (name, len) in [(DATE, &mut line.date), (AUTHOR, &mut line.author)] {
@@ -61,16 +59,16 @@ impl Line {
 
 /// Date and author of some of [`LEN`] neighbouring revisions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct CreditBlock {
+pub(crate) struct DateAuthorBlock {
     /// Which ones: the lowest bit is the first revision's.
     present: u64,
     /// Theirs, in the same order.
-    lines: Vec<Line>,
+    lines: Vec<DateAuthor>,
 }
 
-impl CreditBlock {
+impl DateAuthorBlock {
     pub(crate) const fn weight(&self) -> usize {
-        self.lines.capacity().saturating_mul(size_of::<Line>())
+        self.lines.capacity().saturating_mul(size_of::<DateAuthor>())
     }
 
     /// Where the line of the revision at `bit` is, or belongs.
@@ -79,14 +77,24 @@ impl CreditBlock {
         usize::try_from(before.count_ones()).unwrap_or(usize::MAX)
     }
 
-    fn get(&self, bit: u64) -> Option<Line> {
+    pub(crate) fn get(&self, bit: u64) -> Option<DateAuthor> {
         if self.present & bit == 0 {
             return None;
         }
         self.lines.get(self.at(bit)).copied()
     }
 
-    fn insert(&mut self, bit: u64, line: Line) {
+    /// Whether the revision at `bit` is in it.
+    pub(crate) const fn has(&self, bit: u64) -> bool {
+        self.present & bit != 0
+    }
+
+    /// For the cache, which counts what is allocated.
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.lines.shrink_to_fit();
+    }
+
+    pub(crate) fn insert(&mut self, bit: u64, line: DateAuthor) {
         if self.present & bit == 0 {
             self.lines.insert(self.at(bit), line);
             self.present |= bit;
@@ -94,13 +102,16 @@ impl CreditBlock {
     }
 }
 
-/// Who made a revision and when, as one request found it.
+/// Date and author of neighbouring revisions: first revision, generation of the shard.
+const CREDITS: Kind<DateAuthorBlock> = Number::Credits.kind(DateAuthorBlock::weight);
+
+/// Date and author of a revision, as one request found them.
 #[derive(Clone, Debug)]
-pub struct Credits(Kept);
+pub struct Credits(pub(crate) Kept);
 
 #[derive(Clone, Debug)]
-enum Kept {
-    Line(Line),
+pub(crate) enum Kept {
+    DateAuthor(DateAuthor),
     /// Too long for a line.
     Props(Arc<PropList>),
 }
@@ -110,7 +121,7 @@ impl Credits {
     #[must_use]
     pub fn date(&self) -> Option<&[u8]> {
         match &self.0 {
-            Kept::Line(line) => line.date(),
+            Kept::DateAuthor(line) => line.date(),
             Kept::Props(props) => props.get(DATE),
         }
     }
@@ -125,7 +136,7 @@ impl Credits {
     #[must_use]
     pub fn author(&self) -> Option<&[u8]> {
         match &self.0 {
-            Kept::Line(line) => line.author(),
+            Kept::DateAuthor(line) => line.author(),
             Kept::Props(props) => props.get(AUTHOR),
         }
     }
@@ -133,19 +144,19 @@ impl Credits {
 
 /// The blocks that a request used.
 #[derive(Debug, Default)]
-pub(crate) struct CreditBlocks {
-    used: HashMap<u64, Used, BuildHasherDefault<PassThrough>>,
+pub(crate) struct DateAuthorBlocks {
+    pub(crate) used: HashMap<u64, Used, BuildHasherDefault<PassThrough>>,
 }
 
 #[derive(Debug)]
-struct Used {
-    block: Arc<CreditBlock>,
-    generation: u64,
+pub(crate) struct Used {
+    pub(crate) block: Arc<DateAuthorBlock>,
+    pub(crate) generation: u64,
     /// Whether the cache lacks some of it.
-    is_news: bool,
+    pub(crate) is_news: bool,
 }
 
-impl CreditBlocks {
+impl DateAuthorBlocks {
     /// Forgets what may be out of date.
     pub(crate) fn clear(&mut self) {
         self.used.clear();
@@ -154,80 +165,15 @@ impl CreditBlocks {
 
 /// The first revision of a block, and the revision's bit in it. No block lies in two shards, whose
 /// generation it has; and revision 0, which is never packed, is not in one with others.
-fn place(revision: Revnum, shard_size: u64) -> (u64, u64) {
+pub(crate) fn place(revision: Revnum, shard_size: u64) -> (u64, u64) {
     let in_shard = revision.0.checked_rem(shard_size).unwrap_or(revision.0);
     let in_block = in_shard % LEN;
     let first = revision.0.saturating_sub(in_block).max(u64::from(revision.0 > 0));
     (first, 1u64 << in_block)
 }
 
-impl RevpropsSnapshot {
-    /// Date and author of `revision`.
-    ///
-    /// # Errors
-    /// As [`RevpropsSnapshot::get`].
-    pub fn credits(&mut self, revision: Revnum) -> Result<Credits> {
-        let size = self.fs().fs.layout.format.shard_size.unwrap_or(0);
-        let (first, bit) = place(revision, size);
-        if let Some(used) = self.credits.used.get(&first)
-            && let Some(line) = used.block.get(bit)
-        {
-            return Ok(Credits(Kept::Line(line)));
-        }
-        if !self.credits.used.contains_key(&first)
-            && let Some(generation) = self.generation_of(revision)?
-        {
-            let block = self.cached_credits(first, generation);
-            let line = block.as_ref().and_then(|block| block.get(bit));
-            let block = block.unwrap_or_default();
-            self.credits.used.insert(first, Used { block, generation, is_news: false });
-            if let Some(line) = line {
-                return Ok(Credits(Kept::Line(line)));
-            }
-        }
-        let props = self.get(revision)?;
-        let Some(line) = Line::new(&props) else { return Ok(Credits(Kept::Props(props))) };
-        if let Some(used) = self.credits.used.get_mut(&first) {
-            Arc::make_mut(&mut used.block).insert(bit, line);
-            used.is_news = true;
-        }
-        Ok(Credits(Kept::Line(line)))
-    }
-
-    /// Whether [`RevpropsSnapshot::credits`] has those of `revision` at hand. The shard's
-    /// generation is `generation`.
-    pub(crate) fn has_credits(&self, revision: Revnum, generation: u64) -> bool {
-        let size = self.fs().fs.layout.format.shard_size.unwrap_or(0);
-        let (first, bit) = place(revision, size);
-        match self.credits.used.get(&first) {
-            Some(used) => used.block.present & bit != 0,
-            None => {
-                self.cached_credits(first, generation).is_some_and(|block| block.present & bit != 0)
-            }
-        }
-    }
-
-    fn cached_credits(&self, first: u64, generation: u64) -> Option<Arc<CreditBlock>> {
-        let fs = &self.fs().fs;
-        fs.caches.get(credits_key(fs.id, first, generation))
-    }
-
-    /// Gives the cache what this request found out.
-    pub(crate) fn keep_credits(&mut self) {
-        let fs = Arc::clone(&self.fs().fs);
-        for (first, used) in self.credits.used.drain() {
-            // What is not settled has another name in the next request.
-            if used.is_news && fs.is_settled(Revnum(first), used.generation) {
-                let mut block = Arc::unwrap_or_clone(used.block);
-                block.lines.shrink_to_fit();
-                fs.caches.put(credits_key(fs.id, first, used.generation), block);
-            }
-        }
-    }
-}
-
-fn credits_key(fs: u32, first: u64, generation: u64) -> Key {
-    Key { fs, kind: CreditBlock::KIND, a: first, b: generation, part: 0 }
+pub(crate) fn credits_key(fs: u32, first: u64, generation: u64) -> Key<DateAuthorBlock> {
+    CREDITS.key(fs, first, generation, 0)
 }
 
 #[cfg(test)]
@@ -250,20 +196,20 @@ mod tests {
         let date = "2022-04-05T06:07:08.000009Z";
         for author in [None, Some(&b""[..]), Some(b"jr\xff"), Some(&[b'x'; 31])] {
             for date in [None, Some(date), Some("")] {
-                let line = Line::new(&props(date, author)).unwrap();
+                let line = DateAuthor::new(&props(date, author)).unwrap();
                 assert_eq!((line.date(), line.author()), (date.map(str::as_bytes), author));
             }
         }
-        assert!(Line::new(&props(Some(date), Some(&[b'x'; 32]))).is_none());
-        assert!(Line::new(&props(Some(&"9".repeat(300)), None)).is_none());
+        assert!(DateAuthor::new(&props(Some(date), Some(&[b'x'; 32]))).is_none());
+        assert!(DateAuthor::new(&props(Some(&"9".repeat(300)), None)).is_none());
     }
 
     #[test]
     fn blocks_keep_the_order() {
-        let mut block = CreditBlock::default();
+        let mut block = DateAuthorBlock::default();
         for n in [5u64, 0, 63, 7, 5] {
             let author = n.to_string();
-            let line = Line::new(&props(None, Some(author.as_bytes()))).unwrap();
+            let line = DateAuthor::new(&props(None, Some(author.as_bytes()))).unwrap();
             block.insert(1 << n, line);
         }
         for n in 0..64u64 {

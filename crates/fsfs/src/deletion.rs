@@ -1,4 +1,4 @@
-//! In which revision a path was deleted, as somebody found out.
+//! In which revision a path was deleted, as an earlier request found out.
 //!
 //! A comparison of two trees tells of each entry that is gone when it went, which takes a search
 //! by halves through the revisions between. What is committed never changes, so neither does the
@@ -7,9 +7,10 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use sapwood_core::Revnum;
+use sapwood_store::{Key, Kind};
 
-use crate::cache::item::{Cached, Key};
 use crate::filesystem::Filesystem;
+use crate::kinds::Number;
 
 /// A path that was looked for, and the answer.
 #[derive(Debug)]
@@ -18,6 +19,9 @@ pub(crate) struct Deletion {
     revision: Option<Revnum>,
 }
 
+/// Deletions: first and last revision, path mixed.
+const DELETION: Kind<Deletion> = Number::Deletion.kind(Deletion::weight);
+
 impl Deletion {
     pub(crate) fn weight(&self) -> usize {
         self.path.len().saturating_add(size_of::<Self>())
@@ -25,18 +29,17 @@ impl Deletion {
 }
 
 impl Filesystem {
-    fn deletion_key(&self, path: &str, start: Revnum, end: Revnum) -> Key {
+    fn deletion_key(&self, path: &str, start: Revnum, end: Revnum) -> Key<Deletion> {
         let mut hasher = DefaultHasher::new();
         path.hash(&mut hasher);
-        let kind = Deletion::KIND;
-        Key { fs: self.fs.id, kind, a: start.0, b: end.0, part: hasher.finish() }
+        DELETION.key(self.fs.id, start.0, end.0, hasher.finish())
     }
 
     /// What was found out about a path between two committed revisions: the revision of its first
     /// deletion, if there was one.
     #[must_use]
     pub fn kept_deletion(&self, path: &str, start: Revnum, end: Revnum) -> Option<Option<Revnum>> {
-        let found = self.fs.caches.get::<Deletion>(self.deletion_key(path, start, end))?;
+        let found = self.fs.caches.get(self.deletion_key(path, start, end))?;
         (*found.path == *path).then_some(found.revision)
     }
 

@@ -1,12 +1,22 @@
 //! What can go wrong in the filesystem, and its E-codes.
 
 use std::path::PathBuf;
+use std::slice::SliceIndex;
 
 use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_fsfs_format as format;
 
 /// Shorthand for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// A part of `all` that is there if there is no slip in this program.
+#[track_caller]
+pub(crate) fn part<T, I: SliceIndex<[T]>>(all: &[T], range: I) -> Result<&I::Output> {
+    match all.get(range) {
+        Some(part) => Ok(part),
+        None => Err(Error::internal("a part is not within its whole")),
+    }
+}
 
 /// An error of the filesystem.
 #[derive(Debug, thiserror::Error)]
@@ -134,12 +144,23 @@ impl Error {
 
     /// A small file that could not be replaced.
     pub(crate) fn replacing(error: std::io::Error, path: &std::path::Path) -> Self {
-        Self::Io { what: crate::storage_write::replace_failure(&error, path), error }
+        Self::Io { what: sapwood_store::write::replace_failure(&error, path), error }
     }
 
     /// A lock file that could not be locked.
     pub(crate) fn locking(error: std::io::Error, path: &std::path::Path) -> Self {
-        Self::Io { what: crate::storage_write::lock_failure(&error, path), error }
+        Self::Io { what: sapwood_store::write::lock_failure(&error, path), error }
+    }
+
+    /// Something that cannot happen, unless there is a slip in this program: E235000, and where it was
+    /// noticed.
+    #[track_caller]
+    pub(crate) fn internal(what: &str) -> Self {
+        let place = std::panic::Location::caller();
+        Self::new(
+            ErrorCode::ASSERTION_FAIL,
+            format!("Internal error: {what} ({}:{})", place.file(), place.line()),
+        )
     }
 
     /// A plain error with a code and the reference's sentence.

@@ -1,26 +1,25 @@
 //! One opened filesystem: format, `current`, revision properties, transactions.
 
+use std::any::Any;
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use parking_lot::Mutex;
-use sapwood_core::{Md5, Revnum};
-use sapwood_fsfs_format::Layout;
+use sapwood_core::{ErrorCode, Md5, Revnum};
+use sapwood_fsfs_format::layout::since;
+use sapwood_fsfs_format::{Directory, Layout};
 
-use crate::cache::Caches;
 use crate::changes::ChangedPaths;
+use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::error::{Error, Result};
-use crate::log_blocks::SpanEncoder;
-use crate::node::{Node, NodeRevId};
-use crate::prefetch::{Prefetch, Wanted};
-use crate::revprop_pack::RevpropPackConfig;
-use crate::revprops::RevpropShards;
-use crate::root::Root;
-use crate::storage::{Stamp, Storage};
-use crate::txn::{self, OpenRepCache, WriteConfig};
-use crate::watched::Watched;
+use crate::revprop_shards::RevpropShards;
+use sapwood_store::Caches;
+use sapwood_store::Watched;
+use sapwood_store::handles::KeepsHandles;
+use sapwood_store::{Stamp, Storage};
 
 /// How to open a filesystem.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +57,8 @@ pub(crate) struct Fs {
     /// The youngest revision that a bulk writer to this opening has prepared: it may be read here
     /// before it is there for others. 0 when there is none.
     pub(crate) prepared: AtomicU64,
+    /// Whether this is one of [`Shared::openings`].
+    in_use: bool,
 }
 
 /// What all openings of one `db` folder in this process share.
@@ -94,22 +95,26 @@ pub(crate) struct Shared {
     pub(crate) txn_numbers: Mutex<(u64, u64)>,
     /// What `fsfs.conf` says to writers, once one asked.
     pub(crate) write_config: OnceLock<(WriteConfig, RevpropPackConfig)>,
-    /// How many openings are in use.
+    /// How many openings are in use; those [at rest](Filesystem::at_rest) are not.
     pub(crate) openings: AtomicUsize,
-    /// The open `rep-cache.db` of writers; closed with the last opening, because a database that
-    /// is open for writing keeps its file system from being unmounted or made read-only.
-    pub(crate) rep_cache: Mutex<OpenRepCache>,
-    /// What writers know of delta chains and predecessors.
-    pub(crate) ancestry: txn::Ancestry,
-    /// Those who want to commit.
-    pub(crate) commits: txn::Queue,
+    /// What writers keep for all openings: see [`Shared::attached`].
+    pub(crate) attached: OnceLock<Arc<dyn Attached>>,
     /// Whether syncing the whole file system took long when that was last done.
     pub(crate) whole_syncs_are_slow: AtomicBool,
     /// Revisions that a commit has prepared and only it knows of: numbers, and where they are.
     pub(crate) unpublished: Mutex<Vec<(Revnum, Unpublished)>>,
 }
 
-/// Where the file of a revision is that nobody else knows of.
+/// What a module that stands above this one keeps for all openings of a filesystem.
+pub(crate) trait Attached: Any + Send + Sync + std::fmt::Debug {
+    /// The last opening in this process was closed.
+    fn last_closed(&self);
+
+    /// File handles are wanted: closes what is kept open and not in use; whether there was any.
+    fn close_idle(&self) -> bool;
+}
+
+/// Where the file of a revision is that only its writer knows of.
 #[derive(Clone, Debug)]
 pub(crate) enum Unpublished {
     /// In a file that is yet to be moved.
@@ -118,10 +123,16 @@ pub(crate) enum Unpublished {
     Memory(Arc<Vec<u8>>),
 }
 
+impl KeepsHandles for Shared {
+    fn close_all(&self) -> bool {
+        self.attached.get().is_some_and(|attached| attached.close_idle())
+    }
+}
+
 impl Fs {
     pub(crate) fn new(shared: Arc<Shared>, caches: Arc<Caches>) -> Self {
         shared.openings.fetch_add(1, Ordering::AcqRel);
-        Self { shared, caches, prepared: AtomicU64::new(0) }
+        Self { shared, caches, prepared: AtomicU64::new(0), in_use: true }
     }
 
     /// The youngest revision that can be read here, as far as is known without looking.
@@ -141,8 +152,11 @@ impl Fs {
 
 impl Drop for Fs {
     fn drop(&mut self) {
-        if self.shared.openings.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.shared.rep_cache.lock().close();
+        if self.in_use
+            && self.shared.openings.fetch_sub(1, Ordering::AcqRel) == 1
+            && let Some(attached) = self.shared.attached.get()
+        {
+            attached.last_closed();
         }
     }
 }
@@ -156,9 +170,19 @@ impl std::ops::Deref for Fs {
 
 #[allow(clippy::missing_errors_doc)]
 impl Filesystem {
-    /// Opens `db` (the `db` folder of a repository).
-    pub fn open(db: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Result<Self> {
-        crate::open::open(db, caches, options)
+    /// The same filesystem, to be kept for later: while no other opening is in use, no file of it is
+    /// open for writing. It is not to be used itself, but by [`Self::opened_again`].
+    #[must_use]
+    pub fn at_rest(&self) -> Self {
+        let (shared, caches) = (Arc::clone(&self.fs.shared), Arc::clone(&self.fs.caches));
+        let fs = Fs { shared, caches, prepared: AtomicU64::new(0), in_use: false };
+        Self { fs: Arc::new(fs) }
+    }
+
+    /// A new opening of the same filesystem, without a look at the disk.
+    #[must_use]
+    pub fn opened_again(&self) -> Self {
+        Self { fs: Arc::new(Fs::new(Arc::clone(&self.fs.shared), Arc::clone(&self.fs.caches))) }
     }
 
     /// The folder.
@@ -184,19 +208,42 @@ impl Filesystem {
         Ok(self.fs.instance.clone())
     }
 
-    /// Says that revisions `from` to `to` are about to be read, in this order, and what of them.
-    /// The request tells the returned value how far it is, and keeps it until it ends. A hint: it
-    /// may read ahead, and never fails. With `encoder`, whole spans of packed revisions are left
-    /// in the cache as [`EncodedEntries`](crate::EncodedEntries), in the place of what they are made of.
+    /// Whether revisions record where mergeinfo is, so that it can be asked for.
     #[must_use]
-    pub fn prefetch_revisions(
-        &self,
-        from: Revnum,
-        to: Revnum,
-        wanted: Wanted,
-        encoder: Option<SpanEncoder>,
-    ) -> Prefetch {
-        Prefetch::new(self, from, to, wanted, encoder)
+    pub fn records_mergeinfo(&self) -> bool {
+        self.fs.layout.format.number >= since::LAYOUT
+    }
+
+    /// E200007 where mergeinfo is not recorded.
+    pub fn require_mergeinfo(&self) -> Result<()> {
+        if self.records_mergeinfo() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorCode::UNSUPPORTED_FEATURE,
+            format!(
+                "Querying mergeinfo requires version {} of the FSFS filesystem schema; \
+                 filesystem '{}' uses only version {}",
+                since::LAYOUT,
+                self.path().display(),
+                self.fs.layout.format.number
+            ),
+        ))
+    }
+
+    /// The order in which a directory's entries are sent, as their places: `None` for that of their
+    /// names. With physical addressing it is that of their places on disk, youngest revision first.
+    #[must_use]
+    pub fn sending_order(&self, entries: &Directory) -> Option<Vec<u32>> {
+        if self.fs.layout.is_logical() {
+            return None;
+        }
+        let mut keyed: Vec<_> = (0u32..)
+            .zip(entries.iter())
+            .map(|(at, entry)| (Reverse(entry.id.revision()), entry.id.location, at))
+            .collect();
+        keyed.sort_unstable();
+        Some(keyed.into_iter().map(|(_, _, at)| at).collect())
     }
 
     /// The repository's UUID.
@@ -215,33 +262,9 @@ impl Filesystem {
         self.fs.refresh_min_unpacked()
     }
 
-    /// The tree of a revision; E160006 when there is no such revision.
-    pub fn revision_root(&self, revision: Revnum) -> Result<Root> {
-        Root::of_revision(self, revision)
-    }
-
-    /// The tree of a transaction; E160007 when there is none of that name.
-    pub fn txn_root(&self, name: &str) -> Result<Root> {
-        Root::of_txn(self, name)
-    }
-
-    /// The node-revision `id`, which `path` leads to in the revision that made it.
-    ///
-    /// # Errors
-    /// Corruption and system errors.
-    pub fn node_at(&self, path: &Arc<str>, id: &NodeRevId) -> Result<Node> {
-        Ok(Node { fs: self.clone(), path: Arc::clone(path), rev: self.fs.node(id)? })
-    }
-
     /// The paths a revision changed, folded: one entry a path.
     pub fn changed_paths(&self, revision: Revnum) -> Result<Arc<ChangedPaths>> {
         self.fs.changed_paths(revision)
-    }
-
-    /// The youngest revision whose date is not after `date` (microseconds since 1970), by the
-    /// reference's binary search over `svn:date`.
-    pub fn dated_revision(&self, date: i64) -> Result<Revnum> {
-        crate::revprops::dated_revision(self, date)
     }
 
     /// Whether the text of a file with this MD5 is the empty text.
@@ -253,7 +276,7 @@ impl Filesystem {
 
 impl Fs {
     /// What a reader of revision properties looks at once a second: what is packed, and whether
-    /// somebody put another folder in the place of one that we hold open (no program of
+    /// another folder was put in the place of one that we hold open (no program of
     /// Subversion's does).
     pub(crate) fn glance_at_revprops(&self) -> Result<()> {
         if self.glance_at_min_unpacked()? {
@@ -264,7 +287,7 @@ impl Fs {
             if stamp.is_none() || *known != stamp {
                 *known = stamp;
                 drop(known);
-                self.caches.folders.close_all_of(self.id);
+                self.caches.folders().close_all_of(self.id);
             }
         }
         Ok(())
@@ -272,6 +295,17 @@ impl Fs {
 }
 
 impl Shared {
+    /// What the one module that attaches something keeps for all openings; made when it is first
+    /// asked for. So that module's types need not be known here.
+    ///
+    /// # Errors
+    /// When something else is attached, which is a slip of ours.
+    pub(crate) fn attached<T: Attached + Default>(&self) -> Result<Arc<T>> {
+        let attached = self.attached.get_or_init(|| Arc::new(T::default()));
+        let any: Arc<dyn Any + Send + Sync> = Arc::<dyn Attached>::clone(attached);
+        any.downcast().map_err(|_| Error::internal("something else is attached"))
+    }
+
     /// The first revision that is not packed, as last seen.
     pub(crate) fn min_unpacked(&self) -> Revnum {
         Revnum(self.min_unpacked.load(Ordering::Acquire))
@@ -286,7 +320,10 @@ impl Shared {
     pub(crate) fn refresh_youngest(&self) -> Result<Revnum> {
         let path = self.file(sapwood_fsfs_format::layout::names::CURRENT);
         let mut watched = self.current_file.lock();
-        if let Some(bytes) = watched.look(&*self.storage, &path)? {
+        if let Some(bytes) = watched
+            .look(&*self.storage, &path)
+            .map_err(|e| Error::io(e, "Can't open file", &path))?
+        {
             let current =
                 sapwood_fsfs_format::current::Current::parse(&bytes, self.layout.format.number)
                     .map_err(|error| Error::File { path, error })?;
@@ -298,13 +335,16 @@ impl Shared {
 
     /// The first revision that is not packed now.
     pub(crate) fn refresh_min_unpacked(&self) -> Result<Revnum> {
-        use sapwood_fsfs_format::layout::{names, since};
+        use sapwood_fsfs_format::layout::names;
         if self.layout.format.number < since::PACKING {
             return Ok(Revnum::ZERO);
         }
         let path = self.file(names::MIN_UNPACKED_REV);
         let mut watched = self.min_unpacked_file.lock();
-        if let Some(bytes) = watched.look(&*self.storage, &path)? {
+        if let Some(bytes) = watched
+            .look(&*self.storage, &path)
+            .map_err(|e| Error::io(e, "Can't open file", &path))?
+        {
             let revision = sapwood_fsfs_format::current::parse_min_unpacked_rev(&bytes)
                 .map_err(|error| Error::File { path, error })?;
             self.min_unpacked.fetch_max(revision.0, Ordering::AcqRel);
@@ -314,7 +354,7 @@ impl Shared {
     }
 
     /// As [`Shared::refresh_min_unpacked`], but not more often than once a second. For revision
-    /// properties: who packs a shard takes its folder away under the same lock, and the reader
+    /// properties: the packer of a shard takes its folder away under the same lock, and the reader
     /// that misses the folder looks again; only after a crash between the two steps would the old
     /// folder be there still. Whether this was the time to look.
     fn glance_at_min_unpacked(&self) -> Result<bool> {

@@ -36,8 +36,34 @@ impl Step {
     }
 }
 
+#[allow(clippy::missing_errors_doc)]
+impl Root {
+    /// The history of `path`, starting here. Only for revisions.
+    pub fn history(&self, path: &str) -> Result<History> {
+        let Some(revision) = self.revision() else {
+            return Err(Error::new(ErrorCode::FS_NOT_REVISION_ROOT, ""));
+        };
+        if self.kind(path)?.is_none() {
+            return Err(self.not_found(path));
+        }
+        Ok(History::new(&self.fs, path, revision))
+    }
+
+    /// The youngest copy at or above `path` in its history: revision and path of the copy's
+    /// target (`svn_fs_closest_copy`).
+    pub fn closest_copy(&self, path: &str) -> Result<Option<(Revnum, String)>> {
+        closest_copy(self, path)
+    }
+
+    /// The revision in which the line of history of the node at `path` began. E160023 for a node
+    /// that was made in this transaction.
+    pub fn node_origin_rev(&self, path: &str) -> Result<Revnum> {
+        node_origin_rev(self, path)
+    }
+}
+
 impl History {
-    pub(crate) fn new(fs: &Filesystem, path: &str, revision: Revnum) -> Self {
+    fn new(fs: &Filesystem, path: &str, revision: Revnum) -> Self {
         Self { fs: fs.clone(), at: Some(Step::new(path, revision, false)) }
     }
 
@@ -171,7 +197,7 @@ fn youngest_copy_root(chain: &[Arc<NodeRev>]) -> Result<(Revnum, String)> {
 }
 
 /// See [`Root::closest_copy`].
-pub(crate) fn closest_copy(root: &Root, at_path: &str) -> Result<Option<(Revnum, String)>> {
+fn closest_copy(root: &Root, at_path: &str) -> Result<Option<(Revnum, String)>> {
     let chain = root.walk_all(at_path)?;
     let Some(node) = chain.last() else { return Ok(None) };
     let (copy_rev, copy_path) = youngest_copy_root(&chain)?;
@@ -200,7 +226,7 @@ fn before_copy(root: &Root, at_path: &str) -> Result<Option<(Revnum, String)>> {
 }
 
 /// See [`Root::node_origin_rev`].
-pub(crate) fn node_origin_rev(root: &Root, at_path: &str) -> Result<Revnum> {
+fn node_origin_rev(root: &Root, at_path: &str) -> Result<Revnum> {
     let node = root.node(at_path)?;
     let id = node.rev.id.node;
     let Some(made) = id.revision() else {
@@ -209,7 +235,7 @@ pub(crate) fn node_origin_rev(root: &Root, at_path: &str) -> Result<Revnum> {
     if made != Revnum::ZERO || id.number() == 0 {
         return Ok(made);
     }
-    // An id of formats 1 and 2 does not say. Somebody may have found out already.
+    // An id of formats 1 and 2 does not say. It may have been found out already.
     let fs = &root.fs.fs;
     let path = fs.file(&sapwood_fsfs_format::Layout::node_origins_file(id));
     if let Ok(bytes) = fs.storage.read(&path, 1 << 26)

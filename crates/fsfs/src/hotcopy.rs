@@ -29,15 +29,15 @@ use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
 use sapwood_fsfs_format::layout::{names, since};
 
 use self::files::Order;
-use crate::cache::Caches;
 use crate::dump_index::check;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, OpenOptions, Shared};
 use crate::maintenance::uuid_text;
 use crate::rep_cache::RepCache;
 use crate::revprop_pack::remove_dir_all;
-use crate::storage::LocalStorage;
-use crate::storage_write::WriteStorage;
+use sapwood_store::Caches;
+use sapwood_store::LocalStorage;
+use sapwood_store::write::WriteStorage;
 
 /// How to copy.
 #[derive(Clone, Debug)]
@@ -275,7 +275,17 @@ impl Hotcopy<'_> {
     }
 
     fn run(&mut self, notify: Notify<'_>) -> Result<()> {
-        let packed = self.revisions(notify)?;
+        // What comes to a copy that is in use is there when readers see it, not before: it is told
+        // of at the end.
+        let mut told = Vec::new();
+        let packed = if self.in_use {
+            self.revisions(&mut |first, last| {
+                told.push((first, last));
+                Ok(())
+            })?
+        } else {
+            self.revisions(notify)?
+        };
         // What was committed and packed meanwhile came with the pack.
         self.youngest = self.youngest.max(Revnum(packed.0.saturating_sub(1)));
         self.node_origins()?;
@@ -302,7 +312,8 @@ impl Hotcopy<'_> {
         }
         let mut format = Vec::new();
         self.source.layout.format.write(&mut format);
-        self.replace(&self.target(names::FORMAT), &format, &self.source.file(names::FORMAT))
+        self.replace(&self.target(names::FORMAT), &format, &self.source.file(names::FORMAT))?;
+        told.into_iter().try_for_each(|(first, last)| notify(first, last))
     }
 
     /// Copies all revisions with their properties: the first that is not packed in the copy.

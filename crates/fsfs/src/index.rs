@@ -6,10 +6,11 @@ use sapwood_core::{ErrorCode, Revnum};
 use sapwood_fsfs_format as format;
 use sapwood_fsfs_format::manifest::Manifest;
 use sapwood_fsfs_format::{Footer, L2pHeader, L2pPage, NodeRevId, Trailer, limits};
+use sapwood_store::{Key, Kind};
 
-use crate::cache::item::{Cached, Key};
 use crate::error::{Error, Result};
 use crate::filesystem::Fs;
+use crate::kinds::{L2P_PAGE, MANIFEST, Number, TRAILER};
 use crate::revfile::{Bytes, RevFile};
 
 /// The longest manifest of a pack that is read.
@@ -28,10 +29,12 @@ impl FileIndex {
     }
 }
 
+/// Footer and index header of a file: revision or shard, 0 or 1 for a pack.
+const FILE_INDEX: Kind<FileIndex> = Number::FileIndex.kind(FileIndex::byte_len).found_while_held();
+
 impl Fs {
-    fn file_key<T: Cached>(&self, file: &RevFile, part: u64) -> Key {
-        let packed = u64::from(file.key.packed);
-        Key { fs: self.id, kind: T::KIND, a: file.key.number, b: packed, part }
+    fn file_key<T>(&self, kind: &Kind<T>, file: &RevFile, part: u64) -> Key<T> {
+        kind.key(self.id, file.key.number, u64::from(file.key.packed), part)
     }
 
     /// The footer of a file with logical addressing.
@@ -81,7 +84,7 @@ impl Fs {
 
     /// Footer and index header of a file with logical addressing.
     pub(crate) fn file_index(&self, file: &RevFile) -> Result<Arc<FileIndex>> {
-        let key = self.file_key::<FileIndex>(file, 0);
+        let key = self.file_key(&FILE_INDEX, file, 0);
         if let Some(index) = self.caches.get(key) {
             return Ok(index);
         }
@@ -108,8 +111,8 @@ impl Fs {
         let index = self.file_index(file)?;
         let fail = |e| self.item_error(file, revision, index.footer.l2p_offset, e);
         let slot = index.l2p.find(revision, item).map_err(fail)?;
-        let key = self.file_key::<L2pPage>(file, u64::from(slot.page));
-        let offset = match self.caches.get::<L2pPage>(key) {
+        let key = self.file_key(&L2P_PAGE, file, u64::from(slot.page));
+        let offset = match self.caches.get(key) {
             Some(page) => page.offset(&slot, revision, item),
             // A log asks for nothing else of a revision: the page is not worth being kept.
             None if item == format::l2p::ITEM_CHANGES => {
@@ -146,7 +149,7 @@ impl Fs {
 
     /// The manifest of a pack with physical addressing.
     pub(crate) fn manifest(&self, file: &RevFile) -> Result<Arc<Manifest>> {
-        let key = Key { fs: self.id, kind: Manifest::KIND, a: file.key.number, b: 0, part: 0 };
+        let key = MANIFEST.key(self.id, file.key.number, 0, 0);
         if let Some(manifest) = self.caches.get(key) {
             return Ok(manifest);
         }
@@ -179,7 +182,7 @@ impl Fs {
 
     /// The trailer of a revision with physical addressing.
     pub(crate) fn trailer(&self, revision: Revnum) -> Result<Arc<Trailer>> {
-        let key = Key { fs: self.id, kind: Trailer::KIND, a: revision.0, b: 0, part: 0 };
+        let key = TRAILER.key(self.id, revision.0, 0, 0);
         if let Some(trailer) = self.caches.get(key) {
             return Ok(trailer);
         }

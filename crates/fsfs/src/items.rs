@@ -9,10 +9,10 @@ use sapwood_fsfs_format::{
     Location, NodeRev, NodeRevId, RepHeader, RepLocation, Representation, Trailer, TxnId, limits,
 };
 
-use crate::cache::item::{Cached, Key};
-use crate::changes::{ChangeKind, ChangedPath, ChangedPaths};
+use crate::changes::{CHANGES, ChangeKind, ChangedPath, ChangedPaths};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
+use crate::kinds::{self, NODE_REV};
 use crate::revfile::RevFile;
 
 /// The longest list of changed paths that is read.
@@ -34,11 +34,11 @@ impl Fs {
 
     /// The node-revision that is item `item` of a revision.
     pub(crate) fn rev_node(&self, revision: Revnum, item: u64) -> Result<Arc<NodeRev>> {
-        let key = Key { fs: self.id, kind: NodeRev::KIND, a: revision.0, b: item, part: 0 };
+        let key = kinds::item(&NODE_REV, self.id, revision, item);
         if let Some(node) = self.caches.get(key) {
             return Ok(node);
         }
-        crate::ahead::note_made();
+        sapwood_store::counts::note_made();
         let mut node = self.with_file(revision, |file| {
             let at = self.item_offset(file, revision, item)?;
             let node = self.parse_at(file, revision, at, limits::NODEREV_LEN, |bytes, _| {
@@ -104,8 +104,8 @@ impl Fs {
 
     /// Says that the changed paths of a revision will be asked for soon.
     pub(crate) fn will_need_changes(&self, revision: Revnum) {
-        let key = Key { fs: self.id, kind: ChangedPaths::KIND, a: revision.0, b: 0, part: 0 };
-        if self.caches.get::<ChangedPaths>(key).is_some() {
+        let key = CHANGES.key(self.id, revision.0, 0, 0);
+        if self.caches.get(key).is_some() {
             return;
         }
         let file = self.rev_file(revision);
@@ -124,7 +124,7 @@ impl Fs {
 
     /// The paths that a revision changed.
     pub(crate) fn changed_paths(&self, revision: Revnum) -> Result<Arc<ChangedPaths>> {
-        let key = Key { fs: self.id, kind: ChangedPaths::KIND, a: revision.0, b: 0, part: 0 };
+        let key = CHANGES.key(self.id, revision.0, 0, 0);
         if let Some(changes) = self.caches.get(key) {
             return Ok(changes);
         }
@@ -132,9 +132,9 @@ impl Fs {
         Ok(self.caches.put(key, self.read_changes(revision)?))
     }
 
-    /// The same for one who is about to keep what he makes of them: they are not kept.
+    /// The same for a caller that keeps what it makes of them: they are not kept.
     pub(crate) fn changed_paths_for_once(&self, revision: Revnum) -> Result<Arc<ChangedPaths>> {
-        let key = Key { fs: self.id, kind: ChangedPaths::KIND, a: revision.0, b: 0, part: 0 };
+        let key = CHANGES.key(self.id, revision.0, 0, 0);
         if let Some(changes) = self.caches.get(key) {
             return Ok(changes);
         }

@@ -8,19 +8,23 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use sapwood_core::NodeKind;
+use sapwood_core::{FormKey, NodeKind};
 use sapwood_fsfs_format::RepLocation;
+use sapwood_store::{Key, Kind};
 
-use crate::cache::item::{Cached, Key};
+use crate::kinds::Number;
 use crate::node::Node;
 
 /// The encoded listing of everything below a directory.
 #[derive(Debug)]
 pub struct Listing {
     path: Box<str>,
-    form: u32,
+    form: FormKey,
     bytes: Box<[u8]>,
 }
+
+/// Encoded listings by the directory's representation: revision, item, path and form mixed.
+const LISTING: Kind<Listing> = Number::Listing.kind(Listing::weight);
 
 impl Listing {
     /// The entries, one after the other.
@@ -35,26 +39,24 @@ impl Listing {
 }
 
 impl Node {
-    fn listing_key(&self, form: u32) -> Option<Key> {
+    fn listing_key(&self, form: FormKey) -> Option<Key<Listing>> {
         let rep = self.rev.text.filter(|_| self.rev.kind == NodeKind::Dir)?;
         let RepLocation::Rev { revision, item } = rep.location else { return None };
         let mut hasher = DefaultHasher::new();
         (&*self.path, form).hash(&mut hasher);
-        let kind = Listing::KIND;
-        Some(Key { fs: self.fs.fs.id, kind, a: revision.0, b: item, part: hasher.finish() })
+        Some(LISTING.key(self.fs.fs.id, revision.0, item, hasher.finish()))
     }
 
-    /// The listing of everything below this directory in the receiver's form number `form`, if it
-    /// is kept.
+    /// The listing of everything below this directory in the form `form`, if it is kept.
     #[must_use]
-    pub fn kept_listing(&self, form: u32) -> Option<Arc<Listing>> {
-        let found = self.fs.fs.caches.get::<Listing>(self.listing_key(form)?)?;
+    pub fn kept_listing(&self, form: FormKey) -> Option<Arc<Listing>> {
+        let found = self.fs.fs.caches.get(self.listing_key(form)?)?;
         Some(found).filter(|found| *found.path == *self.path && found.form == form)
     }
 
     /// Keeps such a listing, which must tell of everything below and hold neither dates nor
     /// authors.
-    pub fn keep_listing(&self, form: u32, bytes: &[u8]) {
+    pub fn keep_listing(&self, form: FormKey, bytes: &[u8]) {
         if let Some(key) = self.listing_key(form) {
             let listing = Listing { path: (&*self.path).into(), form, bytes: bytes.into() };
             self.fs.fs.caches.put(key, listing);

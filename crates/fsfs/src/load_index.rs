@@ -2,7 +2,7 @@
 //!
 //! What is given is the phys-to-log index, as `dump-index` tells it; the other index and the
 //! checksums follow from it and from the file. The file is made anew beside the old one, which it
-//! then replaces: whoever reads meanwhile, or finds us killed, sees one of the two, whole. (The
+//! then replaces: a reader meanwhile, or after a kill, sees one of the two, whole. (The
 //! reference cuts the file itself and writes on.)
 
 use std::path::Path;
@@ -47,7 +47,7 @@ impl Filesystem {
         };
         let revision = first.revision;
         let storage = &*options.storage;
-        // Nobody packs or commits meanwhile.
+        // No packing or commit goes on meanwhile.
         let _pack = fs.shared.lock_file(storage, names::PACK_LOCK)?;
         let _write = fs.shared.lock_file(storage, names::WRITE_LOCK)?;
         fs.refresh_min_unpacked()?;

@@ -1,20 +1,22 @@
 //! Log entries as a receiver encodes them, kept for sixteen neighbouring revisions together.
 //!
 //! A log of everything asks the same of every revision: the list of changed paths, the revision
-//! properties, and to put them into the receiver's form. Where nothing of a revision is hidden from
-//! the user, the result is the same for all of them, so that it is kept whole. What is kept is
-//! named by the generation of the shard's revision properties (see [`crate::revprops`]): a change
-//! by anybody gives it another name.
+//! properties, and to put them into the receiver's form. The result is the same for all users from
+//! whom nothing in these revisions is hidden, so that it is kept whole, once for all of them; the
+//! [form](FormKey) says for whom the others are. What is kept is named by the generation of the
+//! shard's revision properties (see [`crate::revprops`]): each change gives it another name.
 
 use std::sync::Arc;
 
-use sapwood_core::{PropList, Revnum};
+use sapwood_core::{FormKey, PropList, Revnum};
+use sapwood_store::{Key, Kind};
 
-use crate::cache::item::{Cached, Key};
+use crate::ahead::Wanted;
 use crate::changes::ChangedPaths;
 use crate::error::Result;
-use crate::prefetch::Wanted;
-use crate::revprops::{RevpropsSnapshot, Settled};
+use crate::kinds::Number;
+use crate::revprop_shards::Settled;
+use crate::revprops_snapshot::RevpropsSnapshot;
 
 /// Revisions that are kept together.
 const LEN: u64 = 16;
@@ -29,13 +31,56 @@ pub struct EncodedEntries {
     bytes: Vec<u8>,
     /// Where each entry ends.
     ends: Vec<usize>,
+    for_all: bool,
+    /// Paths, each with the number of the entry that it is left out of.
+    refused: Vec<(usize, Box<str>)>,
 }
+
+/// Encoded log entries: first revision, form, generation of the shard.
+const LOG_ENTRIES: Kind<EncodedEntries> =
+    Number::LogEntries.kind(EncodedEntries::weight).of_neighbours();
 
 impl EncodedEntries {
     /// No entries yet of a span whose revisions come `youngest_first`, or oldest first.
     #[must_use]
     pub const fn new(youngest_first: bool) -> Self {
-        Self { youngest_first, bytes: Vec::new(), ends: Vec::new() }
+        Self {
+            youngest_first,
+            bytes: Vec::new(),
+            ends: Vec::new(),
+            for_all: false,
+            refused: Vec::new(),
+        }
+    }
+
+    /// Stands for the entries that users get from whom nothing is hidden: kept in the form of a
+    /// user who sees as much of these revisions as they do.
+    #[must_use]
+    pub fn as_for_all() -> Self {
+        Self { for_all: true, ..Self::new(true) }
+    }
+
+    /// Whether the entries are those that users get from whom nothing is hidden, and are to be
+    /// looked for in their form.
+    #[must_use]
+    pub const fn is_as_for_all(&self) -> bool {
+        self.for_all
+    }
+
+    /// Notes which paths were refused when the next entry was made.
+    pub fn push_refused(&mut self, refused: impl IntoIterator<Item = Box<str>>) {
+        let entry = self.ends.len();
+        self.refused.extend(refused.into_iter().map(|path| (entry, path)));
+    }
+
+    /// The paths that were noted as refused, entry by entry in the wanted direction.
+    pub fn refused(&self, youngest_first: bool) -> impl Iterator<Item = &str> {
+        let together = youngest_first == self.youngest_first;
+        let count = if self.refused.is_empty() { 0 } else { self.ends.len() };
+        (0..count).flat_map(move |at| {
+            let entry = if together { at } else { count.saturating_sub(at).saturating_sub(1) };
+            self.refused.iter().filter(move |(of, _)| *of == entry).map(|(_, path)| &**path)
+        })
     }
 
     /// Appends the next revision's entry, which is what `encode` appends, and shows it.
@@ -66,12 +111,15 @@ impl EncodedEntries {
 
     pub(crate) fn weight(&self) -> usize {
         let ends = self.ends.capacity().saturating_mul(size_of::<usize>());
-        self.bytes.capacity().saturating_add(ends)
+        let refused =
+            self.refused.iter().map(|refused| refused.1.len().saturating_add(size_of_val(refused)));
+        self.bytes.capacity().saturating_add(ends).saturating_add(refused.sum())
     }
 
     fn shrink_to_fit(&mut self) {
         self.bytes.shrink_to_fit();
         self.ends.shrink_to_fit();
+        self.refused.shrink_to_fit();
     }
 }
 
@@ -80,10 +128,10 @@ impl EncodedEntries {
 pub type EncodeEntry =
     dyn Fn(Revnum, &ChangedPaths, Option<&PropList>, &mut Vec<u8>) -> bool + Send + Sync;
 
-/// How a receiver encodes log entries, for those who read ahead for it.
+/// How a receiver encodes log entries, for threads that read ahead for it.
 pub struct SpanEncoder {
-    /// The number of the form.
-    pub form: u32,
+    /// The form.
+    pub form: FormKey,
     /// What makes an entry.
     pub encode: Box<EncodeEntry>,
 }
@@ -105,14 +153,9 @@ pub struct LogSpan {
 }
 
 impl LogSpan {
-    fn key(&self, fs: u32, form: u32) -> Key {
-        Key {
-            fs,
-            kind: EncodedEntries::KIND,
-            a: self.oldest.0,
-            b: (u64::from(form) << 1) | u64::from(self.oldest == self.youngest),
-            part: self.settled.generation(),
-        }
+    fn key(&self, fs: u32, form: FormKey) -> Key<EncodedEntries> {
+        let form = (form.number() << 1) | u64::from(self.oldest == self.youngest);
+        LOG_ENTRIES.key(fs, self.oldest.0, form, self.settled.generation())
     }
 }
 
@@ -144,15 +187,20 @@ impl RevpropsSnapshot {
         Ok(settled.map(|settled| LogSpan { oldest: revision, youngest: revision, settled }))
     }
 
-    /// The entries of a span in the receiver's form number `form`, if they are kept.
+    /// The entries of a span in the form `form`, if they are kept.
     #[must_use]
-    pub fn encoded_entries(&self, span: &LogSpan, form: u32) -> Option<Arc<EncodedEntries>> {
+    pub fn encoded_entries(&self, span: &LogSpan, form: FormKey) -> Option<Arc<EncodedEntries>> {
         let fs = &self.fs().fs;
         fs.caches.get(span.key(fs.id, form))
     }
 
     /// Keeps the entries of a span, made with this snapshot since it gave the span.
-    pub fn keep_encoded_entries(&mut self, span: &LogSpan, form: u32, mut entries: EncodedEntries) {
+    pub fn keep_encoded_entries(
+        &mut self,
+        span: &LogSpan,
+        form: FormKey,
+        mut entries: EncodedEntries,
+    ) {
         entries.shrink_to_fit();
         // Found changed in between: what was read may be of either generation.
         if self.settled(span.oldest).is_ok_and(|now| now == Some(span.settled)) {
@@ -219,5 +267,17 @@ mod tests {
         let told = |youngest_first| entries.pieces(youngest_first).collect::<Vec<_>>().concat();
         assert_eq!((told(true), told(false)), (b"threeone".to_vec(), b"onethree".to_vec()));
         assert_eq!(entries.pieces(true).count(), 1);
+        assert_eq!(entries.refused(true).count(), 0);
+    }
+
+    #[test]
+    fn refused_paths_in_both_directions() {
+        let mut entries = EncodedEntries::new(false);
+        for refused in [&["/a", "/b"][..], &[], &["/c"]] {
+            entries.push_refused(refused.iter().map(|path| Box::from(*path)));
+            entries.push(|out| out.push(b'e'));
+        }
+        let told = |youngest_first| entries.refused(youngest_first).collect::<Vec<_>>().join(" ");
+        assert_eq!((told(false), told(true)), ("/a /b /c".to_owned(), "/c /a /b".to_owned()));
     }
 }

@@ -11,8 +11,8 @@ use sapwood_fsfs_format::layout::{names, since};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Shared};
 use crate::rep_cache::RepCache;
-use crate::storage::LocalStorage;
-use crate::storage_write::{HeldLock, WriteStorage, lock_or_create};
+use sapwood_store::LocalStorage;
+use sapwood_store::write::{HeldLock, WriteStorage, lock_or_create};
 
 /// The longest `fsfs.conf` that is read, in bytes.
 const CONFIG_LEN: usize = 1 << 20;
@@ -43,7 +43,7 @@ impl MaintenanceOptions {
     }
 }
 
-/// A filesystem that nobody can change until this is dropped.
+/// A filesystem that cannot be changed until this is dropped.
 #[derive(Debug)]
 pub struct Frozen {
     _reps: Option<RepCache>,
@@ -51,7 +51,7 @@ pub struct Frozen {
 }
 
 impl Filesystem {
-    /// Waits until nobody changes the filesystem, and keeps it so. Readers go on.
+    /// Waits until no process changes the filesystem, and keeps it so. Readers go on.
     ///
     /// # Errors
     /// System errors, and what SQLite reports.

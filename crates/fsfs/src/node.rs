@@ -7,9 +7,8 @@ pub use sapwood_fsfs_format::NodeRevId;
 use sapwood_fsfs_format::{DirEntryRef, Directory, NodeRev, RepLocation, Representation};
 
 use crate::contents::Contents;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, part};
 use crate::filesystem::Filesystem;
-use crate::text_delta::ContentsDelta;
 
 /// How two node-revisions relate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +29,18 @@ pub struct Node {
     pub(crate) rev: Arc<NodeRev>,
 }
 
-fn not_file<T>(sentence: &str) -> Result<T> {
+pub(crate) fn not_file<T>(sentence: &str) -> Result<T> {
     Err(Error::new(ErrorCode::FS_NOT_FILE, sentence))
+}
+
+impl Filesystem {
+    /// The node-revision `id`, which `path` leads to in the revision that made it.
+    ///
+    /// # Errors
+    /// Corruption and system errors.
+    pub fn node_at(&self, path: &Arc<str>, id: &NodeRevId) -> Result<Node> {
+        Ok(Node { fs: self.clone(), path: Arc::clone(path), rev: self.fs.node(id)? })
+    }
 }
 
 #[allow(clippy::missing_errors_doc)]
@@ -153,15 +162,6 @@ impl Node {
         }
         Ok(Contents::new(&self.fs, &self.rev))
     }
-    /// The delta from `source` (nothing, when `None`) to this file's contents.
-    pub fn delta_from(&self, source: Option<&Self>) -> Result<ContentsDelta> {
-        if self.rev.kind != NodeKind::File
-            || source.is_some_and(|node| node.rev.kind != NodeKind::File)
-        {
-            return not_file("Attempted to get textual contents of a *non*-file node");
-        }
-        Ok(ContentsDelta::new(&self.fs, source.map(|node| &*node.rev), &self.rev))
-    }
     /// Whether both are known to have the same contents, by representation (false may still
     /// mean equal texts), as the reference's strict and quick comparisons need it.
     #[must_use]
@@ -277,11 +277,14 @@ fn streams_differ(a: &mut Contents, b: &mut Contents) -> Result<bool> {
         let mut left = kept.as_slice();
         while !left.is_empty() {
             let most = buf.len().min(left.len());
-            let read = b.read_some(buf.get_mut(..most).unwrap_or_default())?;
+            let read = b.read_some(
+                buf.get_mut(..most)
+                    .ok_or_else(|| Error::internal("a part is not within its whole"))?,
+            )?;
             if read == 0 || left.get(..read) != buf.get(..read) {
                 return Ok(true);
             }
-            left = left.get(read..).unwrap_or_default();
+            left = part(left, read..)?;
         }
     }
 }

@@ -11,12 +11,12 @@ use sapwood_core::config::{Case, Config};
 use sapwood_fsfs_format::layout::{names, since};
 use sapwood_fsfs_format::{FormatFile, Layout};
 
-use crate::cache::Caches;
+use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs, OpenOptions, Shared};
-use crate::revprop_pack::RevpropPackConfig;
-use crate::storage::{LocalStorage, Stamp, Storage};
-use crate::txn::WriteConfig;
+use sapwood_store::Caches;
+use sapwood_store::handles::KeepsHandles;
+use sapwood_store::{LocalStorage, Stamp, Storage};
 
 /// The longest small file that is read.
 const LIMIT: usize = 1 << 20;
@@ -25,18 +25,28 @@ const BLOCK_SIZE: usize = 64 << 10;
 /// Blocks are not made larger than this, whatever `fsfs.conf` says.
 const MAX_BLOCK_SIZE: usize = 1 << 20;
 
+#[allow(clippy::missing_errors_doc)]
+impl Filesystem {
+    /// Opens `db` (the `db` folder of a repository).
+    pub fn open(db: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Result<Self> {
+        open(db, caches, options)
+    }
+}
+
 /// Opens `db`. When it was opened before with the same caches and none of its describing files
 /// changed, this costs four looks at file stamps and reads nothing.
-pub(crate) fn open(db: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Result<Filesystem> {
+fn open(db: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Result<Filesystem> {
     let storage: Arc<dyn Storage> =
         options.storage.clone().unwrap_or_else(|| Arc::new(LocalStorage));
     let identity = identity(&*storage, db);
     let share = options.storage.is_none();
-    let known = if share { caches.known(db) } else { None };
+    let known = if share { caches.known::<Shared>(db) } else { None };
     let shared = match known.filter(|known| known.identity == identity) {
         Some(shared) => shared,
         None => {
             let shared = Arc::new(read(db, caches, storage, identity, options.largest_block)?);
+            let keeper: Arc<dyn KeepsHandles> = Arc::<Shared>::clone(&shared);
+            sapwood_store::handles::register(&keeper);
             if share {
                 caches.remember(db, &shared);
             }
@@ -90,9 +100,7 @@ fn read(
         txn_numbers: Mutex::default(),
         write_config: options.write.map_or_else(OnceLock::new, OnceLock::from),
         openings: AtomicUsize::new(0),
-        rep_cache: Mutex::default(),
-        ancestry: crate::txn::Ancestry::default(),
-        commits: crate::txn::Queue::default(),
+        attached: OnceLock::new(),
         whole_syncs_are_slow: AtomicBool::new(false),
         unpublished: Mutex::default(),
     };
@@ -135,7 +143,7 @@ fn read_uuid(storage: &dyn Storage, db: &Path, format: u32) -> Result<(String, S
 }
 
 /// What `fsfs.conf` says, of which readers need only the block size. An option that makes no sense is
-/// told by whoever opens the filesystem, as the reference does.
+/// told when the filesystem is opened, as the reference does.
 struct Options {
     /// Bytes of a block.
     block_size: usize,

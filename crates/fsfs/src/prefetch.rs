@@ -1,28 +1,26 @@
 //! Reading ahead for requests that go through many revisions in order.
 //!
 //! A request that finds everything in the caches never starts a thread and never wakes one: it
-//! only compares a counter of this thread's reads. When reads show that the request is cold, up to
-//! [`MAX_READERS`] threads a process read the next revisions into the caches, no further ahead than
+//! only compares a counter of this thread's reads. When reads show that the request is cold, a few
+//! threads a process ([`Seat`]) read the next revisions into the caches, no further ahead than
 //! [`WINDOW`] revisions. They end when the request does, or when what they do turns out to be in
 //! the caches already.
 
-use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::Revnum;
+use sapwood_store::Seat;
+use sapwood_store::counts::reads;
 
-use crate::cache::Caches;
+use crate::ahead::Wanted;
 use crate::error::Result;
 use crate::filesystem::Filesystem;
 use crate::log_blocks::{LogSpan, SpanEncoder};
-use crate::revprops::RevpropsSnapshot;
-use crate::straight::Straight;
+use crate::loose_files::LooseFiles;
+use crate::revprops_snapshot::RevpropsSnapshot;
 
-/// How many threads of a process read ahead.
-const MAX_READERS: usize = 2;
 /// So many revisions are read ahead together: the system is told of all of them before the first
 /// is read, and brings them at once.
 const BATCH: u64 = 16;
@@ -43,29 +41,6 @@ const QUIET_BATCHES: u32 = 64;
 const WORTHWHILE: u64 = 32;
 /// Stack of a reader, in bytes.
 const STACK: usize = 512 << 10;
-
-thread_local! {
-    static READS: Cell<u64> = const { Cell::new(0) };
-}
-
-/// Counts a read of a file by this thread.
-pub(crate) fn note_read() {
-    READS.with(|reads| reads.set(reads.get().wrapping_add(1)));
-}
-
-/// How many reads this thread made.
-pub(crate) fn reads() -> u64 {
-    READS.get()
-}
-
-/// What a request will ask of each revision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// Its changed paths.
-    pub changes: bool,
-    /// Its revision properties.
-    pub revprops: bool,
-}
 
 /// The revisions of a request, in its order.
 #[derive(Clone, Copy, Debug)]
@@ -115,8 +90,25 @@ pub struct Prefetch {
     reader: Option<Reader>,
 }
 
+impl Filesystem {
+    /// Says that revisions `from` to `to` are about to be read, in this order, and what of them.
+    /// The request tells the returned value how far it is, and keeps it until it ends. A hint: it
+    /// may read ahead, and never fails. With `encoder`, whole spans of packed revisions are left
+    /// in the cache as [`EncodedEntries`](crate::EncodedEntries), in the place of what they are made of.
+    #[must_use]
+    pub fn prefetch_revisions(
+        &self,
+        from: Revnum,
+        to: Revnum,
+        wanted: Wanted,
+        encoder: Option<SpanEncoder>,
+    ) -> Prefetch {
+        Prefetch::new(self, from, to, wanted, encoder)
+    }
+}
+
 impl Prefetch {
-    pub(crate) fn new(
+    fn new(
         fs: &Filesystem,
         from: Revnum,
         to: Revnum,
@@ -127,7 +119,7 @@ impl Prefetch {
             fs: fs.clone(),
             range: Range { from, to, wanted },
             encoder: encoder.map(Arc::new),
-            reads: READS.get(),
+            reads: reads(),
             cold: 0,
             quiet: 0,
             team: None,
@@ -150,7 +142,7 @@ impl Prefetch {
             self.team = None;
             self.cold = 0;
         }
-        let reads = READS.get();
+        let reads = reads();
         if reads == self.reads {
             self.quiet = self.quiet.saturating_add(1);
             if self.quiet >= QUIET {
@@ -171,7 +163,7 @@ impl Prefetch {
 
 impl Prefetch {
     /// While a reader is about the request's own batch, the request reads ahead too, instead of
-    /// reading the same again. A batch that nobody took is read here.
+    /// reading the same again. A batch that no reader took is read here.
     fn help(&mut self, n: u64) {
         let Some(team) = &self.team else { return };
         while team.shared.is_taken(n) {
@@ -237,24 +229,6 @@ impl Drop for Team {
         for reader in self.readers.drain(..) {
             let _ = reader.join();
         }
-    }
-}
-
-/// The right to be one of the few threads of the process that read for somebody else.
-pub struct Seat(Arc<Caches>);
-
-impl Seat {
-    pub(crate) fn take(caches: &Arc<Caches>) -> Option<Self> {
-        let more = |n: usize| (n < MAX_READERS).then(|| n.saturating_add(1));
-        let readers: &AtomicUsize = &caches.readers;
-        readers.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
-        Some(Self(Arc::clone(caches)))
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.0.readers.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -395,10 +369,10 @@ impl Drop for Taken<'_> {
 
 fn read_ahead(mut reader: Reader, shared: &Progress) -> Result<()> {
     while let Some(taken) = shared.take() {
-        let before = READS.get();
+        let before = reads();
         let bytes = reader.load(taken.n)?;
         drop(taken);
-        shared.done(bytes, READS.get() != before);
+        shared.done(bytes, reads() != before);
     }
     Ok(())
 }
@@ -410,7 +384,7 @@ struct Reader {
     range: Range,
     encoder: Option<Arc<SpanEncoder>>,
     revprops: RevpropsSnapshot,
-    straight: Straight,
+    loose: LooseFiles,
     /// What of the present batch is read by way of blocks and packs.
     left: Vec<(Revnum, Wanted)>,
     /// The span that was looked at last.
@@ -424,7 +398,7 @@ impl Reader {
             range,
             encoder,
             revprops: fs.revprops_snapshot(),
-            straight: Straight::default(),
+            loose: LooseFiles::default(),
             left: Vec::new(),
             span: None,
         }
@@ -467,14 +441,15 @@ impl Reader {
                 bytes = bytes.saturating_add(made);
                 continue;
             }
-            let Self { fs, revprops, straight, left, .. } = self;
+            let Self { fs, revprops, loose, left, .. } = self;
             let Wanted { mut changes, revprops: mut props } = range.wanted;
             changes &= revision > Revnum::ZERO;
-            if changes && let Some(len) = straight.changes(&fs.fs, revision) {
+            if changes && let Some(len) = loose.changes(&fs.fs, revision) {
                 bytes = bytes.saturating_add(len);
                 changes = false;
             }
-            if props && let Some(len) = straight.revprops(&fs.fs, revprops, revision) {
+            if props && let Some(len) = loose.revprops(&fs.fs, revprops.unread(revision), revision)
+            {
                 bytes = bytes.saturating_add(len);
                 props = false;
             }
@@ -489,8 +464,8 @@ impl Reader {
                 left.push((revision, wanted));
             }
         }
-        let Self { fs, revprops, straight, left, .. } = self;
-        bytes = bytes.saturating_add(straight.finish(&fs.fs));
+        let Self { fs, revprops, loose, left, .. } = self;
+        bytes = bytes.saturating_add(loose.finish(&fs.fs));
         for (revision, wanted) in left.drain(..) {
             if wanted.changes {
                 bytes = bytes.saturating_add(fs.changed_paths(revision)?.byte_len());

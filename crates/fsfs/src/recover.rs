@@ -4,6 +4,10 @@
 //! is. A revision counts when its file and its properties are there. Revisions themselves are never
 //! touched.
 
+use std::collections::HashSet;
+use std::io::ErrorKind;
+use std::path::Path;
+
 use sapwood_core::{CancelToken, NodeKind, Revnum};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::{names, since};
@@ -14,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Shared};
 use crate::maintenance::MaintenanceOptions;
 use crate::rep_cache::RepCache;
-use crate::root::MAX_DEPTH;
+use sapwood_store::write::WriteStorage;
 
 impl Filesystem {
     /// Finds the youngest revision, and says so in `current`.
@@ -30,7 +34,7 @@ impl Filesystem {
         let format = shared.layout.format.number;
         shared.renew_instance_for_recovery(options)?;
         shared.refresh_min_unpacked()?;
-        let found = shared.largest_revision(options);
+        let found = shared.largest_revision(options)?;
         let expected = shared.current_or_zero(options);
         if expected > found {
             return Err(Error::Corrupt(format!(
@@ -47,19 +51,16 @@ impl Filesystem {
             )));
         }
         let shard = shared.layout.shard(found).unwrap_or(0);
-        let missing = if packed {
-            storage.stamp(&shared.file(&shared.layout.revprops_pack_dir(shard))).is_err()
-        } else {
-            storage.stamp(&props).is_err()
-        };
-        if missing {
+        let props =
+            if packed { shared.file(&shared.layout.revprops_pack_dir(shard)) } else { props };
+        if !is_there(storage, &props)? {
             return Err(Error::Corrupt(format!(
                 "Revision {found} has a revs file but no revprops file"
             )));
         }
         // Rows of revisions that are gone would be taken for those of later ones.
         let reps = shared.file(names::REP_CACHE);
-        if format >= since::PACKING && storage.stamp(&reps).is_ok() {
+        if format >= since::PACKING && is_there(storage, &reps)? {
             RepCache::open(shared, storage)?.remove_younger(found)?;
         }
         let mut text = Vec::new();
@@ -74,15 +75,17 @@ impl Filesystem {
         let fs = &self.fs;
         let (mut node_id, mut copy_id) = (0u64, 0u64);
         for revision in (0..=youngest.0).map(Revnum) {
-            let mut todo = vec![(fs.trailer(revision)?.root, 0usize)];
-            while let Some((item, depth)) = todo.pop() {
+            let mut todo = vec![fs.trailer(revision)?.root];
+            // In a tree each is met once.
+            let mut seen = HashSet::new();
+            while let Some(item) = todo.pop() {
                 check(cancel)?;
                 let node = fs.with_file(revision, |file| {
                     let at = fs.item_offset(file, revision, item)?;
                     let parse = |bytes: &[u8], _| NodeRev::parse(bytes);
                     Ok(fs.parse_at(file, revision, at, limits::NODEREV_LEN, parse)?.0)
                 })?;
-                if node.kind != NodeKind::Dir || depth > MAX_DEPTH {
+                if node.kind != NodeKind::Dir || !seen.insert(item) {
                     return Err(Error::Corrupt("Recovery encountered a non-directory node".into()));
                 }
                 // A directory's unchanged entries were seen in an earlier revision.
@@ -96,7 +99,7 @@ impl Filesystem {
                     node_id = node_id.max(entry.id.node.number());
                     copy_id = copy_id.max(entry.id.copy.number());
                     if let (NodeKind::Dir, Some(item)) = (entry.kind, entry.id.item()) {
-                        todo.push((item, depth.saturating_add(1)));
+                        todo.push(item);
                     }
                 }
             }
@@ -124,21 +127,39 @@ impl Shared {
     }
 
     /// The largest revision whose file is there, by the reference's search.
-    fn largest_revision(&self, options: &MaintenanceOptions) -> Revnum {
-        let exists = |revision: u64| {
+    fn largest_revision(&self, options: &MaintenanceOptions) -> Result<Revnum> {
+        let exists = |revision: u64| -> Result<bool> {
             let revision = Revnum(revision);
-            revision < self.min_unpacked()
-                || options.storage.stamp(&self.file(&self.layout.rev_file(revision))).is_ok()
+            let path = self.file(&self.layout.rev_file(revision));
+            if revision < self.min_unpacked() {
+                return Ok(true);
+            }
+            // One that cannot be read is no youngest revision, nor is it missing.
+            match options.storage.open(&path) {
+                Ok(_) => Ok(true),
+                Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
+                Err(e) => Err(Error::io(e, "Can't open file", &path)),
+            }
         };
         let mut right = 1u64;
-        while right < u64::MAX >> 1 && exists(right) {
+        while right < u64::MAX >> 1 && exists(right)? {
             right <<= 1;
         }
         let mut left = right >> 1;
         while left.saturating_add(1) < right {
             let probe = left.midpoint(right);
-            if exists(probe) { left = probe } else { right = probe }
+            if exists(probe)? { left = probe } else { right = probe }
         }
-        Revnum(left)
+        Ok(Revnum(left))
+    }
+}
+
+/// Whether there is such a file. What may not be looked at is not taken for missing: a revision
+/// that counts for nothing because of its permissions would be made anew.
+fn is_there(storage: &dyn WriteStorage, path: &Path) -> Result<bool> {
+    match storage.stamp(path) {
+        Ok(_) => Ok(true),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(Error::io(e, "Can't check path", path)),
     }
 }

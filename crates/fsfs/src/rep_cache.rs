@@ -2,7 +2,7 @@
 //! an equal one need not be stored again.
 //!
 //! It is a hint and may be removed at any time: rows that are missing cost space, nothing else.
-//! Rows that are wrong would cost data, so whoever uses one reads the text it names; and a row
+//! Rows that are wrong would cost data, so a writer that uses one reads the text it names; and a row
 //! never names a revision that is not there: rows are written after the revision is, and removed
 //! with it.
 //!
@@ -18,14 +18,14 @@ use sapwood_fsfs_format::layout::{names, since};
 
 use crate::error::{Error, Result};
 use crate::filesystem::Shared;
-use crate::storage_write::WriteStorage;
+use sapwood_store::write::WriteStorage;
 
 /// How long to wait for other programs that hold the database, as the reference does.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What SQLite calls a database that another program left half changed, when it must not mend it.
 const READONLY_ROLLBACK: i32 = 776;
 
-/// What all connections that write say. Nothing is synced: a row that is lost harms nobody.
+/// What all connections that write say. Nothing is synced: a row that is lost does no harm.
 const PRAGMAS: &str = "PRAGMA case_sensitive_like = 1; PRAGMA synchronous = OFF; \
     PRAGMA recursive_triggers = ON; PRAGMA foreign_keys = OFF; PRAGMA locking_mode = NORMAL; \
     PRAGMA journal_mode = TRUNCATE; PRAGMA temp_store = MEMORY;";
@@ -134,6 +134,9 @@ impl RepCache {
     }
 
     fn connect(path: PathBuf, flags: OpenFlags) -> Result<Self> {
+        if let Some(folder) = path.parent() {
+            sapwood_store::handles::make_room_for_sqlite(folder);
+        }
         let open = || {
             let connection = Connection::open_with_flags(&path, flags)?;
             connection.busy_timeout(PATIENCE)?;
@@ -163,7 +166,7 @@ impl RepCache {
             if version == 0 {
                 return Ok(());
             }
-            // In parts, so that who waits for the source does not wait long.
+            // In parts, so that those that wait for the source do not wait long.
             for digit in 0..=0xfu8 {
                 let first = if digit == 0 { String::new() } else { format!("{digit:x}") };
                 let end =
@@ -279,7 +282,16 @@ impl RepCache {
             }
             transaction.commit()
         };
-        add().map_err(|e| error(&e))
+        let mut added = add();
+        if let (Err(rusqlite::Error::SqliteFailure(e, _)), Some(folder)) =
+            (&added, self.path.parent())
+            && e.code == Sqlite::CannotOpen
+        {
+            // The journal, perhaps: there was room when the database was opened.
+            sapwood_store::handles::make_room_for_sqlite(folder);
+            added = add();
+        }
+        added.map_err(|e| error(&e))
     }
 
     /// Keeps other programs from changing the database, until this is dropped.

@@ -1,6 +1,6 @@
 //! Bytes of revision and pack files, through the cache of raw blocks.
 //!
-//! Revision files never change, but they vanish when their shard is packed. Whoever reads goes
+//! Revision files never change, but they vanish when their shard is packed. All readers go
 //! through [`Fs::with_file`], which finds out where a revision is and starts over when the file
 //! vanished meanwhile.
 
@@ -8,16 +8,13 @@ use std::io::{self, ErrorKind};
 use std::ops::{Deref, Range};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use sapwood_core::Revnum;
 use sapwood_fsfs_format as format;
+use sapwood_store::{Block, FileKey, StoredFile};
 
-use crate::cache::files::FileKey;
-use crate::cache::item::{Block, Key, Kind};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, part};
 use crate::filesystem::{Fs, Unpublished};
-use crate::storage::{PAGE, StoredFile};
 
 /// How often a reader starts over because a shard was packed under its feet.
 const RETRIES: u32 = 10;
@@ -90,7 +87,7 @@ impl Fs {
         }
     }
 
-    /// Where a file is that nobody else knows of yet.
+    /// Where a file is that only its writer knows of yet.
     fn unpublished(&self, key: FileKey) -> Option<Unpublished> {
         if key.packed {
             return None;
@@ -155,7 +152,7 @@ impl Fs {
 
     fn open_file(&self, file: &RevFile) -> Result<Arc<dyn StoredFile>> {
         let open =
-            || self.caches.files.get(file.key, &*self.storage, || self.rev_file_path(file.key));
+            || self.caches.files().get(file.key, &*self.storage, || self.rev_file_path(file.key));
         let opened = match self.unpublished(file.key) {
             Some(Unpublished::Memory(bytes)) => return Ok(Arc::new(InMemory(bytes))),
             // It may have been moved to its place in between.
@@ -168,26 +165,9 @@ impl Fs {
         opened.map_err(|e| self.open_error(file, e))
     }
 
-    fn block_key(&self, file: &RevFile, number: u64) -> Key {
-        Key {
-            fs: self.id,
-            kind: Kind::Block,
-            a: file.key.number,
-            b: u64::from(file.key.packed),
-            part: number,
-        }
-    }
-
     /// Whether the first block of a file is in the cache.
     pub(crate) fn has_first_block(&self, file: &RevFile) -> bool {
-        self.cached_block(&self.block_key(file, 0)).is_some()
-    }
-
-    fn cached_block(&self, key: &Key) -> Option<Arc<Block>> {
-        match self.caches.blocks(key).get(key) {
-            Some(crate::cache::item::Item::Block(block)) => Some(block),
-            _ => None,
-        }
+        self.caches.cached_block(file.key, 0).is_some()
     }
 
     /// Says that a block will be read soon, so that the system brings it while the caller goes on.
@@ -198,8 +178,8 @@ impl Fs {
 
     /// The same of several blocks, from `first` to `last`.
     pub(crate) fn will_need_blocks(&self, file: &RevFile, first: u64, last: u64) {
-        if self.cached_block(&self.block_key(file, first)).is_some()
-            && (first == last || self.cached_block(&self.block_key(file, last)).is_some())
+        if self.caches.cached_block(file.key, first).is_some()
+            && (first == last || self.caches.cached_block(file.key, last).is_some())
         {
             return;
         }
@@ -215,36 +195,23 @@ impl Fs {
 
     /// Reads a block if the system has it in memory.
     fn take_block(&self, file: &RevFile, open: &dyn StoredFile, number: u64) -> bool {
-        if !self.caches.may_be_in_memory() {
-            return false;
+        let at = number.saturating_mul(u64::try_from(self.block_size).unwrap_or(u64::MAX));
+        match self.caches.read_block_now(open, at, self.block_size) {
+            Some(bytes) => {
+                self.note_block(file, number, bytes.len());
+                self.caches.keep_block(file.key, number, bytes);
+                true
+            }
+            None => false,
         }
-        let size = u64::try_from(self.block_size).unwrap_or(u64::MAX);
-        let mut bytes = vec![0; self.block_size];
-        let Some(read) = open.read_now(&mut bytes, number.saturating_mul(size)) else {
-            self.caches.was_not_in_memory();
-            return false;
-        };
-        let at_end = read.checked_rem(PAGE) != Some(0) && open.short_read_is_end();
-        if read < self.block_size && !at_end {
-            return false;
-        }
-        self.caches.block_reads.fetch_add(1, Ordering::Relaxed);
-        crate::prefetch::note_read();
-        bytes.truncate(read);
-        self.keep_block(file, number, bytes.into_boxed_slice());
-        true
     }
 
-    fn keep_block(&self, file: &RevFile, number: u64, bytes: Box<[u8]>) -> Arc<Block> {
+    /// A block of so many bytes was read.
+    fn note_block(&self, file: &RevFile, number: u64, len: usize) {
         // A small revision file is now known as a whole; its handle is of no more use.
-        if number == 0 && !file.key.packed && bytes.len() < self.block_size {
-            self.caches.files.close(file.key);
+        if number == 0 && !file.key.packed && len < self.block_size {
+            self.caches.files().close(file.key);
         }
-        let block = Arc::new(Block(bytes));
-        let item = crate::cache::item::Item::Block(Arc::clone(&block));
-        let key = self.block_key(file, number);
-        self.caches.put_block(key, item, block.0.len());
-        block
     }
 
     /// The block of a file that holds an offset.
@@ -255,75 +222,16 @@ impl Fs {
     /// The block `number` of a file: shorter than a whole block, or empty, at the end of the file.
     /// A block that another thread is reading is waited for.
     pub(crate) fn block(&self, file: &RevFile, number: u64) -> Result<Arc<Block>> {
-        let key = self.block_key(file, number);
-        if let Some(block) = self.cached_block(&key) {
-            return Ok(block);
-        }
-        let turn = self.caches.loading.enter(key);
-        // Another thread may have read it meanwhile.
-        if turn.waited()
-            && let Some(block) = self.cached_block(&key)
-        {
-            return Ok(block);
-        }
-        let open = self.open_file(file)?;
-        let size = u64::try_from(self.block_size).unwrap_or(u64::MAX);
-        let bytes = self.read_block(file, &*open, number.saturating_mul(size))?;
-        Ok(self.keep_block(file, number, bytes))
-    }
-
-    fn read_block(&self, file: &RevFile, open: &dyn StoredFile, offset: u64) -> Result<Box<[u8]>> {
-        thread_local! {
-            static SCRATCH: std::cell::RefCell<Vec<u8>> = const {
-                std::cell::RefCell::new(Vec::new())
-            };
-        }
-        self.caches.block_reads.fetch_add(1, Ordering::Relaxed);
-        crate::prefetch::note_read();
-        if file.key.packed {
-            // Nearly always a whole block: read where it stays.
-            let mut block = Vec::with_capacity(self.block_size);
-            self.fill_block(file, open, offset, &mut block)?;
-            return Ok(block.into_boxed_slice());
-        }
-        SCRATCH.with_borrow_mut(|scratch| {
-            scratch.clear();
-            scratch.reserve_exact(self.block_size);
-            self.fill_block(file, open, offset, scratch)?;
-            Ok(scratch.as_slice().into())
+        self.caches.block(file.key, number, || {
+            let open = self.open_file(file)?;
+            let at = number.saturating_mul(u64::try_from(self.block_size).unwrap_or(u64::MAX));
+            // Of a pack it is nearly always a whole block.
+            let read = self.caches.read_block(&*open, at, self.block_size, file.key.packed);
+            let bytes =
+                read.map_err(|e| Error::io(e, "Can't read file", &self.rev_file_path(file.key)))?;
+            self.note_block(file, number, bytes.len());
+            Ok(bytes)
         })
-    }
-
-    /// Reads a block into an empty buffer that has room for it.
-    fn fill_block(
-        &self,
-        file: &RevFile,
-        open: &dyn StoredFile,
-        offset: u64,
-        block: &mut Vec<u8>,
-    ) -> Result<()> {
-        while block.len() < block.capacity() {
-            let at = offset.saturating_add(u64::try_from(block.len()).unwrap_or(u64::MAX));
-            match open.append_at(block, at) {
-                Ok(0) => break,
-                Ok(_) => {
-                    // A read that fails half-way gives the whole pages before; blocks are whole
-                    // pages, or smaller than one and thus never read in part.
-                    let ragged = block.len().checked_rem(PAGE) != Some(0);
-                    if ragged && block.len() < block.capacity() && open.short_read_is_end() {
-                        break;
-                    }
-                }
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(e) => {
-                    let path = self.rev_file_path(file.key);
-                    return Err(Error::io(e, "Can't read file", &path));
-                }
-            }
-        }
-        // An allocator may give more room than was asked for.
-        block.truncate(self.block_size);
-        Ok(())
     }
 
     /// The length of a file in bytes.
@@ -394,7 +302,7 @@ impl Fs {
                 break;
             }
             let take = more.len().min(len.saturating_sub(own.len()));
-            own.extend_from_slice(more.get(..take).unwrap_or_default());
+            own.extend_from_slice(part(&more, ..take)?);
         }
         Ok(Bytes::Own(own))
     }

@@ -1,57 +1,24 @@
 //! Packing the revision properties of a shard (format 6 and later): pack files of bounded size and
 //! the manifest that names them.
 //!
-//! The caller holds the write lock, because revision properties may change at any time. Nobody
+//! The caller holds the write lock, because revision properties may change at any time. No reader
 //! looks at what is written here before `min-unpacked-rev` says that the shard is packed; what an
 //! interrupted run left behind is removed by the next.
 
 use std::path::{Path, PathBuf};
 
 use sapwood_core::Revnum;
-use sapwood_core::config::Config;
-use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::revprop_write::{divide, pack_name, write_manifest, write_pack};
 
+use crate::config::RevpropPackConfig;
 use crate::error::{Error, Result};
 use crate::filesystem::Shared;
-use crate::storage_write::{NewFile, WriteStorage};
 use crate::sync::{in_parts, sync_new_files};
+use sapwood_store::write::{NewFile, WriteStorage};
 
 /// The longest file of unpacked revision properties that is read.
 const FILE_LEN: usize = 1 << 28;
-
-/// How revision properties are packed: section `packed-revprops` of `fsfs.conf`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RevpropPackConfig {
-    /// Whether pack files are compressed.
-    pub compress: bool,
-    /// Bytes that a pack file should not exceed, expanded. A change of revision properties that
-    /// makes it larger divides it.
-    pub size: u64,
-}
-
-impl RevpropPackConfig {
-    /// What `config` (an empty one when there is no `fsfs.conf`) says for a filesystem of
-    /// `format`.
-    ///
-    /// # Errors
-    /// E125009 and kin for values that make no sense.
-    pub fn new(config: &Config, format: u32) -> Result<Self> {
-        const SECTION: &str = "packed-revprops";
-        if format < since::REVPROP_PACKING {
-            return Ok(Self { compress: false, size: 64 << 10 });
-        }
-        let compress = config.get_bool(SECTION, "compress-packed-revprops", false)?;
-        let default = if compress { 64 } else { 16 };
-        let kib = config.get_i64(SECTION, "revprop-pack-size", default)?;
-        Ok(Self { compress, size: u64::try_from(kib).unwrap_or(0).saturating_mul(1024) })
-    }
-
-    /// How far pack files are filled at first: there is room left for changes.
-    const fn fill(&self) -> u64 {
-        self.size.saturating_sub(self.size.div_ceil(10))
-    }
-}
 
 impl Shared {
     /// Writes the packed form of the revision properties of a shard. With `flush` it is durable
@@ -197,7 +164,7 @@ pub(crate) fn sync_with_parent(storage: &dyn WriteStorage, dir: &Path) -> Result
 
 #[cfg(test)]
 mod tests {
-    use sapwood_core::config::Case;
+    use sapwood_core::config::{Case, Config};
 
     use super::*;
 

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum};
+use sapwood_core::{CancelToken, NodeKind, PropList, Revnum};
 use sapwood_fsfs_format::{Directory, IdPart, Location, NodeRev, NodeRevId, TxnId};
 
+use crate::ancestors::Ancestors;
 use crate::changes::ChangedPaths;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
-use crate::history::History;
 use crate::node::Node;
 
 /// The tree of a revision or of a transaction. Paths are canonical fspaths.
@@ -47,10 +47,24 @@ pub(crate) enum Place {
     Txn(TxnId, Arc<str>, Revnum),
 }
 
+/// Reads the properties of a node that is shown.
+pub type ReadProps<'a> = &'a dyn Fn() -> Result<Arc<PropList>>;
+
 /// Larger directories, in bytes of memory, are not held beyond a request: see [`Root::rest`].
 const KEEP_ENTRIES: usize = 16 << 10;
-/// Directories deeper than this are taken for a cycle.
-pub(crate) const MAX_DEPTH: usize = 4096;
+
+#[allow(clippy::missing_errors_doc)]
+impl Filesystem {
+    /// The tree of a revision; E160006 when there is no such revision.
+    pub fn revision_root(&self, revision: Revnum) -> Result<Root> {
+        Root::of_revision(self, revision)
+    }
+
+    /// The tree of a transaction; E160007 when there is none of that name.
+    pub fn txn_root(&self, name: &str) -> Result<Root> {
+        Root::of_txn(self, name)
+    }
+}
 
 #[allow(clippy::missing_errors_doc)]
 impl Root {
@@ -111,7 +125,7 @@ impl Root {
         }
     }
 
-    fn not_found(&self, path: &str) -> Error {
+    pub(crate) fn not_found(&self, path: &str) -> Error {
         let place = match &self.place {
             Place::Revision(revision) => format!("revision {revision}"),
             Place::Txn(_, name, _) => format!("transaction '{name}'"),
@@ -164,7 +178,7 @@ impl Root {
 
     /// Lets go of the large directories on the way to what was looked up last. While a request
     /// goes on they are held, whatever the cache does, because the next path is mostly beside the
-    /// last one; who keeps a root for as long as a client is connected calls this in between.
+    /// last one; a caller that keeps a root for as long as a client is connected calls this in between.
     pub fn rest(&self) {
         if let Some(mut trail) = self.trail.try_lock() {
             for step in &mut trail.steps {
@@ -201,35 +215,50 @@ impl Root {
         }
     }
 
+    /// The node at `path` or above it that is the nearest with explicit mergeinfo, of `path` itself
+    /// or only of its parents; `None` when there is none, E160013 when there is no `path`.
+    pub fn nearest_mergeinfo(&self, path: &str, parents_only: bool) -> Result<Option<Node>> {
+        let chain = self.walk_all(path)?;
+        let mut place = path;
+        for (above, rev) in chain.iter().rev().enumerate() {
+            if above > 0 {
+                place = sapwood_core::path::dirname(place);
+            }
+            if rev.has_mergeinfo && !(parents_only && above == 0) {
+                let (fs, path) = (self.fs.clone(), place.into());
+                return Ok(Some(Node { fs, path, rev: Arc::clone(rev) }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Shows the parents of `path` to `each`, the nearest first: the fspath, and a way to its
+    /// properties. E160013 when there is no parent.
+    pub fn parents(
+        &self,
+        path: &str,
+        each: &mut dyn FnMut(&str, ReadProps<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if path == "/" {
+            return Ok(());
+        }
+        let mut place = sapwood_core::path::dirname(path);
+        for rev in self.walk_all(place)?.iter().rev() {
+            each(place, &|| match rev.props {
+                Some(_) => self.fs.fs.props(rev),
+                None => Ok(Arc::default()),
+            })?;
+            place = sapwood_core::path::dirname(place);
+        }
+        Ok(())
+    }
+
     /// What this revision or transaction changed.
     pub fn changed_paths(&self) -> Result<Arc<ChangedPaths>> {
         match &self.place {
             Place::Revision(revision) => self.fs.changed_paths(*revision),
             Place::Txn(id, ..) => Ok(Arc::new(self.fs.fs.txn_changed_paths(id)?)),
         }
-    }
-
-    /// The history of `path`, starting here. Only for revisions.
-    pub fn history(&self, path: &str) -> Result<History> {
-        let Some(revision) = self.revision() else {
-            return Err(Error::new(ErrorCode::FS_NOT_REVISION_ROOT, ""));
-        };
-        if self.kind(path)?.is_none() {
-            return Err(self.not_found(path));
-        }
-        Ok(History::new(&self.fs, path, revision))
-    }
-
-    /// The youngest copy at or above `path` in its history: revision and path of the copy's
-    /// target (`svn_fs_closest_copy`).
-    pub fn closest_copy(&self, path: &str) -> Result<Option<(Revnum, String)>> {
-        crate::history::closest_copy(self, path)
-    }
-
-    /// The revision in which the line of history of the node at `path` began. E160023 for a node
-    /// that was made in this transaction.
-    pub fn node_origin_rev(&self, path: &str) -> Result<Revnum> {
-        crate::history::node_origin_rev(self, path)
     }
 
     /// Explicit `svn:mergeinfo` at and below `path`: calls `found` with each fspath and value,
@@ -243,6 +272,7 @@ impl Root {
         let node = self.node(path)?;
         // Nodes still to be looked at, the next one last, with their depth.
         let mut todo = vec![(node, 0usize)];
+        let mut above = Ancestors::default();
         while let Some((node, depth)) = todo.pop() {
             cancel.check()?;
             if node.rev.has_mergeinfo {
@@ -259,9 +289,7 @@ impl Root {
             if node.rev.kind != NodeKind::Dir || node.rev.mergeinfo_count <= own {
                 continue;
             }
-            if depth >= MAX_DEPTH {
-                return Err(Error::Corrupt(format!("Directory '{}' is too deep", node.path)));
-            }
+            above.enter(depth, &node.rev.id)?;
             let entries = node.entries()?;
             for entry in entries.iter().rev() {
                 let rev = self.fs.fs.node(&entry.id)?;
@@ -286,12 +314,16 @@ impl Trail {
         visit: &mut dyn FnMut(&Arc<NodeRev>),
     ) -> Result<std::result::Result<Arc<NodeRev>, Miss>> {
         let path = path.trim_end_matches('/');
-        let shared = self.steps.iter().take_while(|step| {
-            let (old, new) = (self.path.get(..step.end), path.get(..step.end));
-            let ends = matches!(path.as_bytes().get(step.end), None | Some(b'/'));
-            old.is_some() && old == new && ends
-        });
-        self.steps.truncate(shared.count());
+        // The paths are compared once, and not for each step: they may be as long as a request.
+        let bytes = path.as_bytes();
+        let pairs = self.path.bytes().zip(bytes);
+        let same = pairs.take_while(|(old, new)| old == *new).count();
+        let within = self.steps.partition_point(|step| step.end <= same);
+        let ends = |step: &Step| matches!(bytes.get(step.end), None | Some(b'/'));
+        let last = self.steps.get(..within).and_then(<[Step]>::last);
+        // Before the last one, the old path goes on with a slash, and so does the new one.
+        let whole = last.is_none_or(ends);
+        self.steps.truncate(if whole { within } else { within.saturating_sub(1) });
         if self.steps.is_empty() {
             self.steps.push(Step { end: 0, node: Arc::clone(root), entries: None });
         }
@@ -300,7 +332,9 @@ impl Trail {
         self.steps.iter().skip(1).for_each(|step| visit(&step.node));
         loop {
             let Some(here) = self.steps.last_mut() else { return Ok(Err(Miss::NotFound)) };
-            let rest = path.get(here.end..).unwrap_or_default();
+            let rest = path
+                .get(here.end..)
+                .ok_or_else(|| Error::internal("a step ends beyond its path"))?;
             let name = rest.trim_start_matches('/');
             if name.is_empty() {
                 return Ok(Ok(Arc::clone(&here.node)));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::filesystem::Shared;
-use crate::storage_write::NewFile;
+use sapwood_store::write::NewFile;
 
 /// Threads that sync the files of a group. A disk takes several orders at once.
 const SYNCERS: usize = 16;
@@ -71,7 +71,7 @@ pub(crate) fn in_parts<T: Send>(
         let mut done = own.map_or(Ok(()), |part| part.iter_mut().try_for_each(work));
         for other in others {
             let other = other.join().unwrap_or_else(|_| {
-                Err(Error::Corrupt("A thread that worked on files ended early".into()))
+                Err(Error::internal("a thread that worked on files ended early"))
             });
             done = done.and(other);
         }

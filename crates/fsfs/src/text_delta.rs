@@ -8,17 +8,18 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use sapwood_core::{Revnum, SvnError, SvnResult};
+use sapwood_core::{NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_delta::stream::ComputedDelta;
 use sapwood_delta::svndiff::DEFAULT_LEVEL;
 use sapwood_delta::{EncodedDelta, Encoder, TextDelta, Version, Window};
 use sapwood_fsfs_format::{NodeRev, RepLocation, Representation, TxnId};
+use sapwood_store::Key;
 
-use crate::cache::item::{Cached, Encoded, Key, RawRep};
 use crate::contents::Contents;
 use crate::error::Result;
 use crate::filesystem::Filesystem;
-use crate::node::Node;
+use crate::kinds::{ENCODED, Encoded, RawRep};
+use crate::node::{Node, not_file};
 use crate::rep::chain::Keep;
 use crate::rep::header::RepData;
 use crate::rep::svndiff::Windows;
@@ -89,7 +90,7 @@ enum State {
     Passing(Passing),
     /// Svndiff that is being made.
     Encoding(Box<Encoding>),
-    /// Finding svndiff failed: who pulls gets to know why.
+    /// Finding svndiff failed: the next pull says why.
     Failed(SvnError),
 }
 
@@ -193,6 +194,19 @@ impl ContentsDelta {
 }
 
 impl Node {
+    /// The delta from `source` (nothing, when `None`) to this file's contents.
+    ///
+    /// # Errors
+    /// Corruption and system errors.
+    pub fn delta_from(&self, source: Option<&Self>) -> Result<ContentsDelta> {
+        if self.rev.kind != NodeKind::File
+            || source.is_some_and(|node| node.rev.kind != NodeKind::File)
+        {
+            return not_file("Attempted to get textual contents of a *non*-file node");
+        }
+        Ok(ContentsDelta::new(&self.fs, source.map(|node| &*node.rev), &self.rev))
+    }
+
     /// Leaves this file's text in the cache as svndiff not newer than `newest`, unless it is long:
     /// how many bytes that is.
     ///
@@ -298,16 +312,16 @@ struct Name {
 }
 
 impl Name {
-    fn key(&self, fs: &Filesystem) -> Key {
+    fn key(&self, fs: &Filesystem) -> Key<Encoded> {
         let (revision, item) = self.target;
         // Only a part of the name: the source's place is compared.
         let source = self.source.map_or(0, |(r, i)| r.0.rotate_left(32) ^ i);
         let part = source.wrapping_mul(4) | u64::from(self.newest == Version::V1);
-        Key { fs: fs.fs.id, kind: Encoded::KIND, a: revision.0, b: item, part }
+        ENCODED.key(fs.fs.id, revision.0, item, part)
     }
 
     fn get(&self, fs: &Filesystem) -> Option<Arc<Encoded>> {
-        fs.fs.caches.get::<Encoded>(self.key(fs)).filter(|found| found.source == self.source)
+        fs.fs.caches.get(self.key(fs)).filter(|found| found.source == self.source)
     }
 
     fn put(&self, fs: &Filesystem, bytes: Vec<u8>) -> Arc<Encoded> {

@@ -12,12 +12,12 @@ use sapwood_core::{CancelToken, ErrorCode};
 use sapwood_fsfs_format::FormatFile;
 use sapwood_fsfs_format::layout::{names, since};
 
+use crate::config::RevpropPackConfig;
 use crate::create::CONFIG;
 use crate::dump_index::check;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Shared};
 use crate::maintenance::MaintenanceOptions;
-use crate::revprop_pack::RevpropPackConfig;
 
 /// What happens while upgrading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

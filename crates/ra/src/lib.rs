@@ -1,7 +1,8 @@
 //! Sessions to a repository, wherever it is, behind one trait.
 //!
 //! [`open()`] looks at a URL's scheme and gives a [`Session`]: `file:` is a repository opened in this
-//! process ([`mod@file`]), `svn:` and `svn+TUNNEL:` talk to a server ([`svn`]). What differs between
+//! process ([`mod@file`]), `svn:` and `svn+TUNNEL:` talk to a server ([`svn`]), `http:` to a
+//! server of WebDAV ([`http`]). What differs between
 //! them (how the user is known, what the other side can do) stays inside; callers only see the
 //! trait and errors with their E-codes.
 //!
@@ -14,6 +15,7 @@
 pub mod auth;
 pub mod error;
 pub mod file;
+pub mod http;
 mod open;
 pub mod session;
 pub mod settings;
@@ -30,6 +32,4 @@ pub use session::{
 };
 pub use settings::Settings;
 
-pub use sapwood_fsfs::Lock;
-pub use sapwood_repos::locations::Segment;
-pub use sapwood_repos::{Inherit, RevpropSelection};
+pub use sapwood_core::{Inherit, Lock, RevpropSelection, Segment};

@@ -5,6 +5,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::error::Error;
 use crate::file::FileSession;
+use crate::http::HttpSession;
 use crate::session::Session;
 use crate::settings::Settings;
 use crate::svn::SvnSession;
@@ -12,7 +13,7 @@ use crate::svn::SvnSession;
 /// Opens a session to `url`.
 ///
 /// # Errors
-/// E170000 for URLs that nobody knows how to open; E170013 around what opening meets: no such
+/// E170000 for URLs of no known scheme; E170013 around what opening meets: no such
 /// host or repository, failed authentication, a server that makes no sense.
 pub fn open(url: &str, settings: &Settings) -> SvnResult<Box<dyn Session>> {
     let illegal = || SvnError::from(Error::IllegalUrl(url.to_owned()));
@@ -21,6 +22,7 @@ pub fn open(url: &str, settings: &Settings) -> SvnResult<Box<dyn Session>> {
     settings.auth.policy(parts.host)?;
     let opened = match (parts.scheme, parts.tunnel) {
         ("file", None) => FileSession::open(&canonical, settings).map(boxed),
+        ("http" | "https", None) => HttpSession::open(&canonical, settings).map(boxed),
         ("svn", _) => SvnSession::open(&canonical, settings).map(boxed),
         _ => return Err(Error::UnknownScheme(canonical).into()),
     };

@@ -12,15 +12,22 @@ use std::io::Write;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::{
+    Depth, ErrorCode, Inherit, Lock, NodeKind, PropList, Revnum, RevpropSelection, Segment,
+    SvnError, SvnResult,
+};
 use sapwood_delta::Editor;
 pub use sapwood_delta::Report;
-use sapwood_fsfs::Lock;
-use sapwood_repos::locations::Segment;
-use sapwood_repos::{Inherit, RevpropSelection};
 
-pub use sapwood_repos::{FileRev, FileRevReceiver};
-pub use sapwood_wire_svn::data::{ChangedPath as LogChange, DirentFields};
+pub use sapwood_core::{ChangedPath as LogChange, DirentFields, FileRev};
+pub use sapwood_repos::FileRevReceiver;
+
+/// The version of Subversion whose behaviour this is.
+pub(crate) const COMPATIBLE_VERSION: &str = "1.14.5";
+/// The properties of a transaction that tell who made it.
+pub(crate) const TXN_CLIENT_VERSION: &str = "svn:txn-client-compat-version";
+/// See there.
+pub(crate) const TXN_USER_AGENT: &str = "svn:txn-user-agent";
 
 /// What the other side may or may not be able to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sapwood_core::CancelToken;
 use sapwood_core::config::Config;
-use sapwood_fsfs::OpenOptions;
+use sapwood_fs::OpenOptions;
 
 use crate::auth::Authenticator;
 use crate::file::FileCaches;
@@ -21,7 +21,7 @@ pub struct Settings {
     pub auth: Arc<Authenticator>,
     /// Looks up an environment variable: a tunnel's command may be in one.
     pub variable: fn(&str) -> Option<OsString>,
-    /// Whose name changes made over `file:` bear when nobody says otherwise: the system's user.
+    /// Whose name changes made over `file:` bear unless something else is said: the system's user.
     pub system_user: Option<String>,
     /// Caches for repositories opened in this process.
     pub caches: Arc<FileCaches>,

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use sapwood_core::config::{Case, Config};
 use sapwood_core::{CancelToken, ErrorCode, Revnum};
-use sapwood_fsfs::OpenOptions;
+use sapwood_fs::OpenOptions;
 use sapwood_ra::RevpropChange;
 use sapwood_ra::auth::{AuthOptions, Authenticator};
 use sapwood_ra::file::FileCaches;

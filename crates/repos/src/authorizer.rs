@@ -1,6 +1,32 @@
 //! Who may read what.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use sapwood_core::SvnResult;
+
+/// A number for a set of rules. Authorizers with the same number give the same answers for every
+/// path, for ever: what was made for one may be kept, and shown to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RulesId(u32);
+
+impl RulesId {
+    /// Numbers are below this, so that they can be a part of other names.
+    const END: u32 = 1 << 30;
+
+    /// A number that no other rules in this process have; `None` when there are no more.
+    #[must_use]
+    pub fn fresh() -> Option<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        let more = |next: u32| (next < Self::END).then(|| next.saturating_add(1));
+        NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(Self)
+    }
+
+    /// The number; never 0.
+    #[must_use]
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
+}
 
 /// What is known about reading a path and everything that can ever be below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +48,7 @@ pub trait PathAuthorizer {
     /// Whatever looking up the rules meets.
     fn readable(&self, path: &str) -> SvnResult<bool>;
 
-    /// Whether every path may be read, so that nobody needs to ask. Must be cheap.
+    /// Whether every path may be read, so that there is no need to ask. Must be cheap.
     fn everything_readable(&self) -> bool {
         false
     }
@@ -35,6 +61,24 @@ pub trait PathAuthorizer {
     fn subtree(&self, path: &str) -> SvnResult<SubtreeAccess> {
         let _ = path;
         Ok(if self.everything_readable() { SubtreeAccess::Readable } else { SubtreeAccess::Mixed })
+    }
+
+    /// The number of the rules by which this authorizer answers; `None` when nothing is to be kept
+    /// of what was made with its answers.
+    fn rules(&self) -> Option<RulesId> {
+        None
+    }
+
+    /// Whether [`PathAuthorizer::refused`] is to be told of every path that was refused when a
+    /// reply was made, each time that the reply is sent out of a cache.
+    fn notes_refusals(&self) -> bool {
+        false
+    }
+
+    /// `path` was refused when a reply was made that is sent now. ([`PathAuthorizer::readable`]
+    /// knows by itself what it refuses.)
+    fn refused(&self, path: &str) {
+        let _ = path;
     }
 }
 

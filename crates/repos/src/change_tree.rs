@@ -6,7 +6,7 @@
 
 use sapwood_core::{CancelToken, ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::{Editor, Handle, TextDelta};
-use sapwood_fsfs::{Root, Roots};
+use sapwood_fs::{Root, Roots};
 
 use crate::authorizer::Everything;
 use crate::error::Result;

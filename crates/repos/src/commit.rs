@@ -26,7 +26,7 @@ pub struct CommitRequest<'a> {
     pub base_path: String,
     /// What the revision's properties shall be, without the author.
     pub revprops: PropList,
-    /// Who commits; becomes the author.
+    /// The user that commits; becomes the author.
     pub user: Option<&'a str>,
     /// The lock tokens that they show: for each a path, as they say it, and the token.
     pub lock_tokens: Vec<(String, String)>,

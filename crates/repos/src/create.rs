@@ -8,8 +8,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use sapwood_core::{ErrorCode, SvnError};
-use sapwood_fsfs::create::{self as fs_create, CreateOptions};
-use sapwood_fsfs::{LocalStorage, WriteStorage};
+use sapwood_fs::admin::create::{self as fs_create, CreateOptions};
+use sapwood_fs::{LocalStorage, WriteStorage};
 
 use crate::error::Result;
 use crate::repository::Repository;
@@ -119,7 +119,7 @@ fn new_file(path: &Path, contents: &str) -> std::result::Result<(), SvnError> {
         .map_err(|e| cannot(&e, "Can't open file", path))
 }
 
-/// Whoever may read the file may execute it.
+/// Users that may read the file may execute it.
 fn make_executable(path: &Path) -> std::result::Result<(), SvnError> {
     let change = || {
         let mode = fs::metadata(path)?.permissions().mode();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
-use sapwood_fsfs::{DirEntry, Directory, Node, Relation, RevpropsSnapshot, Root};
+use sapwood_fs::{DirEntry, Directory, Node, Relation, RevpropsSnapshot, Root};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;

@@ -1,7 +1,7 @@
 //! What is told about one node in listings.
 
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError};
-use sapwood_fsfs::{Credits, Node, RevpropsSnapshot, Root};
+use sapwood_fs::{Credits, Node, RevpropsSnapshot, Root};
 
 use crate::error::Result;
 

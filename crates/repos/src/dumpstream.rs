@@ -10,7 +10,7 @@ mod fields;
 use std::io::BufRead;
 
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
-use sapwood_fsfs::txn::KnownText;
+use sapwood_fs::txn::KnownText;
 
 pub use fields::Headers;
 use fields::{lenient_length, malformed, ran_dry};
@@ -68,7 +68,7 @@ pub mod header {
     pub const DELTA_BASE_SHA1: &str = "Text-delta-base-sha1";
 }
 
-/// Who is told what a dump stream holds, in the order of the stream. Every method may end the
+/// Takes what a dump stream holds, in the order of the stream. Every method may end the
 /// reading with an error.
 #[allow(clippy::missing_errors_doc)]
 pub trait DumpVisitor {

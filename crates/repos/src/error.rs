@@ -13,7 +13,7 @@ pub enum Error {
     Svn(#[from] SvnError),
     /// An error of the filesystem.
     #[error(transparent)]
-    Fs(#[from] sapwood_fsfs::Error),
+    Fs(#[from] sapwood_fs::Error),
 }
 
 impl From<Error> for SvnError {

@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::{
-    CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, hashorder, path,
+    CancelToken, ErrorCode, FileRev, Inherit, NodeKind, PropList, Revnum, SvnError, SvnResult,
+    hashorder, path,
 };
 use sapwood_delta::TextDelta;
-use sapwood_fsfs::{
-    AHEAD_BATCH, Ahead, Filesystem, Node, NodeRevId, NodesWanted, RevpropsSnapshot,
-};
+use sapwood_fs::{AHEAD_BATCH, Ahead, Filesystem, Node, NodeRevId, NodesWanted, RevpropsSnapshot};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
-use crate::mergeinfo::{Inherit, for_path};
+use crate::mergeinfo::for_path;
 use crate::repository::Repository;
 
 /// Which file, which revisions.
@@ -28,21 +27,6 @@ pub struct FileRevsRequest<'a> {
     pub end: Option<Revnum>,
     /// Whether to tell revisions that were merged into the file.
     pub include_merged_revisions: bool,
-}
-
-/// One revision of a file.
-#[derive(Clone, Copy, Debug)]
-pub struct FileRev<'a> {
-    /// The file's fspath there.
-    pub path: &'a str,
-    /// The revision.
-    pub revision: Revnum,
-    /// The revision properties that may be read.
-    pub revprops: &'a PropList,
-    /// Whether the revision came by a merge.
-    pub merged_revision: bool,
-    /// How the file's properties differ from the revision told before.
-    pub prop_changes: &'a [(String, Option<Vec<u8>>)],
 }
 
 /// Takes the revisions of a file, one after the other.
@@ -172,12 +156,17 @@ impl Finder<'_> {
             return Err(SvnError::new(ErrorCode::FS_NOT_FILE, message).into());
         }
         let mut history = root.history(path)?;
+        // The path that was found to be readable last: most steps stay there.
+        let mut readable: Option<Arc<str>> = None;
         while let Some((path, revision)) = history.step(true)? {
             if self.cancel.is_cancelled() {
                 return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
             }
-            if !self.authorizer.everything_readable() && !self.authorizer.readable(&path)? {
-                break;
+            if readable.as_ref() != Some(&path) {
+                if !self.authorizer.everything_readable() && !self.authorizer.readable(&path)? {
+                    break;
+                }
+                readable = Some(Arc::clone(&path));
             }
             let id = history.id();
             let place = PathRevision { path, revision, id, merged: false, mergeinfo: None };
@@ -251,7 +240,8 @@ impl Finder<'_> {
         self.find_merged_into(start, mainline, seen, &mut fresh)?;
         while !fresh.is_empty() {
             all.append(&mut fresh);
-            let old = all.get(from..).unwrap_or_default();
+            let old =
+                all.get(from..).ok_or_else(|| SvnError::internal("revisions found before"))?;
             self.find_merged_into(start, old, seen, &mut fresh)?;
             from = all.len();
         }

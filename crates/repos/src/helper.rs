@@ -1,13 +1,13 @@
 //! A second thread that brings what a request will need into the caches, on the machine's other
 //! processor.
 //!
-//! It tells nobody anything: what is wrong, or may not be read, the request itself will find.
+//! It reports nothing: what is wrong, or may not be read, the request itself will find.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use sapwood_fsfs::Filesystem;
+use sapwood_fs::Filesystem;
 
 use crate::error::Result;
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use sapwood_core::config::{Case, Config};
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
-use sapwood_fsfs::txn::Txn;
+use sapwood_fs::txn::Txn;
 
 use crate::repository::Repository;
 
@@ -42,7 +42,7 @@ pub struct Hooks {
 pub struct RevpropChange<'a> {
     /// The revision.
     pub revision: Revnum,
-    /// Who changes it.
+    /// The user that changes it.
     pub user: Option<&'a str>,
     /// The property.
     pub name: &'a str,
@@ -289,7 +289,7 @@ impl Hooks {
     fn environment(&self, name: &str) -> SvnResult<Vec<(String, String)>> {
         let Some(env_file) = &self.env_file else { return Ok(Vec::new()) };
         let shown = env_file.display();
-        let file = match sapwood_fsfs::handles::with_room(|| File::open(env_file)) {
+        let file = match sapwood_store::handles::with_room(|| File::open(env_file)) {
             Ok(file) => file,
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(e) => return Err(SvnError::io(&e, format_args!("Can't open file '{shown}'"))),

@@ -8,8 +8,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
-use sapwood_fsfs::hotcopy::HotcopyOptions;
-use sapwood_fsfs::storage_write::{copy_into_place, create_beside, is_same, replace_failure};
+use sapwood_fs::admin::hotcopy::HotcopyOptions;
+use sapwood_store::write::{copy_into_place, create_beside, is_same, replace_failure};
 
 use crate::error::Result;
 use crate::repository::Repository;
@@ -23,13 +23,13 @@ const MAX_DEPTH: u32 = 128;
 ///
 /// # Errors
 /// E200004 when both are one; E200011 when there is something at `to`, unless the copy is
-/// incremental; those of [`sapwood_fsfs::Filesystem::hotcopy`].
+/// incremental; those of [`sapwood_fs::Filesystem::hotcopy`].
 pub fn hotcopy(
     source: &Repository,
     to: &Path,
     options: &HotcopyOptions,
     cancel: &CancelToken,
-    notify: &mut dyn FnMut(Revnum, Revnum) -> sapwood_fsfs::Result<()>,
+    notify: &mut dyn FnMut(Revnum, Revnum) -> sapwood_fs::Result<()>,
 ) -> Result<()> {
     let absolute = |path: &Path| {
         std::path::absolute(path).map_err(|e| cannot(&e, "Can't determine absolute path of", path))
@@ -119,7 +119,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Copies a file, so that who reads the copy meanwhile sees the old or the new one.
+    /// Copies a file, so that a reader of the copy sees the old or the new one.
     fn file(&self, from: &Path, to: &Path) -> Result<()> {
         let storage = &*self.options.storage;
         let is_there = storage.stamp(to).is_ok();

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use sapwood_core::{PropList, path};
-use sapwood_fsfs::Root;
+use sapwood_core::{CancelToken, PropList, path};
+use sapwood_fs::Root;
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
@@ -12,21 +12,23 @@ use crate::error::Result;
 /// and properties, for readable parents that have any. With `name`, only that property.
 ///
 /// # Errors
-/// Corruption and system errors.
+/// E200015 when cancelled; corruption and system errors.
 pub fn inherited_props(
     root: &Root,
     path: &str,
     name: Option<&str>,
     authorizer: &dyn PathAuthorizer,
+    cancel: &CancelToken,
 ) -> Result<Vec<(String, Arc<PropList>)>> {
     let mut out = Vec::new();
-    let mut parent = path;
-    while parent != "/" {
-        parent = path::dirname(parent);
-        if !authorizer.readable(parent)? {
-            continue;
+    let everything = authorizer.everything_readable();
+    // One walk for all parents: each may be as far down as a request is long.
+    root.parents(path, &mut |parent, props| {
+        cancel.check()?;
+        if !everything && !authorizer.readable(parent)? {
+            return Ok(());
         }
-        let mut props = root.node(parent)?.props()?;
+        let mut props = props()?;
         if let Some(name) = name {
             props = Arc::new(
                 props
@@ -39,7 +41,8 @@ pub fn inherited_props(
         if !props.is_empty() {
             out.push((path::to_relpath(parent).to_owned(), props));
         }
-    }
+        Ok(())
+    })?;
     out.reverse();
     Ok(out)
 }

@@ -17,6 +17,7 @@ pub mod dump_filter;
 pub mod dumpstream;
 pub mod error;
 pub mod file_revs;
+pub mod forms;
 mod helper;
 pub mod hooks;
 pub mod hotcopy;
@@ -28,6 +29,7 @@ pub mod locks;
 pub mod log;
 pub mod mergeinfo;
 mod node_delta;
+pub mod nodes;
 pub mod prop_rules;
 pub mod replay;
 pub mod reporter;
@@ -37,23 +39,24 @@ pub mod txn_editor;
 pub mod upgrade;
 pub mod verify;
 
+pub use sapwood_core::{FileRev, Inherit, RevpropSelection, Segment};
+
 pub use access::{RevisionAccess, revision_access, revision_prop, revision_props};
-pub use authorizer::{Everything, PathAuthorizer, SubtreeAccess};
+pub use authorizer::{Everything, PathAuthorizer, RulesId, SubtreeAccess};
 pub use authz::{Access, Authz, ConfigSource, UserAuthz};
 pub use commit::{CommitAuthorizer, CommitEditor, CommitRequest, Committed};
 pub use dir_delta::{DirDelta, dir_delta};
 pub use dirent::{CommittedInfo, Dirent, committed_in, committed_info, stat};
 pub use error::{Error, Result};
-pub use file_revs::{FileRev, FileRevReceiver, FileRevsRequest, file_revs};
+pub use file_revs::{FileRevReceiver, FileRevsRequest, file_revs};
+pub use forms::Protocol;
 pub use hooks::Hooks;
 pub use iprops::inherited_props;
 pub use list::{ListEntry, ListReceiver, ListRequest, list};
-pub use locations::{Segment, SegmentsRequest, deleted_rev, location_segments, locations};
+pub use locations::{SegmentsRequest, check_readable, deleted_rev, location_segments, locations};
 pub use locks::{LockRequest, LockResults, UnlockRequest, lock_paths, unlock_paths};
-pub use log::{
-    LogChange, LogEncoder, LogEntry, LogReceiver, LogRequest, RevpropSelection, log, log_to,
-};
-pub use mergeinfo::{Inherit, MergeinfoRequest, mergeinfo_catalog};
+pub use log::{LogChange, LogEncoder, LogEntry, LogReceiver, LogRequest, log, log_to};
+pub use mergeinfo::{MergeinfoRequest, mergeinfo_catalog};
 pub use replay::{ReplayRequest, replay};
 pub use reporter::{ReportRequest, Reporter};
 pub use repository::Repository;

@@ -5,14 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sapwood_core::fold::fold;
-use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, SvnError, SvnResult, glob, path};
-use sapwood_fsfs::{
+use sapwood_core::{
+    CancelToken, Depth, DirentFields, ErrorCode, FormKey, NodeKind, SvnError, SvnResult, glob, path,
+};
+use sapwood_fs::{
     AHEAD_BATCH, Ahead, Directory, Filesystem, Node, NodesWanted, Novelty, RevpropsSnapshot, Root,
 };
 
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
 use crate::dirent::{Dirent, stat_node};
 use crate::error::Result;
+use crate::forms::{self, Form, Protocol, Viewer};
 use crate::helper::Helper;
 
 /// What to list.
@@ -39,16 +42,16 @@ pub struct ListEntry<'a> {
     pub dirent: Option<&'a Dirent>,
 }
 
-/// Who is told the nodes of a listing.
+/// Takes the nodes of a listing.
 #[allow(clippy::missing_errors_doc)] // All: what the receiver meets.
 pub trait ListReceiver {
     /// One node.
     fn entry(&mut self, entry: &ListEntry<'_>) -> SvnResult<()>;
 
-    /// The number of the form in which the receiver encodes entries, when what is told below a
-    /// directory may be kept so for the next one who asks: no date, author or anything else that
-    /// may change is in it, and one number always means the same form.
-    fn form(&self) -> Option<u32> {
+    /// The protocol in whose form the receiver encodes entries, and the fields that it writes, when
+    /// what is told below a directory may be kept so for the next client: no date, author or
+    /// anything else that may change is in it.
+    fn form(&self) -> Option<(Protocol, DirentFields)> {
         None
     }
 
@@ -107,12 +110,13 @@ pub fn list(
     if request.patterns.is_some_and(<[&str]>::is_empty) {
         return Ok(());
     }
-    let everything = authorizer.subtree(request.path)? == SubtreeAccess::Readable;
-    let form = receiver
-        .form()
-        .filter(|_| everything && request.patterns.is_none() && request.depth == Depth::Infinity);
+    let form =
+        receiver.form().filter(|_| request.patterns.is_none() && request.depth == Depth::Infinity);
+    let form =
+        form.and_then(|(protocol, fields)| Forms::new(Form::List { protocol, fields }, authorizer));
     let mut walk = Walk {
         request,
+        authorizer,
         revprops: root.fs().revprops_snapshot(),
         receiver,
         form,
@@ -122,7 +126,7 @@ pub fn list(
             .patterns
             .map(|patterns| glob::PatternSet::new(patterns.iter().map(|p| p.as_bytes()))),
     };
-    let told = walk.all(root, top, everything, authorizer, cancel, &mut ahead);
+    let told = walk.all(root, top, cancel, &mut ahead);
     // What was found before something went wrong is told.
     let sent = walk.flush();
     told.and(sent)
@@ -151,7 +155,7 @@ fn read_backwards(
     let mut novelty = Novelty::new();
     let mut left = fs.cache_capacity().checked_div(SHARE).unwrap_or(0);
     let entries = top.entries()?;
-    let mut stack = vec![Level { at: entries.len(), ..Level::new(top, entries, 0) }];
+    let mut stack = vec![Level { at: entries.len(), ..Level::new(top, entries) }];
     while let Some(level) = stack.last_mut() {
         let Some(at) = level.at.checked_sub(1) else {
             stack.pop();
@@ -176,7 +180,7 @@ fn read_backwards(
             let bytes = u64::try_from(entries.byte_len()).unwrap_or(u64::MAX).saturating_mul(3);
             let Some(rest) = left.checked_sub(bytes) else { return Ok(()) };
             left = rest;
-            stack.push(Level { at: entries.len(), ..Level::new(node, entries, 0) });
+            stack.push(Level { at: entries.len(), ..Level::new(node, entries) });
         }
         if novelty.known_in_a_row() >= MET {
             return Ok(());
@@ -194,12 +198,44 @@ struct Level {
     start: usize,
     /// Directories below, the listings of which are kept if this one gets too long, and where
     /// they are in what waits.
-    parts: Vec<(Node, Range<usize>)>,
+    parts: Vec<Part>,
+    /// Whether everything below may be read.
+    readable: bool,
+    /// What its listing is kept by.
+    name: Option<FormKey>,
 }
 
 impl Level {
-    const fn new(dir: Node, entries: Arc<Directory>, start: usize) -> Self {
-        Self { dir, entries, at: 0, start, parts: Vec::new() }
+    const fn new(dir: Node, entries: Arc<Directory>) -> Self {
+        Self { dir, entries, at: 0, start: 0, parts: Vec::new(), readable: false, name: None }
+    }
+}
+
+/// A complete listing of what is below a directory: where it is in what waits.
+struct Part {
+    dir: Node,
+    name: Option<FormKey>,
+    place: Range<usize>,
+}
+
+/// What listings are kept by.
+#[derive(Clone, Copy)]
+struct Forms {
+    /// Those of directories of which nothing is hidden: they are the same for all users.
+    for_all: FormKey,
+    /// The others. Where refused paths are to be noted, the directories with rules below them are
+    /// gone through each time.
+    own: Option<FormKey>,
+}
+
+impl Forms {
+    fn new(form: Form, authorizer: &dyn PathAuthorizer) -> Option<Self> {
+        let viewer = Viewer::of(authorizer);
+        let is_noted = matches!(viewer, Viewer::Rules { notes_refusals: true, .. });
+        Some(Self {
+            for_all: forms::key(form, Viewer::Everyone)?,
+            own: if is_noted { None } else { forms::key(form, viewer) },
+        })
     }
 }
 
@@ -208,12 +244,23 @@ const LIMIT: usize = 64 << 10;
 /// Shorter ones are as soon made as found.
 const WORTHWHILE: usize = 256;
 
+/// Writes the path of an entry of `dir`.
+fn write_path(path: &mut String, dir: &str, name: &str) {
+    path.clear();
+    path.push_str(dir);
+    if !dir.ends_with('/') {
+        path.push('/');
+    }
+    path.push_str(name);
+}
+
 struct Walk<'a> {
     request: &'a ListRequest<'a>,
+    authorizer: &'a dyn PathAuthorizer,
     revprops: RevpropsSnapshot,
     receiver: &'a mut dyn ListReceiver,
-    /// The form in which listings are kept.
-    form: Option<u32>,
+    /// How listings are kept.
+    form: Option<Forms>,
     /// Entries in that form that the receiver did not get yet.
     waiting: Vec<u8>,
     /// Listings are kept of the directories that are open from this one on.
@@ -226,8 +273,6 @@ impl Walk<'_> {
         &mut self,
         root: &Root,
         top: Node,
-        everything: bool,
-        authorizer: &dyn PathAuthorizer,
         cancel: &CancelToken,
         ahead: &mut Ahead,
     ) -> Result<()> {
@@ -238,7 +283,7 @@ impl Walk<'_> {
         if top.kind() == NodeKind::File || request.depth == Depth::Empty {
             return Ok(());
         }
-        self.run(root, top, everything, authorizer, cancel, ahead)
+        self.run(root, top, cancel, ahead)
     }
 
     /// Walks the tree below `top`, which was told.
@@ -246,8 +291,6 @@ impl Walk<'_> {
         &mut self,
         root: &Root,
         top: Node,
-        everything: bool,
-        authorizer: &dyn PathAuthorizer,
         cancel: &CancelToken,
         ahead: &mut Ahead,
     ) -> Result<()> {
@@ -288,18 +331,15 @@ impl Walk<'_> {
             if !is_match && !descend {
                 continue;
             }
-            if !everything && !authorizer.readable(&path::join(level.dir.path(), entry.name))? {
-                continue;
+            if !level.readable {
+                write_path(&mut path, level.dir.path(), entry.name);
+                if !self.authorizer.readable(&path)? {
+                    continue;
+                }
             }
             if request.path_info_only && !descend {
                 // The directory says the kind: the node itself need not be read.
-                let base = level.dir.path();
-                path.clear();
-                path.push_str(base);
-                if !base.ends_with('/') {
-                    path.push('/');
-                }
-                path.push_str(entry.name);
+                write_path(&mut path, level.dir.path(), entry.name);
                 self.pass_on(&ListEntry { path: &path, kind: entry.kind, dirent: None })?;
             } else {
                 let node = level.dir.child_of(&entry)?;
@@ -318,8 +358,13 @@ impl Walk<'_> {
     /// Begins to list what is below `dir`, or tells all of it when its listing is kept.
     fn open(&mut self, stack: &mut Vec<Level>, dir: Node) -> Result<()> {
         let is_in_kept = self.first_kept < stack.len();
-        if let Some(form) = self.form {
-            if let Some(listing) = dir.kept_listing(form) {
+        let readable = match stack.last() {
+            Some(outer) if outer.readable => true,
+            _ => self.authorizer.subtree(dir.path())? == SubtreeAccess::Readable,
+        };
+        let name = self.form.and_then(|form| if readable { Some(form.for_all) } else { form.own });
+        if let Some(name) = name {
+            if let Some(listing) = dir.kept_listing(name) {
                 if is_in_kept {
                     self.waiting.extend_from_slice(listing.bytes());
                     return Ok(());
@@ -332,19 +377,23 @@ impl Walk<'_> {
             }
         }
         let (entries, start) = (dir.entries()?, self.waiting.len());
-        stack.push(Level::new(dir, entries, start));
+        stack.push(Level { start, readable, name, ..Level::new(dir, entries) });
+        if name.is_none() {
+            // Nothing is kept of this one, and so of none that it is in.
+            self.first_kept = stack.len();
+        }
         Ok(())
     }
 
     /// Ends the innermost directory.
     fn close(&mut self, stack: &mut Vec<Level>) -> Result<()> {
         let depth = stack.len();
-        let (Some(level), Some(form)) = (stack.pop(), self.form) else { return Ok(()) };
-        let all = level.start..self.waiting.len();
-        if self.first_kept < depth && all.len() >= WORTHWHILE {
+        let Some(Level { dir, start, name, .. }) = stack.pop() else { return Ok(()) };
+        let all = Part { dir, name, place: start..self.waiting.len() };
+        if self.first_kept < depth && all.place.len() >= WORTHWHILE {
             match stack.last_mut().filter(|_| self.first_kept < depth.saturating_sub(1)) {
-                Some(outer) => outer.parts.push((level.dir, all)),
-                None => level.dir.keep_listing(form, self.waiting.get(all).unwrap_or_default()),
+                Some(outer) => outer.parts.push(all),
+                None => self.keep(&all)?,
             }
         }
         self.first_kept = self.first_kept.min(stack.len());
@@ -353,14 +402,16 @@ impl Walk<'_> {
 
     /// Gives up keeping the listings that got too long; the parts that are complete are kept.
     fn limit(&mut self, stack: &mut [Level]) -> Result<()> {
-        let Some(form) = self.form else { return Ok(()) };
+        if self.form.is_none() {
+            return Ok(());
+        }
         let mut given_up = false;
         while let Some(level) = stack.get_mut(self.first_kept) {
             if self.waiting.len().saturating_sub(level.start) <= LIMIT {
                 break;
             }
-            for (dir, part) in std::mem::take(&mut level.parts) {
-                dir.keep_listing(form, self.waiting.get(part).unwrap_or_default());
+            for part in std::mem::take(&mut level.parts) {
+                self.keep(&part)?;
             }
             self.first_kept = self.first_kept.saturating_add(1);
             given_up = true;
@@ -370,17 +421,27 @@ impl Walk<'_> {
         };
         if given_up {
             let done = first.start;
-            self.receiver.encoded(self.waiting.get(..done).unwrap_or_default())?;
+            let told = self.waiting.get(..done);
+            self.receiver.encoded(told.ok_or_else(|| SvnError::internal("a listing's start"))?)?;
             self.waiting.drain(..done);
             let left = |at: &mut usize| *at = at.saturating_sub(done);
             for level in stack.iter_mut().skip(self.first_kept) {
                 left(&mut level.start);
-                for (_, part) in &mut level.parts {
-                    left(&mut part.start);
-                    left(&mut part.end);
+                for part in &mut level.parts {
+                    left(&mut part.place.start);
+                    left(&mut part.place.end);
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Keeps a listing that is complete.
+    fn keep(&self, part: &Part) -> Result<()> {
+        let Part { dir, name, place } = part;
+        let Some(name) = name else { return Ok(()) };
+        let bytes = self.waiting.get(place.clone());
+        dir.keep_listing(*name, bytes.ok_or_else(|| SvnError::internal("a listing's place"))?);
         Ok(())
     }
 

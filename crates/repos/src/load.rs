@@ -20,8 +20,8 @@ use sapwood_core::{
     CancelToken, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path,
 };
 use sapwood_delta::StoredDelta;
-use sapwood_fsfs::Roots;
-use sapwood_fsfs::txn::{Bulk, Txn, WriteOptions, Writer};
+use sapwood_fs::Roots;
+use sapwood_fs::txn::{Bulk, Txn, WriteOptions, Writer};
 
 use crate::dumpstream::{DumpVisitor, Headers, TextBlock, header};
 use crate::hooks::Hooks;
@@ -172,7 +172,7 @@ struct Loader<'a, 'b> {
     /// Trees that are copied from.
     sources: Roots,
     writer: Arc<Writer>,
-    /// The same, for who reads ahead.
+    /// The same, for the thread that reads ahead.
     current: CurrentWriter,
     hooks: Hooks,
     options: LoadOptions,

@@ -1,28 +1,17 @@
 //! Where a node was in other revisions.
 
-use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult, path};
-use sapwood_fsfs::{Filesystem, Relation, Roots};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, Segment, SvnError, SvnResult, path};
+use sapwood_fs::{Filesystem, Relation, Roots};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
 use crate::repository::Repository;
 
-/// A range of revisions in which a node was at one path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// First revision.
-    pub start: Revnum,
-    /// Last revision.
-    pub end: Revnum,
-    /// The path there as a relpath (no leading slash); `None` for a gap in the history.
-    pub path: Option<String>,
-}
-
 /// Where the node at `path` in `peg` was in each of `revisions`: pairs of revision and fspath,
 /// for those revisions in which it existed; youngest first.
 ///
 /// # Errors
-/// E200015 when cancelled; /// E160013 when nothing is there in `peg`; E220001 when it may not be read.
+/// E200015 when cancelled; E160013 when nothing is there in `peg`; E220001 when it may not be read.
 pub fn locations(
     repository: &Repository,
     path: &str,
@@ -99,7 +88,11 @@ fn next_if(
     }
 }
 
-fn check_readable(authorizer: &dyn PathAuthorizer, path: &str) -> Result<()> {
+/// That `path` may be read.
+///
+/// # Errors
+/// E220001 when it may not.
+pub fn check_readable(authorizer: &dyn PathAuthorizer, path: &str) -> Result<()> {
     if authorizer.readable(path)? {
         return Ok(());
     }
@@ -184,7 +177,7 @@ pub fn location_segments(
     let end = request.end.unwrap_or(Revnum::ZERO);
     for (revision, limit) in [(peg, youngest), (start, peg), (end, start)] {
         if revision > limit {
-            return Err(sapwood_fsfs::Error::NoSuchRevision(revision).into());
+            return Err(sapwood_fs::Error::NoSuchRevision(revision).into());
         }
     }
     check_readable(authorizer, path)?;
@@ -230,22 +223,24 @@ pub fn deleted_rev(
     path: &str,
     start: Revnum,
     end: Revnum,
+    cancel: &CancelToken,
 ) -> Result<Option<Revnum>> {
-    deleted_rev_in(&mut Roots::new(repository.fs()), path, start, end)
+    deleted_rev_in(&mut Roots::new(repository.fs()), path, start, end, cancel)
 }
 
-/// [`deleted_rev`] for one who asks for several paths.
+/// [`deleted_rev`] for a caller with several paths.
 pub(crate) fn deleted_rev_in(
     roots: &mut Roots,
     path: &str,
     start: Revnum,
     end: Revnum,
+    cancel: &CancelToken,
 ) -> Result<Option<Revnum>> {
     let (start, end) = (start.min(end), start.max(end));
     if let Some(known) = roots.fs().kept_deletion(path, start, end) {
         return Ok(known);
     }
-    let found = find_deletion(roots, path, start, end)?;
+    let found = find_deletion(roots, path, start, end, cancel)?;
     roots.fs().keep_deletion(path, start, end, found);
     Ok(found)
 }
@@ -255,11 +250,13 @@ fn find_deletion(
     path: &str,
     start: Revnum,
     mut end: Revnum,
+    cancel: &CancelToken,
 ) -> Result<Option<Revnum>> {
     let Some(first) = roots.get(start)?.find(path)? else { return Ok(None) };
     // Whether `path` in a revision is the node of `start`, not replaced since: a copy made
     // later is a replacement even when it is related.
     let mut lives = |revision: Revnum| -> Result<bool> {
+        cancel.check()?;
         let root = roots.get(revision)?;
         let Some(node) = root.find(path)? else { return Ok(false) };
         if first.relation(&node) == Relation::Unrelated {

@@ -1,8 +1,9 @@
 //! Locking and unlocking paths, with the hooks that are asked before and told after.
 
+use sapwood_core::Lock;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
-use sapwood_fsfs::txn::{WriteOptions, Writer};
-use sapwood_fsfs::{Lock, LockOptions, LockOutcome, LockTarget, UnlockTarget};
+use sapwood_fs::txn::{WriteOptions, Writer};
+use sapwood_fs::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
 
 use crate::hooks::Hooks;
 use crate::repository::Repository;
@@ -12,9 +13,9 @@ use crate::repository::Repository;
 pub struct LockRequest<'a> {
     /// The repository.
     pub repository: &'a Repository,
-    /// Its hooks; `None` to ask and tell nobody.
+    /// Its hooks; `None` to run none.
     pub hooks: Option<&'a Hooks>,
-    /// Who asks.
+    /// The user.
     pub user: Option<&'a str>,
     /// Why.
     pub comment: Option<&'a str>,
@@ -27,9 +28,9 @@ pub struct LockRequest<'a> {
 pub struct UnlockRequest<'a> {
     /// The repository.
     pub repository: &'a Repository,
-    /// Its hooks; `None` to ask and tell nobody.
+    /// Its hooks; `None` to run none.
     pub hooks: Option<&'a Hooks>,
-    /// Who asks.
+    /// The user.
     pub user: Option<&'a str>,
     /// Whether tokens and owners are of no concern.
     pub break_lock: bool,

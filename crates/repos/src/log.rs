@@ -17,22 +17,16 @@ mod spans;
 use std::sync::Arc;
 
 use sapwood_core::props::names;
-use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
-use sapwood_fsfs::{ChangeKind, ChangedPaths, Filesystem, RevpropsSnapshot, Wanted};
+use sapwood_core::{
+    CancelToken, ErrorCode, NodeKind, PropList, Revnum, RevpropSelection, SvnError, SvnResult,
+};
+use sapwood_fs::{ChangeKind, ChangedPaths, Filesystem, RevpropsSnapshot, Wanted};
 
 use crate::access::RevisionAccess;
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
+use crate::forms::{Protocol, Viewer};
 use crate::repository::Repository;
-
-/// Which revision properties are wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RevpropSelection<'a> {
-    /// All of them.
-    All,
-    /// These; an empty slice for none.
-    Names(&'a [&'a str]),
-}
 
 /// What to log.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +94,11 @@ struct Mark {
     node_kind: Option<NodeKind>,
 }
 
+impl Mark {
+    /// What is shown of a change that has no mark though it should have one: nothing.
+    const HIDDEN: Self = Self { hidden: true, hide_copy: true, node_kind: None };
+}
+
 #[derive(Debug)]
 struct Carried {
     changes: Arc<ChangedPaths>,
@@ -111,7 +110,9 @@ fn told<'a>(
     marks: &'a [Mark],
 ) -> impl Iterator<Item = LogChange<'a>> + use<'a> {
     changes.iter().enumerate().filter_map(move |(at, change)| {
-        let mark = marks.get(at).copied().unwrap_or_default();
+        // There is a mark for each change, or none at all.
+        let all_open = marks.is_empty().then(Mark::default);
+        let mark = marks.get(at).copied().or(all_open).unwrap_or(Mark::HIDDEN);
         (!mark.hidden).then_some(LogChange {
             path: change.path,
             kind: change.kind,
@@ -191,8 +192,8 @@ impl<F: FnMut(&LogEntry<'_>) -> SvnResult<()>> LogReceiver for F {
 /// How a receiver encodes entries.
 #[derive(Clone, Copy, Debug)]
 pub struct LogEncoder {
-    /// A number for the encoding: encoders with the same number do the same.
-    pub form: u8,
+    /// Whose bytes it makes: encoders of one protocol do the same.
+    pub protocol: Protocol,
     /// Appends an entry. What it appends depends on nothing but the entry.
     pub encode: fn(&LogEntry<'_>, &mut Vec<u8>),
 }
@@ -233,7 +234,7 @@ pub fn log_to(
     let start = request.start.unwrap_or(head);
     let end = request.end.unwrap_or(head);
     if let Some(missing) = [start, end].into_iter().find(|r| *r > head) {
-        return Err(sapwood_fsfs::Error::NoSuchRevision(missing).into());
+        return Err(sapwood_fs::Error::NoSuchRevision(missing).into());
     }
     let descending = start >= end;
     let (oldest, youngest) = if descending { (end, start) } else { (start, end) };
@@ -247,6 +248,8 @@ pub fn log_to(
         revprops,
         no_changes: ChangedPaths::default(),
         marks: Vec::new(),
+        refused: None,
+        viewer: Viewer::of(authorizer),
         carried: Vec::new(),
         open_lists: 0,
     };
@@ -278,6 +281,10 @@ struct Run<'a> {
     no_changes: ChangedPaths,
     /// Reused for every revision.
     marks: Vec<Mark>,
+    /// The paths that were refused, while entries are made that are to be kept with them.
+    refused: Option<Vec<Box<str>>>,
+    /// For whom replies are made: what may be kept of them.
+    viewer: Viewer,
     /// Changed paths of merged revisions that turned out to be told elsewhere. The reference hands
     /// changed paths on before it decides that, so they end up with the next entry that is told;
     /// clients that compare outputs would see the difference, so this is kept.
@@ -353,6 +360,7 @@ impl Run<'_> {
             self.authorizer,
             self.request.changed_paths,
             &mut self.marks,
+            self.refused.as_mut(),
         )?;
         Ok((list, access))
     }
@@ -367,7 +375,7 @@ impl Run<'_> {
         self.tell(revision, list.as_ref(), access, origin)
     }
 
-    /// As [`Run::look`], where there are changes and anybody wants to know them.
+    /// As [`Run::look`], where there are changes and they are wanted.
     fn look_if_wanted(
         &mut self,
         revision: Revnum,

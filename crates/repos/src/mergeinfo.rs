@@ -4,46 +4,12 @@ pub(crate) mod changes;
 
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::props::names::MERGEINFO;
-use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult, path};
-use sapwood_fsfs::Root;
+use sapwood_core::{CancelToken, ErrorCode, Inherit, Revnum, SvnError, SvnResult, path};
+use sapwood_fs::{Node, Root};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
 use crate::repository::Repository;
-
-/// Where mergeinfo may come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inherit {
-    /// From the path itself only.
-    Explicit,
-    /// From the path itself, or else the nearest parent that has any.
-    Inherited,
-    /// From the nearest parent that has any, not from the path itself.
-    NearestAncestor,
-}
-
-impl Inherit {
-    /// The word on the wire.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Explicit => "explicit",
-            Self::Inherited => "inherited",
-            Self::NearestAncestor => "nearest-ancestor",
-        }
-    }
-
-    /// The inverse of [`Inherit::word`].
-    #[must_use]
-    pub fn from_word(word: &[u8]) -> Option<Self> {
-        match word {
-            b"explicit" => Some(Self::Explicit),
-            b"inherited" => Some(Self::Inherited),
-            b"nearest-ancestor" => Some(Self::NearestAncestor),
-            _ => None,
-        }
-    }
-}
 
 /// Whose mergeinfo is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -102,9 +68,6 @@ pub fn mergeinfo_catalog(
     Ok(())
 }
 
-/// The first filesystem format that keeps track of where mergeinfo is.
-pub(crate) const MIN_MERGEINFO_FORMAT: u32 = 3;
-
 /// The mergeinfo of `path`; malformed mergeinfo counts as none. With `adjust`, inherited mergeinfo
 /// is what `path` gets of it: inheritable ranges only, sources one path further down.
 pub(crate) fn for_path(
@@ -113,35 +76,15 @@ pub(crate) fn for_path(
     inherit: Inherit,
     adjust: bool,
 ) -> Result<Option<Mergeinfo>> {
-    let format = root.fs().format().number;
-    if format < MIN_MERGEINFO_FORMAT {
-        return Err(SvnError::new(
-            ErrorCode::UNSUPPORTED_FEATURE,
-            format!(
-                "Querying mergeinfo requires version {MIN_MERGEINFO_FORMAT} of the FSFS \
-                 filesystem schema; filesystem '{}' uses only version {format}",
-                root.fs().path().display()
-            ),
-        )
-        .into());
-    }
-    // The path has to exist whatever it inherits.
-    let mut node = root.node(path)?;
-    let mut place = path;
-    if inherit == Inherit::NearestAncestor {
-        if path == "/" {
-            return Ok(None);
-        }
-        place = path::dirname(path);
-        node = root.node(place)?;
-    }
-    while !node.has_mergeinfo() {
-        if inherit == Inherit::Explicit || place == "/" {
-            return Ok(None);
-        }
-        place = path::dirname(place);
-        node = root.node(place)?;
-    }
+    root.fs().require_mergeinfo()?;
+    // The path has to exist whatever it inherits. Its parents are seen in one walk.
+    let node = match inherit {
+        Inherit::Explicit => Some(root.node(path)?).filter(Node::has_mergeinfo),
+        Inherit::Inherited => root.nearest_mergeinfo(path, false)?,
+        Inherit::NearestAncestor => root.nearest_mergeinfo(path, true)?,
+    };
+    let Some(node) = node else { return Ok(None) };
+    let place = node.path();
     let props = node.props()?;
     let Some(value) = props.get(MERGEINFO) else {
         let revision = root.base_revision();

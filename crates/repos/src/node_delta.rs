@@ -3,7 +3,7 @@
 use sapwood_core::props::names;
 use sapwood_core::{PropList, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta, Window};
-use sapwood_fsfs::{Credits, Node};
+use sapwood_fs::{Credits, Node};
 
 use crate::error::Result;
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
-use sapwood_fsfs::{ChangeKind, ChangedPath, ChangedPaths, Directory, Node, Root, Roots};
+use sapwood_fs::{ChangeKind, ChangedPath, ChangedPaths, Directory, Node, Root, Roots};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;

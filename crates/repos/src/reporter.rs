@@ -12,7 +12,7 @@ mod spool;
 
 use sapwood_core::{CancelToken, Depth, ErrorCode, Revnum, SvnError, path};
 use sapwood_delta::Editor;
-use sapwood_fsfs::{Ahead, Roots};
+use sapwood_fs::{Ahead, Roots};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sapwood_core::revnum::parse_u64;
 use sapwood_core::{ErrorCode, SvnError};
-use sapwood_fsfs::{Caches, Filesystem, OpenOptions};
+use sapwood_fs::{Caches, Filesystem, OpenOptions};
 
 use crate::error::Result;
 
@@ -24,6 +24,23 @@ struct Inner {
 }
 
 impl Repository {
+    /// The same repository, to be kept for later; see [`Filesystem::at_rest`].
+    #[must_use]
+    pub fn at_rest(&self) -> Self {
+        self.with(self.inner.fs.at_rest())
+    }
+
+    /// A new opening of the same repository, without a look at the disk.
+    #[must_use]
+    pub fn opened_again(&self) -> Self {
+        self.with(self.inner.fs.opened_again())
+    }
+
+    fn with(&self, fs: Filesystem) -> Self {
+        let Inner { path, format, .. } = &*self.inner;
+        Self { inner: Arc::new(Inner { path: path.clone(), format: *format, fs }) }
+    }
+
     /// Opens the repository whose folder is `path`. Folders that are none and unknown formats
     /// are refused in the reference's words (E165005 and kin).
     ///
@@ -71,7 +88,7 @@ impl Repository {
     /// Whether the filesystem keeps track of mergeinfo, which servers tell their clients.
     #[must_use]
     pub fn has_mergeinfo(&self) -> bool {
-        self.inner.fs.format().number >= crate::mergeinfo::MIN_MERGEINFO_FORMAT
+        self.inner.fs.records_mergeinfo()
     }
 
     /// The filesystem.
@@ -102,7 +119,7 @@ const MAX_FORMAT_FILE: u64 = 80;
 
 fn read_format(file: &Path) -> Result<u32> {
     let shown = file.display();
-    let opened = sapwood_fsfs::handles::with_room(|| std::fs::File::open(file))
+    let opened = sapwood_store::handles::with_room(|| std::fs::File::open(file))
         .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{shown}'")))?;
     let mut text = Vec::new();
     opened

@@ -1,7 +1,7 @@
 //! Changing a property of a revision, with the hooks that guard it.
 
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_fsfs::txn::{WriteOptions, Writer};
+use sapwood_fs::txn::{WriteOptions, Writer};
 
 use crate::access::{RevisionAccess, revision_access};
 use crate::authorizer::PathAuthorizer;
@@ -21,7 +21,7 @@ pub struct RevpropRequest<'a> {
     pub expected: Option<Option<&'a [u8]>>,
     /// What it shall be, `None` to delete it.
     pub value: Option<&'a [u8]>,
-    /// Who asks.
+    /// The user.
     pub user: Option<&'a str>,
     /// Which hooks are run.
     pub hooks: RevpropHooks,

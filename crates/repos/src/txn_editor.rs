@@ -15,8 +15,8 @@ use std::sync::Arc;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::TextDelta;
-use sapwood_fsfs::Roots;
-use sapwood_fsfs::txn::{Txn, WriteOptions, Writer, flags};
+use sapwood_fs::Roots;
+use sapwood_fs::txn::{Txn, WriteOptions, Writer, flags};
 
 use crate::authz::Access;
 use crate::hooks::Hooks;
@@ -44,7 +44,7 @@ pub struct TxnRequest<'a> {
     pub hooks: Hooks,
     /// What the revision's properties shall be, without the author.
     pub revprops: PropList,
-    /// Who commits; becomes the author.
+    /// The user that commits; becomes the author.
     pub user: Option<&'a str>,
     /// The lock tokens that they show: for each a path, as they say it, and the token.
     pub lock_tokens: Vec<(String, String)>,
@@ -133,7 +133,7 @@ impl TxnEditor {
         self.txn.name()
     }
 
-    /// Who commits.
+    /// The user that commits.
     #[must_use]
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
@@ -247,7 +247,7 @@ impl TxnEditor {
             return Err(out_of_date(path, Some(kind)));
         }
         if created != Some(base) && base > self.txn.base_revision() {
-            return Err(sapwood_fsfs::Error::NoSuchRevision(base).into());
+            return Err(sapwood_fs::Error::NoSuchRevision(base).into());
         }
         Ok(())
     }
@@ -424,7 +424,7 @@ impl TxnEditor {
         }
         let name = txn.name();
         let writer = Arc::clone(txn.writer());
-        let sapwood_fsfs::txn::Committed { revision, mut props } = txn.commit_for_props()?;
+        let sapwood_fs::txn::Committed { revision, mut props } = txn.commit_for_props()?;
         let after = writer.take_error_after_commit();
         let hook = hooks.post_commit(revision, &name);
         // The hook may have changed them.

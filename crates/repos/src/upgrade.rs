@@ -1,9 +1,9 @@
 //! Bringing a repository to the newest format: its filesystem, and its own `format` file.
 
 use sapwood_core::{CancelToken, SvnError};
-use sapwood_fsfs::maintenance::MaintenanceOptions;
-use sapwood_fsfs::storage_write::replace_failure;
-use sapwood_fsfs::upgrade::UpgradeNotice;
+use sapwood_fs::admin::maintenance::MaintenanceOptions;
+use sapwood_fs::admin::upgrade::UpgradeNotice;
+use sapwood_store::write::replace_failure;
 
 use crate::error::Result;
 use crate::repository::{FORMAT, Repository};
@@ -11,12 +11,12 @@ use crate::repository::{FORMAT, Repository};
 /// Upgrades a repository. `notify` is told what happens to the filesystem.
 ///
 /// # Errors
-/// Those of [`sapwood_fsfs::Filesystem::upgrade`]; system errors.
+/// Those of [`sapwood_fs::Filesystem::upgrade`]; system errors.
 pub fn upgrade(
     repository: &Repository,
     options: &MaintenanceOptions,
     cancel: &CancelToken,
-    notify: &mut dyn FnMut(UpgradeNotice) -> sapwood_fsfs::Result<()>,
+    notify: &mut dyn FnMut(UpgradeNotice) -> sapwood_fs::Result<()>,
 ) -> Result<()> {
     let path = repository.path().join("format");
     let write = |number: u32| {

@@ -8,7 +8,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use sapwood_core::{CancelToken, Revnum, SvnError, SvnResult};
-use sapwood_fsfs::ordered::{self, Ended, Outlet};
+use sapwood_store::ordered::{self, Ended, Outlet};
 
 use crate::authorizer::Everything;
 use crate::dump::editor::{NodeDumper, Settings};
@@ -28,7 +28,7 @@ pub struct VerifyOptions<'a> {
     pub check_normalization: bool,
     /// Leave out what takes long: only files and indexes.
     pub metadata_only: bool,
-    /// Whether somebody listens to warnings.
+    /// Whether the caller takes warnings.
     pub notices: bool,
     /// Stops the work.
     pub cancel: &'a CancelToken,
@@ -168,7 +168,7 @@ fn verify_revision(
     let mut sink = io::sink();
     let mut forward = |notice| {
         if let Notice::Warning(kind, text) = notice {
-            // Warnings are for people; that nobody reads them any more shows elsewhere.
+            // Warnings are for people; that their reader has gone shows elsewhere.
             let _ = notify(VerifyNotice::Warning(kind, text));
         }
     };

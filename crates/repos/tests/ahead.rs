@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use sapwood_core::{CancelToken, Md5, Revnum, Sha1};
-use sapwood_fsfs::txn::{DeltaAhead, KnownText, WriteOptions, Writer};
-use sapwood_fsfs::{Caches, Filesystem, OpenOptions};
+use sapwood_fs::txn::{DeltaAhead, KnownText, WriteOptions, Writer};
+use sapwood_fs::{Caches, Filesystem, OpenOptions};
 use sapwood_repos::Repository;
 use sapwood_repos::create::{RepositoryOptions, create};
 use sapwood_repos::load::{LoadOptions, load};

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use common::crashing::Crashing;
 use common::{Growing, commit, losses, open, reference_verifies, whole, writer};
 use sapwood_core::{PropList, Revnum};
-use sapwood_fsfs::txn::{Bulk, WriteOptions, Writer};
-use sapwood_fsfs::{CreateOptions, LocalStorage, WriteStorage};
+use sapwood_fs::admin::CreateOptions;
+use sapwood_fs::txn::{Bulk, WriteOptions, Writer};
+use sapwood_fs::{LocalStorage, WriteStorage};
 use sapwood_repos::create::{RepositoryOptions, create};
 
 /// Commits `count` revisions, each a change of the one before; what is there then and whether all
@@ -22,7 +23,7 @@ fn commit_many(writer: &Arc<Writer>, count: u64, settle_after: u64) -> (Revnum, 
         Ok(bulk) => bulk.unwrap(),
         Err(error) => panic!("{error}"),
     };
-    let work = || -> sapwood_fsfs::Result<()> {
+    let work = || -> sapwood_fs::Result<()> {
         for number in 0..count {
             let mut txn = bulk.begin()?;
             let base = txn.base_revision();

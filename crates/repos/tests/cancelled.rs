@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use sapwood_core::{CancelToken, Depth, ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta};
-use sapwood_fsfs::{Caches, OpenOptions, Root};
+use sapwood_fs::{Caches, OpenOptions, Root};
 use sapwood_repos::change_tree::ChangeTree;
 use sapwood_repos::create::{RepositoryOptions, create};
 use sapwood_repos::dir_delta::{DirDelta, dir_delta};

@@ -9,8 +9,9 @@ use std::process::Command;
 use std::sync::Arc;
 
 use sapwood_core::{NodeKind, Revnum};
-use sapwood_fsfs::txn::{Txn, WriteOptions, Writer};
-use sapwood_fsfs::{Caches, CreateOptions, Filesystem, OpenOptions};
+use sapwood_fs::admin::CreateOptions;
+use sapwood_fs::txn::{Txn, WriteOptions, Writer};
+use sapwood_fs::{Caches, Filesystem, OpenOptions};
 use sapwood_repos::create::{RepositoryOptions, create};
 
 /// A file's text, or `None` for a directory, and properties.

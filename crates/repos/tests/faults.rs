@@ -11,11 +11,12 @@ use std::sync::Arc;
 use common::crashing::{Crashing, Loss};
 use common::{Growing, commit, commit_to, losses, open, read_all, whole, writer};
 use sapwood_core::Revnum;
-use sapwood_fsfs::{CreateOptions, LocalStorage, WriteStorage};
+use sapwood_fs::admin::CreateOptions;
+use sapwood_fs::{LocalStorage, WriteStorage};
 use sapwood_repos::create::{RepositoryOptions, create};
 
 /// Commits a text so large that it goes to the disk before the commit.
-fn commit_large(path: &Path, storage: Arc<dyn WriteStorage>) -> sapwood_fsfs::Result<Revnum> {
+fn commit_large(path: &Path, storage: Arc<dyn WriteStorage>) -> sapwood_fs::Result<Revnum> {
     let writer = writer(path, storage)?;
     let mut txn = writer.begin(writer.fs().youngest()?)?;
     let block: Vec<u8> = (0u8..=255).flat_map(|n| [n, n.wrapping_mul(31), 7, n ^ 85]).collect();

@@ -13,8 +13,9 @@ use std::time::Duration;
 use common::crashing::Crashing;
 use common::{losses, open, reference_verifies as verify, whole};
 use sapwood_core::{ErrorCode, Revnum, SvnError};
-use sapwood_fsfs::txn::{Txn, WriteOptions, Writer};
-use sapwood_fsfs::{CreateOptions, Filesystem, LocalStorage, WriteStorage};
+use sapwood_fs::admin::CreateOptions;
+use sapwood_fs::txn::{Txn, WriteOptions, Writer};
+use sapwood_fs::{Filesystem, LocalStorage, WriteStorage};
 use sapwood_repos::create::{RepositoryOptions, create};
 
 const THREADS: usize = 6;
@@ -25,7 +26,7 @@ fn begin(
     storage: &Arc<dyn WriteStorage>,
     file: &str,
     also: bool,
-) -> sapwood_fsfs::Result<Txn> {
+) -> sapwood_fs::Result<Txn> {
     let options = WriteOptions { storage: Arc::clone(storage), ..WriteOptions::default() };
     let mut txn = Writer::new(fs, options)?.begin(fs.youngest()?)?;
     for path in std::iter::once(file).chain(also.then_some("/same")) {
@@ -37,7 +38,7 @@ fn begin(
 
 /// Commits all transactions at once: how each ended. While the write lock is held outside, they
 /// gather behind the first.
-fn commit_together(path: &Path, txns: Vec<Txn>) -> Vec<sapwood_fsfs::Result<Revnum>> {
+fn commit_together(path: &Path, txns: Vec<Txn>) -> Vec<sapwood_fs::Result<Revnum>> {
     let lock = LocalStorage.lock(&path.join("db/write-lock")).unwrap();
     let threads: Vec<_> =
         txns.into_iter().map(|txn| std::thread::spawn(move || txn.commit())).collect();
@@ -140,7 +141,7 @@ fn stopped_at_every_operation() {
             let crashing = Crashing::after(operations);
             let storage: Arc<dyn WriteStorage> = Arc::new(crashing.clone());
             let names: Vec<String> = (0..3).map(|n| format!("/f{operations}-{turn}-{n}")).collect();
-            let txns: sapwood_fsfs::Result<Vec<Txn>> =
+            let txns: sapwood_fs::Result<Vec<Txn>> =
                 names.iter().map(|name| begin(&fs, &storage, name, false)).collect();
             let before = fs.youngest().unwrap();
             let Ok(txns) = txns else {

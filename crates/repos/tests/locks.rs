@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use common::crashing::{Crashing, Loss};
 use sapwood_core::{Depth, SvnError};
-use sapwood_fsfs::txn::{WriteOptions, Writer};
-use sapwood_fsfs::{
+use sapwood_fs::txn::{WriteOptions, Writer};
+use sapwood_fs::{
     Caches, Filesystem, LockOptions, LockTarget, OpenOptions, UnlockTarget, WriteStorage,
 };
 use sapwood_repos::create::{RepositoryOptions, create};
@@ -63,7 +63,7 @@ fn digest_files(path: &Path) -> usize {
     files.filter(|file| !file.as_ref().unwrap().file_name().to_str().unwrap().contains('.')).count()
 }
 
-fn code(error: sapwood_fsfs::Error) -> u32 {
+fn code(error: sapwood_fs::Error) -> u32 {
     SvnError::from(error).code().0
 }
 

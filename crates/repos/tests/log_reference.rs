@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use sapwood_core::{CancelToken, Revnum};
-use sapwood_fsfs::{Caches, ChangeKind, OpenOptions};
+use sapwood_fs::{Caches, ChangeKind, OpenOptions};
 use sapwood_repos::{Everything, LogRequest, Repository, RevpropSelection, log};
 use sapwood_testkit::programs::Programs;
 use sapwood_testkit::repository::{Repository as Fixture, Shape};

@@ -16,11 +16,13 @@ use common::crashing::{Crashing, Loss};
 use common::{commit, copy_tree, everywhere, losses, open, read_all, reference_commits};
 use common::{reference_verifies, repository, text, whole, writer};
 use sapwood_core::{CancelToken, Depth, Revnum};
-use sapwood_fsfs::hotcopy::HotcopyOptions;
-use sapwood_fsfs::maintenance::MaintenanceOptions;
-use sapwood_fsfs::pack::PackOptions;
-use sapwood_fsfs::{CreateOptions, LocalStorage, LockOptions, LockTarget, P2lEntry};
-use sapwood_fsfs::{Storage, WriteStorage};
+use sapwood_fs::admin::CreateOptions;
+use sapwood_fs::admin::hotcopy::HotcopyOptions;
+use sapwood_fs::admin::maintenance::MaintenanceOptions;
+use sapwood_fs::admin::pack::PackOptions;
+use sapwood_fs::fsfs::P2lEntry;
+use sapwood_fs::{LocalStorage, LockOptions, LockTarget};
+use sapwood_fs::{Storage, WriteStorage};
 use sapwood_repos::create::{RepositoryOptions, create};
 
 /// A repository with six revisions in shards of two.

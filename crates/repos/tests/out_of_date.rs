@@ -4,7 +4,7 @@
 
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnResult};
 use sapwood_delta::Editor as _;
-use sapwood_fsfs::{Caches, OpenOptions};
+use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::authz::Access;
 use sapwood_repos::commit::{CommitAuthorizer, CommitEditor, CommitRequest};
 use sapwood_repos::create::{RepositoryOptions, create};

@@ -13,15 +13,18 @@ use std::path::Path;
 
 use sapwood_core::{CancelToken, Depth, Md5, NodeKind, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta};
-use sapwood_fsfs::{Caches, OpenOptions, Reads};
-use sapwood_repos::Repository;
+use sapwood_fs::{Caches, OpenOptions, Reads};
 use sapwood_repos::authorizer::Everything;
 use sapwood_repos::change_tree::ChangeTree;
 use sapwood_repos::create::{RepositoryOptions, create};
 use sapwood_repos::dump::{DumpOptions, dump};
+use sapwood_repos::list::{ListEntry, ListRequest, list};
 use sapwood_repos::load::{LoadOptions, load};
 use sapwood_repos::replay::{ReplayRequest, replay};
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
+use sapwood_repos::{
+    LogEntry, LogRequest, ReportRequest, Reporter, Repository, RevpropSelection, log,
+};
 
 /// So many entries take more memory than half of a cache of 1 MiB.
 const ENTRIES: usize = 6000;
@@ -229,6 +232,80 @@ fn differences(repository: &Repository) {
     }
 }
 
+fn listings(repository: &Repository) {
+    let root = repository.fs().revision_root(Revnum(3)).unwrap();
+    for (path_info_only, patterns) in [(true, None), (false, None), (false, Some(["*7"]))] {
+        let patterns = patterns.as_ref().map(<[&str; 1]>::as_slice);
+        let request = ListRequest { path: "/", patterns, depth: Depth::Infinity, path_info_only };
+        let mut count = 0;
+        let mut receiver = |_: &ListEntry<'_>| {
+            count += 1;
+            Ok(())
+        };
+        list(&root, &request, &Everything, &CancelToken::new(), &mut receiver).unwrap();
+        assert!(count > ENTRIES / 10);
+    }
+}
+
+/// Reports of a working copy of `/d` in `from` that wants `switch_to` in `to`: an update, a switch,
+/// a status (without texts) or a diff.
+fn report(repository: &Repository, from: u64, to: u64, switch_to: Option<&str>, texts: bool) {
+    let request = ReportRequest {
+        revision: Revnum(to),
+        anchor: "/d",
+        target: "",
+        switch_to,
+        text_deltas: texts,
+        depth: Depth::Infinity,
+        ignore_ancestry: false,
+        send_copyfrom_args: true,
+    };
+    let cancel = CancelToken::new();
+    let mut reporter = Reporter::new(repository, &request, &Everything, &cancel).unwrap();
+    reporter.set_path("", Some(Revnum(from)), Depth::Infinity, false, None).unwrap();
+    // A few files differ from the rest, each somewhere else.
+    for n in (0..ENTRIES).step_by(50) {
+        let path = format!("file-{n:06}");
+        if n % 100 == 0 {
+            reporter.set_path(&path, Some(Revnum(1)), Depth::Infinity, false, None).unwrap();
+        } else {
+            reporter.delete_path(&path).unwrap();
+        }
+    }
+    reporter.finish(&mut Nothing).unwrap();
+}
+
+fn reports(repository: &Repository) {
+    report(repository, 1, 3, None, true);
+    report(repository, 2, 1, None, true);
+    report(repository, 2, 3, None, false);
+}
+
+fn switches(repository: &Repository) {
+    report(repository, 2, 3, Some("/e"), true);
+}
+
+fn logs(repository: &Repository) {
+    let names: Vec<String> = (0..ENTRIES).step_by(4).map(|n| format!("/e/file-{n:06}")).collect();
+    let many: Vec<&str> = names.iter().map(String::as_str).collect();
+    for paths in [&[][..], &["/d"], &["/e"], &many] {
+        for include_merged_revisions in [false, true] {
+            let request = LogRequest {
+                paths,
+                start: Some(Revnum(3)),
+                end: Some(Revnum(0)),
+                limit: 0,
+                changed_paths: true,
+                strict_node_history: false,
+                include_merged_revisions,
+                revprops: RevpropSelection::All,
+            };
+            let mut receiver = |_: &LogEntry<'_>| Ok(());
+            log(repository, &request, &Everything, &CancelToken::new(), &mut receiver).unwrap();
+        }
+    }
+}
+
 fn load_into(path: &Path, stream: &[u8], cache: usize) -> Reads {
     create(path, &RepositoryOptions::default()).unwrap();
     let caches = Caches::counting(cache);
@@ -257,7 +334,7 @@ fn no_item_is_read_for_each_entry() {
         check("load", cache, &load_into(&path, &stream, cache));
     }
     load_into(&path, &stream, 64 << 20);
-    let walks: [(&str, Walk); 10] = [
+    let walks: [(&str, Walk); 14] = [
         ("verify", verify_all),
         ("dump", |r| dump_all(r, false, None)),
         ("dump --deltas", |r| dump_all(r, true, None)),
@@ -268,6 +345,10 @@ fn no_item_is_read_for_each_entry() {
         ("differences", differences),
         ("look-ups by path", by_path),
         ("histories", histories),
+        ("list", listings),
+        ("update, backdate and status", reports),
+        ("switch", switches),
+        ("log", logs),
     ];
     for cache in [1 << 20, 0] {
         for (what, walk) in &walks {

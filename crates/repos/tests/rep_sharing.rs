@@ -8,8 +8,9 @@ use std::process::Command;
 use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, Revnum, SvnError};
-use sapwood_fsfs::txn::{WriteOptions, Writer};
-use sapwood_fsfs::{Caches, CreateOptions, Filesystem, OpenOptions};
+use sapwood_fs::admin::CreateOptions;
+use sapwood_fs::txn::{WriteOptions, Writer};
+use sapwood_fs::{Caches, Filesystem, OpenOptions};
 use sapwood_repos::create::{RepositoryOptions, create};
 
 /// A text that compresses badly: its size tells whether it is stored again.

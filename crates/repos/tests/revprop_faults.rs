@@ -13,7 +13,7 @@ use std::sync::Arc;
 use common::crashing::Crashing;
 use common::{losses, open, writer};
 use sapwood_core::{PropList, Revnum};
-use sapwood_fsfs::{LocalStorage, WriteStorage};
+use sapwood_fs::{LocalStorage, WriteStorage};
 use sapwood_testkit::repository::Packing;
 use sapwood_testkit::{Repository, Shape};
 
@@ -28,7 +28,7 @@ fn set(
     storage: Arc<dyn WriteStorage>,
     revision: u64,
     value: &[u8],
-) -> sapwood_fsfs::Result<()> {
+) -> sapwood_fs::Result<()> {
     let writer = writer(path, storage)?;
     let present = writer.fs().revprops(Revnum(revision))?.get("p").map(<[u8]>::to_vec);
     writer.change_revision_prop(Revnum(revision), "p", present.as_deref(), Some(value))

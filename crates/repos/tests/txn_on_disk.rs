@@ -13,8 +13,9 @@ use std::sync::Arc;
 use common::crashing::Crashing;
 use common::{losses, whole};
 use sapwood_core::{ErrorCode, Revnum, SvnError};
-use sapwood_fsfs::txn::{Txn, WriteOptions, Writer, flags};
-use sapwood_fsfs::{Caches, CreateOptions, Filesystem, LocalStorage, OpenOptions, WriteStorage};
+use sapwood_fs::admin::CreateOptions;
+use sapwood_fs::txn::{Txn, WriteOptions, Writer, flags};
+use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage};
 use sapwood_repos::create::{RepositoryOptions, create};
 
 const FORMATS: [u32; 7] = [1, 2, 3, 4, 6, 7, 8];
@@ -250,7 +251,7 @@ fn stopped_at_every_operation() {
             let storage = Crashing::after(operations);
             let writer = common::writer(&place.path, Arc::new(storage.clone())).unwrap();
             let file = format!("/f{operations}-{turn}");
-            let run = || -> Result<Revnum, sapwood_fsfs::Error> {
+            let run = || -> Result<Revnum, sapwood_fs::Error> {
                 let mut txn = writer.begin(before)?;
                 txn.publish()?;
                 txn.make_file(&file)?;

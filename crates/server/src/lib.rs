@@ -1,35 +1,22 @@
-//! The svn:// and http:// servers: listeners, sessions, authentication, limits, the operational log.
+//! The svn:// and http:// servers, in three parts:
 //!
-//! * [`settings`]: everything that a server is told when it is started.
-//! * [`shared`]: what all connections of a server have in common: caches, opened repositories,
-//!   configuration files, the log.
-//! * [`listener`]: accepts connections, one thread each, within limits.
-//! * [`connection`]: one connection's buffers, both ways.
-//! * [`session`]: what is said on a connection: greeting, authentication, commands.
-//! * [`commands`]: the commands.
-//! * [`dav`]: the http server.
+//! * [`common`]: listeners, limits, lookup of repositories, access decisions, the operational log,
+//!   configuration.
+//! * [`svn`]: the svn protocol: greeting, session, authentication, commands.
+//! * [`dav`]: http: WebDAV and DeltaV, and pages for people.
+//!
+//! A protocol takes connections or requests from a listener, finds the repository by
+//! [`common::lookup`], decides by [`common::access`], asks the services of `repos`, and writes the
+//! reply in its own form. The two know nothing of each other.
 //!
 //! Invariant: a connection that misbehaves loses its own connection only.
 
-pub mod access;
-pub mod auth;
-pub mod commands;
-pub mod conf;
-pub mod connection;
+pub mod common;
 pub mod dav;
-pub mod listener;
-pub mod login_delay;
-pub mod lookup;
-pub mod oplog;
-pub mod request_memory;
-mod resident;
-mod sasl;
-pub mod session;
-pub mod settings;
-pub mod shared;
-pub mod transport;
+pub mod svn;
 
-pub use listener::{Listener, Stopper};
-pub use session::serve_connection;
-pub use settings::{Limits, Settings, Tunnel};
-pub use shared::Shared;
+pub use common::listener::{self, Listener, Stopper};
+pub use common::oplog;
+pub use common::settings::{self, Limits, Settings, Tunnel};
+pub use common::shared::Shared;
+pub use svn::{serve_connection, serve_stream};

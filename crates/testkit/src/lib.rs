@@ -1,6 +1,7 @@
 //! What the tests of all crates stand on: repositories made by the reference's own programs, in
 //! every format and layout, from scripted and from seeded random histories; and ways to run a
-//! program or a server of ours beside the reference's and to compare what they print and leave.
+//! program or a server of ours beside the reference's and to compare what they print and leave; and
+//! a storage on a machine that will crash ([`crashing`]).
 //!
 //! Invariant: the same seed and shape give the same history on every machine, so a failure can be
 //! repeated from the name of the fixture alone.
@@ -18,6 +19,7 @@
 
 pub mod compare;
 pub mod counted;
+pub mod crashing;
 pub mod findings;
 pub mod history;
 pub mod library;

@@ -19,6 +19,12 @@ fn stamp() -> i64 {
     now.tv_sec.saturating_mul(1_000_000).saturating_add(micros)
 }
 
+/// The time that a file would get now, in nanoseconds since 1970.
+pub(crate) fn coarse_nanoseconds() -> i64 {
+    let now = clock_gettime(ClockId::RealtimeCoarse);
+    now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec)
+}
+
 /// Returns when files that are changed from now on get another time than files that were changed
 /// before the call.
 pub fn wait_for_tick() {

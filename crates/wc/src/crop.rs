@@ -7,6 +7,7 @@ use crate::base::Removal;
 use crate::db::{Kind, Presence, parent_of};
 use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
+use crate::status::{Options, State};
 use crate::view::{Status, View};
 
 /// What is told of each node that goes.
@@ -58,7 +59,7 @@ impl WorkingCopy {
             _ => {}
         }
         let depth = view.top().depth_or_infinity();
-        if self.local_mods(relpath)?.not_only_deletions {
+        if self.holds_changes(relpath, cancel)? {
             self.crop_children(relpath, depth, Depth::Empty, tell, cancel)?;
             return self.run_queue(cancel);
         }
@@ -132,7 +133,7 @@ impl WorkingCopy {
             let Some(view) = self.view(&child.relpath)? else { continue };
             if view.has_work()
                 && (view.status() != Status::Deleted
-                    || self.local_mods(&child.relpath)?.not_only_deletions)
+                    || self.holds_changes(&child.relpath, cancel)?)
             {
                 continue;
             }
@@ -144,7 +145,7 @@ impl WorkingCopy {
                 }
                 continue;
             }
-            if new < needs && !self.local_mods(&child.relpath)?.not_only_deletions {
+            if new < needs && !self.holds_changes(&child.relpath, cancel)? {
                 self.db().write(|db| db.remove_base(&child.relpath, &Removal::default()))?;
                 self.tell_gone(&child.relpath, Action::Delete, tell);
                 continue;
@@ -155,6 +156,23 @@ impl WorkingCopy {
             }
         }
         Ok(())
+    }
+
+    /// Whether more than deletions would be lost with a tree: changes, and what is not versioned.
+    fn holds_changes(&self, relpath: &str, cancel: &CancelToken) -> Result<bool> {
+        let mut found = false;
+        let options = Options { cancel: cancel.clone(), ..Options::default() };
+        self.status(relpath, &options, &mut |status| {
+            let plain = |state| matches!(state, State::None | State::Normal);
+            found |= match status.node {
+                State::None | State::Normal | State::Ignored | State::External => false,
+                State::Incomplete => !plain(status.text) || !plain(status.props),
+                State::Deleted => status.actual_kind.is_some(),
+                _ => true,
+            };
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     fn present(&self, relpath: &str) -> Result<View> {

@@ -52,14 +52,50 @@ pub(crate) fn create(path: &Path, text: &mut dyn Read, form: &Form) -> Result<Op
             .map_err(|e| Error::io(e, "Can't create symbolic link", path))?;
         return Ok(None);
     }
+    fill_new(path, form, |file| write_text(file, text, form))
+}
+
+/// As [`create`], of a text that is in memory.
+pub(crate) fn create_whole(path: &Path, text: &[u8], form: &Form) -> Result<Option<FileStat>> {
+    if form.translation.special || form.translation.changes_normal_form() {
+        return create(path, &mut &*text, form);
+    }
+    fill_new(path, form, |file| {
+        file.write_all(text).map_err(|e| Error::io(e, "Can't write to file", path))
+    })
+}
+
+/// As [`replace`], from a file: where the form is the text as it is, the system copies it, and where the
+/// file system can share blocks, nothing is copied at all.
+pub(crate) fn replace_from(
+    path: &Path,
+    temporary: &Path,
+    text: &mut File,
+    form: &Form,
+) -> Result<Option<FileStat>> {
+    if form.translation.special || form.translation.changes_normal_form() {
+        return replace(path, temporary, text, form);
+    }
+    let stat = fill_new(temporary, form, |file| {
+        io::copy(text, file).map_err(|e| Error::io(e, "Can't write to file", path)).map(drop)
+    })?;
+    take_place(path, temporary)?;
+    Ok(stat)
+}
+
+/// Makes a file, and removes it when it cannot be filled.
+fn fill_new(
+    path: &Path,
+    form: &Form,
+    fill: impl FnOnce(&mut File) -> Result<()>,
+) -> Result<Option<FileStat>> {
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(form.mode())
         .open(path)
         .map_err(|e| Error::io(e, "Can't open file", path))?;
-    let written = write_text(&mut file, text, form);
-    if let Err(e) = written {
+    if let Err(e) = fill(&mut file) {
         let _ = fs::remove_file(path);
         return Err(e);
     }
@@ -103,11 +139,26 @@ pub(crate) fn replace(
     form: &Form,
 ) -> Result<Option<FileStat>> {
     let stat = create(temporary, text, form)?;
-    if let Err(e) = move_into_place(temporary, path) {
-        let _ = fs::remove_file(temporary);
-        return Err(e);
-    }
+    take_place(path, temporary)?;
     Ok(stat)
+}
+
+/// As [`replace`], of a text that is in memory.
+pub(crate) fn replace_whole(
+    path: &Path,
+    temporary: &Path,
+    text: &[u8],
+    form: &Form,
+) -> Result<Option<FileStat>> {
+    let stat = create_whole(temporary, text, form)?;
+    take_place(path, temporary)?;
+    Ok(stat)
+}
+
+fn take_place(path: &Path, temporary: &Path) -> Result<()> {
+    move_into_place(temporary, path).inspect_err(|_| {
+        let _ = fs::remove_file(temporary);
+    })
 }
 
 /// Renames a file over another; missing parents are made.

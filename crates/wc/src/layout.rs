@@ -5,6 +5,7 @@
 //! | `wc.db` | the database |
 //! | `pristine/XX/SHA1.svn-base` | the texts that were checked out, read-only |
 //! | `tmp/` | files that are being written; emptied by cleanup |
+//! | `sapwood/` | what is ours alone, and may be deleted at any moment |
 //! | `format`, `entries` | the text `12`: it stops programs before 1.7 |
 
 use std::fs;

@@ -38,6 +38,7 @@ pub mod status;
 pub mod summary;
 pub mod translate;
 pub mod update;
+pub mod upgrade;
 pub mod view;
 
 pub use db::Db;

@@ -1,35 +1,19 @@
 //! Whether anything at and below a path differs from BASE.
 
 use crate::conflict::Conflict;
-use crate::db::{Kind, Presence};
+use crate::db::{ActualRow, Kind, Presence};
 use crate::error::Result;
 use crate::root::WorkingCopy;
 use crate::view::{View, stat_file};
 
-/// What was found of local changes. What is not versioned does not count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LocalMods {
-    /// Whether there are any.
-    pub modified: bool,
-    /// Whether there are others than deletions.
-    pub not_only_deletions: bool,
-}
-
 impl WorkingCopy {
-    /// Whether there are local changes at or below a path; missing files are such.
+    /// Whether there are local changes at or below a path; missing files are such, what is not
+    /// versioned is not.
     ///
     /// # Errors
     /// That files cannot be read; SQLite's.
     pub fn has_local_changes(&self, relpath: &str) -> Result<bool> {
-        Ok(self.local_mods(relpath)?.modified)
-    }
-
-    /// What there is of local changes at and below a path.
-    ///
-    /// # Errors
-    /// That files cannot be read; SQLite's.
-    pub fn local_mods(&self, relpath: &str) -> Result<LocalMods> {
-        let mut found = LocalMods::default();
+        let mut found = false;
         let mut names: Vec<String> = Vec::new();
         let mut files: Vec<String> = Vec::new();
         self.db().each_in_subtree(relpath, |row| {
@@ -41,27 +25,18 @@ impl WorkingCopy {
                 (0, Presence::Normal | Presence::Incomplete) if row.kind == Kind::Dir => {
                     let missing =
                         !self.abspath(&row.relpath).symlink_metadata().is_ok_and(|m| m.is_dir());
-                    if missing && row.presence == Presence::Normal {
-                        found = LocalMods { modified: true, not_only_deletions: true };
-                    }
+                    found |= missing && row.presence == Presence::Normal;
                 }
                 (0, Presence::Normal) if !row.file_external => files.push(row.relpath),
                 (0, _) => {}
-                (_, Presence::BaseDeleted | Presence::NotPresent) => found.modified = true,
-                (_, Presence::Normal | Presence::Incomplete) => {
-                    found = LocalMods { modified: true, not_only_deletions: true };
-                }
-                _ => {}
+                (_, Presence::Excluded | Presence::ServerExcluded) => {}
+                _ => found = true,
             }
             Ok(())
         })?;
-        if found.not_only_deletions {
-            return Ok(found);
-        }
-        let changed =
-            self.db().actual_subtree(relpath)?.into_iter().any(|a| a.properties.is_some());
-        if changed {
-            return Ok(LocalMods { modified: true, not_only_deletions: true });
+        let changed = |actual: ActualRow| actual.properties.is_some();
+        if found || self.db().actual_subtree(relpath)?.into_iter().any(changed) {
+            return Ok(true);
         }
         for file in files {
             let modified = match stat_file(&self.abspath(&file))? {
@@ -72,10 +47,10 @@ impl WorkingCopy {
                 None => true,
             };
             if modified {
-                return Ok(LocalMods { modified: true, not_only_deletions: true });
+                return Ok(true);
             }
         }
-        Ok(found)
+        Ok(false)
     }
 
     /// Whether a recorded conflict is one still: a user who removes the files that it left has

@@ -84,12 +84,24 @@ impl WorkingCopy {
     /// # Errors
     /// E155007 when there is none; those of [`WorkingCopy::open_root`].
     pub fn find(abspath: &Path, options: Options) -> Result<(Self, String)> {
+        Self::find_among(abspath, options, &[])
+    }
+
+    /// As [`WorkingCopy::find`]; a working copy that is among `open` is not opened again.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn find_among(abspath: &Path, options: Options, open: &[Self]) -> Result<(Self, String)> {
+        let at_root = |root: &Path, options: Options| match open.iter().find(|w| w.root() == root) {
+            Some(known) => Ok(known.clone()),
+            None => Self::open_root(root, options),
+        };
         let link = abspath.is_symlink();
         let start = if abspath.is_dir() && !link { Some(abspath) } else { abspath.parent() };
         let found = start.and_then(find_root);
         if link {
             let inside = found.and_then(|root| {
-                let wc = Self::open_root(root, options.clone()).ok()?;
+                let wc = at_root(root, options.clone()).ok()?;
                 let relpath = wc.relpath(abspath).ok()?;
                 let known = wc.db().top(&relpath).ok()?.is_some()
                     || wc.db().actual(&relpath).ok()?.is_some_and(|a| a.conflict_data.is_some());
@@ -100,13 +112,13 @@ impl WorkingCopy {
             }
             // The root of a working copy may be reached through a link.
             if layout::db(abspath).exists() {
-                let wc = Self::open_root(abspath, options)?;
+                let wc = at_root(abspath, options)?;
                 return Ok((wc, String::new()));
             }
         }
         let root = found.ok_or_else(|| Error::NotWorkingCopy(abspath.to_owned()))?;
         check_old(root)?;
-        let wc = Self::open_root(root, options)?;
+        let wc = at_root(root, options)?;
         let relpath = wc.relpath(abspath)?;
         Ok((wc, relpath))
     }

@@ -233,6 +233,7 @@ impl WorkingCopy {
         let url = uri::join(&root, &path);
         let row = self.db().layers(relpath)?.into_iter().find(|r| r.presence.is_there());
         let source = KeywordSource {
+            modified: false,
             revision: row.as_ref().and_then(|r| r.changed_revision),
             date: row.as_ref().and_then(|r| r.changed_date),
             author: row.as_ref().and_then(|r| r.changed_author.as_deref()),

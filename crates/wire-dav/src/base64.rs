@@ -1,4 +1,4 @@
-//! Base64 of a stream that comes in pieces.
+//! Base64 of a stream that comes in pieces, both ways.
 
 use sapwood_core::base64;
 
@@ -60,6 +60,79 @@ fn encode(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// Decodes pieces; the digits of a group that is not whole wait for the next piece.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// The bits of the digits of a group, and how many digits there were.
+    bits: u32,
+    digits: u8,
+    padding: u8,
+}
+
+const SPACE: u8 = 64;
+const PADDING: u8 = 65;
+const OTHER: u8 = 66;
+
+/// The value of a digit; [`SPACE`], [`PADDING`] or [`OTHER`] for what is none.
+const fn digit_value(byte: u8) -> u8 {
+    match byte {
+        b'A'..=b'Z' => byte.wrapping_sub(b'A'),
+        b'a'..=b'z' => byte.wrapping_sub(b'a').wrapping_add(26),
+        b'0'..=b'9' => byte.wrapping_sub(b'0').wrapping_add(52),
+        b'+' => 62,
+        b'/' => 63,
+        b' ' | b'\n' | b'\r' | b'\t' => SPACE,
+        b'=' => PADDING,
+        _ => OTHER,
+    }
+}
+
+impl Decoder {
+    /// Appends the bytes of the groups that are whole; false for what is no base64.
+    #[must_use]
+    pub fn write(&mut self, text: &[u8], out: &mut Vec<u8>) -> bool {
+        out.reserve(text.len() / 4 * 3);
+        for byte in text {
+            match digit_value(*byte) {
+                SPACE => {}
+                PADDING => self.padding = self.padding.saturating_add(1),
+                OTHER => return false,
+                _ if self.padding > 0 => return false,
+                value => {
+                    self.bits = (self.bits << 6) | u32::from(value);
+                    self.digits = self.digits.saturating_add(1);
+                    if self.digits == 4 {
+                        let [_, a, b, c] = self.bits.to_be_bytes();
+                        out.extend_from_slice(&[a, b, c]);
+                        (self.bits, self.digits) = (0, 0);
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// Appends what the last group, filled up with padding, holds; false for what is no base64.
+    #[must_use]
+    pub fn finish(&mut self, out: &mut Vec<u8>) -> bool {
+        let ended = std::mem::take(self);
+        match (ended.digits, ended.padding) {
+            (0, 0) => true,
+            (2, 2) => {
+                let [_, a, _, _] = (ended.bits << 12).to_be_bytes();
+                out.push(a);
+                true
+            }
+            (3, 1) => {
+                let [_, a, b, _] = (ended.bits << 6).to_be_bytes();
+                out.extend_from_slice(&[a, b]);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -77,6 +150,24 @@ mod tests {
             }
             encoder.finish(&mut out);
             prop_assert_eq!(String::from_utf8(out).unwrap(), base64::encode(&pieces.concat()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_encoded_is_decoded(bytes in proptest::collection::vec(any::<u8>(), 0..200), at in 0usize..300) {
+            let text = base64::encode_lines(&bytes);
+            let (head, tail) = text.as_bytes().split_at(at.min(text.len()));
+            let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+            prop_assert!(decoder.write(head, &mut out) && decoder.write(tail, &mut out) && decoder.finish(&mut out));
+            prop_assert_eq!(out, bytes);
+        }
+
+        #[test]
+        fn both_decoders_agree(text in "[A-Da=\n*]{0,12}") {
+            let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+            let good = decoder.write(text.as_bytes(), &mut out) && decoder.finish(&mut out);
+            prop_assert_eq!(good.then_some(out), base64::decode(text.as_bytes()));
         }
     }
 

@@ -23,6 +23,12 @@ pub enum Error {
     /// A path that is not in the one form that paths have.
     #[error("Path '{0}' is not canonicalized; there is a problem with the client.")]
     NotCanonical(String),
+    /// An element of a reply is missing something, or has what it must not have.
+    #[error("The server's reply has a malformed '{0}'")]
+    Reply(&'static str),
+    /// A path of a reply that is not in the one form that paths have, or leads out of the tree.
+    #[error("The server's reply has the path '{0}', which is not canonical")]
+    ReplyPath(String),
     /// An address that means nothing.
     #[error("{0}")]
     Address(&'static str),
@@ -47,6 +53,7 @@ impl Error {
         match self {
             Self::Malformed(_) | Self::Refused(_) | Self::TooLarge(_) => ErrorCode::XML_MALFORMED,
             Self::Element(_) | Self::NotCanonical(_) => ErrorCode(0),
+            Self::Reply(_) | Self::ReplyPath(_) => ErrorCode::RA_DAV_MALFORMED_DATA,
             Self::Address(_) => ErrorCode::APMOD_MALFORMED_URI,
             Self::Svn(error) => error.code(),
         }

@@ -4,6 +4,7 @@
 //! * [`resource`]: the addresses: what a path below a repository's URL stands for.
 //! * [`xml`]: request and reply bodies: bounded reading, writing.
 //! * [`propfind`], [`proppatch`], [`lock`], [`merge`], [`post`]: the bodies of these methods.
+//! * [`multistatus`]: requests for properties and their changes, and the replies, as a client writes and reads them.
 //! * [`options`]: what a server says of itself.
 //! * [`report`]: the twelve REPORTs, and the editors that write trees as XML.
 //! * [`failure`]: errors as status codes and XML bodies, there and back.
@@ -19,6 +20,7 @@ pub mod headers;
 pub mod ifheader;
 pub mod lock;
 pub mod merge;
+pub mod multistatus;
 pub mod options;
 pub mod post;
 pub mod propfind;

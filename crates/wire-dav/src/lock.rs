@@ -63,6 +63,54 @@ fn write(out: &mut Vec<u8>, element: &Element, depth: usize) {
     out.raw(">");
 }
 
+/// The body of a LOCK.
+#[must_use]
+pub fn write_request(comment: Option<&str>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256);
+    out.raw(HEADER);
+    out.raw("<D:lockinfo xmlns:D=\"DAV:\"><D:lockscope><D:exclusive/></D:lockscope>");
+    out.raw("<D:locktype><D:write/></D:locktype>");
+    if let Some(comment) = comment {
+        out.raw("<D:owner>");
+        out.text(comment);
+        out.raw("</D:owner>");
+    }
+    out.raw("</D:lockinfo>\n");
+    out
+}
+
+/// What the reply to a LOCK tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// The token.
+    pub token: String,
+    /// The comment.
+    pub comment: Option<String>,
+    /// Seconds until it ends; none for never.
+    pub timeout: Option<u64>,
+}
+
+/// Reads the reply to a LOCK.
+///
+/// # Errors
+/// When it tells of no lock.
+pub fn read_reply(root: &Element) -> Result<Told> {
+    let active = root
+        .child(NS_DAV, "lockdiscovery")
+        .and_then(|discovery| discovery.child(NS_DAV, "activelock"))
+        .ok_or(Error::Reply("activelock"))?;
+    let token = active
+        .child(NS_DAV, "locktoken")
+        .and_then(|token| token.child(NS_DAV, "href"))
+        .ok_or(Error::Reply("locktoken"))?;
+    let timeout = active.child(NS_DAV, "timeout").map_or("", Element::trimmed);
+    Ok(Told {
+        token: token.trimmed().to_owned(),
+        comment: active.child(NS_DAV, "owner").map(|owner| owner.text.clone()),
+        timeout: timeout.strip_prefix("Second-").and_then(|seconds| seconds.parse().ok()),
+    })
+}
+
 /// A lock to be shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a> {
@@ -139,6 +187,20 @@ mod tests {
         assert_eq!(wanted.unwrap().owner.unwrap(), "<href xmlns=\"DAV:\">m&amp;e</href>");
         assert!(read(&body("shared", "")).is_err());
         assert!(read(&parse("<a/>")).is_err());
+    }
+
+    #[test]
+    fn the_clients_side() {
+        let wanted = read(&parse(std::str::from_utf8(&write_request(Some("a<b"))).unwrap()));
+        assert_eq!(wanted.unwrap().owner.as_deref(), Some("a<b"));
+        let shown =
+            Shown { token: "t:1", owner: Some("why"), is_xml: false, root: "/r", timeout: Some(9) };
+        let mut out = Vec::new();
+        reply(&mut out, &shown);
+        let told = read_reply(&parse(std::str::from_utf8(&out).unwrap())).unwrap();
+        let expected =
+            Told { token: "t:1".to_owned(), comment: Some("why".to_owned()), timeout: Some(9) };
+        assert_eq!(told, expected);
     }
 
     #[test]

@@ -39,6 +39,74 @@ pub fn read(root: &Element) -> Result<Wanted> {
     Ok(wanted)
 }
 
+impl Wanted {
+    /// The body of a MERGE.
+    #[must_use]
+    pub fn write(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(512);
+        out.raw(HEADER);
+        out.raw("<D:merge xmlns:D=\"DAV:\"><D:source>");
+        out.element("D:href", &self.source);
+        out.raw("</D:source><D:no-auto-merge/><D:no-checkout/><D:prop><D:checked-in/>");
+        out.raw("<D:version-name/><D:resourcetype/><D:creationdate/><D:creator-displayname/>");
+        out.raw("</D:prop>\n");
+        if !self.locks.is_empty() {
+            write_locks(&mut out, &self.locks);
+        }
+        out.raw("</D:merge>\n");
+        out
+    }
+}
+
+/// Appends lock tokens by relative path.
+pub fn write_locks(out: &mut Vec<u8>, locks: &[(String, String)]) {
+    out.raw("<S:lock-token-list xmlns:S=\"svn:\">\n");
+    for (path, token) in locks {
+        out.raw("<S:lock>");
+        out.element("S:lock-path", path);
+        out.element("S:lock-token", token);
+        out.raw("</S:lock>\n");
+    }
+    out.raw("</S:lock-token-list>\n");
+}
+
+/// What the reply to a MERGE tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// The new revision.
+    pub revision: sapwood_core::Revnum,
+    /// Its date.
+    pub date: Option<String>,
+    /// Its author.
+    pub author: Option<String>,
+    /// What went wrong afterwards.
+    pub post_commit_error: Option<String>,
+}
+
+/// Reads the reply to a MERGE: the first response is the new revision.
+///
+/// # Errors
+/// When there is none.
+pub fn read_reply(root: &Element) -> Result<Told> {
+    let prop = root
+        .child(NS_DAV, "updated-set")
+        .and_then(|set| set.child(NS_DAV, "response"))
+        .and_then(|response| response.child(NS_DAV, "propstat"))
+        .and_then(|propstat| propstat.child(NS_DAV, "prop"))
+        .ok_or(Error::Reply("merge-response"))?;
+    let text = |namespace, name| prop.child(namespace, name).map(|child| child.text.clone());
+    let revision = prop
+        .child(NS_DAV, "version-name")
+        .and_then(|name| sapwood_core::Revnum::parse(name.trimmed().as_bytes()))
+        .ok_or(Error::Reply("version-name"))?;
+    Ok(Told {
+        revision,
+        date: text(NS_DAV, "creationdate"),
+        author: text(NS_DAV, "creator-displayname"),
+        post_commit_error: text(NS_SVN, "post-commit-err"),
+    })
+}
+
 /// What a MERGE made.
 #[derive(Clone, Copy, Debug)]
 pub struct Made<'a> {
@@ -104,6 +172,31 @@ pub fn end(out: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use crate::xml::{Document, Limits};
+
+    #[test]
+    fn the_clients_side() {
+        let parse =
+            |body: &[u8]| Document::open(body, Limits::default()).unwrap().into_root().unwrap();
+        let wanted = Wanted {
+            source: "/r/!svn/txn/1-1".to_owned(),
+            locks: vec![("a & b".to_owned(), "t:1".to_owned())],
+        };
+        assert_eq!(read(&parse(&wanted.write())).unwrap(), wanted);
+        let mut out = Vec::new();
+        let made = Made {
+            vcc: "/r/!svn/vcc/default",
+            revision: 7,
+            date: Some("then"),
+            author: Some("me"),
+            post_commit_error: Some("oh"),
+        };
+        begin(&mut out, &made);
+        end(&mut out);
+        let told = read_reply(&parse(&out)).unwrap();
+        assert_eq!(told.revision.0, 7);
+        let parts = [told.date, told.author, told.post_commit_error];
+        assert_eq!(parts.map(Option::unwrap), ["then", "me", "oh"]);
+    }
 
     #[test]
     fn a_request() {

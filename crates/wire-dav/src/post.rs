@@ -15,6 +15,22 @@ pub enum Post {
 }
 
 impl Post {
+    /// The body.
+    #[must_use]
+    pub fn write(&self) -> Vec<u8> {
+        let skel = match self {
+            Self::CreateTxn => Skel::List(vec![Skel::Atom(b"create-txn")]),
+            Self::CreateTxnWithProps(props) => {
+                let pairs = props.iter().flat_map(|(name, value)| [name.as_bytes(), value]);
+                let pairs = Skel::List(pairs.map(Skel::Atom).collect());
+                Skel::List(vec![Skel::Atom(b"create-txn-with-props"), pairs])
+            }
+        };
+        let mut out = Vec::new();
+        skel.write(&mut out);
+        out
+    }
+
     /// Reads a body.
     ///
     /// # Errors
@@ -42,6 +58,15 @@ impl Post {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn there_and_back() {
+        let mut props = PropList::default();
+        props.set("svn:log", b"a (b) \xff");
+        for post in [Post::CreateTxn, Post::CreateTxnWithProps(props)] {
+            assert_eq!(Post::read(&post.write()).unwrap(), post);
+        }
+    }
 
     #[test]
     fn requests() {

@@ -2,6 +2,7 @@
 //!
 //! Writers take borrowed values and append; none of them allocates.
 
+pub use sapwood_core::{ChangedPath, DirentFields};
 use sapwood_core::{NodeKind, PropList, Revnum};
 
 use crate::decode::List;
@@ -54,23 +55,6 @@ pub fn read_prop_changes(list: List<'_>) -> Result<Vec<(String, Option<Vec<u8>>)
         Ok((name, entry.bracketed_bytes()?.map(<[u8]>::to_vec)))
     })
     .collect()
-}
-
-/// One changed path of a log entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChangedPath<'a> {
-    /// The fspath.
-    pub path: &'a str,
-    /// `A`, `D`, `R` or `M`.
-    pub action: u8,
-    /// Where it was copied from.
-    pub copy_from: Option<(&'a str, Revnum)>,
-    /// File or directory, `None` when it is not known.
-    pub kind: Option<NodeKind>,
-    /// Whether the text changed.
-    pub text_mod: bool,
-    /// Whether properties changed.
-    pub prop_mod: bool,
 }
 
 /// Appends one changed path.
@@ -175,68 +159,26 @@ pub fn read_log_entry(list: List<'_>) -> Result<LogEntry<'_>> {
     Ok(LogEntry { changes, head, revprops, subtractive_merge })
 }
 
-/// Which fields of a directory entry are asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // They are independent switches of the protocol.
-pub struct DirentFields {
-    /// File or directory.
-    pub kind: bool,
-    /// Length of a file.
-    pub size: bool,
-    /// Whether there are properties.
-    pub has_props: bool,
-    /// Revision of the last change.
-    pub created_rev: bool,
-    /// Date of the last change.
-    pub time: bool,
-    /// Author of the last change.
-    pub last_author: bool,
-}
-
-impl DirentFields {
-    /// Every field.
-    pub const ALL: Self = Self {
-        kind: true,
-        size: true,
-        has_props: true,
-        created_rev: true,
-        time: true,
-        last_author: true,
-    };
-
-    /// Reads a list of field words; unknown ones are left out, no list means all.
-    ///
-    /// # Errors
-    /// When something in the list is no word.
-    pub fn read(list: Option<List<'_>>) -> Result<Self> {
-        let Some(list) = list else { return Ok(Self::ALL) };
-        let mut fields = Self::default();
-        for item in list {
-            match item {
-                crate::Item::Word("kind") => fields.kind = true,
-                crate::Item::Word("size") => fields.size = true,
-                crate::Item::Word("has-props") => fields.has_props = true,
-                crate::Item::Word("created-rev") => fields.created_rev = true,
-                crate::Item::Word("time") => fields.time = true,
-                crate::Item::Word("last-author") => fields.last_author = true,
-                crate::Item::Word(_) => {}
-                _ => return Err(Error::Part("Dirent field not a word")),
-            }
+/// Reads a list of field words; unknown ones are left out, no list means all.
+///
+/// # Errors
+/// When something in the list is no word.
+pub fn read_dirent_fields(list: Option<List<'_>>) -> Result<DirentFields> {
+    let Some(list) = list else { return Ok(DirentFields::ALL) };
+    let mut fields = DirentFields::default();
+    for item in list {
+        match item {
+            crate::Item::Word("kind") => fields.kind = true,
+            crate::Item::Word("size") => fields.size = true,
+            crate::Item::Word("has-props") => fields.has_props = true,
+            crate::Item::Word("created-rev") => fields.created_rev = true,
+            crate::Item::Word("time") => fields.time = true,
+            crate::Item::Word("last-author") => fields.last_author = true,
+            crate::Item::Word(_) => {}
+            _ => return Err(Error::Part("Dirent field not a word")),
         }
-        Ok(fields)
     }
-
-    /// Whether nothing but the kind (or not even that) is asked for.
-    #[must_use]
-    pub const fn kind_only(&self) -> bool {
-        !(self.size || self.has_props || self.created_rev || self.time || self.last_author)
-    }
-
-    /// Whether anything of the last commit is asked for.
-    #[must_use]
-    pub const fn committed(&self) -> bool {
-        self.created_rev || self.time || self.last_author
-    }
+    Ok(fields)
 }
 
 /// One directory entry, with what is known of it.
@@ -471,7 +413,7 @@ mod tests {
         assert_eq!(out, b"( 1:/ dir ) ");
         let fields = b"( size word later-field ) ";
         with_list(fields, |list| {
-            let fields = DirentFields::read(Some(list)).unwrap();
+            let fields = read_dirent_fields(Some(list)).unwrap();
             assert!(fields.size && !fields.kind && !fields.kind_only() && !fields.committed());
         });
     }

@@ -9,8 +9,8 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::rng::Rng;
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_fsfs::Filesystem;
-use sapwood_fsfs::txn::{Txn, WriteOptions, Writer};
+use sapwood_fs::Filesystem;
+use sapwood_fs::txn::{Txn, WriteOptions, Writer};
 use sapwood_repos::Repository;
 
 use super::{MakeOptions, Notify, Progress};

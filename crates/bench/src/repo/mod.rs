@@ -14,9 +14,10 @@ mod source;
 use std::path::Path;
 
 use sapwood_core::{CancelToken, SvnError, SvnResult};
-use sapwood_fsfs::create::DEFAULT_SHARD_SIZE;
-use sapwood_fsfs::pack::PackOptions;
-use sapwood_fsfs::{Caches, CreateOptions, OpenOptions};
+use sapwood_fs::admin::CreateOptions;
+use sapwood_fs::admin::create::DEFAULT_SHARD_SIZE;
+use sapwood_fs::admin::pack::PackOptions;
+use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::Repository;
 use sapwood_repos::create::{RepositoryOptions, create};
 

@@ -82,7 +82,7 @@ pub(super) fn write(build: &mut Build<'_, '_>) -> SvnResult<()> {
     Ok(())
 }
 
-fn add(txn: &mut sapwood_fsfs::txn::Txn, path: &str, parts: &[Part]) -> SvnResult<()> {
+fn add(txn: &mut sapwood_fs::txn::Txn, path: &str, parts: &[Part]) -> SvnResult<()> {
     txn.make_file(path)?;
     txn.set_text(path, &mut Parts::new(parts), None)?;
     Ok(txn.change_prop(path, prop_names::MIME_TYPE, Some(b"application/octet-stream"))?)

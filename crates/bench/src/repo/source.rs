@@ -3,7 +3,7 @@
 
 use sapwood_core::SvnResult;
 use sapwood_core::props::names as prop_names;
-use sapwood_fsfs::txn::Txn;
+use sapwood_fs::txn::Txn;
 
 use super::build::{Build, add_file, mergeinfo};
 use super::scaled;

@@ -28,7 +28,7 @@ pub(crate) fn times(value: f64) -> String {
 pub(crate) mod sample {
     //! Results that tests of reports share: two systems, two formats, everything fixed.
 
-    use crate::axes::{Access, Axis as _, Caches, Format, Packing, Request, State, System};
+    use crate::axes::{Access, Axis as _, Caches, Format, Packing, Request, Rules, State, System};
     use crate::results::{Cell, HeatSample, Results, Sample};
 
     pub(crate) fn results() -> Results {
@@ -58,6 +58,7 @@ pub(crate) mod sample {
                                     let cell = Cell {
                                         request,
                                         access,
+                                        rules: Rules::Open,
                                         caches: Caches::Medium,
                                         format,
                                         packing,

@@ -8,7 +8,7 @@ use super::plots;
 use super::style::STYLE;
 use super::tables::{Summaries, Table, Value, present, summaries, tables};
 use super::times;
-use crate::axes::{Access, Axis as _, Caches, Format, Packing, Request, State, System};
+use crate::axes::{Access, Axis as _, Caches, Format, Packing, Request, Rules, State, System};
 use crate::results::{Cell, Results};
 use crate::stats::{geometric_mean, ratio};
 
@@ -180,6 +180,7 @@ fn row(
     let of = |state| Cell {
         request,
         access,
+        rules: Rules::Open,
         caches,
         format: Format::F6,
         packing: Packing::Packed,
@@ -203,7 +204,8 @@ fn caches(cells: &Summaries) -> Markup {
             for (access, state) in present(cells, |c| (c.access, c.state)) {
                 let caches = Caches::Medium;
                 let system = System::Sapwood;
-                let of = Cell { request, access, caches, format, packing, state, system };
+                let rules = Rules::Open;
+                let of = Cell { request, access, rules, caches, format, packing, state, system };
                 if let Some(plot) = plots::caches(cells, of) {
                     row.push((access, state, plot));
                 }

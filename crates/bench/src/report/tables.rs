@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{seconds, times};
-use crate::axes::{Access, Axis as _, Format, Packing, State, System};
+use crate::axes::{Access, Axis as _, Format, Packing, Rules, State, System};
 use crate::results::{Cell, HeatSample, Results, Sample};
 use crate::stats::{Summary, ratio};
 
@@ -98,6 +98,7 @@ pub fn tables(results: &Results) -> Vec<Table> {
         formats(&elapsed),
         packings(&elapsed),
         accesses(&elapsed),
+        rules(&elapsed),
         figures("The client's processor time", marks, &client, Value::Seconds),
         figures("The server's processor time", marks, &server, Value::Seconds),
         systems("Reference against Sapwood, the server's processor time", &server),
@@ -136,9 +137,10 @@ struct LabelAxis {
     get: fn(&Cell) -> &'static str,
 }
 
-const LABELS: [LabelAxis; 6] = [
+const LABELS: [LabelAxis; 7] = [
     LabelAxis { name: "request", get: |c| c.request.title() },
     LabelAxis { name: "access", get: |c| c.access.title() },
+    LabelAxis { name: "rules", get: |c| c.rules.title() },
     LabelAxis { name: "caches", get: |c| c.caches.title() },
     LabelAxis { name: "format", get: |c| c.format.title() },
     LabelAxis { name: "packing", get: |c| c.packing.title() },
@@ -261,6 +263,22 @@ fn packings(cells: &Summaries) -> Table {
     let about = "How many times as long it takes when the repository is not packed.";
     let key = |cell| Cell { state: ANY_STATE, packing: Packing::Packed, ..cell };
     table("Ratio of packing", about, cells, key, &["packing"], &columns)
+}
+
+/// What path rules cost.
+fn rules(cells: &Summaries) -> Table {
+    let mut columns: Vec<Column<'_>> = Vec::new();
+    for state in present(cells, |c| c.state) {
+        let get = move |key: Cell| {
+            let cell = Cell { state, ..key };
+            let (above, below) = (Rules::Authz, Rules::Open);
+            quotient(cells, Cell { rules: above, ..cell }, Cell { rules: below, ..cell })
+        };
+        columns.push((state.title().to_owned(), Box::new(get)));
+    }
+    let about = "Elapsed time with path rules that hide a part, as a multiple of that without.";
+    let key = |cell| Cell { state: ANY_STATE, rules: Rules::Open, ..cell };
+    table("Ratio of path rules", about, cells, key, &["rules"], &columns)
 }
 
 fn accesses(cells: &Summaries) -> Table {
@@ -390,7 +408,7 @@ mod tests {
         assert_eq!(
             lines.get(1).unwrap(),
             "Median (smallest-largest) in seconds; ~: the runs differ by more than a fifth, !: an \
-             outlier among them. Everywhere: medium caches."
+             outlier among them. Everywhere: no path rules, medium caches."
         );
         assert_eq!(
             lines.get(3).unwrap(),
@@ -479,7 +497,7 @@ mod tests {
         let csv = results.to_csv();
         assert_eq!(csv.lines().count(), results.samples.len() + 1);
         assert!(csv.contains(
-            "null-log,svn,medium,f6,unpacked,cold,sapwood,1,0.111000,0.010000,0.055500,10,12.500000"
+            "null-log,svn,open,medium,f6,unpacked,cold,sapwood,1,0.111000,0.010000,0.055500,10,12.500000"
         ));
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sapwood_bench::repo::{MakeOptions, PROFILES, Profile, Progress, make};
 use sapwood_core::{Revnum, SvnResult};
-use sapwood_fsfs::CreateOptions;
+use sapwood_fs::admin::CreateOptions;
 
 use super::{bad_value, parsed};
 use crate::command::{Invocation, Options};

@@ -1,5 +1,5 @@
-//! What `bash` completes: subcommands, and the options of the subcommand that is typed. Files are left
-//! to the shell.
+//! What `bash`, `zsh` and `fish` complete: subcommands, and the options of the subcommand that is typed.
+//! Files are left to the shell.
 
 use std::collections::BTreeSet;
 
@@ -42,4 +42,129 @@ pub(crate) fn bash(name: &str, manual: &Manual) -> String {
          }}\n\
          complete -o default -F {function} {name}\n"
     )
+}
+
+/// Text in single quotes of `zsh` or `fish`.
+fn quoted(text: &str, quote: &str) -> String {
+    format!("'{}'", text.replace('\'', quote))
+}
+
+/// The first line of an explanation.
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default().trim()
+}
+
+/// The script for `zsh`.
+pub(crate) fn zsh(name: &str, manual: &Manual) -> String {
+    let list = |options: &mut dyn Iterator<Item = &Described>| {
+        let mut words = BTreeSet::new();
+        for option in options {
+            for typed in &option.typed {
+                let about = first_line(&option.about).replace(':', "\\:");
+                words.insert(quoted(&format!("{typed}:{about}"), "'\\''"));
+            }
+        }
+        words.into_iter().collect::<Vec<_>>().join(" ")
+    };
+    let mut cases = String::new();
+    let mut subcommands = Vec::new();
+    for part in &manual.parts {
+        let pattern = part.names.iter().map(|n| quoted(n, "'\\''")).collect::<Vec<_>>().join("|");
+        let options = list(&mut part.options.iter().chain(&manual.options));
+        cases.push_str(&format!("            {pattern}) options=({options}) ;;\n"));
+        let about = first_line(&part.text).replace(':', "\\:");
+        let first = part.names.first().map(String::as_str).unwrap_or_default();
+        subcommands.push(quoted(&format!("{first}:{about}"), "'\\''"));
+    }
+    let all = list(&mut manual.options.iter());
+    let subcommands = subcommands.join(" ");
+    format!(
+        "#compdef {name}\n\
+         # Completion of {name} for zsh, made by 'sapwood install-links --zsh'.\n\
+         local word sub=''\n\
+         local -a options subcommands\n\
+         for word in ${{words[2,CURRENT-1]}}; do\n    \
+             case $word in -*) ;; *) sub=$word; break ;; esac\n\
+         done\n\
+         if [[ $PREFIX == -* ]]; then\n    \
+             case $sub in\n{cases}            \
+                 *) options=({all} '--help:explain' '--version:say the version') ;;\n    \
+             esac\n    \
+             _describe -o option options\n\
+         elif [[ -z $sub || $sub == help ]]; then\n    \
+             subcommands=({subcommands})\n    \
+             _describe subcommand subcommands\n    \
+             [[ -z $sub && ${{#subcommands}} -eq 0 ]] && _files\n\
+         else\n    \
+             _files\n\
+         fi\n"
+    )
+}
+
+/// The script for `fish`.
+pub(crate) fn fish(name: &str, manual: &Manual) -> String {
+    let mut text =
+        format!("# Completion of {name} for fish, made by 'sapwood install-links --fish'.\n");
+    let word = |text: &str| quoted(&text.replace('\\', "\\\\"), "\\'");
+    let mut line = |when: &str, option: &Described| {
+        let mut words = String::new();
+        for typed in &option.typed {
+            match typed.strip_prefix("--") {
+                Some(long) => words.push_str(&format!(" -l {}", word(long))),
+                None => words.push_str(&format!(" -s {}", word(typed.trim_start_matches('-')))),
+            }
+        }
+        if words.is_empty() {
+            return;
+        }
+        // What takes a value says so behind its name.
+        let value = if option.shown.ends_with(" ARG") { " -r" } else { "" };
+        let about = word(first_line(&option.about));
+        text.push_str(&format!("complete -c {name}{when}{words}{value} -d {about}\n"));
+    };
+    for option in &manual.options {
+        line("", option);
+    }
+    for part in &manual.parts {
+        let when = format!(" -n '__fish_seen_subcommand_from {}'", part.names.join(" "));
+        part.options.iter().for_each(|option| line(&when, option));
+    }
+    for part in &manual.parts {
+        let about = word(first_line(&part.text));
+        if let Some(first) = part.names.first() {
+            let when = "-n __fish_use_subcommand -f";
+            text.push_str(&format!("complete -c {name} {when} -a {} -d {about}\n", word(first)));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_subcommand_and_option_is_completed() {
+        let manual = crate::svn::manual();
+        let scripts = [bash("svn", &manual), zsh("svn", &manual), fish("svn", &manual)];
+        for part in &manual.parts {
+            let name = part.names.first().unwrap();
+            for script in &scripts {
+                assert!(script.contains(name.as_str()), "{name}");
+                for typed in part.options.iter().flat_map(|option| &option.typed) {
+                    let bare = typed.trim_start_matches('-');
+                    assert!(script.contains(bare), "{name} {typed}");
+                }
+            }
+        }
+        // Quotes in explanations do not end the words that they are in.
+        let option = Described {
+            shown: "--x ARG".to_owned(),
+            typed: vec!["--x".to_owned()],
+            about: "as in 'y': z".to_owned(),
+        };
+        let manual = Manual { options: vec![option], ..Manual::default() };
+        assert!(zsh("p", &manual).contains(r"'--x:as in '\''y'\''\: z'"));
+        assert!(fish("p", &manual).contains(r"complete -c p -l 'x' -r -d 'as in \'y\': z'"));
+    }
 }

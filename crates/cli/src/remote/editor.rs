@@ -125,6 +125,43 @@ pub(crate) fn edit(edit: &Edit<'_>, contents: &[u8]) -> SvnResult<(Option<Vec<u8
     }
 }
 
+/// A name as one word of the shell.
+fn word(name: &str) -> String {
+    const SPECIAL: &str = "&;`'\"|*?~<>^()[]{}$\\\n\r%";
+    if !name.contains(|c| SPECIAL.contains(c)) {
+        return format!("\"{name}\"");
+    }
+    let mut word = String::new();
+    for c in name.chars() {
+        if SPECIAL.contains(c) || c == ' ' || c == '\t' {
+            word.push('\\');
+        }
+        word.push(c);
+    }
+    word
+}
+
+/// Lets the user edit a file of the working copy, in its folder.
+pub(crate) fn edit_file(given: Option<&OsStr>, config: &Config, file: &Path) -> SvnResult<()> {
+    let mut line = command(given, config)?;
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    line.push(format!(" {}", word(&name)));
+    let dir = file.parent().unwrap_or(Path::new("/"));
+    let status = crate::signals::while_child_has_terminal(|| {
+        Command::new("sh").arg("-c").arg(&line).current_dir(dir).status()
+    });
+    let status = status.map_err(|e| {
+        SvnError::io(&e, format_args!("Can't change working directory to '{}'", dir.display()))
+    })?;
+    if !status.success() {
+        return Err(SvnError::new(
+            ErrorCode::EXTERNAL_PROGRAM,
+            format!("system('{}') returned {}", line.display(), status.into_raw()),
+        ));
+    }
+    Ok(())
+}
+
 /// Lets the user write a message; `None` when they leave the file as it is.
 pub(crate) fn log_message(prefix: &str, config: &Config) -> SvnResult<Option<Vec<u8>>> {
     let place = Edit { command: None, config, prefix, base_dir: None };

@@ -15,8 +15,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood_core::SvnResult;
-use sapwood_fsfs::OpenOptions;
-use sapwood_ra::auth::{AuthOptions, Authenticator};
+use sapwood_fs::OpenOptions;
+use sapwood_ra::auth::{AuthOptions, Authenticator, Failures, GpgAgent};
 use sapwood_ra::{FileCaches, Settings};
 
 use crate::command::{OptionSpec, Options, usage_error};
@@ -85,9 +85,6 @@ pub(crate) const GLOBAL_WITHOUT_FORCE: &[&str] = &[
     "config-option",
 ];
 
-/// How a certificate may fail.
-const FAILURES: [&str; 5] = ["unknown-ca", "cn-mismatch", "expired", "not-yet-valid", "other"];
-
 /// Checks that it is clear whether questions may be asked.
 pub(crate) fn check_questions(options: &Options) -> SvnResult<()> {
     if options.has("non-interactive") && options.has("force-interactive") {
@@ -98,24 +95,42 @@ pub(crate) fn check_questions(options: &Options) -> SvnResult<()> {
     Ok(())
 }
 
-/// Checks a list of ways in which certificates may fail.
-pub(crate) fn check_failures(list: &str) -> SvnResult<()> {
-    let mut words = list.split([',', ' ', '\n', '\r', '\t', '\u{b}']).filter(|w| !w.is_empty());
-    match words.find(|word| !FAILURES.contains(word)) {
-        Some(word) => Err(usage_error(format!(
-            "Unknown value '{word}' for --trust-server-cert-failures.\nSupported values: {}",
-            FAILURES.join(", ")
-        ))),
-        None => Ok(()),
+/// Reads a list of ways in which certificates may fail.
+pub(crate) fn failures(list: &str) -> SvnResult<Failures> {
+    let words = list.split([',', ' ', '\n', '\r', '\t', '\u{b}']).filter(|w| !w.is_empty());
+    let mut found = Failures::default();
+    for word in words {
+        match Failures::WORDS.iter().find(|(name, _)| *name == word) {
+            Some((_, failure)) => found |= *failure,
+            None => {
+                return Err(usage_error(format!(
+                    "Unknown value '{word}' for --trust-server-cert-failures.\nSupported values: \
+                     {}",
+                    Failures::WORDS.map(|(name, _)| name).join(", ")
+                )));
+            }
+        }
     }
+    Ok(found)
+}
+
+/// What the options say may be wrong with certificates. `prefix` is what the option's name begins
+/// with, for programs that speak with two servers.
+pub(crate) fn trusted(options: &Options, prefix: &str) -> SvnResult<Failures> {
+    let mut trust = match options.value(&format!("{prefix}trust-server-cert-failures"))? {
+        Some(list) => failures(&list)?,
+        None => Failures::default(),
+    };
+    if options.has("trust-server-cert") {
+        trust |= Failures::UNKNOWN_CA;
+    }
+    Ok(trust)
 }
 
 /// Checks what the options say together. `alone` is whether the program takes it that nobody can
 /// be asked anything.
 pub(crate) fn check(options: &Options, alone: bool) -> SvnResult<()> {
-    if let Some(list) = options.value("trust-server-cert-failures")? {
-        check_failures(&list)?;
-    }
+    trusted(options, "")?;
     check_questions(options)?;
     if !alone && (options.has("trust-server-cert") || options.has("trust-server-cert-failures")) {
         return Err(usage_error("--trust-server-cert-failures requires --non-interactive"));
@@ -131,6 +146,8 @@ pub(crate) fn check(options: &Options, alone: bool) -> SvnResult<()> {
 pub(crate) struct Credentials {
     pub(crate) username: Option<String>,
     pub(crate) password: Option<String>,
+    /// What may be wrong with the server's certificate.
+    pub(crate) trust: Failures,
 }
 
 impl Credentials {
@@ -140,7 +157,8 @@ impl Credentials {
         if options.has("password-from-stdin") {
             password = Some(prompt::stdin_line()?);
         }
-        Ok(Self { username: options.value("username")?, password })
+        let trust = trusted(options, "")?;
+        Ok(Self { username: options.value("username")?, password, trust })
     }
 }
 
@@ -196,6 +214,8 @@ pub(crate) fn settings(
         store_passwords: flag("store-passwords")?,
         non_interactive,
         system_user: system_user.clone(),
+        trust: credentials.trust,
+        gpg_agent: gpg_agent(&files.config),
     };
     if let Some(size) = options.value("memory-cache-size")? {
         files.config.set("miscellany", "memory-cache-size", size.as_bytes());
@@ -217,8 +237,43 @@ pub(crate) fn settings(
     })
 }
 
+/// gpg-agent, if the configuration lets passwords be kept there: where it listens, by the environment.
+fn gpg_agent(config: &sapwood_core::config::Config) -> Option<GpgAgent> {
+    let stores = config.get("auth", "password-stores");
+    let stores = stores.as_deref().unwrap_or("gnome-keyring,kwallet,gpg-agent");
+    if !stores.split([' ', ',']).any(|store| store == "gpg-agent") {
+        return None;
+    }
+    let variable = |name: &str| std::env::var_os(name);
+    let sockets = if let Some(info) = variable("GPG_AGENT_INFO") {
+        let info = info.to_string_lossy().into_owned();
+        vec![info.split(':').next().unwrap_or_default().into()]
+    } else if let Some(home) = variable("GNUPGHOME") {
+        vec![PathBuf::from(home).join("S.gpg-agent")]
+    } else {
+        let user = rustix::process::getuid().as_raw();
+        let home = variable("HOME").map(|home| PathBuf::from(home).join(".gnupg/S.gpg-agent"));
+        [format!("/run/user/{user}"), format!("/var/run/user/{user}")]
+            .into_iter()
+            .map(|dir| PathBuf::from(dir).join("gnupg/S.gpg-agent"))
+            .chain(home)
+            .collect()
+    };
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);
+    let told = [
+        ("ttyname", variable("GPG_TTY")),
+        ("ttytype", variable("TERM")),
+        ("lc-ctype", locale),
+        ("display", variable("DISPLAY")),
+    ];
+    let text = |(name, value): (&'static str, Option<std::ffi::OsString>)| {
+        Some((name, value?.into_string().ok()?))
+    };
+    Some(GpgAgent { sockets, terminal: told.into_iter().filter_map(text).collect() })
+}
+
 /// Bytes of cache for repositories that are opened in this process.
-const CACHE: usize = 128 << 20;
+const CACHE: usize = 40 << 20;
 
 /// A number as people read it: groups of three digits, with commas.
 pub(crate) fn grouped(number: u64) -> String {

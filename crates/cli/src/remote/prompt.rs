@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
-use sapwood_ra::auth::{Prompter, Simple};
+use sapwood_ra::auth::{Certificate, Decision, Failures, Prompter, Simple};
 
 /// Asks at the process's terminal, or, without one, on standard error.
 #[derive(Clone, Copy, Debug)]
@@ -143,6 +143,21 @@ impl Prompter for Terminal {
         Ok(Simple { username, password, may_save })
     }
 
+    fn server_trust(
+        &self,
+        realm: &str,
+        failures: Failures,
+        certificate: &Certificate,
+        may_save: bool,
+    ) -> SvnResult<Decision> {
+        let answer = ask(&trust_question(realm, failures, certificate, may_save), false)?;
+        Ok(match answer.chars().next() {
+            Some('t' | 'T') => Decision::Temporarily,
+            Some('p' | 'P') if may_save => Decision::Permanently,
+            _ => Decision::Reject,
+        })
+    }
+
     fn store_plaintext(&self, realm: &str, file: &Path) -> SvnResult<bool> {
         tell(&format!(
             "\nThe password for the realm\n\n   {realm}\n\ncan only be kept unencrypted. To be \
@@ -159,6 +174,37 @@ impl Prompter for Terminal {
             }
         }
     }
+}
+
+/// The question about a server's certificate, in the sentences that people and scripts know.
+fn trust_question(realm: &str, failures: Failures, it: &Certificate, may_save: bool) -> String {
+    let mut text = format!("Error validating server certificate for '{realm}':\n");
+    for (failure, sentence) in [
+        (
+            Failures::UNKNOWN_CA,
+            " - The certificate is not issued by a trusted authority. Use the\n   fingerprint to \
+             validate the certificate manually!\n",
+        ),
+        (Failures::NAME, " - The certificate hostname does not match.\n"),
+        (Failures::NOT_YET_VALID, " - The certificate is not yet valid.\n"),
+        (Failures::EXPIRED, " - The certificate has expired.\n"),
+        (Failures::OTHER, " - The certificate has an unknown error.\n"),
+    ] {
+        if failures.has(failure) {
+            text.push_str(sentence);
+        }
+    }
+    text.push_str(&format!(
+        "Certificate information:\n - Hostname: {}\n - Valid: from {} until {}\n - Issuer: {}\n \
+         - Fingerprint: {}\n",
+        it.hostname, it.valid_from, it.valid_until, it.issuer, it.fingerprint
+    ));
+    text.push_str(if may_save {
+        "(R)eject, accept (t)emporarily or accept (p)ermanently? "
+    } else {
+        "(R)eject or accept (t)emporarily? "
+    });
+    text
 }
 
 /// The first line of standard input, for `--password-from-stdin`.

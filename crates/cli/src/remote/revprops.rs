@@ -58,7 +58,10 @@ pub(crate) fn normalized(text: &[u8], otherwise: &str) -> SvnResult<Vec<u8>> {
         // Says what is wrong with it, in the words of the terminal's encoding.
         Err(_) => locale::decode(text.to_vec()),
     };
-    let text = text.and_then(locale::with_newlines).map_err(|e| e.context(otherwise))?;
+    let text = text.and_then(locale::with_newlines).map_err(|e| match otherwise {
+        "" => e,
+        _ => e.context(otherwise),
+    })?;
     Ok(text.into_bytes())
 }
 
@@ -69,23 +72,64 @@ pub(crate) fn translated(
     otherwise: &str,
 ) -> SvnResult<Vec<u8>> {
     let Some(name) = encoding else { return normalized(text, otherwise) };
-    let unknown = || {
-        SvnError::new(
-            ErrorCode::EINVAL,
-            format!("Can't create a character converter from '{name}' to 'UTF-8'"),
-        )
-        .context(otherwise)
+    let wrap = |error: SvnError| match otherwise {
+        "" => error,
+        _ => error.context(otherwise),
     };
-    let known = encoding_rs::Encoding::for_label(name.as_bytes()).ok_or_else(unknown)?;
-    let (decoded, _, wrong) = known.decode(text);
+    if ["UTF-8", "UTF8"].iter().any(|own| name.eq_ignore_ascii_case(own)) {
+        // Nothing is converted, and so nothing is looked at: who stores it does.
+        return Ok(with_newlines(text));
+    }
+    if ["ISO-8859-1", "ISO8859-1", "ISO_8859-1", "LATIN1", "L1"]
+        .iter()
+        .any(|latin| name.eq_ignore_ascii_case(latin))
+    {
+        let decoded: String = text.iter().copied().map(char::from).collect();
+        return normalized(decoded.as_bytes(), otherwise);
+    }
+    let Some(known) = encoding_rs::Encoding::for_label(name.as_bytes()) else {
+        // What no table is known for can be ASCII only.
+        return normalized(ascii(text).map_err(wrap)?, otherwise);
+    };
+    let (decoded, wrong) = known.decode_without_bom_handling(text);
     if wrong {
-        return Err(SvnError::new(
-            ErrorCode::EINVAL,
-            format!("Can't convert string from '{name}' to 'UTF-8':"),
-        )
-        .context(otherwise));
+        let text = format!("Can't convert string from '{name}' to 'UTF-8':");
+        return Err(wrap(SvnError::new(ErrorCode::EINVAL, text)));
     }
     normalized(decoded.as_bytes(), otherwise)
+}
+
+/// Bytes with line ends of one kind.
+fn with_newlines(text: &[u8]) -> Vec<u8> {
+    let mut made = Vec::with_capacity(text.len());
+    let mut bytes = text.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        if byte == b'\r' {
+            let _pair = bytes.next_if_eq(&b'\n');
+            made.push(b'\n');
+        } else {
+            made.push(byte);
+        }
+    }
+    made
+}
+
+/// Text that is ASCII and can be printed.
+pub(crate) fn ascii(value: &[u8]) -> SvnResult<&[u8]> {
+    let odd = |b: &u8| !b.is_ascii() || (b.is_ascii_control() && !b"\t\n\x0b\x0c\r".contains(b));
+    let Some(at) = value.iter().position(odd) else { return Ok(value) };
+    let (safe, rest) = value.split_at_checked(at).unwrap_or_default();
+    let byte = rest.first().copied().unwrap_or_default();
+    let text = match String::from_utf8_lossy(safe) {
+        safe if safe.is_empty() => format!(
+            "Non-ASCII character (code {byte}) detected, and unable to convert to/from UTF-8"
+        ),
+        safe => format!(
+            "Safe data '{safe}' was followed by non-ASCII byte {byte}: unable to convert to/from \
+             UTF-8"
+        ),
+    };
+    Err(SvnError::new(ErrorCode::EINVAL, text))
 }
 
 /// Checks that files and directories can have a property of this name.

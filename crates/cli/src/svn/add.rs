@@ -11,7 +11,11 @@ use super::{Command, Invocation};
 pub(super) const COMMAND: Command = Command {
     name: "add",
     help: "Put new files and directories under version control.\n\
-        usage: add PATH...\n",
+        usage: add PATH...\n\
+        \n  \
+        Put each PATH under version control: the next commit sends it. What is below a folder goes with\n  \
+        it, but for names that are ignored. Files get the properties that the configuration has for\n  \
+        their names.\n",
     options: &[
         Opt::Targets,
         Opt::NonRecursive,

@@ -14,7 +14,10 @@ pub(super) const COMMAND: Command = Command {
     help: "Associate (or dissociate) changelist CLNAME with the named\n\
         files.\n\
         usage: 1. changelist CLNAME PATH...\n       \
-        2. changelist --remove PATH...\n",
+        2. changelist --remove PATH...\n\
+        \n  \
+        Put files on the list CLNAME, or with --remove take them off theirs. Other subcommands then work\n  \
+        on the files of a list with --changelist CLNAME. A file is on one list at most.\n",
     options: &[Opt::Quiet, Opt::Recursive, Opt::Depth, Opt::Remove, Opt::Targets, Opt::Changelist],
     run,
     ..Command::DEFAULT

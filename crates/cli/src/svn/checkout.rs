@@ -12,7 +12,14 @@ pub(super) const COMMAND: Command = Command {
     name: "checkout",
     aliases: &["co"],
     help: "Check out a working copy from a repository.\n\
-        usage: checkout URL[@REV]... [PATH]\n",
+        usage: checkout URL[@REV]... [PATH]\n\
+        \n  \
+        Make a working copy of each URL in the folder PATH; without it, in a folder named like the last\n  \
+        part of the URL. With several URLs, each gets a folder of its own below PATH. REV says in which\n  \
+        revision the URL is looked up, -r as of which one it is wanted.\n\
+        \n  \
+        With --force, files that are there already stay as they are, as local changes. A checkout that\n  \
+        was stopped goes on when it is started again.\n",
     options: &[
         Opt::Revision,
         Opt::Quiet,
@@ -60,6 +67,10 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
             }
             false => folder.clone(),
         };
+        let revision = inv.opt.revision().or(source.peg);
+        if revision.needs_working_copy() {
+            return Err(SvnError::new(ErrorCode::CLIENT_BAD_REVISION, ""));
+        }
         let how = Checkout {
             revision: inv.opt.revision(),
             depth: inv.opt.depth.unwrap_or(Depth::Unknown),

@@ -14,7 +14,13 @@ pub(super) const COMMAND: Command = Command {
         usage: 1. cleanup [WCPATH...]\n       \
         2. cleanup --remove-unversioned [WCPATH...]\n          \
         cleanup --remove-ignored [WCPATH...]\n       \
-        3. cleanup --vacuum-pristines [WCPATH...]\n",
+        3. cleanup --vacuum-pristines [WCPATH...]\n\
+        \n  \
+        Mend a working copy after a program that was stopped: break its locks and finish the work that it\n  \
+        wrote down. Do not do that while another program is at work in it.\n\
+        \n  \
+        With --remove-unversioned or --remove-ignored nothing is mended, and files that are not versioned\n  \
+        are deleted; with --vacuum-pristines, texts that are kept for no file any more.\n",
     options: &[
         Opt::RemoveUnversioned,
         Opt::RemoveIgnored,

@@ -1,6 +1,7 @@
 //! `svn commit`.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use sapwood_client::commit;
 use sapwood_core::notify::Action;
@@ -9,13 +10,17 @@ use sapwood_core::{Depth, NodeKind, SvnResult};
 use super::options::Opt;
 use super::targets::check_local;
 use super::{Command, Invocation};
-use crate::remote::revprops;
 
 pub(super) const COMMAND: Command = Command {
     name: "commit",
     aliases: &["ci"],
     help: "Send changes from your working copy to the repository.\n\
-        usage: commit [PATH...]\n",
+        usage: commit [PATH...]\n\
+        \n  \
+        Send local changes at and below each PATH as one new revision. The log message comes from -m or\n  \
+        -F, or an editor asks for it. Locks of what is sent are given up unless there is --no-unlock.\n\
+        \n  \
+        Nothing is sent of files that somebody else changed since they were updated: run 'svn update'.\n",
     options: &[
         Opt::Quiet,
         Opt::NonRecursive,
@@ -47,7 +52,6 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let base = base_dir(invocation, &targets);
     invocation.ask_for_message(Some(base))?;
     let revprops = invocation.opt.revprops.clone().unwrap_or_default();
-    revprops::check_commit(&revprops)?;
     let no_unlock = invocation.ctx.config().get_bool("miscellany", "no-unlock", false)?;
     let options = commit::Options {
         depth: invocation.opt.depth_or(Depth::Infinity),
@@ -71,7 +75,7 @@ fn warn_of_copies(invocation: &mut Invocation, depth: Depth) {
     let inner = invocation.ctx.notify.take();
     let out = invocation.out.clone();
     let warned = Cell::new(false);
-    invocation.ctx.notify = Some(Box::new(move |value| {
+    invocation.ctx.notify = Some(Rc::new(move |value| {
         if let Some(inner) = &inner {
             inner(value);
         }

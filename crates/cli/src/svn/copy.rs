@@ -4,8 +4,10 @@ use sapwood_client::Revision;
 use sapwood_client::copy_local::{CopyLocal, copy};
 use sapwood_client::copy_urls::{How, Source, copy_urls};
 use sapwood_client::working::Node;
+use sapwood_client::{copy_in, copy_out};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
+use super::notify::Manner;
 use super::options::Opt;
 use super::targets::Arg;
 use super::usual::too_few;
@@ -15,7 +17,15 @@ pub(super) const COMMAND: Command = Command {
     name: "copy",
     aliases: &["cp"],
     help: "Copy files and directories in a working copy or repository.\n\
-        usage: copy SRC[@REV]... DST\n",
+        usage: copy SRC[@REV]... DST\n\
+        \n  \
+        Duplicate a node with its history. SRC and DST are each a local path or a URL:\n    \
+        WC  -> WC   copy in the working copy, to be committed\n    \
+        WC  -> URL  commit a copy of the working copy at once\n    \
+        URL -> WC   bring the URL into the working copy, to be committed\n    \
+        URL -> URL  copy in the repository alone, which takes no time and no space\n  \
+        With several SRCs, DST is a folder that they are copied into. This is how branches and tags are\n  \
+        made.\n",
     options: &[
         Opt::Revision,
         Opt::Quiet,
@@ -45,32 +55,44 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     if !to.is_url() {
         inv.refuse_message()?;
     }
-    let local = |revision: Revision| matches!(revision, Revision::Unspecified | Revision::Working);
-    let mut from = Vec::new();
-    let mut remote = to.is_url() || !local(inv.opt.revision());
-    for target in &targets {
-        let at = target.target()?;
-        remote |= target.is_url() || !local(at.peg);
-        from.push(target.path.clone());
+    let first_is_url = targets.first().is_some_and(Arg::is_url);
+    let parents = inv.has(Opt::Parents);
+    let pin_externals = inv.has(Opt::PinExternals);
+    let quiet = inv.has(Opt::Quiet);
+    match (first_is_url, to.is_url()) {
+        (false, true) if !quiet => inv.notifier.set_manner(Manner::CopyToUrl),
+        (true, false) if !quiet => inv.notifier.set_manner(Manner::Checkout),
+        _ => {}
     }
-    if remote {
-        return on_urls(inv, &targets, &to);
+    let sources = remote_sources(inv, &targets)?;
+    let from: Vec<String> = targets.iter().map(|target| target.path.clone()).collect();
+    if !to.is_url() {
+        let ignore_externals = inv.has(Opt::IgnoreExternals);
+        return match sources {
+            Some(sources) => {
+                let how = copy_in::How { parents, ignore_externals, pin_externals };
+                copy_in::copy_in(&inv.ctx, &sources, &to.path, how)
+            }
+            None => {
+                let how = CopyLocal { parents, pin_externals, ..CopyLocal::default() };
+                copy(&inv.ctx, &from, &to.path, how)
+            }
+        };
     }
-    let how = CopyLocal { parents: inv.has(Opt::Parents), ..CopyLocal::default() };
-    copy(&inv.ctx, &from, &to.path, how)
-}
-
-/// Copies where a source or the destination is in a repository.
-fn on_urls(inv: &mut Invocation, from: &[Arg], to: &Arg) -> SvnResult<()> {
-    let sources = remote_sources(inv, from)?;
-    let Some(sources) = sources.filter(|_| to.is_url() && !inv.has(Opt::PinExternals)) else {
-        return super::not_there(inv);
-    };
     inv.ask_for_message(None)?;
     inv.tell_commits();
     let revprops = inv.opt.revprops.clone().unwrap_or_default();
-    let how = How { is_move: false, parents: inv.has(Opt::Parents), revprops: &revprops };
-    let done = copy_urls(&inv.ctx, &sources, &to.path, how);
+    let revprops = &revprops;
+    let done = match sources {
+        Some(sources) => {
+            let how = How { is_move: false, parents, pin_externals, revprops };
+            copy_urls(&inv.ctx, &sources, &to.path, how)
+        }
+        None => {
+            let how = copy_out::How { parents, pin_externals, revprops };
+            copy_out::copy_out(&inv.ctx, &from, &to.path, how)
+        }
+    };
     inv.end_of_commit(done)
 }
 
@@ -100,17 +122,21 @@ fn remote_sources(inv: &Invocation, from: &[Arg]) -> SvnResult<Option<Vec<Source
         let (mut peg, mut revision) = (target.peg, op.or(target.peg));
         if target.is_url() {
             peg = peg.or(Revision::Head);
-            sources.push(Source { url: target.text, peg, revision: revision.or(peg) });
+            sources.push(Source {
+                name: last_name(&target.text),
+                url: target.text,
+                peg,
+                revision: revision.or(peg),
+            });
             continue;
         }
+        let abspath = inv.ctx.absolute(&target.text);
+        let name = abspath.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let node = Node::find(&inv.ctx, &target.text)?;
         let Some(origin) = node.origin()? else {
             return Err(SvnError::new(
                 ErrorCode::ENTRY_MISSING_URL,
-                format!(
-                    "'{}' does not have a URL associated with it",
-                    inv.ctx.absolute(&target.text).display()
-                ),
+                format!("'{}' does not have a URL associated with it", abspath.display()),
             ));
         };
         let base = origin.revision.map_or(Revision::Head, Revision::Number);
@@ -125,7 +151,12 @@ fn remote_sources(inv: &Invocation, from: &[Arg]) -> SvnResult<Option<Vec<Source
         if matches!(peg, Revision::Committed | Revision::Previous) {
             peg = Revision::Number(node.number_of(peg)?);
         }
-        sources.push(Source { url: origin.url, peg, revision });
+        sources.push(Source { url: origin.url, name, peg, revision });
     }
     Ok(Some(sources))
+}
+
+/// The last name of a URL.
+pub(super) fn last_name(url: &str) -> String {
+    sapwood_core::uri::split(url).map(|(_, name)| name).unwrap_or_default()
 }

@@ -14,7 +14,11 @@ pub(super) const COMMAND: Command = Command {
     aliases: &["del", "remove", "rm"],
     help: "Remove files and directories from version control.\n\
         usage: 1. delete PATH...\n       \
-        2. delete URL...\n",
+        2. delete URL...\n\
+        \n  \
+        Take each PATH out of version control with the next commit, and off the disk now. What has local\n  \
+        changes or is not versioned stays, with an error, unless there is --force; --keep-local leaves all\n  \
+        files where they are. A URL is deleted in a commit of its own.\n",
     options: &[
         Opt::Force,
         Opt::Quiet,

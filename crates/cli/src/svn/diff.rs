@@ -26,11 +26,27 @@ pub(super) const COMMAND: Command = Command {
     help: "Display local changes or differences between two revisions or paths.\n\
         usage: 1. diff\n       \
         2. diff [-c M | -r N[:M]] [TARGET[@REV]...]\n       \
-        3. diff [-r N[:M]] --old=OLD-TGT[@OLDREV] [--new=NEW-TGT[@NEWREV]] \\n               \
+        3. diff [-r N[:M]] --old=OLD-TGT[@OLDREV] [--new=NEW-TGT[@NEWREV]] \\\n               \
         [PATH...]\n       \
         4. diff OLD-URL[@OLDREV] NEW-URL[@NEWREV]\n       \
         5. diff OLD-URL[@OLDREV] NEW-PATH[@NEWREV]\n       \
-        6. diff OLD-PATH[@OLDREV] NEW-URL[@NEWREV]\n",
+        6. diff OLD-PATH[@OLDREV] NEW-URL[@NEWREV]\n\
+        \n  \
+        1. Show what was changed locally at and below the current folder.\n\
+        \n  \
+        2. The same of each TARGET; with -r what changed from revision N to M, or to the working copy; with\n     \
+        -c what revision M changed.\n\
+        \n  \
+        3. Compare OLD-TGT with NEW-TGT. PATHs are below both of them. Without --new they are the same;\n     \
+        revisions say what is compared.\n\
+        \n  \
+        4. Short for --old=OLD-URL[@OLDREV] --new=NEW-URL[@NEWREV].\n\
+        \n  \
+        5. and 6. The same where one side is a local path.\n\
+        \n  \
+        Without -r, a local path is compared as it was checked out with how it is now, a URL in its\n  \
+        youngest revision. With --summarize only what differs is listed; the letters are those of\n  \
+        'svn status'.\n",
     options: &[
         Opt::Revision,
         Opt::Change,
@@ -236,26 +252,10 @@ fn one_path(invocation: &Invocation, plan: &Plan, arg: &Arg) -> SvnResult<()> {
             Sink::Summary(&mut |summary| summarize(&out, &old, ignore_props, xml, summary)),
         );
     }
+    let method = Method::of(invocation);
+    let external = method.external();
     let config = invocation.ctx.config();
-    let command = config.get("helpers", "diff-cmd").filter(|c| !c.is_empty());
-    let command = command.filter(|_| !invocation.has(Opt::InternalDiff)).map(Cow::into_owned);
-    let extensions = match &invocation.opt.extensions {
-        Some(given) => given.clone(),
-        None => config.get("helpers", "diff-extensions").map(Cow::into_owned).unwrap_or_default(),
-    };
-    let words: Vec<&str> = extensions.split_ascii_whitespace().collect();
-    let out = invocation.out.clone();
-    let run = |labels: [&str; 2], texts: [&Text; 2], _: &mut dyn Write| {
-        run_external(&out, command.as_deref().unwrap_or_default(), &words, labels, texts)
-    };
-    let external: ExternalDiff<'_> = &run;
-    let options = match &command {
-        Some(_) => sapwood_diff::Options::default(),
-        None => sapwood_diff::Options::parse(&words)?,
-    };
     let style = Style {
-        options,
-        external: command.is_some().then_some(external),
         no_added: invocation.has(Opt::NoDiffAdded),
         no_deleted: invocation.has(Opt::NoDiffDeleted),
         copies_as_adds: shows_copies,
@@ -264,17 +264,69 @@ fn one_path(invocation: &Invocation, plan: &Plan, arg: &Arg) -> SvnResult<()> {
         ignore_props,
         props_only: invocation.has(Opt::PropertiesOnly),
         git,
-        encode: locale::encode,
+        ..method.style(&external)?
     };
     let mut sink = invocation.out.clone();
     diff(&invocation.ctx, &request, Sink::Diff { style, out: &mut sink })
+}
+
+/// With what texts are compared: ours or another program, and its options.
+pub(super) struct Method {
+    command: Option<String>,
+    words: Vec<String>,
+    out: Out,
+}
+
+impl Method {
+    /// What command line and configuration say.
+    pub(super) fn of(invocation: &Invocation) -> Self {
+        let config = invocation.ctx.config();
+        let command = config.get("helpers", "diff-cmd").filter(|c| !c.is_empty());
+        let command = command.filter(|_| !invocation.has(Opt::InternalDiff)).map(Cow::into_owned);
+        let extensions = match &invocation.opt.extensions {
+            Some(given) => Cow::Borrowed(given.as_str()),
+            None => config.get("helpers", "diff-extensions").unwrap_or_default(),
+        };
+        let words = extensions.split_ascii_whitespace().map(str::to_owned).collect();
+        Self { command, words, out: invocation.out.clone() }
+    }
+
+    /// What calls the other program.
+    pub(super) fn external(
+        &self,
+    ) -> impl Fn([&str; 2], [&Text; 2], &mut dyn Write) -> SvnResult<()> + '_ {
+        move |labels, texts, _| {
+            let command = self.command.as_deref().unwrap_or_default();
+            run_external(&self.out, command, &self.words, labels, texts)
+        }
+    }
+
+    /// A diff that shows everything. Fails where our comparison does not know an option.
+    pub(super) fn style<'a>(&self, external: ExternalDiff<'a>) -> SvnResult<Style<'a>> {
+        let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
+        Ok(Style {
+            options: match &self.command {
+                Some(_) => sapwood_diff::Options::default(),
+                None => sapwood_diff::Options::parse(&words)?,
+            },
+            external: self.command.is_some().then_some(external),
+            no_added: false,
+            no_deleted: false,
+            copies_as_adds: false,
+            force_binary: false,
+            ignore_props: false,
+            props_only: false,
+            git: false,
+            encode: locale::encode,
+        })
+    }
 }
 
 /// Runs another program on two files; it writes where we write.
 fn run_external(
     out: &Out,
     command: &str,
-    words: &[&str],
+    words: &[String],
     [first, second]: [&str; 2],
     texts: [&Text; 2],
 ) -> SvnResult<()> {
@@ -289,12 +341,18 @@ fn run_external(
         process.args(words);
     }
     process.args(["-L", first, "-L", second]).arg(old).arg(new).stdin(Stdio::null());
-    let failed =
-        |e: &std::io::Error| SvnError::io(e, format_args!("Can't start process '{command}'"));
-    let output = process.stderr(Stdio::piped()).output().map_err(|e| failed(&e))?;
-    out.bytes(&output.stdout)?;
-    report::as_it_is(&String::from_utf8_lossy(&output.stderr));
-    match output.status.code() {
+    let code = match process.stderr(Stdio::piped()).output() {
+        Ok(output) => {
+            out.bytes(&output.stdout)?;
+            report::as_it_is(&String::from_utf8_lossy(&output.stderr));
+            output.status.code()
+        }
+        Err(error) => {
+            report::exec_failed(command, &error);
+            Some(255)
+        }
+    };
+    match code {
         Some(0 | 1) => Ok(()),
         code => Err(SvnError::new(
             ErrorCode::EXTERNAL_PROGRAM,

@@ -13,7 +13,16 @@ pub(super) const COMMAND: Command = Command {
     name: "export",
     help: "Create an unversioned copy of a tree.\n\
         usage: 1. export [-r REV] URL[@PEGREV] [PATH]\n       \
-        2. export [-r REV] PATH1[@PEGREV] [PATH2]\n",
+        2. export [-r REV] PATH1[@PEGREV] [PATH2]\n\
+        \n  \
+        Write a tree without administrative files.\n\
+        \n  \
+        1. From the repository: URL as of REV, into PATH.\n\
+        \n  \
+        2. From a working copy: PATH1 as it is, with local changes; as of REV without them. Files that are\n     \
+        not versioned stay behind.\n\
+        \n  \
+        Without PATH or PATH2, into a folder or file named like the last part of the source.\n",
     options: &[
         Opt::Revision,
         Opt::Quiet,

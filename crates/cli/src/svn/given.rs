@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 
 use sapwood_client::{Range, Revision};
-use sapwood_core::{Depth, ErrorCode, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::{Depth, ErrorCode, PropList, SvnError, SvnResult};
 
 use super::options::Opt;
 use crate::arguments::{parse_changes, parse_depth, parse_limit};
@@ -219,7 +219,7 @@ impl Options {
                 depth => self.set_depth = Some(depth),
             },
             Opt::TrustServerCertFailures => {
-                remote::check_failures(&text)?;
+                remote::failures(&text)?;
                 self.session.push(opt.spec().long, Some(value));
             }
             Opt::Username | Opt::Password | Opt::ConfigDir => {
@@ -317,14 +317,6 @@ impl Options {
     /// The one revision of subcommands that take no more.
     pub(crate) fn revision(&self) -> Revision {
         self.range().start
-    }
-
-    /// The revision as a number, if it was given as one.
-    pub(crate) fn revision_number(&self) -> Option<Revnum> {
-        match self.revision() {
-            Revision::Number(number) => Some(number),
-            _ => None,
-        }
     }
 
     /// The depth that was asked for, or the one that goes without saying.

@@ -1,7 +1,9 @@
 //! `svn info`.
 
+mod conflict;
 mod item;
 mod print;
+mod viewspec;
 
 use sapwood_client::info::{Info, remote};
 use sapwood_client::{Revision, info_local};
@@ -85,8 +87,8 @@ fn form(invocation: &Invocation, targets: usize) -> SvnResult<Form> {
 
 fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let targets = invocation.targets_or_here()?;
-    if invocation.has(Opt::Viewspec) {
-        return Err(super::not_yet("info --x-viewspec"));
+    if let Some(form) = &invocation.opt.viewspec {
+        return viewspec::print(invocation, &targets, form);
     }
     let mut form = form(invocation, targets.len())?;
     let out = invocation.out.clone();

@@ -56,6 +56,8 @@ struct Printer {
     now: Timestamp,
     /// How wide the column of authors is, and may become.
     width: (usize, usize),
+    /// The external that is being listed: the URL that defines it, and its place.
+    external: Option<(String, String)>,
 }
 
 impl Printer {
@@ -65,10 +67,21 @@ impl Printer {
             out: invocation.out.clone(),
             verbose: invocation.has(Opt::Verbose),
             units,
-            zone: TimeZone::system(),
+            zone: user_date::zone(),
             now: user_date::now(),
             width: if units { (14, 22) } else { (8, 16) },
+            external: None,
         }
+    }
+
+    /// Whether an entry is the first one of an external.
+    fn begins(&mut self, entry: &Entry<'_>) -> bool {
+        let Some(source) = entry.external else { return false };
+        let (url, target) = (source.parent_url.to_owned(), source.target.to_owned());
+        let new = Some((url, target));
+        let begins = self.external != new;
+        self.external = new;
+        begins
     }
 
     fn text(&mut self, entry: &Entry<'_>) -> SvnResult<()> {
@@ -80,6 +93,11 @@ impl Printer {
             "" => return Ok(()),
             path => path,
         };
+        if self.begins(entry)
+            && let Some((url, target)) = &self.external
+        {
+            self.out.text(&format!("Listing external '{target}' defined on '{url}':\n"))?;
+        }
         let slash = if is_dir { "/" } else { "" };
         if !self.verbose {
             return self.out.text(&format!("{name}{slash}\n"));
@@ -120,7 +138,7 @@ impl Printer {
             .unwrap_or_default()
     }
 
-    fn xml(&self, entry: &Entry<'_>) -> SvnResult<()> {
+    fn xml(&mut self, entry: &Entry<'_>) -> SvnResult<()> {
         let is_dir = entry.dirent.kind == Some(NodeKind::Dir);
         let name = match entry.path {
             "" if is_dir => return Ok(()),
@@ -128,6 +146,16 @@ impl Printer {
             path => path,
         };
         let mut text = String::new();
+        let inside = self.external.is_some();
+        if self.begins(entry)
+            && let Some((url, target)) = &self.external
+        {
+            if inside {
+                xml::close(&mut text, "external");
+            }
+            let attributes = [("parent_url", url.as_str()), ("target", target.as_str())];
+            xml::open(&mut text, "external", Tag::Normal, &attributes);
+        }
         xml_entry(&mut text, name, entry.dirent, entry.lock);
         self.out.bytes(text.as_bytes())
     }
@@ -162,9 +190,6 @@ fn check(invocation: &Invocation) -> SvnResult<()> {
 fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let targets = invocation.targets_or_here()?;
     check(invocation)?;
-    if invocation.has(Opt::IncludeExternals) {
-        return Err(super::not_yet("list --include-externals"));
-    }
     let xml = invocation.has(Opt::Xml);
     let whole = xml && !invocation.has(Opt::Incremental);
     let out = invocation.out.clone();
@@ -204,7 +229,9 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             depth: invocation.opt.depth_or(Depth::Immediates),
             fields,
             locks: verbose,
+            externals: invocation.has(Opt::IncludeExternals),
         };
+        printer.external = None;
         let listed = list(&invocation.ctx, &request, &mut |entry| {
             if xml { printer.xml(entry) } else { printer.text(entry) }
         });
@@ -219,17 +246,27 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             other => drop(other?),
         }
         if xml {
-            xml_out::footer(&out, "list")?;
+            let mut text = String::new();
+            if printer.external.is_some() {
+                xml::close(&mut text, "external");
+            }
+            xml::close(&mut text, "list");
+            out.bytes(text.as_bytes())?;
         }
     }
     if whole {
         xml_out::footer(&out, "lists")?;
     }
+    let externals = invocation.check_externals();
     if missing {
-        return Err(SvnError::new(
+        let error = SvnError::new(
             ErrorCode::ILLEGAL_TARGET,
             "Could not list all targets because some targets don't exist",
-        ));
+        );
+        return Err(match externals {
+            Err(failed) => failed.with_cause(error),
+            Ok(()) => error,
+        });
     }
-    Ok(())
+    externals
 }

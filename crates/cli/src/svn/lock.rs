@@ -17,7 +17,10 @@ pub(super) const COMMAND: Command = Command {
     name: "lock",
     help: "Lock working copy paths or URLs in the repository, so that\n\
         no other user can commit changes to them.\n\
-        usage: lock TARGET...\n",
+        usage: lock TARGET...\n\
+        \n  \
+        Keep each TARGET, a local path or a URL of a file, for yourself: until you unlock it, others cannot\n  \
+        commit changes of it. A lock of somebody else is taken over with --force.\n",
     options: &[
         Opt::Targets,
         Opt::Message,
@@ -67,7 +70,7 @@ pub(super) fn watch(invocation: &mut Invocation, action: Action) -> Rc<Cell<bool
     let seen = Rc::new(Cell::new(false));
     let noted = Rc::clone(&seen);
     let inner = invocation.ctx.notify.take();
-    invocation.ctx.notify = Some(Box::new(move |value| {
+    invocation.ctx.notify = Some(Rc::new(move |value| {
         if value.action == action {
             noted.set(true);
         }
@@ -91,10 +94,6 @@ fn comment(invocation: &Invocation) -> SvnResult<Option<String>> {
         (None, Some(message)) => message.as_bytes(),
         (None, None) => return Ok(None),
     };
-    let text = translated(
-        given,
-        opt.encoding.as_deref(),
-        "Error normalizing lock comment to internal format",
-    )?;
+    let text = translated(given, opt.encoding.as_deref(), "")?;
     Ok(Some(String::from_utf8_lossy(&text).into_owned()))
 }

@@ -66,7 +66,7 @@ pub(super) const COMMAND: Command = Command {
         Opt::SearchAnd,
     ],
     overrides: &[
-        (Opt::Change, "the change made in revision ARG"),
+        (Opt::Change, "what revision ARG changed"),
         (Opt::Quiet, "leave log messages out"),
         (Opt::Verbose, "show the changed paths too"),
         (Opt::WithRevprop, "show the property ARG of revisions"),

@@ -13,7 +13,15 @@ pub(super) const COMMAND: Command = Command {
     name: "mkdir",
     help: "Create a new directory under version control.\n\
         usage: 1. mkdir PATH...\n       \
-        2. mkdir URL...\n",
+        2. mkdir URL...\n\
+        \n  \
+        Make folders that are versioned.\n\
+        \n  \
+        1. Each PATH is made and added: the next commit sends it.\n\
+        \n  \
+        2. Each URL is made in the repository at once, in one commit.\n\
+        \n  \
+        Parents must be there unless there is --parents.\n",
     options: &[
         Opt::Quiet,
         Opt::Parents,

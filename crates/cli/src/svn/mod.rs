@@ -9,9 +9,11 @@ mod changelist;
 mod checkout;
 mod cleanup;
 mod commit;
+mod conflicts;
 mod copy;
 mod delete;
 mod diff;
+mod diff3;
 mod export;
 mod given;
 mod help;
@@ -398,9 +400,7 @@ fn prepare(
         std::env::current_dir().map_err(|e| SvnError::io(&e, "Can't get working directory"))?;
     let mut ctx = Context::new(settings, here);
     ctx.wc = working_copy_options(&ctx)?;
-    let hurry =
-        std::env::var_os("SVN_I_LOVE_CORRUPTED_WORKING_COPIES_SO_DISABLE_SLEEP_FOR_TIMESTAMPS");
-    ctx.sleeps = hurry.is_none_or(|value| value != "yes");
+    ctx.merge_text = diff3::program(ctx.config());
     if !opt.has(Opt::ForceLog) && command.name != "propset" {
         logmsg::check_source(&ctx, command, &opt)?;
     }
@@ -410,9 +410,9 @@ fn prepare(
     } || opt.has(Opt::Xml);
     let printer = Rc::clone(&notifier);
     ctx.notify = Some(if silent {
-        Box::new(move |value| printer.count_only(value))
+        Rc::new(move |value| printer.count_only(value))
     } else {
-        Box::new(move |value| printer.print(value))
+        Rc::new(move |value| printer.print(value))
     });
     Ok(Invocation { command, opt, args, out, ctx, notifier, messages: None })
 }
@@ -436,7 +436,7 @@ fn working_copy_options(ctx: &Context) -> SvnResult<sapwood_wc::Options> {
             .filter(|word| !word.is_empty())
             .map(str::to_owned)
             .collect(),
-        zone: jiff::tz::TimeZone::system(),
+        zone: crate::user_date::zone(),
     })
 }
 

@@ -14,7 +14,11 @@ pub(super) const COMMAND: Command = Command {
     name: "move",
     aliases: &["mv", "rename", "ren"],
     help: "Move (rename) an item in a working copy or repository.\n\
-        usage: move SRC... DST\n",
+        usage: move SRC... DST\n\
+        \n  \
+        Move or rename a node: as 'svn copy' and then 'svn delete', but both ends know of one another, so\n  \
+        that updates of the source reach the destination. SRC and DST are both local paths, or both URLs:\n  \
+        these are moved in a commit at once. With several SRCs, DST is a folder that they are moved into.\n",
     options: &[
         Opt::Quiet,
         Opt::Force,
@@ -61,6 +65,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         parents: inv.has(Opt::Parents),
         is_move: true,
         allow_mixed: inv.has(Opt::AllowMixedRevisions),
+        pin_externals: false,
     };
     copy(&inv.ctx, &from, to.without_peg()?, how)
 }
@@ -71,10 +76,16 @@ fn on_urls(inv: &mut Invocation, from: &[Arg], to: &Arg) -> SvnResult<()> {
     inv.tell_commits();
     let sources: Vec<Source> = without_pegs(from)?
         .into_iter()
-        .map(|url| Source { url, peg: Revision::Head, revision: Revision::Head })
+        .map(|url| Source {
+            name: super::copy::last_name(&url),
+            url,
+            peg: Revision::Head,
+            revision: Revision::Head,
+        })
         .collect();
     let revprops = inv.opt.revprops.clone().unwrap_or_default();
-    let how = How { is_move: true, parents: inv.has(Opt::Parents), revprops: &revprops };
+    let parents = inv.has(Opt::Parents);
+    let how = How { is_move: true, parents, pin_externals: false, revprops: &revprops };
     // What looks like a peg revision of the destination is a part of its name.
     let done = copy_urls(&inv.ctx, &sources, &to.text(), how);
     inv.end_of_commit(done)

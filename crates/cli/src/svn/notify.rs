@@ -285,9 +285,19 @@ impl Notifier {
                 out.text(&format!("\rChecking r{revision}..."))?;
                 out.flush()
             }
+            Action::ResolvedText => self.resolved(ConflictKind::Text, value, &path),
+            Action::Resolved | Action::ResolvedProp => {
+                self.resolved(ConflictKind::Property, value, &path)
+            }
+            Action::ResolvedTree => self.resolved(ConflictKind::Tree, value, &path),
             Action::Delete => self.changed(&format!("D         {path}\n")),
             _ => out.text(&plain_line(value, &path)),
         }
+    }
+
+    fn resolved(&self, kind: ConflictKind, value: &Notify<'_>, path: &str) -> SvnResult<()> {
+        self.stats.borrow_mut().resolve(kind, path);
+        self.out.text(&plain_line(value, path))
     }
 
     fn changed(&self, line: &str) -> SvnResult<()> {

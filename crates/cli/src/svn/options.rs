@@ -294,10 +294,6 @@ pub(crate) const GLOBAL: &[Opt] = &[
     Opt::ConfigOption,
 ];
 
-/// The options about log messages, of every subcommand that can make a revision.
-pub(crate) const LOG_MESSAGE: [Opt; 6] =
-    [Opt::Message, Opt::File, Opt::ForceLog, Opt::EditorCmd, Opt::Encoding, Opt::WithRevprop];
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -35,11 +35,6 @@ impl Out {
         self.to.borrow_mut().bytes(bytes)
     }
 
-    /// Writes a part of a file's contents. Errors say so.
-    pub(crate) fn stream(&self, bytes: &[u8]) -> SvnResult<()> {
-        self.to.borrow_mut().stream(bytes)
-    }
-
     /// Hands everything to the system.
     pub(crate) fn flush(&self) -> SvnResult<()> {
         self.to.borrow_mut().flush()
@@ -54,12 +49,6 @@ impl Out {
     pub(crate) fn warn(&self, error: &SvnError) {
         let _ = self.flush();
         report::warning(error, "svn: ");
-    }
-
-    /// The same for an error after which work goes on.
-    pub(crate) fn tell_error(&self, error: &SvnError) {
-        let _ = self.flush();
-        report::error(error, "svn: ");
     }
 
     /// Writes text to standard error, after what was written before it.

@@ -8,6 +8,7 @@ use sapwood_wc::props::rules::{
     check_mime_type, is_binary_mime_type, is_boolean, is_valid_name, known_node_props,
     known_revision_props, needs_translation,
 };
+use sapwood_wc::translate::{Eol, Translator};
 
 use super::out::Out;
 use super::targets::Arg;
@@ -133,12 +134,16 @@ pub(super) fn revision_word(revision: Revision) -> String {
     }
 }
 
-/// A value in the encoding of the terminal, if it is text.
-pub(super) fn shown(name: &str, value: &[u8]) -> Vec<u8> {
-    match needs_translation(name) {
-        true => locale::encode_bytes(value).into_owned(),
-        false => value.to_vec(),
+/// A value in the encoding of the terminal and with its line ends, if it is text.
+///
+/// # Errors
+/// E135000 for mixed line ends.
+pub(super) fn shown(name: &str, value: &[u8]) -> SvnResult<Vec<u8>> {
+    if !needs_translation(name) {
+        return Ok(value.to_vec());
     }
+    let text = Translator::new(Some(Eol::NATIVE), false, None, false).whole(value)?;
+    Ok(locale::encode_bytes(&text).into_owned())
 }
 
 /// Prints names, or names and values.
@@ -149,7 +154,7 @@ pub(super) fn print_props(out: &Out, props: &PropList, names_only: bool) -> SvnR
             continue;
         }
         let mut text = Vec::new();
-        let value = shown(name, value);
+        let value = shown(name, value)?;
         // A value ends where C's strings do.
         let end = value.iter().position(|b| *b == 0).unwrap_or(value.len());
         for line in value.get(..end).unwrap_or_default().split(|b| *b == b'\n') {

@@ -58,7 +58,7 @@ fn of_revision(invocation: &Invocation, name: &str, targets: &[Arg]) -> SvnResul
     };
     let out = &invocation.out;
     if !invocation.has(Opt::Xml) {
-        out.bytes(&shown(name, &value))?;
+        out.bytes(&shown(name, &value)?)?;
         return if omits_newline(invocation) { Ok(()) } else { out.text("\n") };
     }
     let mut text = String::new();
@@ -107,7 +107,7 @@ impl Printer<'_> {
             let one: PropList = [(self.name, value)].into_iter().collect();
             return print_props(out, &one, false);
         }
-        out.bytes(&shown(self.name, value))?;
+        out.bytes(&shown(self.name, value)?)?;
         if omits_newline(self.invocation) { Ok(()) } else { out.text("\n") }
     }
 

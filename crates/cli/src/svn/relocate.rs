@@ -12,7 +12,16 @@ pub(super) const COMMAND: Command = Command {
     name: "relocate",
     help: "Relocate the working copy to point to a different repository root URL.\n\
         usage: 1. relocate FROM-PREFIX TO-PREFIX [PATH...]\n       \
-        2. relocate TO-URL [PATH]\n",
+        2. relocate TO-URL [PATH]\n\
+        \n  \
+        Let a working copy follow its repository to another address.\n\
+        \n  \
+        1. Its URLs begin with FROM-PREFIX; that is replaced by TO-PREFIX. PREFIXes can be any number of\n     \
+        characters, down to the name of the protocol.\n\
+        \n  \
+        2. The URL of PATH (without it: the current folder) becomes TO-URL.\n\
+        \n  \
+        It must be the same repository. To go to another place within it, see 'svn help switch'.\n",
     options: &[Opt::IgnoreExternals],
     run,
     ..Command::DEFAULT

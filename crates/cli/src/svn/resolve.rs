@@ -1,8 +1,6 @@
 //! `svn resolve`.
 
-use sapwood_client::resolve::{is_failure, resolve};
-use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
-use sapwood_wc::local::Choice;
+use sapwood_core::{Depth, SvnResult};
 
 use super::given::Accept;
 use super::options::{Opt, lines};
@@ -13,7 +11,10 @@ use crate::command::usage_error;
 pub(super) const COMMAND: Command = Command {
     name: "resolve",
     help: "Resolve conflicts on working copy files or directories.\n\
-        usage: resolve [PATH...]\n",
+        usage: resolve [PATH...]\n\
+        \n  \
+        Settle conflicts of each PATH. With --accept=ARG it is settled without a question; conflicts below\n  \
+        a folder too with -R. Then the files that the conflict left go, and PATH can be committed.\n",
     options: &[Opt::Targets, Opt::Recursive, Opt::Depth, Opt::Quiet, Opt::Accept],
     overrides: &[(
         Opt::Accept,
@@ -34,34 +35,12 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         paths.push(target.without_peg()?.to_owned());
         check_local(&target.path)?;
     }
-    let choice = match inv.opt.accept {
+    match inv.opt.accept {
         None => return Err(usage_error("missing --accept option")),
-        Some(Accept::Base) => Choice::Base,
-        Some(Accept::Working) => Choice::Working,
-        Some(Accept::MineConflict) => Choice::MineConflict,
-        Some(Accept::TheirsConflict) => Choice::TheirsConflict,
-        Some(Accept::MineFull) => Choice::MineFull,
-        Some(Accept::TheirsFull) => Choice::TheirsFull,
-        Some(Accept::Postpone | Accept::Edit | Accept::Launch | Accept::Recommended) => {
+        Some(Accept::Postpone | Accept::Edit | Accept::Launch) => {
             return Err(usage_error("invalid 'accept' ARG"));
         }
-    };
-    let depth = inv.opt.depth_or(Depth::Empty);
-    let mut failed = false;
-    for path in &paths {
-        match resolve(&inv.ctx, path, choice, depth) {
-            Err(error) if is_failure(error.code()) => {
-                inv.out.warn(&error);
-                failed = true;
-            }
-            other => other?,
-        }
+        Some(_) => {}
     }
-    if failed {
-        return Err(SvnError::new(
-            ErrorCode::WC_CONFLICT_RESOLVER_FAILURE,
-            "Failure occurred resolving one or more conflicts",
-        ));
-    }
-    Ok(())
+    inv.walk_conflicts(&paths, inv.opt.depth_or(Depth::Empty))
 }

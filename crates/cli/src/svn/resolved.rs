@@ -11,7 +11,10 @@ use super::{Command, Invocation};
 pub(super) const COMMAND: Command = Command {
     name: "resolved",
     help: "Remove 'conflicted' state on working copy files or directories.\n\
-        usage: resolved PATH...\n",
+        usage: resolved PATH...\n\
+        \n  \
+        An older way to say 'svn resolve --accept working PATH...': conflicts of each PATH are settled on what\n  \
+        is there now, marks of conflicts that are left in the text too.\n",
     options: &[Opt::Targets, Opt::Recursive, Opt::Depth, Opt::Quiet],
     run,
     ..Command::DEFAULT

@@ -12,7 +12,11 @@ use super::{Command, Invocation};
 pub(super) const COMMAND: Command = Command {
     name: "revert",
     help: "Restore pristine working copy state (undo local changes).\n\
-        usage: revert PATH...\n",
+        usage: revert PATH...\n\
+        \n  \
+        Undo local changes of each PATH: text, properties, additions and deletions, without asking the\n  \
+        repository. Of a folder only its own properties, unless there is -R. Files that were added stay\n  \
+        as files that are not versioned, unless there is --remove-added.\n",
     options: &[
         Opt::Targets,
         Opt::Recursive,

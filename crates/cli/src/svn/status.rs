@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use sapwood_client::revision::Revision;
 use sapwood_client::status::{Shown, StatusOptions, join_shown, status};
 use sapwood_client::tree_conflict;
 use sapwood_core::date::Timestamp;
@@ -103,9 +104,10 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             "--revision (-r) option valid only with --show-updates (-u) option",
         ));
     }
-    if updates {
-        return Err(super::not_yet("status --show-updates"));
-    }
+    let against = match invocation.opt.revision() {
+        Revision::Unspecified => Revision::Head,
+        given => given,
+    };
     let (xml, incremental) = (invocation.has(Opt::Xml), invocation.has(Opt::Incremental));
     if incremental && !xml {
         return Err(usage_error("'incremental' option only valid in XML mode"));
@@ -133,6 +135,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         unversioned: xml || verbose || !quiet,
         ignore_externals: invocation.has(Opt::IgnoreExternals),
         changelists: invocation.opt.changelists.iter().cloned().collect(),
+        updates: updates.then_some(against),
     };
     let mut seen = Vec::new();
     for target in &targets {

@@ -14,7 +14,13 @@ pub(super) const COMMAND: Command = Command {
     help: "Update the working copy to a different URL within the same\n\
         repository.\n\
         usage: 1. switch URL[@PEGREV] [PATH]\n       \
-        2. switch --relocate FROM-PREFIX TO-PREFIX [PATH...]\n",
+        2. switch --relocate FROM-PREFIX TO-PREFIX [PATH...]\n\
+        \n  \
+        1. Make PATH (without it: the current folder) a working copy of another URL of the same repository,\n     \
+        such as a branch. Local changes stay and are merged with what comes. PEGREV says in which\n     \
+        revision the URL is looked up. Letters are as with 'svn update'.\n\
+        \n  \
+        2. An older form of 'svn relocate'.\n",
     options: &[
         Opt::Revision,
         Opt::NonRecursive,
@@ -76,6 +82,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         ),
         _ => error,
     })?;
+    inv.settle_conflicts()?;
     if !inv.has(Opt::Quiet) {
         let summary = inv.notifier.stats().borrow().summary();
         inv.out.text(&summary)?;

@@ -2,7 +2,7 @@
 //! peg revision.
 
 use sapwood_client::target::{canonical_path, canonical_url, is_url, parse_peg, split_peg};
-use sapwood_client::{Revision, Target, working};
+use sapwood_client::{Target, working};
 use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
 
 use super::Invocation;
@@ -98,17 +98,16 @@ impl Invocation {
         if relative {
             let root = match root {
                 Some(root) => root,
-                None => working::repository_root(&self.ctx, "")
-                    .and_then(|root| {
-                        root.ok_or_else(|| SvnError::new(ErrorCode::WC_NOT_WORKING_COPY, ""))
-                    })
-                    .map_err(|e| {
-                        e.wrap(
+                None => match working::repository_root(&self.ctx, "") {
+                    Err(error) if !is_no_root(&error) => return Err(error),
+                    found => found.ok().flatten().ok_or_else(|| {
+                        SvnError::new(
                             ErrorCode::WC_NOT_WORKING_COPY,
                             "Resolving '^/': no repository root found in the target arguments \
                              or in the current directory",
                         )
                     })?,
+                },
             };
             for arg in found.iter_mut().filter(|arg| is_relative_url(&arg.path)) {
                 let below = arg.path.strip_prefix('^').unwrap_or_default();
@@ -215,22 +214,6 @@ pub(crate) fn check_local(path: &str) -> SvnResult<()> {
         return Err(usage_error(format!("'{path}' is not a local path")));
     }
     Ok(())
-}
-
-/// The peg and operative revisions that unspecified ones stand for: a URL's peg is HEAD, a path's is
-/// its working version (or BASE, for subcommands that do not look at local changes), and the
-/// operative revision is that of the peg.
-pub(crate) fn resolve_revisions(
-    target: &Target,
-    wanted: Revision,
-    local_changes: bool,
-) -> (Revision, Revision) {
-    let peg = target.peg.or(match (target.is_url(), local_changes) {
-        (true, _) => Revision::Head,
-        (false, true) => Revision::Working,
-        (false, false) => Revision::Base,
-    });
-    (peg, wanted.or(peg))
 }
 
 #[cfg(test)]

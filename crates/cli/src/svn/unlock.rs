@@ -11,7 +11,10 @@ use super::{Command, Invocation};
 pub(super) const COMMAND: Command = Command {
     name: "unlock",
     help: "Unlock working copy paths or URLs.\n\
-        usage: unlock TARGET...\n",
+        usage: unlock TARGET...\n\
+        \n  \
+        Give up locks of each TARGET, a local path or a URL. With --force, locks of others or of your other\n  \
+        working copies too.\n",
     options: &[Opt::Targets, Opt::Force, Opt::Quiet],
     overrides: &[(Opt::Force, "break locks of others")],
     run,

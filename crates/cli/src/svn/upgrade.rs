@@ -1,12 +1,33 @@
 //! `svn upgrade`.
 
-use super::Command;
+use sapwood_client::upgrade::upgrade;
+use sapwood_core::SvnResult;
+
 use super::options::Opt;
+use super::targets::check_local;
+use super::{Command, Invocation};
 
 pub(super) const COMMAND: Command = Command {
     name: "upgrade",
     help: "Upgrade the metadata storage format for a working copy.\n\
-        usage: upgrade [WCPATH...]\n",
+        usage: upgrade [WCPATH...]\n\
+        \n  \
+        Bring each WCPATH, the root of a working copy that an older svn made, to the form of this\n  \
+        one. Local changes stay. Programs as old as the one that made it cannot use it any more.\n",
     options: &[Opt::Quiet],
+    run,
     ..Command::DEFAULT
 };
+
+fn run(inv: &mut Invocation) -> SvnResult<()> {
+    let mut paths = Vec::new();
+    for target in inv.targets_or_here()? {
+        let path = target.without_peg()?.to_owned();
+        check_local(&path)?;
+        paths.push(path);
+    }
+    for path in &paths {
+        upgrade(&inv.ctx, path)?;
+    }
+    Ok(())
+}

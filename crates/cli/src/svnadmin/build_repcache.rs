@@ -1,7 +1,7 @@
 //! `svnadmin build-repcache`.
 
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_fsfs::maintenance::MaintenanceOptions;
+use sapwood_fs::admin::maintenance::MaintenanceOptions;
 
 use crate::command::Invocation;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
-use sapwood_fsfs::CreateOptions;
+use sapwood_fs::admin::CreateOptions;
 use sapwood_repos::create::{RepositoryOptions, create};
 
 use crate::command::{COMPATIBLE_VERSION, Invocation, Options, usage_error};

@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
-use sapwood_fsfs::maintenance::MaintenanceOptions;
+use sapwood_fs::admin::maintenance::MaintenanceOptions;
 
 use crate::command::{Invocation, usage_error};
 use crate::repo;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sapwood_core::SvnResult;
-use sapwood_fsfs::hotcopy::HotcopyOptions;
+use sapwood_fs::admin::hotcopy::HotcopyOptions;
 use sapwood_repos::hotcopy::hotcopy;
 
 use crate::command::Invocation;

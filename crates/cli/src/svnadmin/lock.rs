@@ -1,7 +1,7 @@
 //! `svnadmin lock`.
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
-use sapwood_fsfs::LockTarget;
+use sapwood_fs::LockTarget;
 use sapwood_repos::{Hooks, LockRequest, lock_paths};
 
 use super::revprop;

@@ -1,7 +1,7 @@
 //! `svnadmin lslocks`.
 
+use sapwood_core::Lock;
 use sapwood_core::{Depth, SvnResult, path};
-use sapwood_fsfs::Lock;
 
 use crate::command::{Invocation, usage_error};
 use crate::user_date;

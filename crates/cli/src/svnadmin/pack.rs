@@ -1,7 +1,7 @@
 //! `svnadmin pack`.
 
 use sapwood_core::SvnResult;
-use sapwood_fsfs::pack::{DEFAULT_MEMORY, PackNotice, PackOptions};
+use sapwood_fs::admin::pack::{DEFAULT_MEMORY, PackNotice, PackOptions};
 
 use crate::command::{Invocation, parse_number};
 

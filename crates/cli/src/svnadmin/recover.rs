@@ -1,7 +1,7 @@
 //! `svnadmin recover`.
 
 use sapwood_core::SvnResult;
-use sapwood_fsfs::maintenance::MaintenanceOptions;
+use sapwood_fs::admin::maintenance::MaintenanceOptions;
 
 use crate::command::Invocation;
 

@@ -1,7 +1,7 @@
 //! `svnadmin rmlocks`.
 
 use sapwood_core::{SvnResult, path};
-use sapwood_fsfs::UnlockTarget;
+use sapwood_fs::UnlockTarget;
 use sapwood_repos::{Repository, UnlockRequest, unlock_paths};
 
 use crate::command::{Invocation, usage_error};

@@ -1,7 +1,7 @@
 //! `svnadmin rmtxns`.
 
 use sapwood_core::SvnResult;
-use sapwood_fsfs::txn::{WriteOptions, Writer};
+use sapwood_fs::txn::{WriteOptions, Writer};
 
 use crate::command::Invocation;
 use crate::report;

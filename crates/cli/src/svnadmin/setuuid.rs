@@ -1,7 +1,7 @@
 //! `svnadmin setuuid`.
 
 use sapwood_core::{SvnError, SvnResult};
-use sapwood_fsfs::txn::{WriteOptions, Writer};
+use sapwood_fs::txn::{WriteOptions, Writer};
 
 use crate::command::Invocation;
 
@@ -11,7 +11,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
     let uuid = match args.into_iter().next() {
         Some(uuid) => uuid,
-        None => sapwood_fsfs::uuid::generate()
+        None => sapwood_fs::uuid::generate()
             .map_err(|e| SvnError::io(&e, "Can't make a random UUID"))?,
     };
     Writer::new(repository.fs(), WriteOptions::default())?.set_uuid(&uuid)?;

@@ -1,8 +1,8 @@
 //! `svnadmin upgrade`.
 
 use sapwood_core::SvnResult;
-use sapwood_fsfs::maintenance::MaintenanceOptions;
-use sapwood_fsfs::upgrade::UpgradeNotice;
+use sapwood_fs::admin::maintenance::MaintenanceOptions;
+use sapwood_fs::admin::upgrade::UpgradeNotice;
 use sapwood_repos::upgrade::upgrade;
 
 use crate::command::Invocation;

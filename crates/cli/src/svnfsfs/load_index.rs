@@ -3,8 +3,8 @@
 use std::io::{BufRead as _, Read as _};
 
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_fsfs::maintenance::MaintenanceOptions;
-use sapwood_fsfs::{ItemType, P2lEntry};
+use sapwood_fs::admin::maintenance::MaintenanceOptions;
+use sapwood_fs::fsfs::{ItemType, P2lEntry};
 
 use super::dump_index::TYPES;
 use crate::command::Invocation;

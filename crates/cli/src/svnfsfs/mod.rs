@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use sapwood_core::SvnResult;
-use sapwood_fsfs::Filesystem;
+use sapwood_fs::Filesystem;
 
 use crate::command::{
     HELP, HELP_MARK, Invocation, OptionSpec, Program, Run, Subcommand, VERSION, take_revision,

@@ -1,7 +1,7 @@
 //! `svnfsfs stats`.
 
 use sapwood_core::SvnResult;
-use sapwood_fsfs::stats::{CountAndSum, ExtensionStats, Histogram, RepStats, Stats};
+use sapwood_fs::fsfs::stats::{CountAndSum, ExtensionStats, Histogram, RepStats, Stats};
 
 use crate::command::Invocation;
 

@@ -9,7 +9,7 @@ use sapwood_diff::{
     EQUAL_LINE, LargeText, Options as DiffOptions, props as prop_diff, unified, unified_large,
     write_header,
 };
-use sapwood_fsfs::{Node, Root, Roots};
+use sapwood_fs::{Node, Root, Roots};
 use sapwood_repos::change_tree::{ChangeAction, ChangeNode, ChangeTree};
 
 use super::{Context, Subject, no_argument};

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use sapwood_core::{NodeKind, Revnum, SvnResult, path};
-use sapwood_fsfs::{Directory, Error, Node};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_fs::{Directory, Error, Node};
 
 use super::{Context, Subject, existing_file, maybe_argument, no_argument, one_argument};
 use crate::command::Invocation;
@@ -11,9 +11,6 @@ use crate::output::Output;
 
 /// How much of a file is read at once, in bytes.
 const BUFFER: usize = 128 << 10;
-
-/// The deepest tree that is printed.
-const MAX_DEPTH: usize = 10_000;
 
 /// `svnlook cat`.
 pub(super) fn cat(invocation: &mut Invocation<'_>) -> SvnResult<()> {
@@ -127,6 +124,8 @@ pub(super) fn tree(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let top = root.node(&path::canonical_fspath(&arg))?;
     // Directories that are being printed, each with its entries and the place of the next one.
     let mut stack: Vec<(Node, Arc<Directory>, String, usize)> = Vec::new();
+    // In a damaged repository a directory may be inside of itself.
+    let mut inside = std::collections::HashSet::from([top.id()]);
     printer.line(&mut invocation.out, &top, &arg, 0)?;
     if top.kind() == NodeKind::Dir {
         let entries = top.entries()?;
@@ -135,6 +134,7 @@ pub(super) fn tree(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     while let Some((dir, entries, dir_path, next)) = stack.last_mut() {
         crate::signals::check()?;
         let Some(entry) = entries.get(*next) else {
+            inside.remove(&dir.id());
             stack.pop();
             continue;
         };
@@ -143,7 +143,12 @@ pub(super) fn tree(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         let child_path = path::join(dir_path, entry.name);
         let depth = stack.len();
         printer.line(&mut invocation.out, &child, &child_path, depth)?;
-        if child.kind() == NodeKind::Dir && printer.recurse && depth < MAX_DEPTH {
+        if child.kind() == NodeKind::Dir && printer.recurse {
+            if !inside.insert(child.id()) {
+                let id = child.id();
+                let message = format!("Node is its own direct or indirect parent '{id}'");
+                return Err(SvnError::new(ErrorCode::FS_CORRUPT, message));
+            }
             let entries = child.entries()?;
             stack.push((child, entries, child_path, 0));
         }

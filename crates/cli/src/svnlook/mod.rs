@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
-use sapwood_fsfs::{Filesystem, Node, Root};
+use sapwood_fs::{Filesystem, Node, Root};
 use sapwood_repos::Repository;
 
 use crate::command::{

@@ -8,6 +8,7 @@ use sapwood_repos::{Everything, inherited_props};
 use super::{Context, Subject, arguments, existing, no_argument, one_argument};
 use crate::command::{Invocation, usage_error};
 use crate::locale;
+use crate::signals::cancel_token;
 use crate::user_date;
 use crate::xml;
 
@@ -183,8 +184,11 @@ pub(super) fn propget(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let root = context.root()?;
     let props = existing(&root, &path)?.props()?;
     let own = props.get(name);
-    let inherited =
-        if inherit { inherited_props(&root, &path, Some(name), &Everything)? } else { Vec::new() };
+    let inherited = if inherit {
+        inherited_props(&root, &path, Some(name), &Everything, &cancel_token())?
+    } else {
+        Vec::new()
+    };
     if own.is_none() && inherited.is_empty() {
         return Err(not_found(&context, name, Some(&path), inherit));
     }
@@ -252,7 +256,7 @@ pub(super) fn proplist(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             let root = context.root()?;
             let props = (*existing(&root, path)?.props()?).clone();
             let inherited = if invocation.options.has("show-inherited-props") {
-                inherited_props(&root, path, None, &Everything)?
+                inherited_props(&root, path, None, &Everything, &cancel_token())?
             } else {
                 Vec::new()
             };

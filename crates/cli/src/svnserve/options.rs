@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
-use sapwood_server::listener::DEFAULT_PORT;
+use sapwood_server::svn::DEFAULT_PORT;
 
 use crate::command::{OptionSpec, to_text};
 use crate::getopt::{Item, Parser};

@@ -220,7 +220,7 @@ fn take(
     take_revision(options, spec, value)?;
     let Some(value) = value else { return Ok(()) };
     if spec.long.ends_with("trust-server-cert-failures") {
-        remote::check_failures(&to_text(value)?)?;
+        remote::failures(&to_text(value)?)?;
     }
     let range = options.revision;
     let allowed = |end| {
@@ -276,7 +276,11 @@ fn settings(options: &Options, side: &str) -> SvnResult<Settings> {
             None => options.value(what)?,
         })
     };
-    let credentials = Credentials { username: value("username")?, password: value("password")? };
+    let credentials = Credentials {
+        username: value("username")?,
+        password: value("password")?,
+        trust: remote::trusted(options, &format!("{side}-"))?,
+    };
     remote::settings(options, credentials, MANNER)
 }
 

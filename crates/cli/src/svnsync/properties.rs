@@ -34,7 +34,7 @@ impl Encoding {
             Self::Latin1 => {
                 Ok(value.iter().map(|b| char::from(*b)).collect::<String>().into_bytes())
             }
-            Self::Unknown => ascii(value).map(<[u8]>::to_vec),
+            Self::Unknown => crate::remote::revprops::ascii(value).map(<[u8]>::to_vec),
             Self::Other(encoding) => encoding
                 .decode_without_bom_handling_and_without_replacement(value)
                 .map(|text| text.into_owned().into_bytes())
@@ -85,24 +85,6 @@ impl Encoding {
         }
         Ok(count)
     }
-}
-
-/// Text that is ASCII and can be printed.
-fn ascii(value: &[u8]) -> SvnResult<&[u8]> {
-    let odd = |b: &u8| !b.is_ascii() || (b.is_ascii_control() && !b"\t\n\x0b\x0c\r".contains(b));
-    let Some(at) = value.iter().position(odd) else { return Ok(value) };
-    let (safe, rest) = value.split_at_checked(at).unwrap_or_default();
-    let byte = rest.first().copied().unwrap_or_default();
-    let text = match String::from_utf8_lossy(safe) {
-        safe if safe.is_empty() => format!(
-            "Non-ASCII character (code {byte}) detected, and unable to convert to/from UTF-8"
-        ),
-        safe => format!(
-            "Safe data '{safe}' was followed by non-ASCII byte {byte}: unable to convert to/from \
-             UTF-8"
-        ),
-    };
-    Err(SvnError::new(ErrorCode::EINVAL, text))
 }
 
 /// Mergeinfo without revision 0, which old programs wrote; `None` when there was none of it.

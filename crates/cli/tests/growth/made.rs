@@ -1,10 +1,11 @@
-//! Repositories of a size: dump streams written here and loaded by our own `svnadmin`.
+//! Repositories of a size: dump streams written here, and loaded once.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
-use sapwood_testkit::{Output, Programs};
+use sapwood_core::Md5;
+use sapwood_testkit::{Output, Programs, library};
 
 /// A dump stream that is being written. Revision 0 is in it.
 pub(crate) struct Stream {
@@ -96,36 +97,79 @@ impl Stream {
         self.node(path, &head, Some(Self::props(props)), None);
     }
 
-    /// Makes the repository `repo` below a new folder.
+    /// The repository `repo` in a folder. Equal streams share one: it is only read.
     pub(crate) fn load(self) -> Made {
-        let folder = tempfile::tempdir().unwrap();
-        let repo = folder.path().join("repo");
-        let ours = Programs::ours();
-        ours.run("svnadmin", ["create", repo.to_str().unwrap()]).expect_success("create");
-        let conf = "[general]\nanon-access = write\n";
-        std::fs::write(repo.join("conf/svnserve.conf"), conf).unwrap();
-        let stream = folder.path().join("stream");
-        std::fs::write(&stream, &self.text).unwrap();
-        let mut load = ours.command("svnadmin");
-        load.args(["load", "-q"])
-            .arg(&repo)
-            .stdin(Stdio::from(std::fs::File::open(&stream).unwrap()));
-        Output::of(&mut load).expect_success("load");
-        Made { folder }
+        self.load_as("1.14", None)
+    }
+
+    /// As [`Self::load`], in the format of a Subversion version and with shards of a size.
+    pub(crate) fn load_as(self, version: &str, shards: Option<u64>) -> Made {
+        let stamp = format!("{version} {shards:?} {}", self.text);
+        let name = format!("growth-{}", Md5::of(stamp.as_bytes()).to_hex());
+        let folder = library::shared(&name, |folder| {
+            let repo = folder.join("repo");
+            let reference = Programs::reference();
+            let mut create = reference.command("svnadmin");
+            create.args(["create", "--compatible-version", version]).arg(&repo);
+            Output::of(&mut create).expect_success("create");
+            if let Some(shards) = shards {
+                let file = repo.join("db/format");
+                let format = std::fs::read_to_string(&file).unwrap();
+                let made = format.replace("sharded 1000", &format!("sharded {shards}"));
+                assert_ne!(format, made, "shards of another size");
+                std::fs::remove_file(&file).unwrap();
+                std::fs::write(&file, made).unwrap();
+            }
+            let conf = "[general]\nanon-access = write\n";
+            std::fs::write(repo.join("conf/svnserve.conf"), conf).unwrap();
+            std::fs::write(folder.join("stream"), &self.text).unwrap();
+            let mut load = reference.command("svnadmin");
+            let stream = std::fs::File::open(folder.join("stream")).unwrap();
+            load.args(["load", "-q", "--no-flush-to-disk"]).arg(&repo).stdin(Stdio::from(stream));
+            Output::of(&mut load).expect_success("load");
+        });
+        Made { stream: folder.join("stream"), folder, own: None }
     }
 }
 
-/// A repository that was made; removed when dropped.
+/// A repository that was made.
 pub(crate) struct Made {
-    folder: tempfile::TempDir,
+    folder: PathBuf,
+    stream: PathBuf,
+    /// Removed when dropped.
+    own: Option<tempfile::TempDir>,
 }
 
 impl Made {
+    /// The folder that holds `repo`.
     pub(crate) fn root(&self) -> &Path {
-        self.folder.path()
+        &self.folder
     }
 
     pub(crate) fn path(&self) -> PathBuf {
-        self.folder.path().join("repo")
+        self.folder.join("repo")
     }
+
+    /// The dump stream from which it was loaded.
+    pub(crate) fn stream(&self) -> Vec<u8> {
+        std::fs::read(&self.stream).unwrap()
+    }
+
+    /// A copy that may be changed.
+    pub(crate) fn copy(&self) -> Self {
+        let own = tempfile::tempdir().unwrap();
+        let done = Command::new("cp").arg("-a").arg(self.path()).arg(own.path()).status();
+        assert!(done.unwrap().success(), "cp");
+        Self { folder: own.path().to_owned(), stream: self.stream.clone(), own: Some(own) }
+    }
+
+    /// Whether this is a copy.
+    pub(crate) fn is_own(&self) -> bool {
+        self.own.is_some()
+    }
+}
+
+/// A string of the protocol, and the space after it.
+pub(crate) fn text(text: &str) -> String {
+    format!("{}:{text} ", text.len())
 }

@@ -9,6 +9,8 @@
     reason = "a failure is a failed test"
 )]
 
-#[allow(dead_code, reason = "for the tests that are being written")]
+mod admin;
+mod edits;
 mod made;
 mod protocol;
+mod rules;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use sapwood_testkit::Programs;
 use sapwood_testkit::counted::{Cost, Order, dialogue, grows};
 
-use crate::made::{Made, Stream};
+use crate::made::{Made, Stream, text};
 
 const GREETING: &str = "( 2 ( edit-pipeline svndiff1 accepts-svndiff2 absent-entries depth mergeinfo \
                         log-revprops ) 21:svn://localhost/repo/ 10:SVN/1.14.2 ( ) ) \
@@ -23,7 +23,7 @@ fn edit(made: &Made, command: &str, report: &str) -> Cost {
     talk(made, &[(&requests, "( close-edit ( ) ) "), ("( success ( ) ) ", "( success ( ) ) ")])
 }
 
-fn talk(made: &Made, steps: &[(&str, &str)]) -> Cost {
+pub(crate) fn talk(made: &Made, steps: &[(&str, &str)]) -> Cost {
     let mut server = Programs::ours().command("svnserve");
     server.args(["--inetd", "--root"]).arg(made.root());
     let greeting = [(GREETING, "mergeinfo ) ) ) ")];
@@ -36,12 +36,8 @@ fn talk(made: &Made, steps: &[(&str, &str)]) -> Cost {
     cost
 }
 
-fn text(text: &str) -> String {
-    format!("{}:{text} ", text.len())
-}
-
 /// A directory `d` with `n` files, and a property on each.
-fn flat(n: u64) -> Made {
+pub(crate) fn flat(n: u64) -> Made {
     let mut stream = Stream::new();
     stream.revision([]);
     stream.add_dir("d");
@@ -78,7 +74,7 @@ fn one_entry_of_many() {
 
 #[test]
 fn commit_by_revision_properties() {
-    let made = flat(1);
+    let made = flat(1).copy();
     grows("commit, revision properties", 2000, Order::Linear, |n| {
         let mut props = String::new();
         for number in (0..n).rev() {
@@ -90,7 +86,12 @@ fn commit_by_revision_properties() {
 }
 
 /// One file that `n` revisions changed, in a directory that nothing else happens to.
-fn long(n: u64) -> Made {
+pub(crate) fn long(n: u64) -> Made {
+    long_stream(n).load()
+}
+
+/// As [`long`], not loaded yet.
+pub(crate) fn long_stream(n: u64) -> Stream {
     let mut stream = Stream::new();
     stream.revision([]);
     stream.add_dir("d");
@@ -103,7 +104,7 @@ fn long(n: u64) -> Made {
     stream.copy_dir("d", n + 1, "e");
     stream.revision([]);
     stream.delete("d");
-    stream.load()
+    stream
 }
 
 #[test]
@@ -179,20 +180,22 @@ fn requests_by_paths() {
     });
 }
 
+/// `n` properties on revision 1, on a directory and on a file.
+pub(crate) fn with_props(n: u64) -> Made {
+    let props: Vec<String> = (0..n).map(|number| format!("name{number:06}")).collect();
+    let mut stream = Stream::new();
+    stream.revision(props.iter().map(|name| (name.as_str(), "value")));
+    stream.add_dir("d");
+    stream.add_file("d/f", "text\n");
+    stream.revision([]);
+    for (path, kind) in [("d", "dir"), ("d/f", "file")] {
+        stream.set_props(path, kind, props.iter().map(|name| (name.as_str(), "value")));
+    }
+    stream.load()
+}
+
 #[test]
 fn nodes_by_properties() {
-    let with_props = |n: u64| {
-        let props: Vec<String> = (0..n).map(|number| format!("name{number:06}")).collect();
-        let mut stream = Stream::new();
-        stream.revision(props.iter().map(|name| (name.as_str(), "value")));
-        stream.add_dir("d");
-        stream.add_file("d/f", "text\n");
-        stream.revision([]);
-        for (path, kind) in [("d", "dir"), ("d/f", "file")] {
-            stream.set_props(path, kind, props.iter().map(|name| (name.as_str(), "value")));
-        }
-        stream.load()
-    };
     for (what, request) in [
         ("rev-proplist", "( rev-proplist ( 1 ) ) "),
         ("rev-prop", "( rev-prop ( 1 7:svn:log ) ) "),

@@ -8,6 +8,8 @@ use sapwood_testkit::{Output, Programs};
 /// Repositories, and rounds of questions to all of them.
 const REPOSITORIES: usize = 120;
 const ROUNDS: usize = 2;
+/// Commits after that, each to another repository.
+const COMMITS: usize = 60;
 
 #[test]
 fn many_repositories_with_few_handles() {
@@ -16,6 +18,8 @@ fn many_repositories_with_few_handles() {
     for n in 0..REPOSITORIES {
         let path = dir.path().join(format!("r{n}"));
         ours.run("svnadmin", ["create", path.to_str().unwrap()]).expect_success("create");
+        let conf = path.join("conf/svnserve.conf");
+        std::fs::write(conf, "[general]\nanon-access = write\n").unwrap();
     }
     let port = free_port();
     let server = ours.command("svnserve");
@@ -53,6 +57,23 @@ fn many_repositories_with_few_handles() {
         }
         if out.code != 0 {
             wrong.push(format!("{url}: {}", out.stderr_text()));
+        }
+    }
+    // Commits need more handles at a time, and SQLite's are not opened by us.
+    let file = dir.path().join("file");
+    std::fs::write(&file, "a text that is long enough to be shared\n".repeat(20)).unwrap();
+    for n in 0..COMMITS {
+        let url = format!("svn://127.0.0.1:{port}/r{}", n * 7 % REPOSITORIES);
+        let new = format!("{url}/new-{n}");
+        let args = ["-m", "x", "put", file.to_str().unwrap(), &new];
+        let out = Programs::reference().run("svnmucc", args);
+        if out.code != 0 || !out.stderr.is_empty() {
+            wrong.push(format!("{new}: {}", out.stderr_text()));
+        }
+        // What SQLite could not write would be missing here.
+        let kept = dir.path().join(format!("r{}/db/rep-cache.db", n * 7 % REPOSITORIES));
+        if !std::fs::read(kept).is_ok_and(|bytes| bytes.len() > 4096) {
+            wrong.push(format!("{new}: its text will not be shared"));
         }
     }
     let _ = child.kill();

@@ -330,3 +330,58 @@ fn a_request_ends_when_its_client_goes() {
         comes_true("the request is given up", || threads() <= idle);
     }
 }
+
+/// A connection that comes from another address of this machine.
+fn connect_from(address: [u8; 4], port: u16) -> TcpStream {
+    use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+    use std::net::{Ipv4Addr, SocketAddrV4};
+    let made = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+    bind(&made, &SocketAddrV4::new(address.into(), 0)).unwrap();
+    connect(&made, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, port)).unwrap();
+    made.into()
+}
+
+#[test]
+fn one_address_does_not_hold_up_another() {
+    let repo = Repository::scripted(&Shape::new("1.10"));
+    let server = Server::start(&Programs::ours(), repo.parent(), &[]);
+    let half = vec![b'x'; 14 << 20];
+    // Forty clients at one address send most of a large request, as far as the server takes it.
+    let stuck: Vec<TcpStream> = std::thread::scope(|scope| {
+        let start = |_| {
+            scope.spawn(|| {
+                let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+                stream.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
+                let _ = stream.write_all(&[GREETING, b"( log ( ( 15728640:"].concat());
+                let _ = stream.write_all(&half);
+                stream
+            })
+        };
+        let all: Vec<_> = (0..40).map(start).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    // Another address does not have to wait until all of them have had their turn and been ended.
+    let name = vec![b'n'; 1 << 20];
+    let request =
+        [b"( get-dated-rev ( 1048576:".as_slice(), &name, b" ) ) ( get-latest-rev ( ) ) "];
+    let mut other = connect_from([127, 0, 0, 2], server.port());
+    other.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
+    other.write_all(&[GREETING, &request.concat()].concat()).unwrap();
+    other.shutdown(Shutdown::Write).unwrap();
+    let mut reply = Vec::new();
+    let _ = other.read_to_end(&mut reply);
+    assert!(reply.ends_with(b"( success ( 43 ) ) "), "{}", reply.escape_ascii());
+    let is_open = |stream: &&TcpStream| {
+        stream.set_nonblocking(true).unwrap();
+        let mut block = [0; 4096];
+        loop {
+            match (&**stream).read(&mut block) {
+                Ok(0) => return false,
+                Ok(_) => {}
+                Err(e) => return e.kind() == std::io::ErrorKind::WouldBlock,
+            }
+        }
+    };
+    let open = stuck.iter().filter(is_open).count();
+    assert!(open >= 15, "{open} of 40 were not ended before the other was answered");
+}

@@ -1,6 +1,7 @@
 //! Drives a commit editor with items.
 //!
-//! Directories are opened and closed on the way from one item to the next; files with changed texts
+//! Beside items there may be directories that are only made, and properties that no working copy has
+//! ([`Extra`]). Directories are opened and closed on the way from one item to the next; files with changed texts
 //! stay open until all else is told, and their texts follow at the end, in the order of the paths.
 
 use std::collections::HashMap;
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 
 use sapwood_core::notify::{Action, Notify, State};
 use sapwood_core::props::names;
-use sapwood_core::{NodeKind, PropList, SvnResult, path, uri};
+use sapwood_core::{NodeKind, PropList, SvnError, SvnResult, path, uri};
 use sapwood_delta::Handle;
 use sapwood_ra::CommitEditor;
 use sapwood_wc::commit::{Item, Outgoing};
@@ -25,8 +26,26 @@ pub(crate) struct Drive<'a> {
     pub(crate) ctx: &'a Context,
     /// The URL that the edit begins at.
     pub(crate) base: &'a str,
-    /// What is cut off from paths that are told; nothing is told without it.
+    /// What is cut off from paths that are told.
     pub(crate) prefix: Option<&'a str>,
+    /// What is sent beside the items.
+    pub(crate) extra: &'a Extra,
+}
+
+/// What is sent in a commit that no node of a working copy says.
+#[derive(Debug, Default)]
+pub(crate) struct Extra {
+    /// URLs of directories that are made.
+    pub(crate) dirs: Vec<String>,
+    /// Properties of items, by their URLs.
+    pub(crate) props: HashMap<String, Vec<(String, Vec<u8>)>>,
+}
+
+impl Extra {
+    /// The properties of an item.
+    fn of(&self, item: &Item) -> &[(String, Vec<u8>)] {
+        self.props.get(&item.url()).map_or(&[], Vec::as_slice)
+    }
 }
 
 /// A file whose text is still to come.
@@ -47,11 +66,25 @@ impl Drive<'_> {
     /// Tells everything, the end of the edit too.
     pub(crate) fn run(&self, editor: &mut dyn CommitEditor, items: &[Item]) -> SvnResult<Sent> {
         let mut run = Run { drive: self, editor, open: Vec::new(), waiting: Vec::new() };
-        for item in items.iter().filter(|item| !item.changes.only_lock()) {
-            let at = uri::skip_ancestor(self.base, &item.url()).unwrap_or_default();
+        let below = |url: &str| uri::skip_ancestor(self.base, url).unwrap_or_default();
+        let mut steps: Vec<(String, Option<&Item>)> =
+            self.extra.dirs.iter().map(|url| (below(url), None)).collect();
+        let sent = items.iter().filter(|item| !item.changes.only_lock());
+        steps.extend(sent.map(|item| (below(&item.url()), Some(item))));
+        if !self.extra.dirs.is_empty() {
+            steps.sort_by(|a, b| path::compare(&a.0, &b.0));
+        }
+        for (at, item) in steps {
             self.ctx.check_cancel()?;
-            run.reach(item, &at)?;
-            run.item(item, &at).map_err(|e| explain(e, item))?;
+            let explained = |e| match item {
+                Some(item) => explain(e, item),
+                None => e,
+            };
+            run.reach(&at, &explained)?;
+            match item {
+                Some(item) => run.item(item, &at).map_err(explained)?,
+                None => run.make(&at)?,
+            }
         }
         while let Some((_, dir)) = run.open.pop() {
             run.editor.close_directory(dir)?;
@@ -63,9 +96,7 @@ impl Drive<'_> {
     }
 
     fn tell(&self, value: &Notify<'_>) {
-        if self.prefix.is_some() {
-            self.ctx.tell(value);
-        }
+        self.ctx.tell(value);
     }
 
     /// Tells what is about to happen to an item.
@@ -111,7 +142,7 @@ fn local_props(item: &Item) -> SvnResult<PropList> {
 impl<'i> Run<'_, 'i> {
     /// Closes and opens directories until the parent of `at` is the innermost open one; for the
     /// start of the edit itself nothing is opened.
-    fn reach(&mut self, item: &Item, at: &str) -> SvnResult<()> {
+    fn reach(&mut self, at: &str, explained: &dyn Fn(SvnError) -> SvnError) -> SvnResult<()> {
         if at.is_empty() {
             return Ok(());
         }
@@ -132,9 +163,15 @@ impl<'i> Run<'_, 'i> {
         for name in path::components(&rest) {
             dir = path::join(&dir, name);
             let opened = self.editor.open_directory(&dir, self.parent(), None);
-            let handle = opened.map_err(|e| explain(e, item))?;
+            let handle = opened.map_err(explained)?;
             self.open.push((dir.clone(), handle));
         }
+        Ok(())
+    }
+
+    fn make(&mut self, at: &str) -> SvnResult<()> {
+        let dir = self.editor.add_directory(at, self.parent(), None)?;
+        self.open.push((at.to_owned(), dir));
         Ok(())
     }
 
@@ -171,9 +208,7 @@ impl<'i> Run<'_, 'i> {
                 self.editor.open_directory(at, self.parent(), item.revision)?
             });
         }
-        if changes.props {
-            self.props(item, file, dir)?;
-        }
+        self.props(item, file, dir)?;
         if let Some(dir) = dir {
             self.open.push((at.to_owned(), dir));
         }
@@ -186,8 +221,16 @@ impl<'i> Run<'_, 'i> {
     }
 
     fn props(&mut self, item: &Item, file: Option<Handle>, dir: Option<Handle>) -> SvnResult<()> {
-        let Some(view) = item.wc.view(&item.relpath)? else { return Ok(()) };
-        for (name, value) in view.pristine_props()?.diff_to(&view.props()?) {
+        let extra = self.drive.extra.of(item);
+        let mut changes = Vec::new();
+        if item.changes.props
+            && let Some(view) = item.wc.view(&item.relpath)?
+        {
+            changes = view.pristine_props()?.diff_to(&view.props()?);
+            changes.retain(|(name, _)| !extra.iter().any(|(own, _)| own == name));
+        }
+        changes.extend(extra.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
+        for (name, value) in changes {
             match (file, dir) {
                 (Some(file), _) => {
                     self.editor.change_file_prop(file, &name, value.as_deref())?;

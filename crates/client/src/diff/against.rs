@@ -457,7 +457,15 @@ impl Walk<'_> {
 
     fn compare(&mut self, relpath: &str) -> SvnResult<()> {
         self.ctx.check_cancel()?;
-        let (left, right) = (self.left(relpath)?, self.right(relpath)?);
+        let (left, mut right) = (self.left(relpath)?, self.right(relpath)?);
+        // A file that both have and that is to be deleted counts as gone, in BASE too.
+        let file = right.as_ref().is_some_and(|right| right.kind == NodeKind::File);
+        if self.is_base && left.is_some() && file {
+            let view = self.wc.view(relpath)?;
+            if view.is_some_and(|view| view.status() == Status::Deleted) {
+                right = None;
+            }
+        }
         match (left, right) {
             (Some(left), Some(right))
                 if left.kind == right.kind && self.are_related(relpath)? =>

@@ -31,7 +31,7 @@ pub enum SyntaxError {
     /// A line without `=` and `:`.
     #[error("line {line}: Option must end with ':' or '='")]
     NoSeparator { line: u64 },
-    /// Whoever receives the events refused one.
+    /// The receiver of the events refused one.
     #[error("{0}")]
     Receiver(SvnError),
 }

@@ -13,14 +13,14 @@ use super::Hotcopy;
 use crate::dump_index::check;
 use crate::error::{Error, Result};
 use crate::revprop_pack::remove_dir_all;
-use crate::storage_write::{copy_into_place, create_beside, is_same};
+use sapwood_store::write::{copy_into_place, create_beside, is_same};
 
 /// Which order the files of a folder have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// None.
     Any,
-    /// The manifest is the last. Nobody looks at the folder yet.
+    /// The manifest is the last. No reader looks at the folder yet.
     ManifestLast,
     /// The manifest is the last, and what it names is durable before it is replaced. So is each
     /// file before it gets its name.
@@ -57,7 +57,7 @@ impl Hotcopy<'_> {
         }
     }
 
-    /// Copies a file that nobody looks at yet.
+    /// Copies a file that no reader looks at yet.
     fn copy_new(&self, from: &Path, to: &Path) -> Result<()> {
         self.storage().copy(from, to, false).map_err(|e| cannot_copy(e, from, to))
     }

@@ -107,7 +107,7 @@ impl Hotcopy<'_> {
         if linked { self.clear() } else { Ok(()) }
     }
 
-    /// Makes both states and the links to them; nobody looks at them yet. False where there can
+    /// Makes both states and the links to them; no reader looks at them yet. False where there can
     /// be no links.
     fn prepare(&self, unpacked: &[u8], current: &[u8]) -> Result<bool> {
         for (link, state) in [(STATE, OLD), (TURNED, NEW)] {

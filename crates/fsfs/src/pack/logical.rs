@@ -18,7 +18,7 @@ use sapwood_fsfs_format::{
     limits,
 };
 
-use super::line::Built;
+use super::build_queue::Built;
 use super::order::{ItemId, PlacedNode, order, sort_path};
 use super::output::Output;
 use super::source::Sources;

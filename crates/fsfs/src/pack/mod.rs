@@ -1,7 +1,7 @@
 //! Packing: all revisions of a complete shard become one file.
 //!
 //! The steps are the reference's, so that a crash between any two of them leaves a shard that is
-//! packed or one that is not; but a few shards take them together ([`mod@line`]), so that what they
+//! packed or one that is not; but a few shards take them together ([`mod@queue`]), so that what they
 //! need of the disk they wait for once:
 //!
 //! 1. `revs/N.pack` is made anew (what an interrupted run left is removed first), with the pack
@@ -9,15 +9,15 @@
 //! 2. under the write lock, because revision properties may change, `revprops/N.pack` is made in
 //!    the same way (format 6 and later: [`crate::revprop_pack`]);
 //! 3. `min-unpacked-rev` is replaced: written beside, synced, moved, the folder synced. Before
-//!    this nobody looks at the new files, after it everybody does;
+//!    this no reader looks at the new files, after it all do;
 //! 4. the shard's old files are removed, those of revision properties before the write lock is
-//!    given back. Whoever still reads them notices, and looks again.
+//!    given back. A reader of them notices, and looks again.
 //!
 //! One process packs at a time: it holds `pack-lock` (format 7 and later) or, in older formats,
 //! the write lock all the while. While shards go through steps 2 to 4, the next ones are already
 //! built on other threads: nothing of step 1, but for the syncing, depends on the others.
 
-mod line;
+mod build_queue;
 mod logical;
 mod order;
 mod output;
@@ -31,15 +31,15 @@ use std::sync::Arc;
 use sapwood_core::{CancelToken, ErrorCode, Revnum};
 use sapwood_fsfs_format::layout::{names, since};
 
+use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::dump_index::check;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Shared};
-use crate::revprop_pack::{RevpropPackConfig, remove_dir_all};
-use crate::storage::LocalStorage;
-use crate::storage_write::{HeldLock, NewFile, WriteStorage};
+use crate::revprop_pack::remove_dir_all;
 use crate::sync::sync_new_files;
-use crate::txn::WriteConfig;
-use line::{Built, Line};
+use build_queue::{BuildQueue, Built};
+use sapwood_store::LocalStorage;
+use sapwood_store::write::{HeldLock, NewFile, WriteStorage};
 
 /// Items are aligned for readers that read by pages, whatever larger blocks `block-size` says:
 /// that is what the reference's tools and servers do unless told otherwise.
@@ -155,17 +155,17 @@ impl Filesystem {
             check(cancel)?;
             build(shared, &own, config, shard, cancel)
         };
-        let line = Line::new(&build, shards.clone(), builders);
+        let queue = BuildQueue::new(&build, shards.clone(), builders);
         std::thread::scope(|scope| {
             for _ in 0..builders {
                 let builder = std::thread::Builder::new().name("pack".into());
-                if let Err(e) = builder.spawn_scoped(scope, || line.run()) {
-                    line.stop();
+                if let Err(e) = builder.spawn_scoped(scope, || queue.run()) {
+                    queue.stop();
                     return Err(Error::io(e, "Can't start a thread for", &shared.path));
                 }
             }
-            let done = work.finish_all(shards, &line, notify);
-            line.stop();
+            let done = work.finish_all(shards, &queue, notify);
+            queue.stop();
             done
         })
     }
@@ -228,13 +228,13 @@ impl Work<'_> {
     fn finish_all(
         &self,
         mut shards: Range<u64>,
-        line: &Line<'_>,
+        queue: &BuildQueue<'_>,
         notify: &mut dyn FnMut(PackNotice) -> Result<()>,
     ) -> Result<()> {
         while !shards.is_empty() {
             check(self.cancel)?;
             notify(PackNotice::Start(shards.start))?;
-            let group = line.next()?;
+            let group = queue.next()?;
             let bytes = group.iter().map(|built| built.bytes).fold(0, u64::saturating_add);
             let count = u64::try_from(group.len()).unwrap_or(u64::MAX);
             let end = shards.start.saturating_add(count);
@@ -245,7 +245,7 @@ impl Work<'_> {
                 }
                 notify(PackNotice::End(shard))?;
             }
-            line.finished(count, bytes);
+            queue.finished(count, bytes);
             shards.start = end;
         }
         Ok(())
@@ -276,7 +276,7 @@ impl Work<'_> {
                 .replace(&path, text.as_bytes(), Some(&path), *flush_to_disk)
                 .map_err(|e| Error::replacing(e, &path))?;
             shared.refresh_min_unpacked()?;
-            // Before anybody can change the packed properties: who still goes by the old folder
+            // Before the packed properties can be changed: a reader that still goes by the old folder
             // must find it changed.
             if with_revprops {
                 self.each(&shards, &|shard| {
@@ -284,8 +284,12 @@ impl Work<'_> {
                 })?;
             }
         }
-        self.each(&shards, &|shard| remove_dir_all(storage, &shared.shard_dir(shard), threads))?;
-        Ok(())
+        // One folder that cannot be removed does not keep the others: later runs look for
+        // leftovers no further back than the last folder that went.
+        let removed = self.each(&shards, &|shard| {
+            Ok(remove_dir_all(storage, &shared.shard_dir(shard), threads))
+        })?;
+        removed.into_iter().collect()
     }
 
     /// Makes new files durable, the names in their folders, and the names of these, which are in

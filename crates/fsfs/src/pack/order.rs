@@ -49,7 +49,7 @@ pub(super) fn order(
 ) -> Vec<ItemId> {
     nodes.sort_unstable_by(by_path_newest_first);
     // The newest node-revision of each path stands in front of its text; the others are only of
-    // interest to who walks history, and come last.
+    // interest to walks of history, and come last.
     let heads: Vec<bool> = std::iter::once(true)
         .chain(nodes.windows(2).map(|pair| matches!(pair, [a, b] if a.path != b.path)))
         .take(nodes.len())

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::line::Built;
+use super::build_queue::Built;
 use crate::error::{Error, Result};
-use crate::storage_write::{NewFile, WriteStorage};
+use sapwood_store::write::{NewFile, WriteStorage};
 
 /// Bytes that are gathered before they are written.
 const BUFFER: usize = 1 << 20;

@@ -5,7 +5,7 @@ use sapwood_core::{CancelToken, Revnum};
 use sapwood_fsfs_format::manifest::Manifest;
 
 use super::PackOptions;
-use super::line::Built;
+use super::build_queue::Built;
 use super::output::Output;
 use super::source::Sources;
 use crate::dump_index::check;

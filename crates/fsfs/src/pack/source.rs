@@ -5,9 +5,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::cache::files::{FileKey, FileTable};
 use crate::error::{Error, Result};
-use crate::storage::{Storage, StoredFile};
+use sapwood_store::{FileKey, FileTable};
+use sapwood_store::{Storage, StoredFile};
 
 /// Files that are open at once.
 const OPEN_FILES: usize = 64;

@@ -5,10 +5,11 @@ use std::sync::{Arc, OnceLock};
 use sapwood_core::{ErrorCode, SvnError};
 use sapwood_delta::{Op, Window, compose};
 use sapwood_fsfs_format::{Representation, TxnId};
+use sapwood_store::Key;
 
-use crate::cache::item::{Cached, Key, Text};
 use crate::error::{Error, Result};
 use crate::filesystem::Fs;
+use crate::kinds::{TEXT, Text};
 use crate::rep::header::RepData;
 use crate::rep::svndiff::{WINDOW, Windows};
 use crate::revfile::Bytes;
@@ -65,7 +66,7 @@ impl Chain {
     pub(crate) fn window(&mut self, fs: &Fs, number: u64) -> Result<Option<Arc<Text>>> {
         let Some(target) = self.levels.first_mut() else { return Ok(None) };
         let key = text_key(fs, &target.data, number);
-        if let Some(text) = key.and_then(|key| fs.caches.get::<Text>(key)) {
+        if let Some(text) = key.and_then(|key| fs.caches.get(key)) {
             return Ok(Some(text));
         }
         if target.data.is_plain() {
@@ -113,7 +114,7 @@ impl Chain {
             let level = self.level(fs, depth)?;
             if depth > 0 {
                 let key = text_key(fs, &level.data, number);
-                if let Some(text) = key.and_then(|key| fs.caches.get::<Text>(key)) {
+                if let Some(text) = key.and_then(|key| fs.caches.get(key)) {
                     source = Source::Text(text);
                     break;
                 }
@@ -224,9 +225,9 @@ impl std::ops::Deref for Source {
 }
 
 /// The name of an expanded window in the cache; those of transactions are not cached.
-fn text_key(fs: &Fs, data: &RepData, number: u64) -> Option<Key> {
+fn text_key(fs: &Fs, data: &RepData, number: u64) -> Option<Key<Text>> {
     let (revision, item) = data.place.ids()?;
-    Some(Key { fs: fs.id, kind: Text::KIND, a: revision.0, b: item, part: number })
+    Some(TEXT.key(fs.id, revision.0, item, number))
 }
 
 /// A part of a text that is stored plain.
@@ -234,7 +235,7 @@ fn plain_window(
     fs: &Fs,
     data: &mut RepData,
     number: u64,
-    key: Option<Key>,
+    key: Option<Key<Text>>,
 ) -> Result<Option<Arc<Text>>> {
     let at = number.saturating_mul(u64::try_from(WINDOW).unwrap_or(u64::MAX));
     if at >= data.size {
@@ -295,7 +296,7 @@ mod tests {
     fn long_history(db: &std::path::Path) -> (Filesystem, Vec<Vec<u8>>) {
         use crate::txn::{WriteOptions, Writer};
         let options = crate::CreateOptions { flush_to_disk: false, ..Default::default() };
-        crate::create::create(&crate::storage::LocalStorage, db, &options).unwrap();
+        crate::create::create(&sapwood_store::LocalStorage, db, &options).unwrap();
         let fs = Filesystem::open(db, &Caches::new(8 << 20), &OpenOptions::default()).unwrap();
         let options = WriteOptions { flush_to_disk: false, ..WriteOptions::default() };
         let writer = Writer::new(&fs, options).unwrap();

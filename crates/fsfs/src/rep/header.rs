@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, Revnum};
 use sapwood_fsfs_format::{RepHeader, RepLocation, TxnId, limits};
+use sapwood_store::{Block, Key, Kind, StoredFile};
 
-use crate::cache::item::{Block, Cached, Key, RawRep};
 use crate::error::{Error, Result};
 use crate::filesystem::Fs;
+use crate::kinds::{self, Number, RAW_REP, RawRep};
 use crate::revfile::{Bytes, RevFile};
-use crate::storage::StoredFile;
 
 /// The stored bytes of representations up to one so many-th of the caches are kept in pieces.
 const LONGEST_SHARE: u64 = 32;
@@ -23,6 +23,10 @@ pub(crate) struct RepStart {
     /// Where the data begin; `None` in a prototype revision file.
     at: Option<(RevFile, u64)>,
 }
+
+/// Where a representation's data begin, and what it is a delta against: revision, item.
+pub(crate) const REP_START: Kind<RepStart> =
+    Number::RepStart.kind(|_: &RepStart| size_of::<RepStart>());
 
 /// Where a representation's bytes are read from.
 #[derive(Clone, Debug)]
@@ -60,15 +64,15 @@ pub(crate) struct RepData {
     block: Option<(u64, Arc<Block>)>,
 }
 
-fn rep_start_key(fs: &Fs, revision: Revnum, item: u64) -> Key {
-    Key { fs: fs.id, kind: RepStart::KIND, a: revision.0, b: item, part: 0 }
+fn rep_start_key(fs: &Fs, revision: Revnum, item: u64) -> Key<RepStart> {
+    kinds::item(&REP_START, fs.id, revision, item)
 }
 
 impl Fs {
     /// What the representation that is item `item` of a revision begins with.
     pub(crate) fn rep_start(&self, revision: Revnum, item: u64) -> Result<RepStart> {
         let key = rep_start_key(self, revision, item);
-        if let Some(start) = self.caches.get::<RepStart>(key) {
+        if let Some(start) = self.caches.get(key) {
             return Ok(*start);
         }
         let start = self.with_file(revision, |file| {
@@ -214,14 +218,12 @@ impl RepData {
     /// much of it. `pos` is the sum of the lengths of the pieces before, read with the same `len`.
     pub(crate) fn piece(&mut self, fs: &Fs, pos: u64, len: usize) -> Result<Arc<RawRep>> {
         let share = fs.caches.capacity().checked_div(LONGEST_SHARE).unwrap_or(0);
-        let key = self.place.ids().filter(|_| self.size <= share).map(|(revision, item)| Key {
-            fs: fs.id,
-            kind: RawRep::KIND,
-            a: revision.0,
-            b: item,
-            part: pos,
-        });
-        if let Some(piece) = key.and_then(|key| fs.caches.get::<RawRep>(key)) {
+        let key = self
+            .place
+            .ids()
+            .filter(|_| self.size <= share)
+            .map(|(revision, item)| RAW_REP.key(fs.id, revision.0, item, pos));
+        if let Some(piece) = key.and_then(|key| fs.caches.get(key)) {
             return Ok(piece);
         }
         let piece = RawRep(self.read_some(fs, pos, len)?.to_vec().into_boxed_slice());

@@ -7,4 +7,3 @@
 pub(crate) mod chain;
 pub(crate) mod header;
 pub(crate) mod svndiff;
-pub(crate) mod whole;

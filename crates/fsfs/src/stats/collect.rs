@@ -13,10 +13,9 @@ use sapwood_fsfs_format::{
 
 use super::{LargeRep, Stats};
 use crate::dump_index::{P2lIndex, check};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::filesystem::{Filesystem, Fs};
 use crate::revfile::RevFile;
-use crate::root::MAX_DEPTH;
 
 /// How many of the largest representations are kept.
 const LARGEST: usize = 64;
@@ -113,25 +112,19 @@ impl Collector<'_> {
     /// All node-revisions that a revision made, from its root on, each directory followed by
     /// what it holds.
     fn tree(&mut self, revision: Revnum, root: u64) -> Result<()> {
-        let mut todo = vec![(root, 0usize)];
-        while let Some((item, depth)) = todo.pop() {
+        let mut todo = vec![root];
+        while let Some(item) = todo.pop() {
             check(self.cancel)?;
             let (node, len) = self.fs().with_file(revision, |file| {
                 let at = self.fs().item_offset(file, revision, item)?;
                 self.node_at(file, revision, at)
             })?;
-            if depth > MAX_DEPTH {
-                return Err(Error::Corrupt(format!(
-                    "Directory '{}' is too deep",
-                    node.created_path
-                )));
-            }
+            // A directory is gone into once only, so that a cycle comes to an end.
             let first_use = self.node(&node, len)?;
             if node.kind == NodeKind::Dir && first_use {
                 let entries = self.fs().directory(&node)?;
                 let own = entries.iter().filter(|e| e.id.revision() == Some(revision));
-                let own =
-                    own.filter_map(|e| e.id.item().map(|item| (item, depth.saturating_add(1))));
+                let own = own.filter_map(|e| e.id.item());
                 let from = todo.len();
                 todo.extend(own);
                 if let Some(added) = todo.get_mut(from..) {

@@ -1,6 +1,6 @@
 //! Deltas of texts that are computed before it is their turn, on another thread.
 //!
-//! Whoever reads a stream of changes ahead can guess what the next text of a file will be stored
+//! A thread that reads a stream of changes ahead can guess what the next text of a file will be stored
 //! as a delta to: what it would be if that were the next commit. When it is the text's turn, the
 //! guess is compared with the truth. If it was wrong, because the file changed in between, the
 //! delta is computed again: a guess costs time, and never changes what is written.

@@ -69,7 +69,7 @@ pub(super) struct Ancestor {
 impl Writer {
     /// Walks `left` predecessors back, as far as `walk` is known: how many steps are left.
     fn jump(&self, walk: &mut Ancestor, mut left: u64) -> u64 {
-        let mut jumps = self.fs.fs.ancestry.jumps.lock();
+        let mut jumps = self.common.ancestry.jumps.lock();
         while left > 0 {
             let known = key(&walk.id).and_then(|key| jumps.get(&key));
             let Some(jump) = known.filter(|jump| jump.steps > 0 && jump.steps <= left) else {
@@ -119,7 +119,7 @@ impl Writer {
         let left = self.jump(&mut walk, wanted);
         let steps = wanted.saturating_sub(left).saturating_add(1);
         let jump = Jump { to: walk.id, steps, crossings: walk.crossings };
-        self.fs.fs.ancestry.jumps.lock().insert(key, jump);
+        self.common.ancestry.jumps.lock().insert(key, jump);
     }
 }
 

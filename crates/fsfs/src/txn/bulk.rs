@@ -3,7 +3,7 @@
 //! [`Bulk::commit`] makes a revision in memory ([`Txn::prepare`]) and hands it to a thread, which
 //! writes its files, and publishes what has gathered as one group, by the steps of
 //! [`super::group`]. Meanwhile the next revisions are made, based on those that are prepared: this
-//! opening of the filesystem reads them from memory, nobody else sees them. Nothing may be told of
+//! opening of the filesystem reads them from memory, no other reader sees them. Nothing may be told of
 //! a revision before [`Bulk::published`] has reached it.
 //!
 //! `write-lock` is held from the first prepared revision until all are published, because their
@@ -30,7 +30,7 @@ use super::group::{self, Prepared};
 use super::{Txn, Writer};
 use crate::error::{Error, Result};
 use crate::filesystem::Unpublished;
-use crate::storage_write::HeldLock;
+use sapwood_store::write::HeldLock;
 
 /// Revisions that are published at once, at most.
 const AT_ONCE: usize = 64;
@@ -50,13 +50,13 @@ const IDLE: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Bulk {
     writer: Arc<Writer>,
-    line: Arc<Line>,
+    pipeline: Arc<Pipeline>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What both sides share.
 #[derive(Debug, Default)]
-struct Line {
+struct Pipeline {
     state: Mutex<State>,
     changed: Condvar,
     published: AtomicU64,
@@ -67,7 +67,7 @@ struct State {
     waiting: VecDeque<Ready>,
     /// When the first of them came.
     since: Option<Instant>,
-    /// Whether the other side sleeps until somebody comes.
+    /// Whether the other side sleeps until a transaction comes.
     asleep: bool,
     /// Revisions that are prepared and not published, and their bytes.
     count: usize,
@@ -75,7 +75,7 @@ struct State {
     held: Option<Held>,
     /// Whether the lock is needed although nothing is under way.
     preparing: bool,
-    /// Somebody waits for everything to be published.
+    /// A thread waits for everything to be published.
     hurry: bool,
     failed: Option<SvnError>,
     closed: bool,
@@ -120,13 +120,13 @@ impl Bulk {
         if writer.config.verify_before_commit || writer.config.pack_after_commit {
             return Ok(None);
         }
-        let line = Arc::new(Line::default());
-        let committer = Committer { writer: Arc::clone(writer), line: Arc::clone(&line) };
+        let pipeline = Arc::new(Pipeline::default());
+        let committer = Committer { writer: Arc::clone(writer), pipeline: Arc::clone(&pipeline) };
         let thread = std::thread::Builder::new()
             .name("committer".to_owned())
             .spawn(move || committer.run())
             .map_err(|e| Error::Svn(SvnError::io(&e, "Can't start a thread")))?;
-        Ok(Some(Self { writer: Arc::clone(writer), line, thread: Some(thread) }))
+        Ok(Some(Self { writer: Arc::clone(writer), pipeline, thread: Some(thread) }))
     }
 
     /// Begins a transaction based on the last revision that was committed here, or by others.
@@ -135,7 +135,7 @@ impl Bulk {
     /// Those of [`Writer::begin`], and what went wrong with earlier revisions.
     pub fn begin(&self) -> Result<Txn> {
         let held = {
-            let state = self.line.state.lock();
+            let state = self.pipeline.state.lock();
             fail_as(&state)?;
             state.held.as_ref().map(|held| held.since)
         };
@@ -150,7 +150,7 @@ impl Bulk {
     /// others, because later ones may only follow from it.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
-        fail_as(&self.line.state.lock()).err()
+        fail_as(&self.pipeline.state.lock()).err()
     }
 
     /// The last revision that was committed here or by others.
@@ -158,7 +158,7 @@ impl Bulk {
     /// # Errors
     /// System errors.
     pub fn youngest(&self) -> Result<Revnum> {
-        let held = self.line.state.lock().held.as_ref().map(|held| held.current.youngest);
+        let held = self.pipeline.state.lock().held.as_ref().map(|held| held.current.youngest);
         held.map_or_else(|| self.writer.fs.fs.refresh_youngest(), Ok)
     }
 
@@ -172,7 +172,7 @@ impl Bulk {
             txn.lock = Some(self.writer.lock_proto(&txn.id)?);
         }
         if txn.proto.is_on_disk() {
-            // Nobody should wait for this with us.
+            // No other revision should wait for this with us.
             self.settle()?;
             if self.writer.flush {
                 txn.proto.sync_what_is_on_disk()?;
@@ -181,7 +181,7 @@ impl Bulk {
         let (current, mode, locks) = self.hold()?;
         let checked = if locks { txn.check_locks() } else { Ok(()) };
         let prepared = checked.and_then(|()| txn.prepare(current));
-        let mut state = self.line.state.lock();
+        let mut state = self.pipeline.state.lock();
         state.preparing = false;
         // What went wrong with earlier revisions comes first: that this one could not be made may
         // be because they are gone.
@@ -209,10 +209,10 @@ impl Bulk {
         state.bytes = state.bytes.saturating_add(len);
         // Otherwise the other side looks in time.
         if state.asleep || state.waiting.len() == WRITTEN_AT_ONCE || state.is_full() {
-            self.line.changed.notify_all();
+            self.pipeline.changed.notify_all();
         }
         while state.failed.is_none() && state.is_full() {
-            self.line.changed.wait(&mut state);
+            self.pipeline.changed.wait(&mut state);
         }
         fail_as(&state)?;
         Ok(revision)
@@ -221,13 +221,13 @@ impl Bulk {
     /// Holds the lock: what is to be `current` then, the permissions of revisions, and whether
     /// there may be locks on paths.
     fn hold(&self) -> Result<(Current, u32, bool)> {
-        let mut state = self.line.state.lock();
+        let mut state = self.pipeline.state.lock();
         fail_as(&state)?;
         state.preparing = true;
         if state.held.is_none() {
             drop(state);
             let taken = self.take();
-            state = self.line.state.lock();
+            state = self.pipeline.state.lock();
             match taken {
                 Ok(held) => state.held = Some(held),
                 Err(error) => {
@@ -238,7 +238,7 @@ impl Bulk {
         }
         match &state.held {
             Some(held) => Ok((held.current, held.mode, held.locks)),
-            None => Err(Error::Corrupt("The lock was lost".into())),
+            None => Err(Error::internal("the write lock was lost")),
         }
     }
 
@@ -258,7 +258,7 @@ impl Bulk {
     /// is none.
     #[must_use]
     pub fn published(&self) -> Revnum {
-        Revnum(self.line.published.load(Ordering::Acquire))
+        Revnum(self.pipeline.published.load(Ordering::Acquire))
     }
 
     /// Waits until everything that was committed is there, and lets others write.
@@ -266,11 +266,11 @@ impl Bulk {
     /// # Errors
     /// What went wrong.
     pub fn settle(&self) -> Result<()> {
-        let mut state = self.line.state.lock();
+        let mut state = self.pipeline.state.lock();
         state.hurry = true;
-        self.line.changed.notify_all();
+        self.pipeline.changed.notify_all();
         while state.count > 0 && state.failed.is_none() {
-            self.line.changed.wait(&mut state);
+            self.pipeline.changed.wait(&mut state);
         }
         state.hurry = false;
         state.held = None;
@@ -280,10 +280,10 @@ impl Bulk {
 
 impl Drop for Bulk {
     fn drop(&mut self) {
-        // Who wants to hear of errors has asked before.
+        // Callers that want to hear of errors have asked before.
         let _ = self.settle();
-        self.line.state.lock().closed = true;
-        self.line.changed.notify_all();
+        self.pipeline.state.lock().closed = true;
+        self.pipeline.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             // It has told of its errors.
             let _ = thread.join();
@@ -298,7 +298,7 @@ fn fail_as(state: &State) -> Result<()> {
 /// The thread that writes and publishes.
 struct Committer {
     writer: Arc<Writer>,
-    line: Arc<Line>,
+    pipeline: Arc<Pipeline>,
 }
 
 impl Committer {
@@ -306,7 +306,7 @@ impl Committer {
         let mut group: Vec<Ready> = Vec::new();
         loop {
             let (next, published) = {
-                let mut state = self.line.state.lock();
+                let mut state = self.pipeline.state.lock();
                 self.wait(&mut state);
                 if state.closed && state.waiting.is_empty() {
                     return;
@@ -344,13 +344,13 @@ impl Committer {
                 _ if state.count > 0 && (state.hurry || state.is_full()) => return,
                 Some(since) => {
                     let deadline = since.checked_add(LINGER).unwrap_or(since);
-                    if self.line.changed.wait_until(state, deadline).timed_out() {
+                    if self.pipeline.changed.wait_until(state, deadline).timed_out() {
                         return;
                     }
                 }
                 None if state.held.is_some() && !state.preparing => {
                     state.asleep = true;
-                    let idle = self.line.changed.wait_for(state, IDLE).timed_out();
+                    let idle = self.pipeline.changed.wait_for(state, IDLE).timed_out();
                     state.asleep = false;
                     if idle && state.count == 0 && !state.preparing {
                         state.held = None;
@@ -358,7 +358,7 @@ impl Committer {
                 }
                 None => {
                     state.asleep = true;
-                    self.line.changed.wait(state);
+                    self.pipeline.changed.wait(state);
                     state.asleep = false;
                 }
             }
@@ -372,12 +372,12 @@ impl Committer {
         let prepared = group.iter_mut().map(|ready| &mut ready.prepared).collect();
         group::publish(&self.writer, prepared, current, self.writer.flush)?;
         let bytes = group.iter().map(|ready| ready.len).sum::<usize>();
-        self.line.published.store(current.youngest.0, Ordering::Release);
+        self.pipeline.published.store(current.youngest.0, Ordering::Release);
         {
-            let mut state = self.line.state.lock();
+            let mut state = self.pipeline.state.lock();
             state.count = state.count.saturating_sub(group.len());
             state.bytes = state.bytes.saturating_sub(bytes);
-            self.line.changed.notify_all();
+            self.pipeline.changed.notify_all();
         }
         for ready in group.drain(..) {
             let mut txn = ready.txn;
@@ -394,15 +394,15 @@ impl Committer {
             let _ = self.writer.storage.remove_file(&ready.prepared.from);
         }
         let fs = &self.writer.fs.fs;
-        let mut state = self.line.state.lock();
+        let mut state = self.pipeline.state.lock();
         state.failed = Some(error);
         group::give_up(&self.writer);
-        let published = Revnum(self.line.published.load(Ordering::Acquire));
+        let published = Revnum(self.pipeline.published.load(Ordering::Acquire));
         fs.prepared.store(published.0, Ordering::Release);
         self.writer.drop_early_reps(published);
         state.waiting.clear();
         state.since = None;
         state.count = 0;
-        self.line.changed.notify_all();
+        self.pipeline.changed.notify_all();
     }
 }

@@ -143,10 +143,10 @@ impl ChangeList {
         out.push(b'\n');
     }
 
-    /// Appends the list as a transaction's file holds it, for who reads or goes on with it.
+    /// Appends the list as a transaction's file holds it, for processes that read it or go on with it.
     pub(super) fn write_to_txn(&self, format: u32, out: &mut Vec<u8>) {
         for (path, change) in self.iter() {
-            // Replacing can be undone only by who knows what was there.
+            // Replacing can be undone only where it is known what was there.
             let deletion = self.deletions.get(path).filter(|_| change.kind == ChangeKind::Replace);
             if let Some(deletion) = deletion {
                 deletion.line(path).write(format, false, out);

@@ -2,7 +2,7 @@
 //! visible.
 //!
 //! The prototype gets the node-revisions, directories, properties, changed paths and indexes; the
-//! properties of the revision are written to their place. Nobody looks at either before `current`
+//! properties of the revision are written to their place. No reader looks at either before `current`
 //! says that the revision is there.
 
 use std::io;
@@ -21,25 +21,25 @@ use sapwood_fsfs_format::{
     DirEntryRef, Directory, DirectoryBuilder, IdPart, ItemType, Location, NodeRev, NodeRevId,
     RepLocation, Representation, Trailer,
 };
+use sapwood_store::Caches;
 
 use super::deltify::{Hashes, Part};
 use super::disk::flags;
 use super::group::{self, Committed, Prepared};
 use super::nodes::Entries;
 use super::{Folder, ROOT, Txn, Writer};
-use crate::cache::Caches;
-use crate::cache::item::{Cached, Key};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, OpenOptions};
+use crate::kinds::{self, DIRECTORY, NODE_REV, PROPS};
 use crate::rep_cache::Row;
 use crate::root::Root;
-use crate::storage_write::NewFile;
+use sapwood_store::write::NewFile;
 
 /// Bytes of caches for a revision that is read back before it becomes visible.
 const READ_BACK_CACHE: usize = 16 << 20;
 /// Where the text of a node-revision begins to grow.
 const NODE_LEN: usize = 640;
-/// Directories with longer texts than this are not put into the cache by who writes them.
+/// Directories with longer texts than this are not put into the cache by their writer.
 const CACHED_DIR: usize = 1 << 20;
 
 /// Bytes that an entry of a directory takes beside its name, about.
@@ -83,7 +83,7 @@ impl Txn {
         self.commit_for_props().map(|committed| committed.revision)
     }
 
-    /// The same, for who wants to know the new revision's properties as well.
+    /// The same, with the new revision's properties as well.
     ///
     /// # Errors
     /// Those of [`Self::commit`].
@@ -172,7 +172,7 @@ impl Txn {
         Ok(())
     }
 
-    /// Tells the caches what was written, for who writes the next revision.
+    /// Puts what was written into the caches, for the writer of the next revision.
     pub(super) fn share_written(&mut self, prepared: &mut Prepared) {
         self.fill_caches(std::mem::take(&mut prepared.written));
         self.share_fresh(prepared.revision);
@@ -252,7 +252,7 @@ impl Txn {
                 }
             }
         }
-        // Nobody looks for equal properties by this; older formats need it all the same, because
+        // Equal properties are not looked for by this; older formats need it all the same, because
         // they cannot have the uniquifier without it.
         if let Some(props) = &mut node.props
             && self.format() >= since::SVNDIFF2
@@ -444,22 +444,20 @@ impl Txn {
     /// Puts what was written into the caches: the next commit begins with it.
     fn fill_caches(&self, written: Vec<Written>) {
         let fs = &self.writer.fs.fs;
-        let key =
-            |kind, revision: Revnum, item| Key { fs: fs.id, kind, a: revision.0, b: item, part: 0 };
         for Written { node, directory, props } in written {
             let place = |rep: Option<Representation>| match rep?.location {
                 RepLocation::Rev { revision, item } => Some((revision, item)),
                 _ => None,
             };
             if let (Some(directory), Some((revision, item))) = (directory, place(node.text)) {
-                fs.caches.put(key(Directory::KIND, revision, item), directory);
+                fs.caches.put(kinds::item(&DIRECTORY, fs.id, revision, item), directory);
             }
             if let (Some(props), Some((revision, item))) = (props, place(node.props)) {
-                fs.caches.put(key(PropList::KIND, revision, item), props);
+                fs.caches.put(kinds::item(&PROPS, fs.id, revision, item), props);
             }
             self.writer.note_ancestors(&node);
             if let Location::Rev { revision, item } = node.id.location {
-                fs.caches.put(key(NodeRev::KIND, revision, item), node);
+                fs.caches.put(kinds::item(&NODE_REV, fs.id, revision, item), node);
             }
         }
     }

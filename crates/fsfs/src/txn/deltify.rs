@@ -14,10 +14,10 @@ use sapwood_fsfs_format::{
 
 use super::ancestry::Ancestor;
 use super::{FRESH_CHAINS, FRESH_LEN, KnownText, Txn, Writer, ahead};
-use crate::cache::item::{Cached as _, Key, Text};
 use crate::contents::TextReader;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
+use crate::kinds::{self, TEXT, Text};
 use crate::rep::svndiff::WINDOW;
 
 /// A base shorter than this saves less than the delta's own header takes.
@@ -44,7 +44,7 @@ impl Part {
 /// Which checksums of a text are computed while it is stored.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Hashes {
-    /// Of directories, which nobody shares. Who has such a text keeps it for the cache.
+    /// Of directories, which are not shared. Such a text at hand is kept for the cache.
     Md5,
     Both,
     /// None: these are they.
@@ -56,7 +56,7 @@ struct Hashing<'a> {
     inner: &'a mut dyn Read,
     /// Not when the checksums are known.
     md5: Option<Md5Hasher>,
-    /// Not for directories: nobody shares them.
+    /// Not for directories, which are not shared.
     sha1: Option<Sha1Hasher>,
     len: u64,
     /// What went by, as long as it fits a window.
@@ -66,7 +66,9 @@ struct Hashing<'a> {
 impl Read for Hashing<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let got = self.inner.read(buf)?;
-        let bytes = buf.get(..got).unwrap_or_default();
+        let too_many =
+            || io::Error::other("a reader says that it read more than there is room for");
+        let bytes = buf.get(..got).ok_or_else(too_many)?;
         if let Some(md5) = &mut self.md5 {
             md5.update(bytes);
         }
@@ -286,7 +288,7 @@ impl Txn {
         let fs = &self.writer.fs.fs;
         for (item, bytes, md5) in fresh.texts {
             let text = Text { bytes, verified: OnceLock::from(md5) };
-            let key = Key { fs: fs.id, kind: Text::KIND, a: revision.0, b: item, part: 0 };
+            let key = kinds::item(&TEXT, fs.id, revision, item);
             fs.caches.put(key, text);
         }
         for (item, base) in fresh.chains {
@@ -298,7 +300,7 @@ impl Txn {
                     (length.saturating_add(1), shards.saturating_add(more))
                 }
             };
-            fs.ancestry.add_chain(revision, item, chain);
+            self.writer.common.ancestry.add_chain(revision, item, chain);
         }
     }
 
@@ -307,7 +309,7 @@ impl Txn {
         let Some(sha1) = rep.sha1.filter(|_| self.writer.config.rep_sharing) else {
             return Ok(None);
         };
-        // Equal lengths and both checksums: nobody can make texts that differ all the same.
+        // Equal lengths and both checksums: texts that differ all the same cannot be made.
         let equal =
             |old: &&Representation| old.md5 == rep.md5 && old.expanded_size == rep.expanded_size;
         if let Some(found) = self.shared.get(&sha1) {
@@ -424,7 +426,7 @@ impl Writer {
     fn chain_length(&self, rep: &Representation) -> Result<(u64, u32)> {
         let RepLocation::Rev { mut revision, mut item } = rep.location else { return Ok((0, 1)) };
         let first = (revision, item);
-        let known = &self.fs.fs.ancestry;
+        let known = &self.common.ancestry;
         // Shards along the way here; those of the rest of the chain come to it.
         let (mut length, mut shards) = (0u64, 0u32);
         let mut last = None;

@@ -3,7 +3,7 @@
 //! One that lives in memory is written out only when another program must see it: a hook that
 //! looks at it with `svnlook -t`; or when it has grown large, so that an administrator finds what a
 //! killed process leaves. From then on its properties are what the file says unless they are
-//! changed here, because hooks may change them; of its tree, memory goes first as long as nobody else changed it. None
+//! changed here, because hooks may change them; of its tree, memory goes first as long as no other process changed it. None
 //! of this is synced: a transaction that a crash damages is one to be removed.
 
 use std::io::ErrorKind;
@@ -18,7 +18,7 @@ use sapwood_fsfs_format::{NodeRev, RepLocation, Representation, TxnId, index_pro
 use super::commit::now;
 use super::{Folder, Txn, Writer};
 use crate::error::{Error, Result};
-use crate::storage::Stamp;
+use sapwood_store::Stamp;
 
 /// Properties of a transaction that say how it is to be committed, and that no revision has.
 pub mod flags {
@@ -68,7 +68,7 @@ impl Txn {
             self.write_file(names::TXN_P2L, &p2l)?;
             self.write_file(names::TXN_ITEM_INDEX, next_item.to_string().as_bytes())?;
         }
-        // For who goes on with it: which texts there are.
+        // For a process that goes on with it: which texts there are.
         for (sha1, rep) in &self.shared {
             if matches!(rep.location, RepLocation::ProtoRev { .. }) {
                 text.clear();
@@ -133,7 +133,7 @@ impl Txn {
         Ok(())
     }
 
-    /// What tells whether somebody changed the tree: each change is noted in this file.
+    /// What tells whether another process changed the tree: each change is noted in this file.
     fn changes_stamp(&self) -> Result<Stamp> {
         let path = self.file(names::TXN_CHANGES);
         self.writer.storage.stamp(&path).map_err(|e| Error::io(e, "Can't stat", &path))
@@ -252,7 +252,7 @@ impl Txn {
 }
 
 impl Writer {
-    /// Removes a transaction, whoever began it; also one that is damaged, which the reference
+    /// Removes a transaction of any process; also one that is damaged, which the reference
     /// refuses.
     ///
     /// # Errors
@@ -297,7 +297,7 @@ impl Writer {
         for name in names {
             let path = dir.join(name);
             match self.storage.remove_file(&path) {
-                // Somebody else removes it too.
+                // Another process removes it too.
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
                 removed => removed.map_err(|e| fail("Can't remove file")(&path, e))?,
             }
@@ -314,8 +314,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Waits for nobody: who writes to the prototype of a transaction keeps all others out.
-    pub(super) fn lock_proto(&self, id: &TxnId) -> Result<Box<dyn crate::storage_write::HeldLock>> {
+    /// Does not wait: the writer of a prototype keeps all others out.
+    pub(super) fn lock_proto(&self, id: &TxnId) -> Result<Box<dyn sapwood_store::write::HeldLock>> {
         let fs = &self.fs.fs;
         let path = fs.file(&fs.layout.proto_rev_lock(id));
         let fail = |e| Error::io(e, "Can't get exclusive lock on file", &path);

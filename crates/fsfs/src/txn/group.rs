@@ -2,18 +2,18 @@
 //! after the other, but share what takes long: one hold of the lock, one sync of each folder, one
 //! new `current`.
 //!
-//! Whoever comes first leads. The leader takes the lock, then everybody who came meanwhile, and
+//! The first that comes leads. The leader takes the lock, then all that came meanwhile, and
 //!
 //! 1. reads `current`;
 //! 2. makes of each transaction, in the order they came, the files of the next revision
-//!    ([`Txn::prepare`]): its prototype is complete, its properties are in their place. Who is in
+//!    ([`Txn::prepare`]): its prototype is complete, its properties are in their place. One that is in
 //!    conflict with those before drops out here, and the number goes to the next one. What is to
 //!    be the new `current` is written beside the old one;
 //! 3. syncs all these files;
 //! 4. moves the prototypes to their names among the revisions, and syncs that folder. If
 //!    `fsfs.conf` says so, the tree is read back and checked;
-//! 5. moves the new `current` over the old one, and syncs its folder. Before this nobody looks at
-//!    the new files, after it everybody does, and everybody is told;
+//! 5. moves the new `current` over the old one, and syncs its folder. Before this no reader looks at
+//!    the new files, after it all do, and all waiting threads are told;
 //! 6. drops the lock, lets the next one lead, and tells `rep-cache.db` what later revisions can
 //!    share.
 //!
@@ -21,7 +21,7 @@
 //! all revisions of the group are there. A file among the revisions is whole, whatever happens:
 //! `recover` may take the last one for the youngest. When something from 3 on fails, it
 //! fails for the whole group. Later members of a group are merged with what earlier ones have
-//! prepared, which is in the caches then, so these are emptied after such a failure.
+//! prepared, which is in the caches then, so these forget the filesystem after such a failure.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -38,8 +38,8 @@ use super::{Txn, Writer};
 use crate::error::{Error, Result};
 use crate::filesystem::Unpublished;
 use crate::rep_cache::Row;
-use crate::storage_write::{NewFile, create_beside};
 use crate::sync::sync_files;
+use sapwood_store::write::{NewFile, create_beside};
 
 /// Transactions that one leader takes at most, so that the first need not wait for a crowd.
 const AT_ONCE: usize = 64;
@@ -53,25 +53,25 @@ pub struct Committed {
     pub props: PropList,
 }
 
-/// Those who want to commit to one filesystem.
+/// The transactions that wait to be committed to one filesystem.
 #[derive(Debug, Default)]
 pub(crate) struct Queue(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether somebody leads, or is about to.
+    /// Whether a thread leads, or is about to.
     led: bool,
     waiting: VecDeque<Member>,
 }
 
-/// Somebody who wants to commit.
+/// A transaction that waits, and its thread's place.
 #[derive(Debug)]
 struct Member {
     txn: Txn,
     seat: Arc<Seat>,
 }
 
-/// Where one waits.
+/// Where a thread waits.
 #[derive(Debug, Default)]
 struct Seat {
     turn: Mutex<Turn>,
@@ -82,7 +82,7 @@ struct Seat {
 enum Turn {
     #[default]
     Wait,
-    /// This one is the first of those who wait, and leads.
+    /// This thread is the first of those that wait, and leads.
     Lead,
     Done(Result<Committed>),
 }
@@ -140,14 +140,14 @@ impl Drop for Leader<'_> {
     }
 }
 
-/// Those whom the leader took. Who is not told anything else hears that it failed.
+/// The members that the leader took. A member that is not told anything else hears that it failed.
 #[derive(Default)]
 struct Group(Vec<(Txn, Arc<Seat>, Option<Prepared>)>);
 
 impl Drop for Group {
     fn drop(&mut self) {
         for (_, seat, _) in self.0.drain(..) {
-            seat.set(Turn::Done(Err(Error::Corrupt("The commit was given up".into()))));
+            seat.set(Turn::Done(Err(Error::internal("a commit was given up"))));
         }
     }
 }
@@ -155,7 +155,7 @@ impl Drop for Group {
 /// Makes a revision of a transaction, together with others that want the same.
 pub(super) fn commit(txn: Txn) -> Result<Committed> {
     let writer = Arc::clone(&txn.writer);
-    let queue = &writer.fs.fs.commits;
+    let queue = &writer.common.commits;
     let seat = Arc::new(Seat::default());
     let leads = {
         let mut state = queue.0.lock();
@@ -168,7 +168,7 @@ pub(super) fn commit(txn: Txn) -> Result<Committed> {
     lead(&writer, queue);
     match seat.wait() {
         Turn::Done(done) => done,
-        Turn::Wait | Turn::Lead => Err(Error::Corrupt("The commit was given up".into())),
+        Turn::Wait | Turn::Lead => Err(Error::internal("a commit was given up")),
     }
 }
 
@@ -257,8 +257,8 @@ fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
             Err(error) => failed.push((at, error)),
         }
     }
-    // Who failed alone is told when those are through whom it must not keep waiting: the lock is
-    // all that matters.
+    // Members that failed by themselves are told here already: nothing but the lock has to be
+    // waited for.
     let mut ready = Vec::new();
     let mut told = Vec::new();
     for (at, member) in group.0.drain(..).enumerate() {
@@ -329,8 +329,8 @@ fn settle_current(writer: &Writer, youngest: Revnum) -> Result<()> {
 pub(super) fn give_up(writer: &Writer) {
     let fs = &writer.fs.fs;
     fs.unpublished.lock().clear();
-    fs.caches.clear();
-    fs.ancestry.clear();
+    fs.caches.forget(fs.id);
+    writer.common.ancestry.clear();
 }
 
 fn make_durable(
@@ -385,7 +385,7 @@ fn move_all(
 
     let mut folders: Vec<&Path> = Vec::new();
     for prepared in &*prepared {
-        // Who looks for it finds it in one place or the other.
+        // A reader finds it in one place or the other.
         let mut unpublished = writer.fs.fs.unpublished.lock();
         storage
             .rename(&prepared.from, &prepared.to, false)

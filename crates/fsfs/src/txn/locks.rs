@@ -1,14 +1,13 @@
-//! Locks on paths that a commit changes: who commits must hold them.
+//! Locks on paths that a commit changes: the committer must hold them.
 
-use sapwood_core::{Depth, ErrorCode};
+use sapwood_core::{Depth, ErrorCode, Lock};
 use sapwood_fsfs_format::ChangeKind;
 
 use super::Txn;
 use crate::error::{Error, Result};
-use crate::locks::Lock;
 
 impl Txn {
-    /// Says who commits, and which lock tokens they show. Without this a transaction that changes
+    /// Names the user that commits, and the lock tokens that are shown. Without this a transaction that changes
     /// a locked path cannot be committed.
     pub fn set_access(&mut self, user: impl Into<String>, tokens: Vec<String>) {
         self.access = Some((user.into(), tokens));

@@ -1,6 +1,7 @@
 //! Merging what was committed since a transaction began into the transaction, or finding that
 //! both changed the same thing.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, NodeKind, Revnum, path as paths};
@@ -9,9 +10,6 @@ use sapwood_fsfs_format::{NodeRev, NodeRevId};
 use super::nodes::{Dag, Entries, EntryNow};
 use super::{ROOT, Txn};
 use crate::error::{Error, Result};
-
-/// Directories deeper than this are taken for a cycle.
-const MAX_DEPTH: usize = crate::root::MAX_DEPTH;
 
 /// A directory that both sides changed.
 struct Frame {
@@ -43,20 +41,18 @@ impl Txn {
     /// Merges a directory and, one after the other, those below that both sides changed.
     fn merge_dirs(&mut self, top: Frame) -> Result<()> {
         let mut todo = vec![top];
-        // Directories whose ancestry and mergeinfo are set once those below are done, with the
-        // place of their parent.
-        let mut parents: Vec<(usize, usize)> = Vec::new();
+        // Directories whose mergeinfo is set once those below are done, each with the place of its
+        // parent, which comes before it. A transaction has each node in one place: there are no
+        // cycles.
+        let mut parents: HashMap<usize, usize> = HashMap::new();
         let mut mergeinfo: Vec<(usize, i64)> = Vec::new();
         while let Some(frame) = todo.pop() {
-            if paths::components(&frame.path).count() > MAX_DEPTH {
-                return Err(Error::Corrupt(format!("Directory '{}' is too deep", frame.path)));
-            }
             let target = frame.target;
             let mut below = Vec::new();
             let more = self.merge_dir(&frame, &mut below)?;
             mergeinfo.push((target, more));
             for inner in below {
-                parents.push((inner.target, target));
+                parents.insert(inner.target, target);
                 todo.push(inner);
             }
             let node = &mut self.txn_node_mut(target)?.node;
@@ -65,14 +61,13 @@ impl Txn {
         }
         if self.counts_mergeinfo() {
             // What changed in a directory counts for all directories above, up to the top.
-            for (start, more) in mergeinfo {
-                let mut at = start;
-                loop {
-                    self.add_mergeinfo(at, more)?;
-                    match parents.iter().find(|(child, _)| *child == at) {
-                        Some((_, parent)) => at = *parent,
-                        None => break,
-                    }
+            let mut below: HashMap<usize, i64> = HashMap::new();
+            for (at, own) in mergeinfo.into_iter().rev() {
+                let more = own.saturating_add(below.remove(&at).unwrap_or_default());
+                self.add_mergeinfo(at, more)?;
+                if let Some(parent) = parents.get(&at) {
+                    let sum = below.entry(*parent).or_default();
+                    *sum = sum.saturating_add(more);
                 }
             }
         }
@@ -88,7 +83,7 @@ impl Txn {
         if dirs.iter().any(|kind| *kind != NodeKind::Dir) {
             return Err(conflict(path));
         }
-        // Whoever commits a change of a directory's properties takes the whole directory to be
+        // A commit that changes a directory's properties takes the whole directory to be
         // as they have it.
         let fs = &self.writer.fs.fs;
         let their_props = source.props.map(|r| r.location) != ancestor.props.map(|r| r.location);

@@ -7,7 +7,7 @@
 //! One that another program left on disk can be taken over ([`open`]).
 //!
 //! Rules of the format that are kept here: a node-revision is changed only in its transaction;
-//! whoever changes one first makes all directories above it changeable, each a successor of what
+//! to change one, all directories above it are made changeable first, each a successor of what
 //! it was; node ids, copy ids, copy roots and predecessors follow the reference's rules, because
 //! readers walk history by them.
 
@@ -16,7 +16,6 @@ mod ancestry;
 mod bulk;
 mod changes;
 mod commit;
-mod config;
 mod deltify;
 mod disk;
 mod group;
@@ -34,6 +33,7 @@ mod writer;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sapwood_core::{Md5, PropList, Revnum, Sha1};
 use sapwood_fsfs_format::layout::since;
 use sapwood_fsfs_format::{
@@ -41,22 +41,45 @@ use sapwood_fsfs_format::{
 };
 
 pub use self::ahead::{DeltaAhead, KnownText};
-pub(crate) use self::ancestry::Ancestry;
 pub use self::bulk::Bulk;
-pub use self::config::WriteConfig;
 pub use self::disk::flags;
 pub use self::group::Committed;
-pub(crate) use self::group::Queue;
-pub(crate) use self::sharing::OpenRepCache;
 pub use self::writer::{WriteOptions, Writer};
+pub use crate::config::WriteConfig;
 
 use crate::error::Result;
-use crate::storage::Stamp;
-use crate::storage_write::HeldLock;
-use ancestry::Chain;
+use crate::filesystem::Attached;
+use ancestry::{Ancestry, Chain};
 use changes::ChangeList;
+use group::Queue;
 use nodes::TxnNode;
 use proto::ProtoRev;
+use sapwood_store::Stamp;
+use sapwood_store::write::HeldLock;
+use sharing::OpenRepCache;
+
+/// What all writers to one filesystem share, in this process.
+#[derive(Debug, Default)]
+pub(crate) struct Common {
+    /// Transactions that wait to be committed.
+    commits: Queue,
+    /// What is known of delta chains and predecessors.
+    ancestry: Ancestry,
+    /// The open `rep-cache.db`; closed with the last opening, because a database that is open for
+    /// writing keeps its file system from being unmounted or made read-only.
+    rep_cache: Mutex<OpenRepCache>,
+}
+
+impl Attached for Common {
+    fn last_closed(&self) {
+        self.rep_cache.lock().close();
+    }
+
+    fn close_idle(&self) -> bool {
+        // The thread that holds it uses it, and may be the one that is out of handles.
+        self.rep_cache.try_lock().is_some_and(|mut kept| kept.close())
+    }
+}
 
 /// A transaction that is being made.
 #[derive(Debug)]
@@ -75,7 +98,7 @@ pub struct Txn {
     props_changed: bool,
     /// Keep the `svn:date` in `props` instead of setting it on commit.
     keep_date: bool,
-    /// Who commits, and the lock tokens that they show.
+    /// The user that commits, and the lock tokens that are shown.
     access: Option<(String, Vec<String>)>,
     nodes: Vec<TxnNode>,
     /// Places in `nodes` by node id and copy id.
@@ -89,7 +112,7 @@ pub struct Txn {
     /// The text of the representation that is being written, if it fits a window, and its base.
     open_text: Option<Vec<u8>>,
     open_base: Option<Representation>,
-    /// What was written, for who writes the next revision.
+    /// What was written, for the writer of the next revision.
     fresh: Fresh,
 }
 
@@ -248,7 +271,7 @@ impl Txn {
 
 impl Drop for Txn {
     fn drop(&mut self) {
-        // What nobody can remove is a transaction for `rmtxns`.
+        // What cannot be removed is a transaction for `rmtxns`.
         let _ = self.clean_up();
     }
 }

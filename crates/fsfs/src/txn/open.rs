@@ -17,18 +17,17 @@ use super::proto::{ProtoIndex, ProtoRev};
 use super::{Folder, Txn, Writer};
 use crate::error::{Error, Result};
 use crate::filesystem::Fs;
-use crate::root::MAX_DEPTH;
 
 /// The longest file of a transaction that is read, in bytes; also of its prototype's indexes.
 const FILE_LEN: usize = 1 << 28;
 
 impl Writer {
-    /// Opens a transaction that is on disk. Nobody else can write to its prototype until it is
+    /// Opens a transaction that is on disk. No other writer can write to its prototype until it is
     /// dropped. What is changed here is in memory, and on disk after [`Txn::publish`]; dropping it
     /// leaves the transaction as it was, and only [`Txn::abort`] and the commit remove it.
     ///
     /// # Errors
-    /// E160007 when there is none of that name; E160044 when somebody writes to it; corruption and
+    /// E160007 when there is none of that name; E160044 when another process writes to it; corruption and
     /// system errors.
     pub fn open_txn(self: &Arc<Self>, name: &str) -> Result<Txn> {
         let fs = &self.fs.fs;
@@ -146,7 +145,7 @@ fn read_changes(fs: &Fs, bytes: &[u8]) -> Result<ChangeList> {
         let Some(id) = raw.id else {
             return Err(Error::Corrupt("Missing required node revision ID".into()));
         };
-        // Old formats do not say, and nobody asks about what was removed again.
+        // Old formats do not say, and what was removed again is not asked about.
         let look_up = || fs.node(&id).map_or(NodeKind::File, |node| node.kind);
         let node_kind = raw.node_kind.unwrap_or_else(look_up);
         let change = Change {
@@ -166,11 +165,8 @@ impl Txn {
     fn read_tree(&mut self, root: NodeRev) -> Result<()> {
         let writer = Arc::clone(&self.writer);
         let fs = &writer.fs.fs;
-        let mut todo = vec![(root, 0usize)];
-        while let Some((mut node, depth)) = todo.pop() {
-            if depth > MAX_DEPTH {
-                return Err(Error::Corrupt(format!("Transaction '{}' is too deep", self.id)));
-            }
+        let mut todo = vec![root];
+        while let Some(mut node) = todo.pop() {
             node.is_fresh_txn_root = false;
             let before = match &node.predecessor {
                 Some(id) => Some(fs.node(id)?),
@@ -193,7 +189,7 @@ impl Txn {
                         changed.insert(entry.name.into(), Some((entry.kind, entry.id)));
                     }
                     if matches!(entry.id.location, Location::Txn(txn) if txn == self.id) {
-                        todo.push((NodeRev::clone(&*fs.node(&entry.id)?), depth.saturating_add(1)));
+                        todo.push(NodeRev::clone(&*fs.node(&entry.id)?));
                     }
                 }
                 entries = Some(Entries { base, changed });

@@ -14,9 +14,9 @@ use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsfs_format::index_write::{ItemOffsets, write_indexes};
 use sapwood_fsfs_format::{ItemType, P2lEntry};
 
-use crate::error::{Error, Result};
-use crate::storage::StoredFile;
-use crate::storage_write::{NewFile, WriteStorage};
+use crate::error::{Error, Result, part};
+use sapwood_store::StoredFile;
+use sapwood_store::write::{NewFile, WriteStorage};
 
 /// Bytes of a prototype that are kept in memory at most.
 const IN_MEMORY: usize = 4 << 20;
@@ -142,7 +142,7 @@ impl ProtoRev {
         let before = self.tail.len();
         write(&mut self.tail);
         if let (true, Some((_, fnv))) = (self.logical, &mut self.open) {
-            fnv.update(self.tail.get(before..).unwrap_or_default());
+            fnv.update(part(&self.tail, before..)?);
         }
         if self.tail.len() > IN_MEMORY { self.spill() } else { Ok(()) }
     }
@@ -333,7 +333,7 @@ impl ProtoRev {
     /// Removes the file, if there is one and it is this one's alone.
     pub(super) fn discard(&mut self) {
         if self.file.take().is_some() && !self.keep {
-            // A prototype that nobody can remove is of no harm.
+            // A prototype that cannot be removed is of no harm.
             let _ = self.storage.remove_file(&self.path);
         }
     }
@@ -378,7 +378,7 @@ impl Drop for ProtoRev {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalStorage;
+    use sapwood_store::LocalStorage;
 
     fn proto(logical: bool) -> (tempfile::TempDir, ProtoRev) {
         let dir = tempfile::tempdir().unwrap();

@@ -27,7 +27,7 @@ struct OldPack<'a> {
 
 impl Writer {
     /// Changes the properties of a revision: `change` is given the present ones and says what
-    /// they become, `None` to leave them. Nobody else changes them meanwhile.
+    /// they become, `None` to leave them. No other writer changes them meanwhile.
     ///
     /// # Errors
     /// E160006 when there is no such revision; what `change` fails with; corruption and system
@@ -89,7 +89,7 @@ impl Writer {
     ///
     /// While the pack does not become too large, its file is replaced in one step. Else it is
     /// divided: first the parts are written under new names, then a new manifest names them, and
-    /// last the old pack is removed. So whoever looks sees the old or the new properties, and a
+    /// last the old pack is removed. So a reader sees the old or the new properties, and a
     /// crash leaves at most files behind that no manifest names.
     fn write_packed_props(&self, shard: u64, revision: Revnum, text: &[u8]) -> Result<()> {
         let fs = &self.fs.fs;
@@ -187,7 +187,7 @@ impl Writer {
         self.replace(&dir.join(file_names::MANIFEST), &lines)
     }
 
-    /// Writes a file that nobody looks at yet, with the permissions of another.
+    /// Writes a file that no reader looks at yet, with the permissions of another.
     fn write_like(&self, path: &Path, bytes: &[u8], like: &Path) -> io::Result<()> {
         // It may be there: from a change that was interrupted.
         let mut file = self.storage.create_over(path)?;

@@ -25,9 +25,9 @@ pub(crate) struct OpenRepCache {
 }
 
 impl OpenRepCache {
-    /// Closes the database; the next to need it opens it again.
-    pub(crate) fn close(&mut self) {
-        self.cache = None;
+    /// Closes the database: whether it was open. The next to need it opens it again.
+    pub(crate) fn close(&mut self) -> bool {
+        self.cache.take().is_some()
     }
 
     /// The open database. When there is none: makes it if `create`.
@@ -89,7 +89,7 @@ impl Writer {
         batch.is_for(stamp.map(|s| s.inode));
         if batch.wants_filter(stamp.map_or(0, |s| s.len)) {
             let mut filter = Filter::new();
-            if let Some(cache) = self.fs.fs.rep_cache.lock().get(self, false)? {
+            if let Some(cache) = self.common.rep_cache.lock().get(self, false)? {
                 cache.rows(Revnum::ZERO, Revnum(u64::MAX), &mut |row| {
                     filter.add(&row.sha1);
                     Ok(())
@@ -105,7 +105,7 @@ impl Writer {
     }
 
     fn ask_for_row(&self, sha1: Sha1) -> Result<Option<Row>> {
-        match self.fs.fs.rep_cache.lock().get(self, false)? {
+        match self.common.rep_cache.lock().get(self, false)? {
             Some(cache) => cache.find(sha1),
             None => Ok(None),
         }
@@ -147,7 +147,7 @@ impl Writer {
         }
     }
 
-    /// Keeps the rows of a revision that is not there yet. Nobody else may hear of them before it
+    /// Keeps the rows of a revision that is not there yet. No other process may hear of them before it
     /// is.
     pub(super) fn keep_early_reps(&self, rows: &[Row]) {
         if !rows.is_empty() {
@@ -186,7 +186,7 @@ impl Writer {
     /// Lets later revisions share the representations that committed revisions brought. That some
     /// are not found later does no harm, so this does not fail the commit.
     pub(super) fn write_rows(&self, rows: &[Row]) -> Result<()> {
-        let mut opened = self.fs.fs.rep_cache.lock();
+        let mut opened = self.common.rep_cache.lock();
         let added = match opened.get(self, true) {
             Ok(Some(cache)) => cache.add(rows),
             Ok(None) => Ok(()),
@@ -229,7 +229,7 @@ impl Writer {
     /// # Errors
     /// E200030 and kin, for what SQLite reports.
     pub fn forget_younger_reps(&self, youngest: Revnum) -> Result<()> {
-        match self.fs.fs.rep_cache.lock().get(self, false)? {
+        match self.common.rep_cache.lock().get(self, false)? {
             Some(cache) => cache.remove_younger(youngest),
             None => Ok(()),
         }

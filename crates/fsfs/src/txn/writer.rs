@@ -10,13 +10,13 @@ use sapwood_fsfs_format::TxnId;
 use sapwood_fsfs_format::base36::{self, Base36};
 use sapwood_fsfs_format::layout::{names, since};
 
-use super::config::WriteConfig;
+use super::Common;
 use super::rep_batch::Batch;
+use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, OpenOptions};
 use crate::maintenance::uuid_text;
-use crate::revprop_pack::RevpropPackConfig;
-use crate::storage_write::{HeldLock, WriteStorage};
+use sapwood_store::write::{HeldLock, WriteStorage};
 
 /// How to write.
 #[derive(Clone, Debug)]
@@ -25,19 +25,19 @@ pub struct WriteOptions {
     pub storage: Arc<dyn WriteStorage>,
     /// Whether a commit is made durable before it is reported.
     pub flush_to_disk: bool,
-    /// How many transactions' numbers are taken from `txn-current` at once, at least 1. Who
-    /// begins thousands of them saves a write and two syncs for each; unused numbers are lost,
-    /// which harms nobody.
+    /// How many transactions' numbers are taken from `txn-current` at once, at least 1. A process
+    /// that begins thousands of them saves a write and two syncs for each; unused numbers are lost,
+    /// which does no harm.
     pub numbers_at_once: u64,
     /// Whether `rep-cache.db` is told by the thousand what later revisions can share, and asked
-    /// only for what it may have: for who commits many revisions one after the other.
+    /// only for what it may have: for a process that commits many revisions one after the other.
     pub batch_reps: bool,
 }
 
 impl Default for WriteOptions {
     fn default() -> Self {
         Self {
-            storage: Arc::new(crate::storage::LocalStorage),
+            storage: Arc::new(sapwood_store::LocalStorage),
             flush_to_disk: true,
             numbers_at_once: 1,
             batch_reps: false,
@@ -50,6 +50,8 @@ impl Default for WriteOptions {
 pub struct Writer {
     pub(crate) fs: Filesystem,
     pub(crate) storage: Arc<dyn WriteStorage>,
+    /// What all writers to the filesystem share.
+    pub(super) common: Arc<Common>,
     pub(super) config: WriteConfig,
     pub(super) revprop_packing: RevpropPackConfig,
     pub(crate) flush: bool,
@@ -81,6 +83,7 @@ impl Writer {
         };
         Ok(Arc::new(Self {
             fs: fs.clone(),
+            common: fs.fs.shared.attached()?,
             config,
             revprop_packing,
             storage: options.storage,

@@ -9,7 +9,7 @@ use sapwood_fsfs_format::layout::since;
 
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
-use crate::ordered::{self, Outlet};
+use sapwood_store::ordered::{self, Outlet};
 
 mod files;
 mod rep_cache;
@@ -55,7 +55,7 @@ impl Filesystem {
         if self.fs.layout.is_logical() {
             let work = |(first, last), to: &Outlet<'_, Message>| {
                 let result = self.verify_files(first, last, cancel, &mut |revision| {
-                    // When nobody listens, the result will not be heard either.
+                    // When there is no receiver, the result will not be heard either.
                     let _ = to.send(Message::Shard(revision));
                 });
                 to.send(Message::Done(result))

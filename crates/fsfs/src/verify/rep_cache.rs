@@ -57,7 +57,7 @@ pub(super) fn verify(
     {
         fs.fs.ensure_exists(max)?;
     }
-    // All rows first: checking takes long, and whoever reads keeps others from writing.
+    // All rows first: checking takes long, and a reader keeps others from writing.
     let mut rows = Vec::new();
     cache.rows(start, end, &mut |row| {
         check(cancel)?;

@@ -21,7 +21,7 @@ impl Filesystem {
     pub fn verify_revision(&self, revision: Revnum, cancel: &CancelToken) -> Result<()> {
         let root = self.revision_root(revision)?;
         root.verify_with(cancel, &mut |node| self.verify_node(node, cancel))?;
-        // Whether what they say is true is found by whoever replays them.
+        // Whether what they say is true is found when they are replayed.
         self.changed_paths(revision)?;
         let props = self.revprops(revision)?;
         if let Some(date) = props.get(DATE) {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use sapwood_core::{CancelToken, NodeKind};
 use sapwood_fsfs_format::{DirEntryRef, Directory, NodeRev, NodeRevId, RepLocation};
+use sapwood_store::{Key, Kind};
 
 use super::corrupt;
-use crate::cache::item::{Cached, Key};
 use crate::dump_index::check;
 use crate::error::Result;
 use crate::filesystem::Fs;
+use crate::kinds::{self, DIRECTORY, Number};
 use crate::node::Node;
 
 /// What the nodes that the entries of a directory lead to say together. All of them can be read.
@@ -22,6 +23,10 @@ pub(crate) struct DirSummary {
     /// The first entry that leads to a node of another kind than it says.
     wrong_kind: Option<usize>,
 }
+
+/// What a directory's entries add up to, by its text representation: revision, item.
+const DIR_SUMMARY: Kind<DirSummary> =
+    Number::DirSummary.kind(|_: &DirSummary| size_of::<DirSummary>());
 
 impl Fs {
     /// The summary of a committed directory; `None` for one of a transaction. When the directory
@@ -43,9 +48,9 @@ impl Fs {
         Ok(Some(self.caches.put(key, summary)))
     }
 
-    fn summary_key(&self, node: &NodeRev) -> Option<Key> {
+    fn summary_key(&self, node: &NodeRev) -> Option<Key<DirSummary>> {
         let RepLocation::Rev { revision, item } = node.text?.location else { return None };
-        Some(Key { fs: self.id, kind: DirSummary::KIND, a: revision.0, b: item, part: 0 })
+        Some(kinds::item(&DIR_SUMMARY, self.id, revision, item))
     }
 
     fn sum_up(&self, entries: &Directory, cancel: &CancelToken) -> Result<DirSummary> {
@@ -68,9 +73,11 @@ impl Fs {
         let Some(key) = self.summary_key(&before).filter(|_| before.kind == NodeKind::Dir) else {
             return Ok(None);
         };
-        let directory = Key { kind: Directory::KIND, ..key };
-        let (Some(old), Some(old_entries)) =
-            (self.caches.get::<DirSummary>(key), self.caches.get::<Directory>(directory))
+        let Some(RepLocation::Rev { revision, item }) = before.text.map(|rep| rep.location) else {
+            return Ok(None);
+        };
+        let directory = kinds::item(&DIRECTORY, self.id, revision, item);
+        let (Some(old), Some(old_entries)) = (self.caches.get(key), self.caches.get(directory))
         else {
             return Ok(None);
         };

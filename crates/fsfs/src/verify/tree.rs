@@ -6,10 +6,11 @@ use sapwood_core::{CancelToken, NodeKind};
 use sapwood_fsfs_format::{Directory, NodeRev};
 
 use super::corrupt;
+use crate::ancestors::Ancestors;
 use crate::dump_index::check;
 use crate::error::Result;
 use crate::filesystem::Fs;
-use crate::root::{MAX_DEPTH, Root};
+use crate::root::Root;
 
 /// A directory whose entries are being looked at.
 struct Frame {
@@ -84,7 +85,8 @@ impl Root {
 }
 
 /// Checks `top` and all node-revisions below it that were made where it was made. Directories in
-/// work lie on a stack of our own: depth is limited by [`MAX_DEPTH`], not by the thread's stack.
+/// work lie on a stack of our own, so that depth is limited by nothing but what is there; which
+/// ones lie there is known by a set, so that a cycle is found without going through all of them.
 fn walk(
     fs: &Fs,
     top: &Arc<NodeRev>,
@@ -92,7 +94,8 @@ fn walk(
     each: &mut dyn FnMut(&Arc<NodeRev>) -> Result<()>,
 ) -> Result<()> {
     let mut stack: Vec<Frame> = Vec::new();
-    enter(fs, top, &mut stack, cancel, each)?;
+    let mut above = Ancestors::default();
+    enter(fs, top, (&mut stack, &mut above), cancel, each)?;
     while let Some(frame) = stack.last_mut() {
         check(cancel)?;
         let Some(entry) = frame.entries.get(frame.next) else {
@@ -103,6 +106,7 @@ fn walk(
                     frame.node.id, frame.node.mergeinfo_count, frame.mergeinfo
                 )));
             }
+            above.leave();
             stack.pop();
             continue;
         };
@@ -118,7 +122,7 @@ fn walk(
             frame.mergeinfo = frame.mergeinfo.saturating_add(child.mergeinfo_count);
         }
         if own {
-            enter(fs, &child, &mut stack, cancel, each)?;
+            enter(fs, &child, (&mut stack, &mut above), cancel, each)?;
         }
     }
     Ok(())
@@ -128,13 +132,15 @@ fn walk(
 fn enter(
     fs: &Fs,
     node: &Arc<NodeRev>,
-    stack: &mut Vec<Frame>,
+    (stack, above): (&mut Vec<Frame>, &mut Ancestors),
     cancel: &CancelToken,
     each: &mut dyn FnMut(&Arc<NodeRev>) -> Result<()>,
 ) -> Result<()> {
     let NodeRev { id, mergeinfo_count, has_mergeinfo, predecessor_count, .. } = &**node;
-    if stack.len() >= MAX_DEPTH || stack.iter().any(|frame| frame.node.id == *id) {
-        return Err(corrupt(format!("Node is its own direct or indirect parent '{id}'")));
+    // A file is in no cycle, and goes at once.
+    above.enter(stack.len(), id)?;
+    if node.kind == NodeKind::File {
+        above.leave();
     }
     if *mergeinfo_count < 0 {
         return Err(corrupt(format!("Negative mergeinfo-count {mergeinfo_count} on node '{id}'")));

@@ -5,7 +5,9 @@
 //! credentials (once), then questions (three times). What worked is kept, as far as the
 //! configuration allows.
 
+mod gpg_agent;
 pub mod store;
+pub mod trust;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +17,9 @@ use parking_lot::Mutex;
 use sapwood_core::config::Config;
 use sapwood_core::{SvnResult, glob};
 
+pub use gpg_agent::GpgAgent;
 pub use store::{CredentialKind, file_of, read, write};
+pub use trust::{Certificate, Decision, Failures};
 
 /// A user name with a password.
 #[derive(Clone, PartialEq, Eq)]
@@ -40,7 +44,7 @@ pub trait Prompter: Send + Sync {
     /// answer may be kept.
     ///
     /// # Errors
-    /// When nobody can be asked, or the person gives up.
+    /// When there is no person to ask, or the person gives up.
     fn simple(&self, realm: &str, username: Option<&str>, may_save: bool) -> SvnResult<Simple>;
 
     /// Whether a password may be kept unencrypted in `file`.
@@ -48,6 +52,19 @@ pub trait Prompter: Send + Sync {
     /// # Errors
     /// As above.
     fn store_plaintext(&self, realm: &str, file: &Path) -> SvnResult<bool>;
+
+    /// Whether to trust a server's certificate although something is wrong with it. `may_save` says
+    /// whether the answer may be kept.
+    ///
+    /// # Errors
+    /// As above.
+    fn server_trust(
+        &self,
+        realm: &str,
+        failures: Failures,
+        certificate: &Certificate,
+        may_save: bool,
+    ) -> SvnResult<Decision>;
 }
 
 /// What is given from outside.
@@ -63,10 +80,14 @@ pub struct AuthOptions {
     pub no_auth_cache: bool,
     /// Whether the configuration lets passwords be kept at all.
     pub store_passwords: bool,
-    /// Nobody can be asked.
+    /// There is no person to ask.
     pub non_interactive: bool,
     /// The system's name of the user.
     pub system_user: Option<String>,
+    /// What may be wrong with certificates of servers.
+    pub trust: Failures,
+    /// gpg-agent, when passwords may be kept there.
+    pub gpg_agent: Option<GpgAgent>,
 }
 
 /// Finds, tries and keeps credentials.
@@ -78,6 +99,8 @@ pub struct Authenticator {
     worked: Mutex<HashMap<String, Simple>>,
     /// What was answered about keeping passwords unencrypted, by realm.
     answers: Mutex<HashMap<String, bool>>,
+    /// Certificates that were trusted in this process, by realm.
+    trusted: Mutex<HashMap<String, Vec<u8>>>,
 }
 
 impl std::fmt::Debug for Authenticator {
@@ -90,9 +113,13 @@ impl std::fmt::Debug for Authenticator {
 const RETRIES: u32 = 2;
 /// The type of password that is kept as it is.
 const PLAINTEXT: &str = "simple";
+/// The type of one that gpg-agent has.
+const GPG_AGENT: &str = "gpg-agent";
+/// How often gpg-agent is asked for one password.
+const AGENT_TRIES: u32 = 4;
 
 impl Authenticator {
-    /// An authenticator. Without `prompter`, nobody is asked.
+    /// An authenticator. Without `prompter`, no person is asked.
     #[must_use]
     pub fn new(
         options: AuthOptions,
@@ -106,6 +133,7 @@ impl Authenticator {
             prompter,
             worked: Mutex::new(HashMap::new()),
             answers: Mutex::new(HashMap::new()),
+            trusted: Mutex::new(HashMap::new()),
         }
     }
 
@@ -181,6 +209,8 @@ pub struct Policy {
 enum Stage {
     Memory,
     Kept,
+    /// gpg-agent was asked so many times.
+    Agent(u32),
     /// So many questions were asked.
     Asked(u32),
     Exhausted,
@@ -209,8 +239,16 @@ impl Attempts<'_> {
                     self.auth.worked.lock().get(self.realm).cloned()
                 }
                 Stage::Kept => {
-                    self.stage = Stage::Asked(0);
+                    self.stage = Stage::Agent(0);
                     self.given_or_kept()
+                }
+                Stage::Agent(times) => {
+                    self.stage = Stage::Agent(times.saturating_add(1));
+                    let found = self.agents_password(times);
+                    if found.is_none() {
+                        self.stage = Stage::Asked(0);
+                    }
+                    found
                 }
                 Stage::Asked(times) => match &self.auth.prompter {
                     Some(prompter) if times <= RETRIES => {
@@ -268,6 +306,26 @@ impl Attempts<'_> {
         Some(Simple { username: username?, password: password?, may_save })
     }
 
+    /// What gpg-agent has, when the `auth` folder says that it is there. One that was wrong is asked for
+    /// again, if a person can be asked.
+    fn agents_password(&self, times: u32) -> Option<Simple> {
+        let options = &self.auth.options;
+        let agent = options.gpg_agent.as_ref()?;
+        let kept = store::read(options.config_dir.as_deref()?, CredentialKind::Simple, self.realm)?;
+        let kept_name = kept.get_str(store::USERNAME)?;
+        let wanted = options.username.as_deref().unwrap_or(kept_name);
+        let here = kept.get_str(store::PASSTYPE) == Some(GPG_AGENT) && wanted == kept_name;
+        let asks = !options.non_interactive;
+        if !here || options.password.is_some() || (times > 0 && (!asks || times >= AGENT_TRIES)) {
+            return None;
+        }
+        if times > 0 {
+            agent.forget(self.realm);
+        }
+        let password = agent.password(self.realm, kept_name, times > 0, asks)?;
+        Some(Simple { username: kept_name.to_owned(), password, may_save: false })
+    }
+
     fn ask(&self, prompter: &dyn Prompter, first: bool) -> SvnResult<Simple> {
         let options = &self.auth.options;
         let may_save = self.policy.keep;
@@ -302,7 +360,11 @@ impl Attempts<'_> {
         }
         let mut kept = sapwood_core::PropList::new();
         kept.set(store::USERNAME, &simple.username);
-        if self.policy.passwords && self.plaintext(dir)? {
+        let agent = options.gpg_agent.as_ref().filter(|_| self.policy.passwords);
+        if agent.is_some_and(GpgAgent::is_there) {
+            // The agent takes the password when it asks for it itself, the next time.
+            kept.set(store::PASSTYPE, GPG_AGENT);
+        } else if self.policy.passwords && self.plaintext(dir)? {
             kept.set(store::PASSWORD, &simple.password);
             kept.set(store::PASSTYPE, PLAINTEXT);
         }
@@ -327,7 +389,7 @@ impl Attempts<'_> {
 }
 
 /// The group of the `servers` file that a host belongs to.
-fn server_group(servers: &Config, host: &str) -> Option<String> {
+pub(crate) fn server_group(servers: &Config, host: &str) -> Option<String> {
     let belongs = |patterns: &str| {
         patterns
             .split(',')
@@ -341,7 +403,11 @@ fn server_group(servers: &Config, host: &str) -> Option<String> {
 }
 
 /// An option of a host's group, else of `[global]`.
-fn server_setting(servers: &Config, group: Option<&str>, option: &str) -> Option<String> {
+pub(crate) fn server_setting(
+    servers: &Config,
+    group: Option<&str>,
+    option: &str,
+) -> Option<String> {
     group
         .and_then(|group| servers.get(group, option))
         .or_else(|| servers.get("global", option))

@@ -25,6 +25,8 @@ pub enum CredentialKind {
     Simple,
     /// User name only.
     Username,
+    /// A server's certificate that is trusted although something is wrong with it.
+    ServerTrust,
 }
 
 /// The file for a realm.
@@ -33,6 +35,7 @@ pub fn file_of(config_dir: &Path, kind: CredentialKind, realm: &str) -> PathBuf 
     let folder = match kind {
         CredentialKind::Simple => "svn.simple",
         CredentialKind::Username => "svn.username",
+        CredentialKind::ServerTrust => "svn.ssl.server",
     };
     config_dir.join("auth").join(folder).join(Md5::of(realm.as_bytes()).to_hex())
 }

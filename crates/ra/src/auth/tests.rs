@@ -31,6 +31,16 @@ impl Prompter for Answers {
     fn store_plaintext(&self, _: &str, _: &Path) -> SvnResult<bool> {
         Ok(self.0)
     }
+
+    fn server_trust(
+        &self,
+        _: &str,
+        _: Failures,
+        _: &Certificate,
+        may_save: bool,
+    ) -> SvnResult<Decision> {
+        Ok(if may_save { Decision::Permanently } else { Decision::Temporarily })
+    }
 }
 
 #[test]
@@ -106,4 +116,29 @@ fn nothing_is_kept_when_nothing_may_be() {
         attempts.save().unwrap();
         assert!(read(dir.path(), CredentialKind::Simple, REALM).is_none());
     }
+}
+
+#[test]
+fn certificates_that_are_trusted() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("auth/svn.ssl.server")).unwrap();
+    let realm = "https://localhost:443";
+    let certificate = Certificate { der: b"certificate".to_vec(), ..Certificate::default() };
+    let wrong = Failures::UNKNOWN_CA | Failures::NAME;
+    let judge = |options: AuthOptions, prompter: Option<Box<dyn Prompter>>, it: &Certificate| {
+        let auth = Authenticator::new(options, servers(""), prompter);
+        auth.judge(realm, "localhost", wrong, it).unwrap()
+    };
+    let here = || options(dir.path());
+    // By option, in whole or in part.
+    let trusting = AuthOptions { trust: Failures::UNKNOWN_CA, ..here() };
+    assert_eq!(judge(trusting, None, &certificate), Failures::NAME);
+    let trusting = AuthOptions { trust: wrong, ..here() };
+    assert!(judge(trusting, None, &certificate).is_empty());
+    // Nobody to ask, then somebody; the answer is kept, for this certificate only.
+    assert_eq!(judge(here(), None, &certificate), wrong);
+    assert!(judge(here(), Some(Box::new(Answers(true))), &certificate).is_empty());
+    assert!(judge(here(), None, &certificate).is_empty());
+    let other = Certificate { der: b"another".to_vec(), ..Certificate::default() };
+    assert_eq!(judge(here(), None, &other), wrong);
 }

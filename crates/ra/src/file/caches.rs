@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use sapwood_core::config::Config;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
-use sapwood_fsfs::Caches;
+use sapwood_fs::Caches;
 
 /// Caches that are made when they are needed.
 #[derive(Debug)]

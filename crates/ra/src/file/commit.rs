@@ -2,13 +2,15 @@
 
 use sapwood_core::{Md5, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta};
-use sapwood_fsfs::UnlockTarget;
+use sapwood_fs::UnlockTarget;
 use sapwood_repos::authz::Access;
 use sapwood_repos::locks::{UnlockRequest, unlock_paths};
 use sapwood_repos::{CommitAuthorizer, CommitEditor as RepositoryEditor};
 
 use super::FileSession;
-use crate::session::{CommitEditor, CommitInfo, CommitRequest};
+use crate::session::{
+    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, TXN_CLIENT_VERSION, TXN_USER_AGENT,
+};
 
 /// Everything may be written.
 struct Anything;
@@ -34,12 +36,15 @@ impl FileSession {
                 }),
             );
         }
+        let mut revprops = request.revprops.clone();
+        revprops.set(TXN_CLIENT_VERSION, COMPATIBLE_VERSION);
+        revprops.set(TXN_USER_AGENT, &self.user_agent);
         let editor = RepositoryEditor::new(sapwood_repos::CommitRequest {
             repository: &self.repository,
             hooks: self.hooks(),
             url: &self.decoded_root_url,
             base_path: self.fs_path.borrow().clone(),
-            revprops: request.revprops.clone(),
+            revprops,
             user: self.user(),
             lock_tokens,
             capabilities: &["mergeinfo"],

@@ -1,7 +1,7 @@
 //! Locks of paths.
 
-use sapwood_core::{Revnum, SvnResult};
-use sapwood_fsfs::{Lock, LockTarget, UnlockTarget};
+use sapwood_core::{Lock, Revnum, SvnResult};
+use sapwood_fs::{LockTarget, UnlockTarget};
 use sapwood_repos::locks::{LockRequest, LockResults, UnlockRequest, lock_paths, unlock_paths};
 
 use super::FileSession;

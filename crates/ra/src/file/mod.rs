@@ -1,6 +1,6 @@
 //! Sessions to a repository that is opened in this process (`file:///path`).
 //!
-//! Nobody is asked for a password, and no authz file is read: whoever may read and write the
+//! No password is asked for, and no authz file is read: a user that may read and write the
 //! files may do everything. Hooks run.
 
 mod caches;
@@ -18,11 +18,11 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::uri::{self, Parts};
 use sapwood_core::{
-    CancelToken, Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths,
+    CancelToken, Depth, ErrorCode, Lock, NodeKind, PropList, Revnum, Segment, SvnError, SvnResult,
+    path as paths,
 };
 use sapwood_delta::Editor;
-use sapwood_fsfs::{Filesystem, Lock};
-use sapwood_repos::locations::Segment;
+use sapwood_fs::Filesystem;
 use sapwood_repos::{
     Everything, Hooks, Repository, RevpropHooks, RevpropRequest, change_revision_prop,
 };
@@ -31,10 +31,10 @@ pub use caches::FileCaches;
 
 use crate::auth::Authenticator;
 use crate::session::{
-    Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
-    FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogChange, LogEntry, LogRequest,
-    MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest, RevpropChange, Session,
-    Told, once_a_path, require_mergeinfo,
+    COMPATIBLE_VERSION, Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir,
+    FetchedFile, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogChange,
+    LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
+    RevpropChange, Session, Told, once_a_path, require_mergeinfo,
 };
 use crate::settings::Settings;
 
@@ -49,6 +49,8 @@ pub struct FileSession {
     fs_path: RefCell<String>,
     /// Whose name changes bear.
     user: OnceCell<Option<String>>,
+    /// What transactions say that they were made with.
+    user_agent: String,
     auth: Arc<Authenticator>,
     cancel: CancelToken,
 }
@@ -97,8 +99,13 @@ impl FileSession {
         for _ in paths::components(paths::to_relpath(&fs_path)) {
             root_url = uri::split(root_url).map_or(root_url, |(parent, _)| parent);
         }
+        let agent = format!("SVN/{COMPATIBLE_VERSION} (sapwood) ra_local");
         Ok(Self {
             repository,
+            user_agent: match &settings.client_name {
+                Some(name) => format!("{agent} {name}"),
+                None => agent,
+            },
             decoded_root_url: uri::decode_utf8(root_url).ok_or_else(bad)?,
             root_url: root_url.to_owned(),
             user: OnceCell::new(),
@@ -233,7 +240,7 @@ impl Session for FileSession {
 
     fn inherited_props(&self, path: &str, revision: Option<Revnum>) -> SvnResult<InheritedProps> {
         let root = self.fs().revision_root(self.revision(revision)?)?;
-        let found = sapwood_repos::inherited_props(&root, &self.at(path), None, ALL)?;
+        let found = sapwood_repos::inherited_props(&root, &self.at(path), None, ALL, &self.cancel)?;
         Ok(found.into_iter().map(|(path, props)| (path, (*props).clone())).collect())
     }
 
@@ -312,7 +319,7 @@ impl Session for FileSession {
     }
 
     fn deleted_rev(&self, path: &str, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>> {
-        Ok(sapwood_repos::deleted_rev(&self.repository, &self.at(path), peg, end)?)
+        Ok(sapwood_repos::deleted_rev(&self.repository, &self.at(path), peg, end, &self.cancel)?)
     }
 
     fn file_revs(

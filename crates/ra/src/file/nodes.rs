@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
-use sapwood_fsfs::{Node, RevpropsSnapshot};
-use sapwood_repos::{CommittedInfo, ListEntry, committed_info};
+use sapwood_fs::{Node, RevpropsSnapshot};
+use sapwood_repos::nodes::{Entries, EntryDetails, EntryProps};
+use sapwood_repos::{CommittedInfo, ListEntry};
 
 use super::{ALL, FileSession};
 use crate::session::{Dirent, DirentFields, FetchedDir, FetchedFile, ListRequest};
@@ -40,17 +40,9 @@ impl FileSession {
     /// The node's properties, with those of its last change.
     fn node_props(&self, node: &Node, revprops: &mut RevpropsSnapshot) -> SvnResult<PropList> {
         let mut props = (*node.props()?).clone();
-        let info = committed_info(revprops, node)?;
-        props.set(names::ENTRY_COMMITTED_REV, info.revision.to_string());
-        for (entry, value) in [
-            (names::ENTRY_COMMITTED_DATE, info.credits.date()),
-            (names::ENTRY_LAST_AUTHOR, info.credits.author()),
-        ] {
-            if let Some(value) = value {
-                props.set(entry, value);
-            }
+        for (name, value) in EntryProps::of(revprops, node, &self.uuid)?.iter() {
+            props.set(name, value);
         }
-        props.set(names::ENTRY_UUID, &self.uuid);
         Ok(props)
     }
 
@@ -92,39 +84,28 @@ impl FileSession {
         want_props: bool,
     ) -> SvnResult<FetchedDir> {
         let revision = self.revision(revision)?;
-        let node = self.fs().revision_root(revision)?.node(&self.at(path))?;
-        let mut revprops = self.fs().revprops_snapshot();
+        let root = self.fs().revision_root(revision)?;
+        let node = root.node(&self.at(path))?;
         let mut dir = FetchedDir { revision, ..FetchedDir::default() };
         if want_props {
-            dir.props = self.node_props(&node, &mut revprops)?;
+            dir.props = self.node_props(&node, &mut self.fs().revprops_snapshot())?;
         }
         let Some(fields) = entries else { return Ok(dir) };
-        let listing = node.entries()?;
-        dir.entries.reserve(listing.iter().len());
-        for entry in listing.iter() {
-            let mut dirent = Dirent {
-                kind: Some(entry.kind),
-                size: None,
-                has_props: false,
-                created_rev: Revnum::ZERO,
-                time: None,
-                last_author: None,
+        let found = &mut dir.entries;
+        Entries::of(&root, &node)?.each(fields.into(), ALL, &self.cancel, |entry| {
+            let EntryDetails { size, has_props, committed } = entry.details(fields)?;
+            let committed = committed.as_ref();
+            let dirent = Dirent {
+                kind: Some(entry.kind()),
+                size,
+                has_props,
+                created_rev: committed.map_or(Revnum::ZERO, |info| info.revision),
+                time: committed.map(time_of).transpose()?.flatten(),
+                last_author: committed.and_then(|info| info.author()).map(str::to_owned),
             };
-            if !fields.kind_only() {
-                let child = node.child_of(&entry)?;
-                if fields.size && entry.kind == NodeKind::File {
-                    dirent.size = Some(child.length()?);
-                }
-                dirent.has_props = fields.has_props && child.has_props()?;
-                if fields.committed() {
-                    let info = committed_info(&mut revprops, &child)?;
-                    dirent.created_rev = info.revision;
-                    dirent.time = time_of(&info)?;
-                    dirent.last_author = info.author().map(str::to_owned);
-                }
-            }
-            dir.entries.push((entry.name.to_owned(), dirent));
-        }
+            found.push((entry.name().to_owned(), dirent));
+            Ok::<_, SvnError>(())
+        })?;
         Ok(dir)
     }
 

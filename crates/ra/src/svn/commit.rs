@@ -10,12 +10,10 @@ use sapwood_wire_svn::editor::{EditSink, WireEditor};
 use sapwood_wire_svn::{Encode as _, Sink};
 
 use super::connection::Connection;
-use super::session::{COMPATIBLE_VERSION, SvnSession};
-use crate::session::{CommitEditor, CommitInfo, CommitRequest};
-
-/// The properties of the transaction that tell who made it.
-const TXN_CLIENT_VERSION: &str = "svn:txn-client-compat-version";
-const TXN_USER_AGENT: &str = "svn:txn-user-agent";
+use super::session::SvnSession;
+use crate::session::{
+    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, TXN_CLIENT_VERSION, TXN_USER_AGENT,
+};
 
 /// The session's connection, for as long as the commit takes.
 struct Held<'s>(RefMut<'s, Connection>);
@@ -108,7 +106,7 @@ struct SvnCommit<'s> {
 impl Drop for SvnCommit<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            // Nobody is left to hear of what the server says.
+            // The caller has gone: what the server says is dropped.
             let _ = self.editor.abort_edit();
         }
     }

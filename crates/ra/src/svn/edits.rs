@@ -118,7 +118,7 @@ impl SvnSession {
             let result = receiver.revision(revision, &props, &mut edit);
             let driven = edit.driven;
             if result.is_err() || !driven {
-                // The server goes on with what nobody wants to hear.
+                // The server goes on with what is of no use any more.
                 conn.give_up();
                 return result;
             }

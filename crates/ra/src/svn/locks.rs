@@ -1,7 +1,6 @@
 //! Locks of paths.
 
-use sapwood_core::{Depth, Revnum, SvnError, SvnResult, path as paths};
-use sapwood_fsfs::Lock;
+use sapwood_core::{Depth, Lock, Revnum, SvnError, SvnResult, path as paths};
 use sapwood_wire_svn::failure::read_failure;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List};
 

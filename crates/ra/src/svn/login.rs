@@ -1,4 +1,4 @@
-//! Proving who one is, by the mechanisms that the server offers.
+//! Proving a user's name, by the mechanisms that the server offers.
 //!
 //! ANONYMOUS, EXTERNAL and CRAM-MD5 are what every server knows. Servers with `use-sasl` may want
 //! others, of which the strongest is taken: SCRAM, then CRAM-MD5, then the password in the clear,

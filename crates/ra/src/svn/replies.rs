@@ -2,8 +2,7 @@
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::path as paths;
-use sapwood_core::{NodeKind, Revnum, SvnError, SvnResult};
-use sapwood_fsfs::Lock;
+use sapwood_core::{Lock, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_wire_svn::data::{self, DirentFields};
 use sapwood_wire_svn::{Encode as _, List, Tuple};
 

@@ -13,11 +13,9 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::uri::{self, Parts};
 use sapwood_core::{
-    Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths,
+    Depth, ErrorCode, Lock, NodeKind, PropList, Revnum, Segment, SvnError, SvnResult, path as paths,
 };
 use sapwood_delta::{Editor, Version};
-use sapwood_fsfs::Lock;
-use sapwood_repos::locations::Segment;
 use sapwood_wire_svn::editor::WireOptions;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
 
@@ -29,17 +27,15 @@ use crate::auth::Authenticator;
 use crate::error::Error;
 use crate::session::require_mergeinfo;
 use crate::session::{
-    Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
-    FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogEntry, LogRequest,
-    MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest, RevpropChange, Session,
-    Told,
+    COMPATIBLE_VERSION, Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir,
+    FetchedFile, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogEntry,
+    LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
+    RevpropChange, Session, Told,
 };
 use crate::settings::Settings;
 
 /// What `svn://` means when it names no port.
 const DEFAULT_PORT: u16 = 3690;
-/// The version of Subversion whose behaviour this is.
-pub(super) const COMPATIBLE_VERSION: &str = "1.14.5";
 /// The words that describe this client.
 const CAPABILITIES: &str =
     "edit-pipeline svndiff1 accepts-svndiff2 absent-entries depth mergeinfo log-revprops ";
@@ -121,7 +117,7 @@ impl SvnSession {
         Ok(Self { settings: Some(settings.clone()), ..session })
     }
 
-    /// Begins a session with whoever is at the other end of `transport`, and with nobody else.
+    /// Begins a session with the server at the other end of `transport` only.
     ///
     /// # Errors
     /// As [`SvnSession::open`].
@@ -213,7 +209,7 @@ impl SvnSession {
     pub(super) fn conn(&self) -> SvnResult<RefMut<'_, Connection>> {
         let mut conn = self.conn.try_borrow_mut().map_err(|_| SvnError::from(Error::Busy))?;
         if conn.has_ended() && self.settings.is_some() && self.reopen(&mut conn).is_err() {
-            // Nothing is sent to somebody who may be half gone.
+            // Nothing is sent to a server that may be half gone.
             conn.give_up();
         }
         Ok(conn)

@@ -1,10 +1,10 @@
 //! Requests that are answered with a series of items, ended by the word `done`.
 
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path as paths};
+use sapwood_core::{
+    ErrorCode, Revnum, RevpropSelection, Segment, SvnError, SvnResult, path as paths,
+};
 use sapwood_delta::{Decoder, EncodedDelta, TextDelta, Version, Window};
-use sapwood_repos::RevpropSelection;
-use sapwood_repos::locations::Segment;
 use sapwood_wire_svn::data::{read_changed_path, read_log_entry, read_prop_changes, read_props};
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, Tuple};
 
@@ -369,7 +369,7 @@ fn file_rev(
 #[derive(Default)]
 struct Chunks {
     chunk: Vec<u8>,
-    /// Nobody has had the chunk yet.
+    /// The chunk was not handed on yet.
     unread: bool,
 }
 

@@ -33,7 +33,7 @@ impl Transport {
     /// Connects to a host, trying all of its addresses.
     ///
     /// # Errors
-    /// E670002 for a name that nobody knows; what the last address that was tried says.
+    /// E670002 for an unknown name; what the last address that was tried says.
     pub fn connect(host: &str, port: u16) -> SvnResult<Self> {
         let unknown = || SvnError::from(Error::UnknownHost(host.to_owned()));
         let mut refused = unknown();

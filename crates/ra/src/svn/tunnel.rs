@@ -23,7 +23,7 @@ fn is_valid_host(host: &str) -> bool {
 /// The command with its arguments for a tunnel to `authority` (`user@host:port`, escaped).
 ///
 /// # Errors
-/// E125002 for tunnels that nobody defined, and hosts that are none.
+/// E125002 for tunnels that are not defined, and hosts that are none.
 pub fn command_line(
     tunnel: &str,
     authority: &str,

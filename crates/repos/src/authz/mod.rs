@@ -12,24 +12,27 @@
 //! Invariant: answers come from the file as parsed, nothing here looks at the disk again, so one
 //! request sees one set of rules.
 
+mod known;
 mod model;
 mod parse;
 mod rule;
 mod source;
 mod tree;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sapwood_core::{SvnError, SvnResult};
 
+pub use known::KnownAuthz;
 pub use model::Access;
 use model::{Model, Range};
 pub use source::ConfigSource;
 use tree::Tree;
 
-use crate::authorizer::{PathAuthorizer, SubtreeAccess};
+use crate::authorizer::{PathAuthorizer, RulesId, SubtreeAccess};
 
 /// How many compiled (repository, user) pairs one [`Authz`] keeps; beyond that they are made anew.
 const MAX_COMPILED: usize = 4096;
@@ -46,22 +49,46 @@ type UserAndRepository = (Box<str>, Box<str>);
 #[derive(Debug)]
 struct Inner {
     model: Model,
-    compiled: Mutex<HashMap<UserAndRepository, UserAuthz>>,
+    compiled: Mutex<Compiled>,
+}
+
+#[derive(Debug, Default)]
+struct Compiled {
+    users: HashMap<UserAndRepository, UserAuthz>,
+    /// The different ones of their rules: most users of a company are in the same few groups.
+    distinct: HashSet<Arc<UserRules>>,
 }
 
 /// What the rules say about one user in one repository. Clones share everything.
 #[derive(Clone, Debug)]
 pub struct UserAuthz {
+    user: Arc<str>,
     rules: Arc<UserRules>,
 }
 
+/// Rules are equal when their answers are; the number is not looked at.
 #[derive(Debug)]
 struct UserRules {
-    user: Box<str>,
+    /// What those who keep replies know these rules by.
+    id: Option<RulesId>,
     /// The range of rights over the whole repository.
     range: Range,
     /// There only when the range leaves something to look up, which for most users it does not.
     tree: Option<Tree>,
+}
+
+impl PartialEq for UserRules {
+    fn eq(&self, other: &Self) -> bool {
+        self.range == other.range && self.tree == other.tree
+    }
+}
+
+impl Eq for UserRules {}
+
+impl Hash for UserRules {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.range, &self.tree).hash(state);
+    }
 }
 
 impl Authz {
@@ -76,7 +103,7 @@ impl Authz {
         warn: &mut dyn FnMut(SvnError),
     ) -> SvnResult<Self> {
         let model = parse::parse(rules, groups, warn)?;
-        Ok(Self { inner: Arc::new(Inner { model, compiled: Mutex::new(HashMap::new()) }) })
+        Ok(Self { inner: Arc::new(Inner { model, compiled: Mutex::default() }) })
     }
 
     /// The rules for `user` (`None` for an anonymous one) in the repository called `repos`; the
@@ -85,19 +112,23 @@ impl Authz {
     pub fn for_user(&self, repos: &str, user: Option<&str>) -> UserAuthz {
         let user = user.unwrap_or_default();
         let key = (Box::from(repos), Box::from(user));
-        if let Some(found) = self.inner.compiled.lock().get(&key) {
+        if let Some(found) = self.inner.compiled.lock().users.get(&key) {
             return found.clone();
         }
         let range = self.inner.model.global_range(user.as_bytes(), repos.as_bytes());
         let tree = (range.min != range.max)
             .then(|| Tree::new(&self.inner.model, repos.as_bytes(), user.as_bytes()));
-        let rules = Arc::new(UserRules { user: user.into(), range, tree });
-        let made = UserAuthz { rules };
+        let mut rules = Arc::new(UserRules { id: RulesId::fresh(), range, tree });
         let mut compiled = self.inner.compiled.lock();
-        if compiled.len() >= MAX_COMPILED {
-            compiled.clear();
+        if compiled.users.len() >= MAX_COMPILED {
+            *compiled = Compiled::default();
         }
-        compiled.insert(key, made.clone());
+        match compiled.distinct.get(&rules) {
+            Some(known) => rules = Arc::clone(known),
+            None => drop(compiled.distinct.insert(Arc::clone(&rules))),
+        }
+        let made = UserAuthz { user: user.into(), rules };
+        compiled.users.insert(key, made.clone());
         made
     }
 }
@@ -121,7 +152,7 @@ impl UserAuthz {
     /// The user's name, `None` for an anonymous one.
     #[must_use]
     pub fn user(&self) -> Option<&str> {
-        Some(&*self.rules.user).filter(|u| !u.is_empty())
+        Some(&*self.user).filter(|u| !u.is_empty())
     }
 }
 
@@ -149,5 +180,9 @@ impl PathAuthorizer for UserAuthz {
         } else {
             SubtreeAccess::Unreadable
         })
+    }
+
+    fn rules(&self) -> Option<RulesId> {
+        self.rules.id
     }
 }

@@ -57,7 +57,7 @@ impl BitAndAssign for Access {
 }
 
 /// The least and the most that a user may do anywhere in a part of the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Range {
     pub(super) min: Access,
     pub(super) max: Access,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
-use sapwood_fsfs::{Caches, OpenOptions};
+use sapwood_fs::{Caches, OpenOptions};
 
 use super::Authz;
 use crate::repository::Repository;
@@ -95,7 +95,7 @@ impl ConfigSource<'_> {
         if metadata.is_dir() {
             return Err(not_a_file(target));
         }
-        let file = sapwood_fsfs::handles::with_room(|| std::fs::File::open(path))
+        let file = sapwood_store::handles::with_room(|| std::fs::File::open(path))
             .map_err(|e| SvnError::io(&e, format!("Can't open file '{target}'")))?;
         read_limited(file, target)
     }

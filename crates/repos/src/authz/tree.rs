@@ -17,20 +17,20 @@ use super::rule::Segment;
 type Id = usize;
 
 /// Rights that a rule gives, and the rule's place in the file, which decides between rules.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Local {
     sequence: usize,
     access: Access,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 struct Rights {
     local: Option<Local>,
     range: Range,
 }
 
 /// Children that are patterns.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
 struct Patterns {
     any: Option<Id>,
     recursive: Option<Id>,
@@ -39,7 +39,7 @@ struct Patterns {
     complex: BTreeMap<Box<[u8]>, Id>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 struct Node {
     rights: Rights,
     literals: BTreeMap<Box<[u8]>, Id>,
@@ -72,7 +72,7 @@ impl Node {
 }
 
 /// The compiled rules of one user in one repository.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
 }

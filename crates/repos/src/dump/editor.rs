@@ -8,7 +8,7 @@ use std::io::Write;
 use sapwood_core::{
     CancelToken, ErrorCode, NodeKind, Revnum, SvnError, hashdump, path, props::names, rawname,
 };
-use sapwood_fsfs::{Node, Root, Roots};
+use sapwood_fs::{Node, Root, Roots};
 
 use super::record::{header_line, header_value, write_error};
 use super::tracker::Tracker;
@@ -42,7 +42,7 @@ pub(crate) struct Settings {
     pub(crate) deltas: bool,
     /// The first revision of the stream.
     pub(crate) oldest: Revnum,
-    /// Whether somebody listens to warnings.
+    /// Whether the caller takes warnings.
     pub(crate) notices: bool,
     /// Check that every change is possible; the output is thrown away.
     pub(crate) verify: bool,

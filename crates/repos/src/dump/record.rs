@@ -47,7 +47,7 @@ pub fn write_revision(out: &mut Vec<u8>, revision: Revnum, props: Option<&PropLi
 pub(super) fn write_error(error: std::io::Error) -> SvnError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<SvnError>()) {
         Some(inner) => inner.clone(),
-        // Nobody reads any more: a code of its own, which programs do not report.
+        // The reader has gone: a code of its own, which programs do not report.
         None if error.kind() == std::io::ErrorKind::BrokenPipe => {
             SvnError::new(ErrorCode::IO_PIPE_WRITE_ERROR, "")
         }

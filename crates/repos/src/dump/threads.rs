@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 
 use sapwood_core::Revnum;
-use sapwood_fsfs::ordered::{self, Ended, Outlet};
+use sapwood_store::ordered::{self, Ended, Outlet};
 
 use super::editor::Found;
 use super::record::write_error;

@@ -1,6 +1,6 @@
 //! One hook as a process: its standard input, its standard error, its time, its end.
 //!
-//! Standard error is read to its end while the hook runs, so that no hook waits for somebody to
+//! Standard error is read to its end while the hook runs, so that no hook waits for a reader to
 //! read; of it, [`MAX_STDERR`] bytes are kept.
 
 use std::fs::File;
@@ -45,7 +45,7 @@ pub(super) fn run(
         command.process_group(0);
     }
     // The reference finds out in the child, which ends with this code and says nothing.
-    let mut child = sapwood_fsfs::handles::with_room(|| command.spawn())
+    let mut child = sapwood_store::handles::with_room(|| command.spawn())
         .map_err(|_| blocked(name, NOT_STARTED, ""))?;
     let (read, status) = match limit {
         None => (read_stderr(child.stderr.take()), child.wait()),
@@ -78,7 +78,7 @@ fn wait_within(
     let left = || deadline.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
     let (done, read) = mpsc::channel();
     let pipe = child.stderr.take();
-    // Whoever has left the process group may hold the other end for ever: nobody waits for this.
+    // A process that has left the group may hold the other end for ever: this is not waited for.
     std::thread::spawn(move || done.send(read_stderr(pipe)));
     let read = read.recv_timeout(left());
     let mut pause = Duration::from_millis(1);
@@ -175,7 +175,7 @@ mod tests {
         let run = |script: &str, limit| {
             let mut command = Command::new("/bin/sh");
             command.args(["-c", script]).stderr(Stdio::piped()).process_group(0);
-            let mut child = sapwood_fsfs::handles::with_room(|| command.spawn()).unwrap();
+            let mut child = sapwood_store::handles::with_room(|| command.spawn()).unwrap();
             let ended = wait_within(&mut child, limit);
             assert!(matches!(child.try_wait(), Ok(Some(_))));
             ended.map(|(read, status)| (read.unwrap(), status.unwrap().code()))

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::{CancelToken, ErrorCode, Md5, Sha1, SvnError, SvnResult};
-use sapwood_fsfs::txn::KnownText;
+use sapwood_fs::txn::KnownText;
 
 use super::foresight::Foresight;
 use crate::dumpstream::{self, DumpVisitor, Headers, TextBlock};
@@ -55,7 +55,7 @@ enum Event {
 struct Waiting {
     batches: VecDeque<(Vec<Event>, usize)>,
     bytes: usize,
-    /// Nobody takes anything any more.
+    /// The consumer has ended.
     abandoned: bool,
     /// Memory of pieces that were taken, for the next ones: the thread that gives it back is not
     /// the one that needs it.
@@ -74,7 +74,7 @@ struct Queue {
 }
 
 impl Queue {
-    /// Adds a batch, when there is room; `false` when nobody wants it.
+    /// Adds a batch, when there is room; `false` when the consumer has ended.
     fn push(&self, events: Vec<Event>, bytes: usize) -> bool {
         let mut waiting = self.waiting.lock();
         while !waiting.abandoned
@@ -358,7 +358,7 @@ pub(super) fn parse_ahead(
                 Ok(()) => Event::End,
                 Err(error) => Event::Failed(error),
             });
-            // Nobody may want it any more.
+            // The consumer may have ended.
             let _ = sender.flush();
         })
         .map_err(|e| SvnError::io(&e, "Can't start a thread"))?;
@@ -392,7 +392,7 @@ pub(super) fn parse_ahead(
                 visitor.text(&mut block)?;
                 block.finish()?;
             }
-            // An empty text has an empty piece that nobody asks for.
+            // An empty text has an empty piece that is never asked for.
             Event::Piece(_) => {}
             Event::CloseNode => visitor.close_node()?,
             Event::Failed(error) => return Err(error),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sapwood_fsfs::txn::{DeltaAhead, Writer};
+use sapwood_fs::txn::{DeltaAhead, Writer};
 
 use super::place;
 use crate::dumpstream::{Headers, header};
 
-/// Who writes now: a stream's UUID makes it another one.
+/// The writer: a stream's UUID makes it another one.
 pub(super) type CurrentWriter = Arc<Mutex<Arc<Writer>>>;
 
 /// What the reading side knows of the place where texts go.

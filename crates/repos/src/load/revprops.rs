@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sapwood_core::revnum::parse_u64;
 use sapwood_core::{CancelToken, PropList, Revnum, SvnResult};
-use sapwood_fsfs::txn::{WriteOptions, Writer};
+use sapwood_fs::txn::{WriteOptions, Writer};
 
 use super::{LoadEvent, LoadNotify, utf8};
 use crate::dumpstream::{self, DumpVisitor, Headers, TextBlock, header};

@@ -1,7 +1,7 @@
 //! A second thread for logs of paths that have to read: while the request searches the histories
 //! for the next revisions, the thread makes the entries of those that were found.
 //!
-//! The entries go through the cache ([`sapwood_fsfs::log_blocks`]); what is not there when the
+//! The entries go through the cache ([`sapwood_fs::log_blocks`]); what is not there when the
 //! request comes to it (because it is damaged, or may change under our hands) the request makes by
 //! itself, as if there were no thread.
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::Revnum;
-use sapwood_fsfs::{Filesystem, SpanEncoder, Wanted};
+use sapwood_fs::{Filesystem, SpanEncoder, Wanted};
 
 use crate::error::Result;
 use crate::helper::Helper;
@@ -108,7 +108,7 @@ impl Shared {
     }
 }
 
-/// Nobody waits for a thread that has ended, however it did.
+/// The request does not wait for a thread that has ended, however it did.
 struct SetAtEnd<'a>(&'a Shared);
 
 impl Drop for SetAtEnd<'_> {
@@ -139,7 +139,7 @@ fn make(fs: &Filesystem, wanted: Wanted, encoder: &SpanEncoder, shared: &Shared)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sapwood_fsfs::{Caches, OpenOptions};
+    use sapwood_fs::{Caches, OpenOptions};
     use sapwood_testkit::{Repository, Shape};
 
     #[test]
@@ -149,7 +149,8 @@ mod tests {
         let caches = Caches::new(8 << 20);
         let fs = Filesystem::open(&db, &caches, &OpenOptions::default()).unwrap();
         let wanted = Wanted { changes: true, revprops: true };
-        let encoder = || SpanEncoder { form: 99, encode: Box::new(|_, _, _, _| false) };
+        let form = sapwood_core::FormKey::new(99).unwrap();
+        let encoder = || SpanEncoder { form, encode: Box::new(|_, _, _, _| false) };
         let mut aside = Aside::start(&fs, wanted, encoder()).unwrap();
         aside.give([Revnum(3), Revnum(7)].into_iter());
         aside.next();

@@ -1,7 +1,7 @@
 //! What a user may see of a revision's changed paths, and what old revisions do not record.
 
 use sapwood_core::{NodeKind, Revnum, path};
-use sapwood_fsfs::{ChangeKind, ChangedPath, ChangedPaths, Filesystem, Roots};
+use sapwood_fs::{ChangeKind, ChangedPath, ChangedPaths, Filesystem, Roots};
 
 use super::Mark;
 use crate::access::RevisionAccess;
@@ -10,7 +10,7 @@ use crate::error::Result;
 
 /// Fills `marks` for the changes of `revision` (leaves it empty when all can be told as they are)
 /// and says how much of the revision may be read. Node kinds that are not recorded are looked up
-/// only with `kinds`.
+/// only with `kinds`. Paths that may not be read are added to `refused`.
 pub(super) fn mark(
     fs: &Filesystem,
     revision: Revnum,
@@ -18,6 +18,7 @@ pub(super) fn mark(
     authorizer: &dyn PathAuthorizer,
     kinds: bool,
     marks: &mut Vec<Mark>,
+    mut refused: Option<&mut Vec<Box<str>>>,
 ) -> Result<RevisionAccess> {
     marks.clear();
     let everything = authorizer.everything_readable();
@@ -26,11 +27,17 @@ pub(super) fn mark(
     }
     let (mut found_readable, mut found_unreadable) = (false, false);
     let mut roots = Roots::new(fs);
+    let mut refuse = |path: &str| {
+        if let Some(refused) = &mut refused {
+            refused.push(path.into());
+        }
+    };
     for change in list.iter() {
         let mut mark = Mark::default();
         if !everything && !authorizer.readable(change.path)? {
             mark.hidden = true;
             found_unreadable = true;
+            refuse(change.path);
         } else {
             found_readable = true;
             if kinds && change.node_kind.is_none() {
@@ -42,6 +49,7 @@ pub(super) fn mark(
             {
                 mark.hide_copy = true;
                 found_unreadable = true;
+                refuse(source);
             }
         }
         marks.push(mark);

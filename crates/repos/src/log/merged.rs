@@ -8,7 +8,7 @@ use std::collections::{HashSet, VecDeque};
 use sapwood_core::Revnum;
 use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::path;
-use sapwood_fsfs::{AHEAD_BATCH, Ahead};
+use sapwood_fs::{AHEAD_BATCH, Ahead};
 
 use super::aside::Aside;
 use super::search::Search;
@@ -285,7 +285,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn carry(&mut self, changes: std::sync::Arc<sapwood_fsfs::ChangedPaths>) {
+    fn carry(&mut self, changes: std::sync::Arc<sapwood_fs::ChangedPaths>) {
         self.carried.push(Carried { changes, marks: std::mem::take(&mut self.marks) });
     }
 

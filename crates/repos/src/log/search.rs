@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
-use sapwood_fsfs::History;
+use sapwood_fs::History;
 
 use super::{Run, unreadable};
 use crate::authorizer::PathAuthorizer;
@@ -33,10 +33,14 @@ impl PathHistory {
             self.done = true;
             return Ok(());
         };
+        // Most steps stay at the path, which may be read.
+        let is_elsewhere = self.path != path;
         self.path = path;
         self.revision = revision;
         self.done = revision < oldest
-            || (!authorizer.everything_readable() && !authorizer.readable(&self.path)?);
+            || (is_elsewhere
+                && !authorizer.everything_readable()
+                && !authorizer.readable(&self.path)?);
         Ok(())
     }
 }
@@ -47,6 +51,8 @@ pub(super) struct Search {
     /// The histories that have not ended, by the revision that comes next and, where those are
     /// equal, by their number: a step costs the logarithm of how many there are.
     waiting: BinaryHeap<(Revnum, Reverse<usize>)>,
+    /// Those that a step advances: empty between steps, kept for its memory.
+    here: Vec<usize>,
     oldest: Revnum,
     /// The next revision to look at; `None` when all histories have ended.
     current: Option<Revnum>,
@@ -101,7 +107,8 @@ impl Search {
         let left = histories.iter().enumerate().filter(|(_, one)| !one.done);
         let waiting = left.map(|(number, one)| (one.revision, Reverse(number))).collect();
         let current = Some(youngest);
-        Ok(Self { histories, waiting, oldest, current, cross_copies, subtractive: false })
+        let here = Vec::new();
+        Ok(Self { histories, waiting, here, oldest, current, cross_copies, subtractive: false })
     }
 
     /// The next revision that changed one of the paths.
@@ -113,11 +120,11 @@ impl Search {
         while let Some(current) = self.current {
             cancel.check()?;
             let mut changed = false;
-            let mut here = Vec::new();
+            let mut here = std::mem::take(&mut self.here);
             while self.waiting.peek().is_some_and(|(revision, _)| *revision >= current) {
                 here.extend(self.waiting.pop().map(|(_, Reverse(number))| number));
             }
-            for number in here {
+            for number in here.drain(..) {
                 let Some(one) = self.histories.get_mut(number) else { continue };
                 changed = true;
                 one.advance(self.cross_copies, self.oldest, authorizer)?;
@@ -125,6 +132,7 @@ impl Search {
                     self.waiting.push((one.revision, Reverse(number)));
                 }
             }
+            self.here = here;
             self.current = self.waiting.peek().map(|(revision, _)| *revision);
             if changed {
                 return Ok(Some(current));

@@ -1,45 +1,44 @@
-//! Runs of revisions that are told to every user alike, encoded once.
+//! Runs of revisions whose entries are encoded once, and kept.
+//!
+//! What a user gets of sixteen revisions is the same for all from whom nothing of them is hidden:
+//! these entries are kept once, whatever rules there are. For a user with rules a second name says
+//! that they are among those for these revisions, or holds what they get instead; it belongs to all
+//! users with the same rules.
 
-use sapwood_core::props::names;
-use sapwood_core::{PropList, Revnum};
-use sapwood_fsfs::{ChangedPaths, EncodedEntries, LogSpan, Prefetch, SpanEncoder};
+use sapwood_core::{FormKey, PropList, Revnum, SvnError};
+use sapwood_fs::{ChangedPaths, EncodedEntries, LogSpan, Prefetch, SpanEncoder};
 
-use super::{LogEncoder, LogEntry, Origin, RevpropSelection, Run};
+use super::{LogEncoder, LogEntry, Origin, Run};
+use crate::access::RevisionAccess;
 use crate::error::Result;
+use crate::forms::{self, Form, KeptProps, Viewer};
 
 /// A span to be told.
 pub(super) struct Span {
     span: LogSpan,
     encoder: LogEncoder,
-    /// Names the form of the entries: the encoder, and what is asked for.
-    form: u32,
+    forms: Forms,
     youngest_first: bool,
 }
 
-/// The names that each set of bits of [`Run::form`] stands for.
-const NAMES: [&[&str]; 8] = [
-    &[],
-    &[names::AUTHOR],
-    &[names::DATE],
-    &[names::AUTHOR, names::DATE],
-    &[names::LOG],
-    &[names::AUTHOR, names::LOG],
-    &[names::DATE, names::LOG],
-    &[names::AUTHOR, names::DATE, names::LOG],
-];
+/// How entries are encoded, and the names of what they are kept by.
+#[derive(Clone, Copy)]
+struct Forms {
+    /// The properties that they hold.
+    revprops: KeptProps,
+    /// As users get them from whom nothing is hidden.
+    for_all: FormKey,
+    /// As this user gets them, when they have rules.
+    own: Option<FormKey>,
+}
 
 impl Run<'_> {
-    /// For those who read ahead: makes the entries of [`Run::span`].
+    /// For the thread that reads ahead: makes the entries of [`Run::span`].
     pub(super) fn span_encoder(&self) -> Option<SpanEncoder> {
-        let (encoder, form) = self.form()?;
+        // With rules, what is made ahead would have to be looked through again.
+        let (encoder, forms) = self.forms().filter(|_| self.viewer == Viewer::Everyone)?;
         let tells_changes = self.request.changed_paths;
-        let selection = match self.request.revprops {
-            RevpropSelection::All => RevpropSelection::All,
-            RevpropSelection::Names(_) => {
-                let bits = usize::try_from(form & 7).ok()?;
-                RevpropSelection::Names(NAMES.get(bits).copied()?)
-            }
-        };
+        let selection = forms.revprops.selection();
         let encode =
             move |revision, changes: &ChangedPaths, revprops: Option<&PropList>, out: &mut _| {
                 // Those of old revisions are looked for by the request itself.
@@ -60,13 +59,13 @@ impl Run<'_> {
                 (encoder.encode)(&entry, out);
                 true
             };
-        Some(SpanEncoder { form, encode: Box::new(encode) })
+        Some(SpanEncoder { form: forms.for_all, encode: Box::new(encode) })
     }
 
     /// The span that begins with `revision`, when the log of everything, which goes on to `last`,
-    /// tells all of it, to a receiver that takes it encoded, and nothing is hidden from the user.
+    /// tells all of it, to a receiver that takes it encoded.
     pub(super) fn span(&mut self, revision: Revnum, last: Revnum) -> Result<Option<Span>> {
-        let Some((encoder, form)) = self.form().filter(|_| !self.cancel.is_cancelled()) else {
+        let Some((encoder, forms)) = self.forms().filter(|_| !self.cancel.is_cancelled()) else {
             return Ok(None);
         };
         let Some(span) = self.revprops.log_span(revision)? else { return Ok(None) };
@@ -76,28 +75,21 @@ impl Run<'_> {
         } else {
             revision == span.oldest && last >= span.youngest
         };
-        Ok(fits.then_some(Span { span, encoder, form, youngest_first }))
+        Ok(fits.then_some(Span { span, encoder, forms, youngest_first }))
     }
 
-    /// How entries are encoded, and a number for that and for what is asked for.
-    fn form(&self) -> Option<(LogEncoder, u32)> {
+    /// How entries are encoded, and their names.
+    fn forms(&self) -> Option<(LogEncoder, Forms)> {
         let encoder = self.receiver.encoder()?;
-        if !self.authorizer.everything_readable() {
-            return None;
-        }
-        let wanted = match self.request.revprops {
-            RevpropSelection::All => 8,
-            RevpropSelection::Names(wanted) => {
-                wanted.iter().try_fold(0u32, |bits, name| match *name {
-                    names::AUTHOR => Some(bits | 1),
-                    names::DATE => Some(bits | 2),
-                    names::LOG => Some(bits | 4),
-                    _ => None,
-                })?
-            }
+        let revprops = KeptProps::of(self.request.revprops)?;
+        let (protocol, changed_paths) = (encoder.protocol, self.request.changed_paths);
+        let form = Form::Log { protocol, changed_paths, revprops };
+        let for_all = forms::key(form, Viewer::Everyone)?;
+        let own = match self.viewer {
+            Viewer::Everyone => None,
+            viewer => Some(forms::key(form, viewer)?),
         };
-        let changes = u32::from(self.request.changed_paths) << 4;
-        Some((encoder, u32::from(encoder.form) << 8 | changes | wanted))
+        Some((encoder, Forms { revprops, for_all, own }))
     }
 
     /// Tells the revisions of a span, of which `revision` is the first, and says how many they were.
@@ -106,25 +98,61 @@ impl Run<'_> {
         &mut self,
         span: &Span,
         revision: Revnum,
-        mut ahead: Option<(&mut Prefetch, u64)>,
+        ahead: Option<(&mut Prefetch, u64)>,
     ) -> Result<u64> {
-        let Span { span, encoder, form, youngest_first } = span;
-        let count = span.youngest.0.saturating_sub(span.oldest.0).saturating_add(1);
-        if let Some(entries) = self.revprops.encoded_entries(span, *form) {
-            for piece in entries.pieces(*youngest_first) {
-                self.receiver.encoded(piece)?;
-            }
-            return Ok(count);
+        let count = span.span.youngest.0.saturating_sub(span.span.oldest.0).saturating_add(1);
+        if !self.send_kept(span)? {
+            self.make_span(span, revision, count, ahead)?;
         }
+        Ok(count)
+    }
+
+    /// Tells a span out of the cache, if it is there.
+    fn send_kept(&mut self, span: &Span) -> Result<bool> {
+        let Span { span, forms, youngest_first, .. } = span;
+        let mut name = forms.for_all;
+        if let Some(own) = forms.own {
+            let Some(entries) = self.revprops.encoded_entries(span, own) else {
+                return Ok(false);
+            };
+            if !entries.is_as_for_all() {
+                entries.refused(*youngest_first).for_each(|path| self.authorizer.refused(path));
+                name = own;
+            }
+        }
+        let Some(entries) = self.revprops.encoded_entries(span, name) else { return Ok(false) };
+        for piece in entries.pieces(*youngest_first) {
+            self.receiver.encoded(piece)?;
+        }
+        Ok(true)
+    }
+
+    /// Tells a span revision by revision, and keeps what was told.
+    fn make_span(
+        &mut self,
+        span: &Span,
+        revision: Revnum,
+        count: u64,
+        mut ahead: Option<(&mut Prefetch, u64)>,
+    ) -> Result<()> {
+        let Span { span, encoder, forms, youngest_first } = span;
+        let notes_refusals = matches!(self.viewer, Viewer::Rules { notes_refusals: true, .. });
+        self.refused = notes_refusals.then(Vec::new);
         let mut entries = Some(EncodedEntries::new(*youngest_first));
+        let mut hides_nothing = true;
         for i in 0..count {
             let at =
                 if *youngest_first { revision.0.checked_sub(i) } else { revision.0.checked_add(i) };
-            let at = Revnum(at.unwrap_or_default());
+            let at = at.ok_or_else(|| SvnError::internal("a revision of a span"))?;
+            let at = Revnum(at);
             if let Some((ahead, n)) = ahead.as_mut().filter(|_| i > 0) {
                 ahead.at(n.saturating_add(i));
             }
             let (list, access) = self.look_if_wanted(at)?;
+            hides_nothing &= access == RevisionAccess::Full;
+            if let (Some(entries), Some(refused)) = (&mut entries, &mut self.refused) {
+                entries.push_refused(refused.drain(..));
+            }
             self.with_entry(at, list.as_ref(), access, Origin::default(), |receiver, entry| {
                 match entries.as_mut() {
                     Some(entries) => {
@@ -135,19 +163,30 @@ impl Run<'_> {
             })?;
             entries = entries.filter(|entries| !entries.is_long());
         }
-        if let Some(entries) = entries {
-            self.revprops.keep_encoded_entries(span, *form, entries);
+        self.refused = None;
+        let Some(entries) = entries else { return Ok(()) };
+        match forms.own {
+            Some(own) if !hides_nothing => {
+                self.revprops.keep_encoded_entries(span, own, entries);
+            }
+            own => {
+                self.revprops.keep_encoded_entries(span, forms.for_all, entries);
+                if let Some(own) = own {
+                    let marker = EncodedEntries::as_for_all();
+                    self.revprops.keep_encoded_entries(span, own, marker);
+                }
+            }
         }
-        Ok(count)
+        Ok(())
     }
 
     /// Tells one revision encoded, if the receiver takes it so.
     pub(super) fn send_encoded(&mut self, revision: Revnum) -> Result<bool> {
-        let Some((encoder, form)) = self.form().filter(|_| !self.cancel.is_cancelled()) else {
+        let Some((encoder, forms)) = self.forms().filter(|_| !self.cancel.is_cancelled()) else {
             return Ok(false);
         };
         let Some(span) = self.revprops.log_span_of_one(revision)? else { return Ok(false) };
-        let span = Span { span, encoder, form, youngest_first: true };
+        let span = Span { span, encoder, forms, youngest_first: true };
         self.send_span(&span, revision, None)?;
         Ok(true)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::props::names::MERGEINFO;
 use sapwood_core::{ErrorCode, Revnum, SvnError, path};
-use sapwood_fsfs::{ChangeKind, ChangedPath, Filesystem, Root, Roots};
+use sapwood_fs::{ChangeKind, ChangedPath, Filesystem, Root, Roots};
 
 use super::{Inherit, for_path};
 use crate::error::Result;

@@ -3,16 +3,15 @@
 //! are done in half the time.
 //!
 //! It leaves texts in the form in which the request's own thread was asked for them. Nothing is
-//! told to anybody here: what is wrong, or may not be read, the request itself will find.
+//! reported here: what is wrong, or may not be read, the request itself will find.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sapwood_core::NodeKind;
 use sapwood_delta::Version;
-use sapwood_fsfs::{Directory, Filesystem, Node, Novelty};
+use sapwood_fs::{Directory, Filesystem, Node, Novelty};
 
-use super::drive::sending_order;
 use crate::error::Result;
 use crate::helper::Helper;
 
@@ -26,7 +25,7 @@ const NODE: u64 = 2048;
 /// Begins at the end of the tree `top`. `None` when enough threads read for others, or nobody knows in
 /// which form texts are wanted.
 pub(super) fn start(fs: &Filesystem, top: &Node) -> Option<Helper> {
-    let newest = sapwood_fsfs::svndiff_asked_for()?;
+    let newest = sapwood_fs::svndiff_asked_for()?;
     let top = top.clone();
     Helper::start(fs, "export-ahead", move |fs, over| read_backwards(fs, top, newest, over))
 }
@@ -42,7 +41,7 @@ struct Level {
 impl Level {
     fn new(fs: &Filesystem, dir: Node) -> Result<Self> {
         let entries = dir.entries()?;
-        let order = sending_order(fs, &entries);
+        let order = fs.sending_order(&entries);
         Ok(Self { dir, left: entries.len(), entries, order })
     }
 }
@@ -93,7 +92,7 @@ mod tests {
     use super::*;
     use sapwood_core::Revnum;
     use sapwood_delta::TextDelta as _;
-    use sapwood_fsfs::{Caches, OpenOptions};
+    use sapwood_fs::{Caches, OpenOptions};
     use sapwood_testkit::{Packing, Repository, Shape};
 
     /// Asks for all texts below a directory.

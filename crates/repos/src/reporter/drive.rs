@@ -6,14 +6,13 @@
 
 mod entry;
 
-use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use self::entry::{Depths, Entry, Source};
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
-use sapwood_fsfs::{
+use sapwood_fs::{
     AHEAD_BATCH, Ahead, Children, DirEntry, Directory, Filesystem, Node, NodesWanted,
     RevpropsSnapshot, Root, Roots,
 };
@@ -194,7 +193,7 @@ impl Drive<'_> {
             source: source.node,
             source_entries,
             source_hint: 0,
-            target_order: sending_order(self.fs, &target_entries),
+            target_order: self.fs.sending_order(&target_entries),
             target,
             target_entries,
             children,
@@ -354,6 +353,7 @@ impl Drive<'_> {
                 &target_path,
                 level.source_revision,
                 self.revision,
+                self.cancel,
             )?;
             let edit_path = path::join(&level.path, name);
             self.editor.delete_entry(&edit_path, revision, level.handle)?;
@@ -475,18 +475,4 @@ fn nth_place(entries: &Directory, order: Option<&[u32]>, at: usize) -> Option<us
 
 fn nth<'d>(entries: &'d Directory, order: Option<&[u32]>, at: usize) -> Option<DirEntry<'d>> {
     entries.get(nth_place(entries, order, at)?)
-}
-
-/// The order in which a directory's entries are sent: that of their names, except in filesystems
-/// with physical addressing, where it is that of their places on disk, youngest revision first.
-pub(super) fn sending_order(fs: &Filesystem, entries: &Directory) -> Option<Vec<u32>> {
-    if fs.format().logical_addressing {
-        return None;
-    }
-    let mut keyed: Vec<_> = (0u32..)
-        .zip(entries.iter())
-        .map(|(at, entry)| (Reverse(entry.id.revision()), entry.id.location, at))
-        .collect();
-    keyed.sort_unstable();
-    Some(keyed.into_iter().map(|(_, _, at)| at).collect())
 }

@@ -2,7 +2,7 @@
 
 use sapwood_core::props::names;
 use sapwood_delta::Handle;
-use sapwood_fsfs::Node;
+use sapwood_fs::Node;
 
 use super::drive::Drive;
 use crate::error::Result;

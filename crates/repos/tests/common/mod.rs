@@ -4,8 +4,6 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-pub mod crashing;
-
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -16,16 +14,11 @@ use std::time::SystemTime;
 
 use crashing::{Crashing, Loss};
 use sapwood_core::{CancelToken, NodeKind, Revnum};
-use sapwood_fsfs::txn::{WriteOptions, Writer};
-use sapwood_fsfs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage};
+use sapwood_fs::txn::{WriteOptions, Writer};
+use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage};
 use sapwood_repos::Repository;
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
-
-/// A new folder, in memory where the system has a place for that: syncs are simulated here, real
-/// ones would only wait for the disk.
-pub fn memory() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
-}
+pub use sapwood_testkit::crashing::{self, memory};
 
 /// Opens with caches of its own, as another process does.
 pub fn open(path: &Path) -> Filesystem {
@@ -38,7 +31,7 @@ pub fn repository(path: &Path) -> Repository {
 }
 
 /// Writes through a storage.
-pub fn writer(path: &Path, storage: Arc<dyn WriteStorage>) -> sapwood_fsfs::Result<Arc<Writer>> {
+pub fn writer(path: &Path, storage: Arc<dyn WriteStorage>) -> sapwood_fs::Result<Arc<Writer>> {
     Writer::new(&open(path), WriteOptions { storage, ..WriteOptions::default() })
 }
 
@@ -48,7 +41,7 @@ pub fn commit(path: &Path) -> Revnum {
 }
 
 /// As [`commit`], through a storage.
-pub fn commit_to(path: &Path, storage: Arc<dyn WriteStorage>) -> sapwood_fsfs::Result<Revnum> {
+pub fn commit_to(path: &Path, storage: Arc<dyn WriteStorage>) -> sapwood_fs::Result<Revnum> {
     let writer = writer(path, storage)?;
     let base = writer.fs().youngest()?;
     let mut txn = writer.begin(base)?;

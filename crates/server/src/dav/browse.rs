@@ -3,14 +3,17 @@
 use std::path::Path;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sapwood_core::path::{basename, components, join};
-use sapwood_core::{NodeKind, Revnum, uri};
-use sapwood_fsfs::{Node, Root};
-use sapwood_repos::{PathAuthorizer as _, Repository, committed_in};
+use sapwood_core::path::{basename, components};
+use sapwood_core::{DirentFields, NodeKind, Revnum, uri};
+use sapwood_fs::{Node, Root};
+use sapwood_repos::Repository;
+use sapwood_repos::nodes::Entries;
 
 use super::exchange::{Exchange, Head};
 use super::session::{DavResult, Fail, Session};
-use crate::shared::Shared;
+use crate::common::access::{Required, UserAccess};
+use crate::common::lookup::describe;
+use crate::common::shared::Shared;
 use sapwood_wire_dav::Resource;
 
 /// Plain enough for any browser, in the light and in the dark.
@@ -87,16 +90,12 @@ pub(super) fn folder(
 
 /// Whether a repository's root may be read without a name.
 fn is_open(shared: &Shared, top: &Path, place: &Path) -> bool {
-    let Ok(found) = crate::lookup::describe(shared, top, place, &mut |_| {}) else { return false };
-    let access = crate::access::UserAccess::new(
-        shared,
-        None,
-        &found.name,
-        &found.authz_name,
-        found.authz,
-        found.config,
-    );
-    access.may(crate::access::Required::Read, Some("/"), false)
+    let Ok(found) = describe(shared, top, place, &mut |_| {}) else {
+        return false;
+    };
+    let access =
+        UserAccess::new(shared, None, &found.name, &found.authz_name, found.authz, found.config);
+    access.may(Required::Read, Some("/"), false)
 }
 
 /// A length for people.
@@ -132,32 +131,29 @@ pub(super) fn directory(
     }
     let revision = root.revision().unwrap_or_default();
     exchange.header("etag", &super::get::etag(node));
-    // What is listed depends on who asks.
+    // What is listed depends on the user.
     exchange.header("cache-control", "max-age=0");
     let query = match &session.head.query {
         Some(query) if is_public && query.contains(['r', 'p']) => format!("?p={revision}"),
         _ => String::new(),
     };
-    let mut revprops = root.fs().revprops_snapshot();
+    let fields = DirentFields { has_props: false, ..DirentFields::ALL };
     let mut rows = Vec::new();
-    for entry in node.entries()?.iter().take(MAX_ENTRIES) {
-        let path = join(node.path(), entry.name);
-        if !session.access.readable(&path)? {
-            continue;
-        }
-        let created = entry.id.revision().unwrap_or_default();
-        let info = committed_in(&mut revprops, created)?;
-        let is_dir = entry.kind == NodeKind::Dir;
-        let length = if is_dir { None } else { Some(node.child_of(&entry)?.length()?) };
+    let entries = Entries::of(root, node)?.first(MAX_ENTRIES);
+    entries.each(fields.into(), &session.access, &session.shared.cancel, |entry| -> DavResult {
+        let details = entry.details(fields)?;
+        let committed = details.committed.as_ref();
+        let date = committed.and_then(|info| info.date()?.get(..10));
         rows.push(Row {
-            name: entry.name.to_owned(),
-            is_dir,
-            created,
-            date: info.date().and_then(|d| d.get(..10)).unwrap_or_default().to_owned(),
-            author: info.author().unwrap_or_default().to_owned(),
-            size: length.map(size).unwrap_or_default(),
+            name: entry.name().to_owned(),
+            is_dir: entry.kind() == NodeKind::Dir,
+            created: committed.map(|info| info.revision).unwrap_or_default(),
+            date: date.unwrap_or_default().to_owned(),
+            author: committed.and_then(|info| info.author()).unwrap_or_default().to_owned(),
+            size: details.size.map(size).unwrap_or_default(),
         });
-    }
+        Ok(())
+    })?;
     rows.sort_by(|a, b| (!a.is_dir, &a.name).cmp(&(!b.is_dir, &b.name)));
     let title = format!("{} - Revision {revision}: {}", repository_name(session), node.path());
     send(exchange, page(&title, &listing(session, node.path(), revision, &query, &rows)));

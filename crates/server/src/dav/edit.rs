@@ -10,7 +10,7 @@ use sapwood_wire_dav::{Resource, headers, ifheader};
 use super::exchange::Exchange;
 use super::session::{DavResult, Fail, Session};
 use super::txns::{self, Name};
-use crate::access::Required;
+use crate::common::access::Required;
 
 /// Bytes of what is posted: properties of a revision.
 const MAX_POST: usize = 64 << 20;

@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Buf as _, Bytes};
 use http_body_util::BodyExt as _;
@@ -22,6 +22,8 @@ use sapwood_wire_dav::failure;
 use sapwood_wire_dav::report::Sink;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
+
+use crate::settings::Limits;
 
 /// A reply that grows beyond this goes out in chunks of about this size.
 const CHUNK: usize = 64 << 10;
@@ -41,7 +43,7 @@ pub struct Head {
     pub query: Option<String>,
     /// The headers.
     pub headers: HeaderMap,
-    /// Who asks.
+    /// The client's address.
     pub peer: SocketAddr,
 }
 
@@ -74,17 +76,23 @@ impl Head {
 pub struct Body {
     incoming: Incoming,
     handle: Handle,
-    patience: Duration,
+    limits: Limits,
+    /// What has arrived, in bytes.
+    arrived: usize,
+    /// How long the client was waited for.
+    waited: Duration,
     piece: Bytes,
     ended: bool,
 }
 
 impl Body {
-    /// A body that nothing was read of. `patience` is how long the client may send nothing.
+    /// A body that nothing was read of. `limits` say how long the client may send nothing, and
+    /// how long it may take in all.
     #[must_use]
-    pub fn new(incoming: Incoming, handle: Handle, patience: Duration) -> Self {
+    pub fn new(incoming: Incoming, handle: Handle, limits: Limits) -> Self {
         let ended = hyper::body::Body::is_end_stream(&incoming);
-        Self { incoming, handle, patience, piece: Bytes::new(), ended }
+        let (arrived, waited, piece) = (0, Duration::ZERO, Bytes::new());
+        Self { incoming, handle, limits, arrived, waited, piece, ended }
     }
 
     /// Whether there is no body, or it was read whole.
@@ -95,13 +103,19 @@ impl Body {
 
     fn refill(&mut self) -> io::Result<()> {
         while self.piece.is_empty() && !self.ended {
-            let Self { incoming, handle, patience, .. } = self;
+            let Self { incoming, handle, limits, arrived, waited, .. } = self;
+            let left = limits.time_for(*arrived).saturating_sub(*waited).min(limits.stall);
+            let begun = Instant::now();
             let frame =
-                handle.block_on(async { tokio::time::timeout(*patience, incoming.frame()).await });
+                handle.block_on(async { tokio::time::timeout(left, incoming.frame()).await });
+            *waited = waited.saturating_add(begun.elapsed());
             match frame {
                 Err(_) => return Err(io::ErrorKind::TimedOut.into()),
                 Ok(None) => self.ended = true,
-                Ok(Some(Ok(frame))) => self.piece = frame.into_data().unwrap_or_default(),
+                Ok(Some(Ok(frame))) => {
+                    self.piece = frame.into_data().unwrap_or_default();
+                    self.arrived = self.arrived.saturating_add(self.piece.len());
+                }
                 Ok(Some(Err(error))) => return Err(io::Error::other(gone(&error.to_string()))),
             }
         }
@@ -312,7 +326,7 @@ impl Exchange {
             let _ = start.send(response);
             return;
         }
-        // When the client has gone there is nobody to tell.
+        // When the client has gone there is no one left to write to.
         let _ = self.flush();
         self.pieces = None;
     }

@@ -5,14 +5,15 @@ use sapwood_core::path::canonical_fspath;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{Revnum, SvnError, uri};
 use sapwood_delta::write_svndiff;
-use sapwood_fsfs::{Node, Root};
+use sapwood_fs::{Node, Root};
 use sapwood_repos::committed_info;
 use sapwood_wire_dav::{Resource, headers};
 
 use super::browse;
 use super::exchange::Exchange;
 use super::session::{DavResult, Fail, Session};
-use crate::access::Required;
+use crate::common::access::Required;
+use crate::common::oplog::Operation;
 use sapwood_core::NodeKind;
 use sapwood_wire_dav::report::Sink as _;
 
@@ -66,7 +67,7 @@ fn asked(session: &Session<'_>) -> DavResult<Option<Asked>> {
                 &session.shared.cancel,
             )?;
             let Some((_, path)) = places.into_iter().next() else {
-                return Err(sapwood_fsfs_not_found(path, rev));
+                return Err(not_found(path, rev));
             };
             let root = fs.revision_root(rev)?;
             // Without a peg revision another line of history may come to be meant.
@@ -77,7 +78,7 @@ fn asked(session: &Session<'_>) -> DavResult<Option<Asked>> {
     Ok(session.tree()?.map(|(root, path)| Asked { root, path, is_fixed }))
 }
 
-fn sapwood_fsfs_not_found(path: &str, rev: Revnum) -> Fail {
+fn not_found(path: &str, rev: Revnum) -> Fail {
     let message = format!("'{path}' is not there in revision {rev}");
     SvnError::new(sapwood_core::ErrorCode::FS_NOT_FOUND, message).into()
 }
@@ -153,11 +154,12 @@ fn file(
         exchange.status(304);
         return Ok(());
     }
-    session.log_command(format_args!(
-        "get-file {} r{} text",
-        uri::encode(node.path()),
-        revision(root)
-    ));
+    session.log_command(&Operation::GetFile {
+        path: node.path(),
+        revision: revision(root),
+        text: true,
+        props: false,
+    });
     if let Some(base) = session.head.header(headers::VR_BASE)
         && let Some(version) = session.svndiff()
         && let Ok(Resource::RevisionRoot(rev, path) | Resource::Version(rev, path)) =

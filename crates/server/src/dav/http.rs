@@ -10,12 +10,15 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use sapwood_core::{SvnError, SvnResult};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{Semaphore, oneshot, watch};
+use tokio_rustls::TlsAcceptor;
 
 use super::exchange::{Body, Exchange, Head, ReplyBody};
 use super::methods;
-use crate::shared::Shared;
+use super::tls::{Tls, TlsFiles};
+use crate::common::shared::Shared;
 
 /// Threads that move bytes between sockets and channels.
 const IO_THREADS: usize = 2;
@@ -41,11 +44,17 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Serves connections of `socket`, which listens already, in threads of its own.
+    /// Serves connections of `socket`, which listens already, in threads of its own; with `tls`
+    /// they are encrypted.
     ///
     /// # Errors
-    /// System errors.
-    pub fn start(socket: TcpListener, shared: &Arc<Shared>) -> SvnResult<Self> {
+    /// System errors, and a certificate that cannot be used.
+    pub fn start(
+        socket: TcpListener,
+        shared: &Arc<Shared>,
+        tls: Option<TlsFiles>,
+    ) -> SvnResult<Self> {
+        let tls = tls.map(Tls::new).transpose()?.map(Arc::new);
         let failed = |e: std::io::Error| SvnError::io(&e, "Can't start http server");
         let address = socket.local_addr().map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
@@ -63,7 +72,7 @@ impl HttpServer {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(socket).map_err(failed)?
         };
-        runtime.spawn(accept(listener, Arc::clone(shared), stopped));
+        runtime.spawn(accept(listener, Arc::clone(shared), tls, stopped));
         Ok(Self { stop, runtime: Some(runtime), address })
     }
 
@@ -95,6 +104,7 @@ impl Drop for HttpServer {
 async fn accept(
     listener: tokio::net::TcpListener,
     shared: Arc<Shared>,
+    tls: Option<Arc<Tls>>,
     mut stopped: watch::Receiver<bool>,
 ) {
     let room = Arc::new(Semaphore::new(shared.settings.limits.connections.max(1)));
@@ -113,15 +123,25 @@ async fn accept(
         let _ = stream.set_nodelay(true);
         let _ = socket2::SockRef::from(&stream).set_keepalive(true);
         let (shared, stopped) = (Arc::clone(&shared), stopped.clone());
+        let acceptor = tls.as_ref().map(|tls| TlsAcceptor::from(tls.config()));
         tokio::spawn(async move {
-            serve(stream, peer, shared, stopped).await;
+            match acceptor {
+                None => serve(stream, peer, shared, stopped).await,
+                Some(acceptor) => {
+                    // A handshake takes no longer than a head, and its failure is the client's.
+                    let shaken = tokio::time::timeout(HEAD_TIME, acceptor.accept(stream)).await;
+                    if let Ok(Ok(stream)) = shaken {
+                        serve(stream, peer, shared, stopped).await;
+                    }
+                }
+            }
             drop(place);
         });
     }
 }
 
 async fn serve(
-    stream: tokio::net::TcpStream,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: SocketAddr,
     shared: Arc<Shared>,
     mut stopped: watch::Receiver<bool>,
@@ -153,7 +173,7 @@ async fn answer(
     let handle = Handle::current();
     tokio::task::spawn_blocking(move || {
         let limits = shared.settings.limits;
-        let body = Body::new(body, handle.clone(), limits.stall);
+        let body = Body::new(body, handle.clone(), limits);
         let mut exchange = Exchange::new(body, send, handle, limits.stall);
         methods::handle(&shared, Head::new(parts, peer), &mut exchange);
     });

@@ -2,9 +2,10 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use sapwood_core::Lock;
 use sapwood_core::date::Timestamp;
-use sapwood_core::{ErrorCode, NodeKind, SvnError, uri};
-use sapwood_fsfs::{Lock, LockTarget, UnlockTarget};
+use sapwood_core::{ErrorCode, NodeKind, SvnError};
+use sapwood_fs::{LockTarget, UnlockTarget};
 use sapwood_repos::{LockRequest, UnlockRequest, lock_paths, unlock_paths};
 use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{Resource, headers, lock as wire};
@@ -12,7 +13,8 @@ use sapwood_wire_dav::{Resource, headers, lock as wire};
 use super::edit::version_name;
 use super::exchange::Exchange;
 use super::session::{DavResult, Fail, Session};
-use crate::oplog::note;
+use crate::common::access::{Decision, Required};
+use crate::common::oplog::Operation;
 
 /// Bytes of the body of a LOCK: a comment.
 const MAX_BODY: usize = 1 << 20;
@@ -52,8 +54,8 @@ pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
     }
     let wanted = wire::read(&Document::open(&*body, Limits::default())?.into_root()?)?;
     if session.access.user().is_none() {
-        return match session.decide(crate::access::Required::Write, Some(&path)) {
-            super::session::Decision::Deny => Err(Fail::status(403, "Access denied")),
+        return match session.decide(Required::Write, Some(&path)) {
+            Decision::Deny => Err(Fail::status(403, "Access denied")),
             _ if session.can_authenticate() => Err(Fail::AskWho),
             _ => Err(Fail::with(
                 SvnError::new(
@@ -70,7 +72,7 @@ pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
         return Err(Fail::with(SvnError::new(ErrorCode::FS_NOT_FILE, message), 405));
     }
     let steal = has_option(session, headers::options::LOCK_STEAL);
-    session.log_command(format_args!("lock ({}){}", uri::encode(&path), note(steal, " steal")));
+    session.log_command(&Operation::Lock { paths: &[&path], steal });
     let hooks = session.access.hooks(&session.repository);
     let request = LockRequest {
         repository: &session.repository,
@@ -125,11 +127,7 @@ pub(super) fn unlock(session: &Session<'_>, exchange: &mut Exchange) -> DavResul
         .map(|text| text.trim().trim_start_matches('<').trim_end_matches('>').to_owned())
         .ok_or_else(|| Fail::status(400, "The Lock-Token header is missing"))?;
     let break_lock = has_option(session, headers::options::LOCK_BREAK);
-    session.log_command(format_args!(
-        "unlock ({}){}",
-        uri::encode(&path),
-        note(break_lock, " break")
-    ));
+    session.log_command(&Operation::Unlock { paths: &[&path], break_lock });
     let hooks = session.access.hooks(&session.repository);
     let request = UnlockRequest {
         repository: &session.repository,

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_repos::Repository;
 
-use crate::lookup::{Found, describe};
-use crate::shared::Shared;
+use crate::common::lookup::{Found, describe};
+use crate::common::shared::Shared;
 
 /// Most names of a path that are looked at for a repository.
 const MAX_LEVELS: usize = 32;

@@ -2,7 +2,7 @@
 
 use sapwood_core::path::{dirname, join};
 use sapwood_core::{NodeKind, Revnum, SvnError};
-use sapwood_fsfs::{ChangeKind, Root, UnlockTarget};
+use sapwood_fs::{ChangeKind, Root, UnlockTarget};
 use sapwood_repos::{Committed, UnlockRequest, unlock_paths};
 use sapwood_wire_dav::report::Sink as _;
 use sapwood_wire_dav::xml::{Document, Element, Limits};
@@ -13,6 +13,7 @@ use super::exchange::Exchange;
 use super::propfind::safe_revision;
 use super::session::{DavResult, Fail, Session};
 use super::txns::{self, Name};
+use crate::common::oplog::Operation;
 
 /// The lock tokens in the body of a DELETE or MERGE: fspaths, from paths relative to `base`.
 pub(super) fn tokens_in_body(
@@ -70,7 +71,7 @@ pub(super) fn merge(session: &Session<'_>, exchange: &mut Exchange) -> DavResult
         _ => error.into(),
     })?;
     drop(locked);
-    session.log_command(format_args!("commit r{}", committed.revision));
+    session.log_command(&Operation::Commit { revision: committed.revision });
     if session.head.has_word(headers::OPTIONS, headers::options::RELEASE_LOCKS) {
         release(session, to_release);
     }

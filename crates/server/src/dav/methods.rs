@@ -9,8 +9,8 @@ use super::exchange::{Exchange, Head};
 use super::lookup::{self, Place};
 use super::session::{DavResult, Fail, Session};
 use super::{activity, browse, edit, get, locks, merge, options, propfind, proppatch, report};
-use crate::oplog::Subject;
-use crate::shared::Shared;
+use crate::common::oplog::Subject;
+use crate::common::shared::Shared;
 
 /// The methods that there are.
 pub(super) const ALLOWED: &str = "OPTIONS,GET,HEAD,POST,DELETE,PROPFIND,PROPPATCH,COPY,MOVE,LOCK,\

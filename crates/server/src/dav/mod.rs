@@ -29,6 +29,8 @@ mod propfind;
 mod proppatch;
 mod report;
 pub mod session;
+mod tls;
 pub mod txns;
 
 pub use http::HttpServer;
+pub use tls::TlsFiles;

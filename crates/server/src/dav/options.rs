@@ -7,7 +7,7 @@ use sapwood_wire_dav::{Resource, headers as names, options};
 use super::exchange::Exchange;
 use super::methods::ALLOWED;
 use super::session::{DavResult, Session};
-use crate::settings::BulkUpdates;
+use crate::common::settings::BulkUpdates;
 
 pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
     let asks = if exchange.body.is_over() {

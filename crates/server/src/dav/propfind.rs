@@ -1,10 +1,11 @@
 //! PROPFIND: properties of nodes, revisions and of the repository.
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::path::{join, to_relpath};
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError};
-use sapwood_fsfs::{Lock, Node, RevpropsSnapshot, Root};
-use sapwood_repos::{PathAuthorizer as _, committed_info, revision_props};
+use sapwood_core::path::to_relpath;
+use sapwood_core::{Depth, ErrorCode, Lock, NodeKind, PropList, Revnum, SvnError};
+use sapwood_fs::{Node, NodesWanted, RevpropsSnapshot, Root};
+use sapwood_repos::nodes::{Entries, EntriesWanted};
+use sapwood_repos::{committed_info, revision_props};
 use sapwood_wire_dav::propfind::{self, Name, Response, Wanted};
 use sapwood_wire_dav::report::Sink as _;
 use sapwood_wire_dav::xml::{Document, Limits, Xml as _};
@@ -12,7 +13,8 @@ use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV, Resource, headers as names, lock};
 
 use super::exchange::Exchange;
 use super::session::{DavResult, Fail, Session};
-use crate::access::Required;
+use crate::common::access::Required;
+use crate::common::oplog::Operation;
 
 /// Bytes of a PROPFIND's body.
 const MAX_BODY: usize = 1 << 20;
@@ -74,7 +76,7 @@ pub(super) fn propfind(session: &Session<'_>, exchange: &mut Exchange) -> DavRes
         }
         _ => match session.tree()? {
             Some((root, path)) => {
-                // All of a tree at once is asked for by nobody but by mistake.
+                // All of a tree at once is asked for by mistake only.
                 if depth == Depth::Infinity && root.node(&path)?.kind() == NodeKind::Dir {
                     return Err(Fail::status(
                         403,
@@ -144,7 +146,7 @@ fn baseline(
     wanted: &Wanted,
 ) -> DavResult {
     let props = revision_props(&session.repository, rev, &session.access)?;
-    session.log_command(format_args!("rev-proplist r{rev}"));
+    session.log_command(&Operation::RevProplist { revision: rev });
     let value = |name: &Name| -> Option<Value> {
         match (name.namespace.as_str(), name.name.as_str()) {
             (NS_DAV, "resourcetype") => Some(Value::Xml("<D:baseline/>".to_owned())),
@@ -261,13 +263,12 @@ fn tree(
     begin(exchange);
     tree.node(exchange, &node)?;
     if depth == Depth::Immediates && node.kind() == NodeKind::Dir {
-        let mut children = node.children()?;
-        let entries = std::sync::Arc::clone(children.entries());
-        for (at, entry) in entries.iter().enumerate() {
-            if session.access.readable(&join(path, entry.name))? {
-                tree.node(exchange, &children.node(&node, at)?)?;
-            }
-        }
+        let nodes = NodesWanted { props: tree.wants_props, ..NodesWanted::default() };
+        let wanted = EntriesWanted { nodes: Some(nodes), committed: true };
+        let entries = Entries::of(root, &node)?;
+        entries.each(wanted, &session.access, &session.shared.cancel, |entry| {
+            tree.node(exchange, &entry.node()?)
+        })?;
     }
     propfind::end(exchange.out());
     Ok(())

@@ -10,6 +10,7 @@ use super::edit::{shown_tokens, version_name};
 use super::exchange::Exchange;
 use super::session::{DavResult, Fail, Session};
 use super::txns;
+use crate::common::oplog::Operation;
 
 pub(super) fn proppatch(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
     let root = Document::open(&mut exchange.body, Limits::default())?.into_root()?;
@@ -41,10 +42,7 @@ pub(super) fn proppatch(session: &Session<'_>, exchange: &mut Exchange) -> DavRe
 fn revision(session: &Session<'_>, rev: Revnum, changes: &[(String, &Change)]) -> DavResult {
     let hooks = session.access.hooks(&session.repository);
     for (name, change) in changes {
-        session.log_command(format_args!(
-            "change-rev-prop r{rev} {}",
-            sapwood_core::uri::encode(name)
-        ));
+        session.log_command(&Operation::ChangeRevProp { revision: rev, name });
         let request = RevpropRequest {
             revision: rev,
             name,

@@ -1,36 +1,24 @@
 //! What one request is about: the repository, the user, the resource; and what the user may do.
 
-use std::fmt;
-
 use hyper::header::AUTHORIZATION;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, base64, uri};
 use sapwood_delta::Version;
-use sapwood_fsfs::Root;
+use sapwood_fs::Root;
 use sapwood_repos::Repository;
 use sapwood_wire_dav::resource::SPECIAL;
 use sapwood_wire_dav::{Resource, headers};
 
 use super::exchange::Head;
 use super::lookup::InRepository;
-use crate::access::{Required, UserAccess};
-use crate::conf::Blanket;
-use crate::shared::Shared;
-
-/// What comes of asking whether something may be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// It may be done.
-    Allow,
-    /// Not by somebody without a name: who is it?
-    AskWho,
-    /// It may not be done.
-    Deny,
-}
+use crate::common::access::{Decision, Required, UserAccess};
+use crate::common::config::Blanket;
+use crate::common::oplog::Operation;
+use crate::common::shared::Shared;
 
 /// Why a request is not answered as it wants.
 #[derive(Debug)]
 pub enum Fail {
-    /// Somebody must say who they are.
+    /// The client must give a user's name.
     AskWho,
     /// An error, with the status that goes with it.
     Error(SvnError, u16),
@@ -52,8 +40,8 @@ impl From<sapwood_repos::Error> for Fail {
     }
 }
 
-impl From<sapwood_fsfs::Error> for Fail {
-    fn from(error: sapwood_fsfs::Error) -> Self {
+impl From<sapwood_fs::Error> for Fail {
+    fn from(error: sapwood_fs::Error) -> Self {
         SvnError::from(error).into()
     }
 }
@@ -101,7 +89,7 @@ pub struct Session<'s> {
 }
 
 impl<'s> Session<'s> {
-    /// The session of a request: finds out who asks.
+    /// The session of a request: finds out the user.
     ///
     /// # Errors
     /// [`Fail::AskWho`] for a wrong name or password, and addresses that mean nothing.
@@ -143,15 +131,7 @@ impl<'s> Session<'s> {
     /// Whether the user may do what is required at `path` (anywhere, without one).
     #[must_use]
     pub fn decide(&self, required: Required, path: Option<&str>) -> Decision {
-        if self.access.may(required, path, false) {
-            return Decision::Allow;
-        }
-        let nameless = self.access.user().is_none() && self.can_authenticate;
-        if nameless && self.access.config().auth_access >= required.blanket() {
-            Decision::AskWho
-        } else {
-            Decision::Deny
-        }
+        self.access.decide(required, path, false, self.can_authenticate)
     }
 
     /// Whether there is a way to prove one's name.
@@ -306,9 +286,9 @@ impl<'s> Session<'s> {
     }
 
     /// Writes a line to the operational log.
-    pub fn log_command(&self, what: fmt::Arguments<'_>) {
+    pub fn log_command(&self, operation: &Operation<'_>) {
         if let Some(log) = &self.shared.log {
-            log.command(self.access.subject(), &what.to_string());
+            log.command(self.access.subject(), operation);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Commits over http that are under way, kept by name from one request to the next.
 //!
 //! A commit lives in memory (large ones in their transaction's files). It ends when it is merged or
-//! deleted, when nobody has asked for it for a day, or when there are too many: then the one that
+//! deleted, after a day without a request for it, or when there are too many: then the one that
 //! was left alone longest goes, if that is some while ago. What goes leaves nothing behind.
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use sapwood_repos::TxnEditor;
 use sapwood_wire_dav::Resource;
 
 use super::session::{DavResult, Fail, Session};
-use crate::settings::HttpSettings;
+use crate::common::settings::HttpSettings;
 
 /// A commit that was asked for so lately is not given up for others.
 const FRESH: Duration = Duration::from_secs(60);
@@ -211,14 +211,14 @@ pub(super) fn name_and_path(session: &Session<'_>) -> DavResult<(Name, Option<St
     })
 }
 
-/// The commit that the resource belongs to, and the path in it. Only who began it may go on.
+/// The commit that the resource belongs to, and the path in it. Only the user that began it may go on.
 pub(super) fn open(session: &Session<'_>) -> DavResult<(OpenTxn, Option<String>)> {
     let (name, path) = name_and_path(session)?;
     let txn = by_name(session, &name)?;
     Ok((txn, path))
 }
 
-/// The commit of a name. Only who began it may go on.
+/// The commit of a name. Only the user that began it may go on.
 pub(super) fn by_name(session: &Session<'_>, name: &Name) -> DavResult<OpenTxn> {
     let found = session.shared.txns.get(session.repository.path(), name);
     let txn = found.map_err(|error| Fail::with(error, 404))?;

@@ -35,8 +35,11 @@ impl Db {
             return Ok(());
         };
         let depth = if depth == Depth::Unknown { Depth::Infinity } else { depth };
-        if depth == Depth::Infinity && to.repos.is_none() && to.skipped.is_empty() {
-            return self.bump_whole(&base, to);
+        if depth == Depth::Infinity && to.skipped.is_empty() {
+            return match to.repos {
+                None => self.bump_whole(&base, to),
+                Some((repos_id, path)) => self.switch_whole(&base, repos_id, path, to),
+            };
         }
         self.bump_node(&base, to.repos.map(|(_, path)| path.to_owned()), depth, to)
     }
@@ -60,7 +63,7 @@ impl Db {
                 params![
                     self.wc_id(),
                     base.relpath,
-                    i64::try_from(to.revision.0).unwrap_or(i64::MAX),
+                    number(to.revision),
                     repos_id,
                     repos_path,
                     inherited.map(|list| write_inherited(list)),
@@ -91,19 +94,63 @@ impl Db {
         Ok(())
     }
 
-    /// The everyday case, in a few statements: the cost is that of the rows that change.
-    fn bump_whole(&self, base: &NodeRow, to: &Bump<'_>) -> Result<()> {
-        let revision = i64::try_from(to.revision.0).unwrap_or(i64::MAX);
-        let (above, end) = match base.relpath.as_str() {
-            "" => (String::new(), "\u{10ffff}".to_owned()),
-            relpath => crate::db::below(relpath),
+    /// A switch of everything: each node gets the path that its place says.
+    fn switch_whole(&self, base: &NodeRow, repos_id: i64, path: &str, to: &Bump<'_>) -> Result<()> {
+        self.bump_node(base, Some(path.to_owned()), Depth::Empty, to)?;
+        let (above, end) = range_below(&base.relpath);
+        self.remove_stale(&above, &end, to.revision)?;
+        let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+        // Where, counted in characters from 1, the rest of a path below the target begins.
+        let rest = match base.relpath.chars().count() {
+            0 => 1,
+            length => length.saturating_add(2),
         };
+        self.execute(
+            "UPDATE nodes SET revision = ?4, repos_id = ?5, repos_path = ?6 || \
+             substr(local_relpath, ?7), inherited_props = NULL WHERE wc_id = ?1 AND local_relpath > \
+             ?2 AND local_relpath < ?3 AND op_depth = 0 AND (file_external IS NULL OR kind <> 'file') \
+             AND (revision IS NOT ?4 OR repos_id IS NOT ?5 OR repos_path IS NOT ?6 || \
+             substr(local_relpath, ?7) OR inherited_props IS NOT NULL)",
+            params![
+                self.wc_id(),
+                above,
+                end,
+                number(to.revision),
+                repos_id,
+                prefix,
+                i64::try_from(rest).unwrap_or(i64::MAX)
+            ],
+        )?;
+        self.put_inherited(to)
+    }
+
+    /// Removes the rows that stand for nodes that are not in the new revision.
+    fn remove_stale(&self, above: &str, end: &str, revision: Revnum) -> Result<()> {
         self.execute(
             "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 AND \
              op_depth = 0 AND (presence = 'not-present' OR (presence = 'server-excluded' AND \
              revision <> ?4))",
-            params![self.wc_id(), above, end, revision],
+            params![self.wc_id(), above, end, number(revision)],
         )?;
+        Ok(())
+    }
+
+    fn put_inherited(&self, to: &Bump<'_>) -> Result<()> {
+        for (relpath, list) in to.inherited {
+            self.execute(
+                "UPDATE nodes SET inherited_props = ?3 WHERE wc_id = ?1 AND local_relpath = ?2 AND \
+                 op_depth = 0",
+                params![self.wc_id(), relpath, write_inherited(list)],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The everyday case, in a few statements: the cost is that of the rows that change.
+    fn bump_whole(&self, base: &NodeRow, to: &Bump<'_>) -> Result<()> {
+        let revision = number(to.revision);
+        let (above, end) = range_below(&base.relpath);
+        self.remove_stale(&above, &end, to.revision)?;
         self.execute(
             "UPDATE nodes SET revision = ?4 WHERE wc_id = ?1 AND local_relpath > ?2 AND \
              local_relpath < ?3 AND op_depth = 0 AND revision <> ?4 AND file_external IS NULL",
@@ -114,15 +161,20 @@ impl Db {
              AND revision <> ?3",
             params![self.wc_id(), base.relpath, revision],
         )?;
-        for (relpath, list) in to.inherited {
-            self.execute(
-                "UPDATE nodes SET inherited_props = ?3 WHERE wc_id = ?1 AND local_relpath = ?2 AND \
-                 op_depth = 0",
-                params![self.wc_id(), relpath, write_inherited(list)],
-            )?;
-        }
-        Ok(())
+        self.put_inherited(to)
     }
+}
+
+/// The bounds of all that lies below a path.
+fn range_below(relpath: &str) -> (String, String) {
+    match relpath {
+        "" => (String::new(), "\u{10ffff}".to_owned()),
+        relpath => crate::db::below(relpath),
+    }
+}
+
+fn number(revision: Revnum) -> i64 {
+    i64::try_from(revision.0).unwrap_or(i64::MAX)
 }
 
 /// Whether a row stands for a node that is not in the new revision.

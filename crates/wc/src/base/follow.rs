@@ -2,11 +2,10 @@
 //! changed, the rows at their destination follow. Else the move is a tree conflict, which waits for
 //! the user.
 
-use rusqlite::params;
 use sapwood_core::{Depth, NodeKind, path};
 
 use crate::conflict::{Action, Conflict, Location, Operation, Reason, TreeConflict};
-use crate::db::{Kind, NodeRow, Presence, below, depth_of};
+use crate::db::{Kind, NodeRow, Presence, depth_of};
 use crate::error::Result;
 use crate::root::WorkingCopy;
 use crate::view::operation_root;
@@ -186,7 +185,7 @@ impl WorkingCopy {
     }
 
     /// Brings the rows of a move's destination to those of its source.
-    fn copy_layer(&self, source: &str, source_depth: i64, target: &str) -> Result<()> {
+    pub(crate) fn copy_layer(&self, source: &str, source_depth: i64, target: &str) -> Result<()> {
         let db = self.db();
         let target_depth = depth_of(target);
         let mut wanted = std::collections::HashSet::new();
@@ -224,6 +223,28 @@ impl WorkingCopy {
         Ok(())
     }
 
+    /// Forgets what is recorded of a path whose layer has gone, unless a higher layer is what the user
+    /// sees. Of a node that is deleted there the conflict stays.
+    fn clear_unshadowed(&self, relpath: &str, op_depth: i64) -> Result<()> {
+        let db = self.db();
+        let above: Vec<Presence> = db
+            .layers(relpath)?
+            .into_iter()
+            .filter(|row| row.op_depth > op_depth)
+            .map(|row| row.presence)
+            .collect();
+        match above.as_slice() {
+            [] => db.remove_actual(relpath).map(|_| ()),
+            [Presence::BaseDeleted] => {
+                let Some(mut actual) = db.actual(relpath)? else { return Ok(()) };
+                actual.properties = None;
+                actual.changelist = None;
+                db.put_actual(&actual)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Takes a row out of a move's destination that its source no longer has.
     fn drop_moved(&self, row: &NodeRow) -> Result<()> {
         let db = self.db();
@@ -235,15 +256,7 @@ impl WorkingCopy {
         } else {
             db.remove_node(&row.relpath, row.op_depth)?;
         }
-        let (above, end) = below(&row.relpath);
-        db.execute(
-            "UPDATE actual_node SET properties = NULL, conflict_data = NULL WHERE wc_id = ?1 AND \
-             (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4))",
-            params![db.wc_id(), row.relpath, above, end],
-        )?;
-        if db.actual(&row.relpath)?.is_some_and(|a| a.is_empty()) {
-            db.remove_actual(&row.relpath)?;
-        }
+        self.clear_unshadowed(&row.relpath, row.op_depth)?;
         db.retract_parent_delete(&row.relpath, row.op_depth)
     }
 }

@@ -129,8 +129,10 @@ impl Harvest {
         relpath: &str,
         options: &HarvestOptions,
     ) -> Result<()> {
-        refuse_in_tree_conflict(wc, relpath)?;
-        self.walk(wc, relpath, options, None, None)
+        wc.db().questions(|| {
+            refuse_in_tree_conflict(wc, relpath)?;
+            self.walk(wc, relpath, options, None, None)
+        })
     }
 
     /// Harvests the source of a copy to a URL.

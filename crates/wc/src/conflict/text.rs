@@ -49,6 +49,8 @@ pub struct TextMerge<'a> {
     pub options: Options,
     /// `diff3-cmd`.
     pub external: Option<ExternalMerge<'a>>,
+    /// How the files that a conflict leaves end, if not with the labels.
+    pub suffix: Option<&'a str>,
 }
 
 /// What became of the working file.
@@ -352,9 +354,9 @@ impl TextMerge<'_> {
         work: &mut Vec<WorkItem>,
     ) -> Result<TextConflict> {
         let (dir, name) = path::split(self.relpath);
-        let left_copy = reserve(wc, dir, name, self.left_label)?;
-        let right_copy = reserve(wc, dir, name, self.right_label)?;
-        let target_copy = reserve(wc, dir, name, self.target_label)?;
+        let left_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.left_label))?;
+        let right_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.right_label))?;
+        let target_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.target_label))?;
         let translate = |from: &str, to: &str| WorkItem::FileTranslate {
             relpath: self.relpath.to_owned(),
             from: from.to_owned(),
@@ -385,8 +387,8 @@ impl TextMerge<'_> {
     /// Binary files are not merged: the incoming texts are put beside the local one.
     fn binary(&self, wc: &WorkingCopy, left: &Path, local: Local) -> Result<TextMerged> {
         let (dir, name) = path::split(self.relpath);
-        let left_copy = reserve(wc, dir, name, self.left_label)?;
-        let right_copy = reserve(wc, dir, name, self.right_label)?;
+        let left_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.left_label))?;
+        let right_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.right_label))?;
         for (from, to) in [(left, &left_copy), (self.right, &right_copy)] {
             let failed = |e| Error::io(e, "Can't copy file", from);
             let mut source = File::open(from).map_err(failed)?;
@@ -397,7 +399,7 @@ impl TextMerge<'_> {
         let mine = match local {
             Local::Itself(_) => None,
             Local::Copy(file) => {
-                let to = reserve(wc, dir, name, self.target_label)?;
+                let to = reserve(wc, dir, name, self.suffix.unwrap_or(self.target_label))?;
                 work.push(WorkItem::FileMove { from: file.keep(wc)?, to: to.clone() });
                 Some(to)
             }

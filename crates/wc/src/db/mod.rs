@@ -2,7 +2,8 @@
 //!
 //! Methods are statements; they run in the transaction that is open, or in one of their own. A
 //! [`Db::write`] takes the database's write lock at once (`BEGIN IMMEDIATE`) and may nest: only the
-//! outermost commits. Invariant: nothing is scanned that an index finds (`tests` reads the plans).
+//! outermost commits. Invariant: nothing is scanned that an index finds (`plans` reads the plans
+//! of all statements).
 
 mod actual;
 mod external;
@@ -66,6 +67,10 @@ pub struct Db {
 enum Open {
     Nothing,
     Read,
+    /// What is asked next begins a read transaction.
+    Asking,
+    /// A read transaction that a change may interrupt.
+    Asked,
     Write,
 }
 
@@ -91,12 +96,33 @@ pub(crate) fn below(relpath: &str) -> (String, String) {
     (format!("{relpath}/"), format!("{relpath}0"))
 }
 
+/// The root of the working copy that a database is of, as it is shown.
+fn root_of(db: &Path) -> std::path::Display<'_> {
+    db.parent().and_then(Path::parent).unwrap_or(db).display()
+}
+
 impl Db {
     /// Opens a database that is there. Its format is not looked at.
     ///
     /// # Errors
-    /// SQLite's.
+    /// E155016 when it is no database; SQLite's.
     pub fn open(path: &Path, access: Access) -> Result<Self> {
+        Self::open_it(path, access).map_err(|error| {
+            use rusqlite::ErrorCode::{CannotOpen, NotADatabase};
+            let found = match &error {
+                Error::Sqlite(rusqlite::Error::SqliteFailure(e, _)) => e.code,
+                _ => return error,
+            };
+            if !matches!(found, CannotOpen | NotADatabase) {
+                return error;
+            }
+            let shown = root_of(path);
+            let message = format!("The working copy database at '{shown}' is corrupt.");
+            Error::new(ErrorCode::WC_CORRUPT, message)
+        })
+    }
+
+    fn open_it(path: &Path, access: Access) -> Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut this = Self::connect(path, flags, access)?;
         if let Some(id) =
@@ -105,8 +131,8 @@ impl Db {
             this.wc_id = id;
             return Ok(this);
         }
-        let shown = path.parent().and_then(Path::parent).unwrap_or(path).display().to_string();
-        Err(Error::new(ErrorCode::WC_CORRUPT, format!("Missing a row in WCROOT for '{shown}'.")))
+        let message = format!("Missing a row in WCROOT for '{}'.", root_of(path));
+        Err(Error::new(ErrorCode::WC_CORRUPT, message))
     }
 
     /// Makes a database with nothing in it but the root's row.
@@ -135,9 +161,11 @@ impl Db {
         connection.busy_timeout(access.busy_timeout)?;
         connection.set_prepared_statement_cache_capacity(256);
         connection.execute_batch(schema::PRAGMAS)?;
-        if access.exclusive {
-            connection.execute_batch(schema::EXCLUSIVE)?;
-        }
+        connection.execute_batch(if access.exclusive {
+            schema::EXCLUSIVE
+        } else {
+            schema::MAPPED
+        })?;
         Ok(Self { connection, path: path.to_owned(), wc_id: 1, open: Cell::new(Open::Nothing) })
     }
 
@@ -145,6 +173,11 @@ impl Db {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether a transaction that writes is open.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.open.get() == Open::Write
     }
 
     /// The connection, for statements that have no method here. `wc_id` is [`Db::wc_id`].
@@ -174,7 +207,10 @@ impl Db {
     pub fn read<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
         match self.open.get() {
             Open::Nothing => self.transaction(TransactionBehavior::Deferred, Open::Read, work),
-            _ => work(self),
+            _ => {
+                self.begin_questions()?;
+                work(self)
+            }
         }
     }
 
@@ -186,11 +222,60 @@ impl Db {
         match self.open.get() {
             Open::Write => work(self),
             Open::Nothing => self.transaction(TransactionBehavior::Immediate, Open::Write, work),
+            Open::Asking | Open::Asked => self.interrupted(|| self.write(work)),
             Open::Read => Err(Error::new(
                 ErrorCode::WC_DB_ERROR,
                 "Internal error: a change of wc.db began inside of a snapshot",
             )),
         }
+    }
+
+    /// Runs `work`, whose statements share the lock that each alone would take and give back (nine
+    /// system calls). Unlike in [`Db::read`] changes are allowed: they happen at once, in
+    /// transactions of their own, and what is asked afterwards sees them. To be kept short, and never
+    /// around something that waits for others: nobody can commit meanwhile.
+    ///
+    /// # Errors
+    /// SQLite's and those of `work`.
+    pub fn questions<T, E: From<Error>>(
+        &self,
+        work: impl FnOnce() -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        if self.open.get() != Open::Nothing {
+            return work();
+        }
+        self.open.set(Open::Asking);
+        let result = work();
+        let ended = self.end_questions();
+        self.open.set(Open::Nothing);
+        let value = result?;
+        ended?;
+        Ok(value)
+    }
+
+    /// Before a question: within [`Db::questions`], the transaction of all of them.
+    fn begin_questions(&self) -> Result<()> {
+        if self.open.get() == Open::Asking {
+            self.connection.prepare_cached("BEGIN")?.execute([])?;
+            self.open.set(Open::Asked);
+        }
+        Ok(())
+    }
+
+    fn end_questions(&self) -> Result<()> {
+        if self.open.get() == Open::Asked && !self.connection.is_autocommit() {
+            self.connection.prepare_cached("COMMIT")?.execute([])?;
+        }
+        Ok(())
+    }
+
+    /// Ends the transaction of [`Db::questions`] for as long as `work` takes.
+    fn interrupted<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.end_questions()?;
+        self.open.set(Open::Nothing);
+        let result = work();
+        self.open.set(Open::Asking);
+        result
     }
 
     fn transaction<T>(
@@ -215,6 +300,7 @@ impl Db {
         params: impl Params,
         row: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>> {
+        self.begin_questions()?;
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query(params)?;
         Ok(match rows.next()? {
@@ -230,6 +316,7 @@ impl Db {
         params: impl Params,
         row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
+        self.begin_questions()?;
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map(params, row)?;
         Ok(rows.collect::<rusqlite::Result<Vec<T>>>()?)
@@ -237,9 +324,14 @@ impl Db {
 
     /// Runs a statement; how many rows it changed.
     pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
+        if matches!(self.open.get(), Open::Asking | Open::Asked) {
+            return self.interrupted(|| self.execute(sql, params));
+        }
         Ok(self.connection.prepare_cached(sql)?.execute(params)?)
     }
 }
 
+#[cfg(test)]
+mod plans;
 #[cfg(test)]
 mod tests;

@@ -355,14 +355,45 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub fn clear_dav_cache(&self, relpath: &str) -> Result<()> {
-        let (above, end) = below(relpath);
+        let (above, end) = match relpath {
+            "" => (String::new(), "\u{10ffff}".to_owned()),
+            relpath => below(relpath),
+        };
         self.execute(
-            "UPDATE nodes SET dav_cache = NULL WHERE dav_cache IS NOT NULL AND wc_id = ?1 AND \
-             op_depth = 0 AND (?2 = '' OR local_relpath = ?2 OR (local_relpath > ?3 AND \
-             local_relpath < ?4))",
+            "UPDATE nodes SET dav_cache = NULL WHERE wc_id = ?1 AND (local_relpath = ?2 OR \
+             (local_relpath > ?3 AND local_relpath < ?4)) AND op_depth = 0 AND dav_cache IS NOT NULL",
             params![self.wc_id, relpath, above, end],
         )?;
         Ok(())
+    }
+
+    /// The files at and below a path that may have a property, here or in BASE, by path.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn files_with_property(&self, relpath: &str, name: &str) -> Result<Vec<String>> {
+        let (above, end) = match relpath {
+            "" => (String::new(), "\u{10ffff}".to_owned()),
+            relpath => below(relpath),
+        };
+        let mut found: Vec<String> = self.all(
+            "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2 AND kind = 'file' \
+             AND instr(properties, ?5) > 0 UNION SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND \
+             local_relpath > ?3 AND local_relpath < ?4 AND kind = 'file' AND instr(properties, ?5) > 0",
+            params![self.wc_id, relpath, above, end, name.as_bytes()],
+            |row| row.get(0),
+        )?;
+        let local: Vec<String> = self.all(
+            "SELECT local_relpath FROM actual_node WHERE wc_id = ?1 AND local_relpath = ?2 AND \
+             instr(properties, ?5) > 0 UNION SELECT local_relpath FROM actual_node WHERE wc_id = ?1 \
+             AND local_relpath > ?3 AND local_relpath < ?4 AND instr(properties, ?5) > 0",
+            params![self.wc_id, relpath, above, end, name.as_bytes()],
+            |row| row.get(0),
+        )?;
+        found.extend(local);
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
     }
 
     /// The nodes of BASE that have inherited properties, at a path and as deep below it as `depth`.

@@ -16,6 +16,10 @@ pub(crate) const PRAGMAS: &str = "PRAGMA case_sensitive_like = 1; PRAGMA synchro
 /// Said in addition when the database is to be held alone (network file systems).
 pub(crate) const EXCLUSIVE: &str = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;";
 
+/// Said otherwise: pages are read through a mapping, not with a system call each. (A database that is
+/// held alone may be on a network file system, where mappings are not to be relied on.)
+pub(crate) const MAPPED: &str = "PRAGMA mmap_size = 1073741824;";
+
 /// All objects of a new database.
 pub(crate) const CREATE: &str = "
 CREATE TABLE REPOSITORY (id INTEGER PRIMARY KEY AUTOINCREMENT, root TEXT UNIQUE NOT NULL, uuid TEXT NOT NULL);

@@ -107,33 +107,3 @@ fn subtrees_end_where_they_should() {
     db.remove_below("", 0).unwrap();
     assert_eq!(paths(""), [""]);
 }
-
-/// Every statement of this folder goes by an index: its text is planned with SQLite's help.
-#[test]
-fn no_statement_scans_a_table_that_an_index_serves() {
-    let (_dir, db) = scratch();
-    let where_clauses = [
-        "SELECT 1 FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2 ORDER BY op_depth DESC LIMIT 1",
-        "SELECT 1 FROM nodes WHERE wc_id = ?1 AND parent_relpath = ?2 ORDER BY local_relpath, op_depth DESC",
-        "SELECT 1 FROM nodes WHERE wc_id = ?1 AND parent_relpath = ?2 AND op_depth = ?3 ORDER BY local_relpath",
-        "SELECT 1 FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 ORDER BY local_relpath, op_depth DESC",
-        "SELECT 1 FROM nodes WHERE wc_id = ?1 AND moved_to = ?2 AND op_depth > 0 LIMIT 1",
-        "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 AND op_depth = ?4",
-        "SELECT 1 FROM actual_node WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 ORDER BY local_relpath",
-        "SELECT 1 FROM externals WHERE wc_id = ?1 AND def_local_relpath = ?2 ORDER BY local_relpath",
-        "SELECT 1 FROM wc_lock WHERE wc_id = ?1 AND local_dir_relpath > ?2 AND local_dir_relpath < ?3 ORDER BY local_dir_relpath",
-    ];
-    for sql in where_clauses {
-        let mut statement = db.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-        let count = statement.parameter_count();
-        let params = rusqlite::params_from_iter((0..count).map(|_| ""));
-        let plan: Vec<String> = statement
-            .query_map(params, |row| row.get(3))
-            .unwrap()
-            .collect::<std::result::Result<_, _>>()
-            .unwrap();
-        let plan = plan.join("; ");
-        assert!(plan.contains("SEARCH"), "{sql}: {plan}");
-        assert!(!plan.contains("SCAN") && !plan.contains("TEMP B-TREE FOR ORDER"), "{sql}: {plan}");
-    }
-}

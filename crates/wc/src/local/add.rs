@@ -285,8 +285,11 @@ impl WorkingCopy {
         Ok(auto)
     }
 
-    /// Adds one node that is on disk, with these properties.
-    pub(crate) fn add_one(&self, relpath: &str, props: &PropList, tell: &Tell<'_>) -> Result<()> {
+    /// Adds one node that is on disk, with these properties. Needs a lock on the parent.
+    ///
+    /// # Errors
+    /// As [`WorkingCopy::add`].
+    pub fn add_one(&self, relpath: &str, props: &PropList, tell: &Tell<'_>) -> Result<()> {
         let kind = self.check_addable(relpath)?;
         self.check_parent_of_addition(relpath)?;
         let path = self.abspath(relpath);
@@ -373,7 +376,7 @@ impl WorkingCopy {
         }
     }
 
-    fn check_parent_of_addition(&self, relpath: &str) -> Result<()> {
+    pub(super) fn check_parent_of_addition(&self, relpath: &str) -> Result<()> {
         let path = self.abspath(relpath);
         let shown = path.display();
         let parent = parent_of(relpath).unwrap_or("");

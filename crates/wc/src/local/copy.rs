@@ -1,5 +1,5 @@
-//! Copies within one working copy: rows in a new layer that say where they come from, and the files
-//! beside them.
+//! Copies of nodes of a working copy, of this one or of another: rows in a new layer that say where
+//! they come from, and the files beside them.
 //!
 //! A node that comes from elsewhere than its parent's copy says (another revision, switched, copied
 //! itself) gets a layer of its own; what the parent's copy would have had there is not present.
@@ -22,6 +22,8 @@ use crate::view::{Addition, Status, View, operation_root};
 /// What is copied to where, and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copy<'c> {
+    /// The working copy that is copied from.
+    pub(crate) source: &'c WorkingCopy,
     /// The root of the destination.
     pub(crate) root: &'c str,
     /// Leaves the disk alone.
@@ -32,10 +34,10 @@ pub(crate) struct Copy<'c> {
 
 /// Where a copied node comes from in the repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct From {
-    repos_id: Option<i64>,
-    path: Option<String>,
-    revision: Option<Revnum>,
+pub(super) struct From {
+    pub(super) repos_id: Option<i64>,
+    pub(super) path: Option<String>,
+    pub(super) revision: Option<Revnum>,
 }
 
 /// What a copied node is, as far as a copy wants to know.
@@ -51,33 +53,39 @@ enum Is {
 }
 
 /// The layers of a destination.
-struct Depths {
+pub(super) struct Depths {
     /// The layer of the copy.
-    op_depth: i64,
+    pub(super) op_depth: i64,
     /// The layer that gets a row "not present", where the copy starts a layer of its own.
-    not_present: Option<i64>,
+    pub(super) not_present: Option<i64>,
     /// The layer of the parent.
     parent: i64,
 }
 
 impl WorkingCopy {
-    /// Copies a node to a path of the same working copy that is free. Needs a lock on the
-    /// destination's parent.
+    /// Copies a node of `source`, this or another working copy of the same repository, to a path that
+    /// is free. Needs a lock on the destination's parent.
     ///
     /// # Errors
     /// What is wrong with source or destination.
     pub fn copy(
         &self,
+        source: &Self,
         from: &str,
         to: &str,
         metadata_only: bool,
         cancel: &CancelToken,
-        tell: &Tell<'_>,
+        tell: Option<&Tell<'_>>,
     ) -> Result<()> {
-        self.check_copy(from, to, metadata_only)?;
-        let how = Copy { root: to, metadata_only, is_move: false };
-        self.copy_tree(from, to, how, cancel, Some(tell))?;
+        self.check_copy(source, from, to, metadata_only)?;
+        let how = Copy { source, root: to, metadata_only, is_move: false };
+        self.copy_tree(from, to, how, cancel, tell)?;
         self.run_queue(cancel)
+    }
+
+    /// Whether this is the same working copy as another handle's.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.root() == other.root()
     }
 
     /// Copies a node that may be copied there.
@@ -89,7 +97,10 @@ impl WorkingCopy {
         cancel: &CancelToken,
         tell: Option<&Tell<'_>>,
     ) -> Result<()> {
-        let source = self.require_view(from)?;
+        let source = how.source.require_view(from)?;
+        if !self.is_same(how.source) {
+            self.take_pristines(how.source, from)?;
+        }
         if source.is_dir() {
             self.copy_dir(&source, to, how, cancel, tell)
         } else {
@@ -98,37 +109,42 @@ impl WorkingCopy {
     }
 
     /// Refuses what cannot be copied, and where nothing can be copied to.
-    pub(crate) fn check_copy(&self, from: &str, to: &str, metadata_only: bool) -> Result<()> {
+    pub(crate) fn check_copy(
+        &self,
+        source: &Self,
+        from: &str,
+        to: &str,
+        metadata_only: bool,
+    ) -> Result<()> {
         let shown = |relpath: &str| self.abspath(relpath).display().to_string();
+        let shown_source = || source.abspath(from).display().to_string();
         let error = |code, text: String| Err(Error::new(code, text));
         let versioned = || {
-            let text = format!("'{}' is not under version control", shown(from));
+            let text = format!("'{}' is not under version control", shown_source());
             Error::new(ErrorCode::ENTRY_NOT_FOUND, text)
         };
-        let source = self.view(from)?.ok_or_else(|| {
-            let cause = sapwood_core::SvnError::from(Error::NodeNotFound(self.abspath(from)));
+        let node = source.view(from)?.ok_or_else(|| {
+            let cause = sapwood_core::SvnError::from(Error::NodeNotFound(source.abspath(from)));
             Error::Svn(sapwood_core::SvnError::from(versioned()).with_cause(cause))
         })?;
-        match source.status() {
+        match node.status() {
             Status::Deleted => {
                 return error(
                     ErrorCode::WC_PATH_UNEXPECTED_STATUS,
-                    format!("Deleted node '{}' can't be copied.", shown(from)),
+                    format!("Deleted node '{}' can't be copied.", shown_source()),
                 );
             }
             Status::Excluded | Status::ServerExcluded | Status::NotPresent => {
                 return error(
                     ErrorCode::WC_PATH_NOT_FOUND,
-                    format!("The node '{}' was not found.", shown(from)),
+                    format!("The node '{}' was not found.", shown_source()),
                 );
             }
             _ => {}
         }
-        if source.base().is_some_and(|b| b.file_external) && !source.has_work() {
-            // File externals are copied like other files.
-        }
         let parent = parent_of(to).unwrap_or("");
         let dir = self.view(parent)?;
+        self.check_same_repository(source, from, to)?;
         if dir.as_ref().is_some_and(|d| d.status() == Status::Deleted) {
             return error(
                 ErrorCode::WC_INVALID_SCHEDULE,
@@ -171,6 +187,29 @@ impl WorkingCopy {
         Ok(())
     }
 
+    /// Refuses copies between repositories.
+    fn check_same_repository(&self, source: &Self, from: &str, to: &str) -> Result<()> {
+        if self.is_same(source) {
+            return Ok(());
+        }
+        let (from_id, _) = source.repos_location(from)?;
+        let (to_id, _) = self.repos_location(parent_of(to).unwrap_or(""))?;
+        let (theirs, ours) = (source.db().repository(from_id)?, self.db().repository(to_id)?);
+        if theirs.root == ours.root && theirs.uuid == ours.uuid {
+            return Ok(());
+        }
+        let shown = self.abspath(to);
+        Err(Error::new(
+            ErrorCode::WC_INVALID_SCHEDULE,
+            format!(
+                "Cannot copy to '{}', as it is not from repository '{}'; it is from '{}'",
+                shown.display(),
+                theirs.root,
+                ours.root
+            ),
+        ))
+    }
+
     fn copy_file(
         &self,
         source: &View,
@@ -185,12 +224,12 @@ impl WorkingCopy {
             let mut as_it_is = false;
             let conflict = source.conflict_data().map(Conflict::parse).transpose()?;
             if let Some(mine) = conflict.and_then(|c| c.text).and_then(|t| t.mine)
-                && fs::symlink_metadata(self.abspath(&mine)).is_ok_and(|m| m.is_file())
+                && fs::symlink_metadata(how.source.abspath(&mine)).is_ok_and(|m| m.is_file())
             {
                 from = mine;
                 as_it_is = true;
             }
-            self.copy_on_disk(source, &from, to, as_it_is, &mut work)?;
+            self.copy_on_disk(how.source, source, (&from, to), as_it_is, &mut work)?;
         }
         self.copy_rows(source, to, how, &work)?;
         self.tell_copied(to, NodeKind::File, tell);
@@ -208,19 +247,19 @@ impl WorkingCopy {
     /// What puts a file in its place: its pristine text, or a copy of the modified one.
     fn copy_on_disk(
         &self,
+        wc: &Self,
         source: &View,
-        from: &str,
-        to: &str,
+        (from, to): (&str, &str),
         as_it_is: bool,
         work: &mut Vec<WorkItem>,
     ) -> Result<()> {
-        let path = self.abspath(from);
+        let path = wc.abspath(from);
         let found = match fs::symlink_metadata(&path) {
             Ok(found) => found,
             Err(e) if crate::status::is_missing(&e) => return Ok(()),
             Err(e) => return Err(Error::io(e, "Can't check path", &path)),
         };
-        if !as_it_is && source.top().checksum.is_some() && !self.file_modified(source)? {
+        if !as_it_is && source.top().checksum.is_some() && !wc.file_modified(source)? {
             work.push(WorkItem::FileInstall {
                 relpath: to.to_owned(),
                 use_commit_times: false,
@@ -250,7 +289,7 @@ impl WorkingCopy {
             return Err(Error::Cancelled);
         }
         let from = source.relpath();
-        let on_disk = !how.metadata_only && self.abspath(from).is_dir();
+        let on_disk = !how.metadata_only && how.source.abspath(from).is_dir();
         let work: Vec<WorkItem> =
             on_disk.then(|| WorkItem::DirInstall { relpath: to.to_owned() }).into_iter().collect();
         self.copy_rows(source, to, how, &work)?;
@@ -262,17 +301,17 @@ impl WorkingCopy {
         }
         let mut names = Vec::new();
         if on_disk {
-            let dir = self.abspath(from);
+            let dir = how.source.abspath(from);
             let failed = |e| Error::io(e, "Can't open directory", &dir);
             for entry in fs::read_dir(&dir).map_err(failed)? {
                 names.push(entry.map_err(failed)?.file_name());
             }
         }
-        for child in self.children(from)? {
+        for child in how.source.children(from)? {
             let name = path::basename(child.relpath());
             let target = path::join(to, name);
             if child.is_op_root() {
-                self.copy_shadowed(child.relpath(), &target, how.is_move)?;
+                self.copy_shadowed(how.source, child.relpath(), &target, how.is_move)?;
             }
             match child.status() {
                 Status::Normal | Status::Added => {
@@ -286,27 +325,35 @@ impl WorkingCopy {
                 Status::Deleted | Status::NotPresent | Status::Excluded => {
                     self.copy_rows(&child, &target, how, &[])?;
                 }
-                Status::Incomplete => return Err(self.cannot_handle(child.relpath())),
-                Status::ServerExcluded => return Err(self.excluded_by_server(child.relpath())),
+                Status::Incomplete => return Err(how.source.cannot_handle(child.relpath())),
+                Status::ServerExcluded => {
+                    return Err(how.source.excluded_by_server(child.relpath()));
+                }
             }
         }
         if names.is_empty() {
             return Ok(());
         }
-        self.copy_unversioned(from, to, &names)
+        self.copy_unversioned(how.source, from, to, &names)
     }
 
-    fn copy_unversioned(&self, from: &str, to: &str, names: &[std::ffi::OsString]) -> Result<()> {
+    fn copy_unversioned(
+        &self,
+        source: &Self,
+        from: &str,
+        to: &str,
+        names: &[std::ffi::OsString],
+    ) -> Result<()> {
         let mut markers = Vec::new();
-        for row in self.db().actual_children(from)? {
+        for row in source.db().actual_children(from)? {
             if let Some(record) = &row.conflict_data {
                 markers.extend(crate::status::markers(record)?);
             }
         }
         let mut work = Vec::new();
         for name in names.iter().filter(|name| *name != ".svn") {
-            let path = self.abspath(from).join(name);
-            let relpath = self.relpath(&path)?;
+            let path = source.abspath(from).join(name);
+            let relpath = source.relpath(&path)?;
             if markers.contains(&relpath) {
                 continue;
             }
@@ -325,7 +372,7 @@ impl WorkingCopy {
         Error::new(ErrorCode::WC_PATH_UNEXPECTED_STATUS, text)
     }
 
-    fn excluded_by_server(&self, relpath: &str) -> Error {
+    pub(super) fn excluded_by_server(&self, relpath: &str) -> Error {
         let text = format!("Cannot copy '{}' excluded by server", self.abspath(relpath).display());
         Error::new(ErrorCode::WC_PATH_UNEXPECTED_STATUS, text)
     }
@@ -334,7 +381,7 @@ impl WorkingCopy {
     fn copy_rows(&self, source: &View, to: &str, how: Copy<'_>, work: &[WorkItem]) -> Result<()> {
         self.db().write(|db| {
             let move_depth = if how.is_move { depth_of(how.root) } else { 0 };
-            self.insert_copy(source, to, move_depth)?;
+            self.insert_copy(how.source, source, to, move_depth)?;
             work.iter().try_for_each(|item| db.add_work(item).map(|_| ()))
         })
     }
@@ -399,7 +446,7 @@ impl WorkingCopy {
     }
 
     /// Which layers a copy goes to.
-    fn depths_for_copy(&self, from: &From, to: &str) -> Result<Depths> {
+    pub(super) fn depths_for_copy(&self, from: &From, to: &str) -> Result<Depths> {
         let parent = parent_of(to).unwrap_or("");
         let mut depths =
             Depths { op_depth: depth_of(to), not_present: None, parent: depth_of(parent) };
@@ -428,9 +475,19 @@ impl WorkingCopy {
         Ok(depths)
     }
 
-    fn insert_copy(&self, source: &View, to: &str, move_depth: i64) -> Result<()> {
+    /// The same place, with this working copy's number of the repository.
+    pub(super) fn own_place(&self, source: &Self, mut place: From) -> Result<From> {
+        if let Some(id) = place.repos_id.filter(|_| !self.is_same(source)) {
+            let repository = source.db().repository(id)?;
+            place.repos_id = Some(self.db().repository_id(&repository.root, &repository.uuid)?);
+        }
+        Ok(place)
+    }
+
+    fn insert_copy(&self, wc: &Self, source: &View, to: &str, move_depth: i64) -> Result<()> {
         let db = self.db();
-        let (from, is) = self.origin_for_copy(source)?;
+        let (from, is) = wc.origin_for_copy(source)?;
+        let from = self.own_place(wc, from)?;
         let mut depths = self.depths_for_copy(&from, to)?;
         let op_root = source.is_op_root();
         let presence = match is {
@@ -463,22 +520,33 @@ impl WorkingCopy {
             inherited_props: None,
             ..top.clone()
         };
-        if presence != Presence::Normal && top.presence == Presence::BaseDeleted {
-            row.repos_id = top.repos_id;
+        if !self.is_same(wc) {
+            make_foreign(&mut row, source, &from)?;
         }
         db.put_node(&row)?;
         self.copy_actual(source, to)?;
         if let Some(depth) = depths.not_present {
-            let mut marker = NodeRow::new(to, depth, Presence::NotPresent, top.kind);
-            marker.repos_id = from.repos_id;
-            marker.repos_path.clone_from(&from.path);
-            marker.revision = from.revision;
-            db.put_node(&marker)?;
+            self.put_not_present(to, depth, top.kind, &from)?;
         }
         if top.kind == Kind::Dir && presence == Presence::Normal {
-            self.insert_incomplete_children(source, to, &from, depths.op_depth)?;
+            self.insert_incomplete_children(wc, source, to, &from, depths.op_depth)?;
         }
         Ok(())
+    }
+
+    /// Says that a layer has nothing at a path where the copy that it is of had something.
+    pub(super) fn put_not_present(
+        &self,
+        relpath: &str,
+        op_depth: i64,
+        kind: Kind,
+        from: &From,
+    ) -> Result<()> {
+        let mut marker = NodeRow::new(relpath, op_depth, Presence::NotPresent, kind);
+        marker.repos_id = from.repos_id;
+        marker.repos_path.clone_from(&from.path);
+        marker.revision = from.revision;
+        self.db().put_node(&marker)
     }
 
     fn is_moved_here(
@@ -505,13 +573,14 @@ impl WorkingCopy {
 
     fn insert_incomplete_children(
         &self,
+        wc: &Self,
         source: &View,
         to: &str,
         from: &From,
         op_depth: i64,
     ) -> Result<()> {
         let db = self.db();
-        for child in self.copied_children(source.relpath(), source.top().op_depth)? {
+        for child in wc.copied_children(source.relpath(), source.top().op_depth)? {
             let name = path::basename(&child.relpath);
             let target = path::join(to, name);
             let mut row =
@@ -526,7 +595,7 @@ impl WorkingCopy {
     }
 
     /// The children that one layer of a directory has, but for deletions and file externals.
-    fn copied_children(&self, relpath: &str, op_depth: i64) -> Result<Vec<NodeRow>> {
+    pub(super) fn copied_children(&self, relpath: &str, op_depth: i64) -> Result<Vec<NodeRow>> {
         let mut rows = self.db().children_at(relpath, op_depth)?;
         rows.retain(|row| row.presence != Presence::BaseDeleted && !row.file_external);
         Ok(rows)
@@ -544,116 +613,6 @@ impl WorkingCopy {
             changelist: actual.changelist.clone(),
             ..crate::db::ActualRow::default()
         })
-    }
-
-    /// Copies what is under the root of a local operation: it is there in the copy, too, deleted.
-    fn copy_shadowed(&self, from: &str, to: &str, is_move: bool) -> Result<()> {
-        self.db().write(|db| {
-            let from_parent = parent_of(from).unwrap_or("");
-            let to_parent = parent_of(to).unwrap_or("");
-            let depth = |relpath: &str| -> Result<i64> {
-                let row = db.top(relpath)?;
-                row.map(|r| r.op_depth).ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))
-            };
-            let shadow = Shadow {
-                from_depth: depth(from_parent)?,
-                to_depth: depth(to_parent)?,
-                del_depth: depth_of(to),
-                is_move,
-            };
-            let Some(above) = db.node(from_parent, shadow.from_depth)? else { return Ok(()) };
-            let Some(repos_path) = above.repos_path else { return Ok(()) };
-            let place = From {
-                repos_id: above.repos_id,
-                path: Some(path::join(&repos_path, path::basename(from))),
-                revision: above.revision,
-            };
-            self.copy_shadowed_layer(from, to, &shadow, &place)
-        })
-    }
-
-    fn copy_shadowed_layer(
-        &self,
-        from: &str,
-        to: &str,
-        shadow: &Shadow,
-        place: &From,
-    ) -> Result<()> {
-        let db = self.db();
-        let Some(row) = db.node(from, shadow.from_depth)? else { return Ok(()) };
-        let hidden = matches!(
-            row.presence,
-            Presence::NotPresent | Presence::Excluded | Presence::ServerExcluded
-        );
-        if shadow.from_depth == 0
-            && (hidden
-                || row.revision != place.revision
-                || row.repos_id != place.repos_id
-                || row.repos_path != place.path)
-        {
-            let presence = if row.presence == Presence::Excluded {
-                Presence::Excluded
-            } else {
-                Presence::NotPresent
-            };
-            let mut marker = self.working_row(to, shadow.to_depth, presence, row.kind)?;
-            marker.repos_id = row.repos_id;
-            marker.repos_path = row.repos_path;
-            marker.revision = row.revision;
-            return db.put_node(&marker);
-        }
-        let presence = match row.presence {
-            Presence::Normal | Presence::Incomplete => Presence::Normal,
-            Presence::NotPresent | Presence::BaseDeleted => Presence::NotPresent,
-            Presence::Excluded => Presence::Excluded,
-            Presence::ServerExcluded => return Err(self.excluded_by_server(from)),
-        };
-        if presence != Presence::Normal {
-            let marker = self.working_row(to, shadow.to_depth, presence, row.kind)?;
-            db.put_node(&marker)?;
-            if presence == Presence::NotPresent {
-                return Ok(());
-            }
-        } else {
-            let copied = NodeRow {
-                relpath: to.to_owned(),
-                op_depth: shadow.to_depth,
-                presence,
-                moved_here: shadow.is_move,
-                moved_to: db.node(to, shadow.to_depth)?.and_then(|old| old.moved_to),
-                dav_cache: None,
-                file_external: false,
-                inherited_props: None,
-                ..row
-            };
-            db.put_node(&copied)?;
-            let deleted =
-                self.working_row(to, shadow.del_depth, Presence::BaseDeleted, copied.kind)?;
-            db.put_node(&deleted)?;
-        }
-        for child in self.copied_children(from, shadow.from_depth)? {
-            let name = path::basename(&child.relpath);
-            let below = From {
-                path: place.path.as_ref().map(|path| path::join(path, name)),
-                ..place.clone()
-            };
-            self.copy_shadowed_layer(&child.relpath, &path::join(to, name), shadow, &below)?;
-        }
-        Ok(())
-    }
-
-    /// A row of a working layer that keeps where the path was moved to.
-    fn working_row(
-        &self,
-        relpath: &str,
-        op_depth: i64,
-        presence: Presence,
-        kind: Kind,
-    ) -> Result<NodeRow> {
-        let mut row = NodeRow::new(relpath, op_depth, presence, kind);
-        row.moved_to = self.db().node(relpath, op_depth)?.and_then(|old| old.moved_to);
-        row.changed_date = Some(sapwood_core::date::Timestamp(0));
-        Ok(row)
     }
 
     /// The lowest and highest revision of BASE at and below a path.
@@ -676,12 +635,26 @@ impl WorkingCopy {
     }
 }
 
-/// The layers of a copy of what is under a local operation.
-struct Shadow {
-    from_depth: i64,
-    to_depth: i64,
-    del_depth: i64,
-    is_move: bool,
+/// Makes the row of a copy one of another database, where some things are not known.
+fn make_foreign(row: &mut NodeRow, source: &View, from: &From) -> Result<()> {
+    let normal = row.presence == Presence::Normal;
+    row.repos_id = from.path.as_ref().and(from.repos_id);
+    row.repos_path.clone_from(&from.path);
+    row.revision = from.path.as_ref().and(from.revision);
+    row.properties = None;
+    if normal && from.path.is_some() {
+        row.properties = Some(crate::db::write_props(&source.pristine_props()?));
+    }
+    if row.kind == Kind::Dir && normal {
+        row.depth = Some(row.depth_or_infinity());
+    } else {
+        row.depth = None;
+    }
+    row.checksum = row.checksum.filter(|_| normal);
+    row.moved_here = false;
+    row.translated_size = None;
+    row.last_mod_time = None;
+    Ok(())
 }
 
 /// Copies a file, a link, or a directory with all that is in it.

@@ -2,20 +2,27 @@
 //! moves, and taking them back. Each writes the rows that the reference would.
 
 mod add;
+mod add_repos;
 mod changelist;
 mod copy;
+mod copy_pristines;
+mod copy_shadow;
 mod delete;
+mod move_conflict;
+mod move_update;
 mod moves;
 mod resolve;
+mod resolve_tree;
 mod revert;
 mod rows;
+mod settled;
 
 use sapwood_core::notify::{Action, Notify};
 
 use crate::root::WorkingCopy;
 
 pub use add::AddOptions;
-pub use resolve::Choice;
+pub use resolve::{Choice, Part};
 pub use revert::RevertOptions;
 pub(crate) use rows::SubtreeSql;
 

@@ -16,31 +16,36 @@ use crate::root::WorkingCopy;
 use crate::view::{Status, View};
 
 impl WorkingCopy {
-    /// Moves a node to a path of the same working copy that is free. Needs locks on both parents.
+    /// Moves a node to a path of `dest` that is free: of this working copy, or of another one, where it
+    /// becomes a copy and a deletion. Needs locks on both parents.
     ///
     /// # Errors
     /// What is wrong with source or destination; E155040 for directories of mixed revisions, unless
     /// they are allowed.
+    #[expect(clippy::too_many_arguments, reason = "two places, two choices, two callbacks")]
     pub fn move_node(
         &self,
         from: &str,
+        dest: &Self,
         to: &str,
         metadata_only: bool,
         allow_mixed: bool,
         cancel: &CancelToken,
         tell: &Tell<'_>,
     ) -> Result<()> {
-        self.check_copy(from, to, true)?;
-        if !metadata_only && fs::symlink_metadata(self.abspath(to)).is_ok() {
-            let shown = self.abspath(to);
+        self.check_movable(from)?;
+        dest.check_copy(self, from, to, true)?;
+        if !metadata_only && fs::symlink_metadata(dest.abspath(to)).is_ok() {
+            let shown = dest.abspath(to);
             return Err(Error::new(
                 ErrorCode::ENTRY_EXISTS,
                 format!("'{}' already exists and is in the way", shown.display()),
             ));
         }
         let source = self.require_view(from)?;
-        let mut record = true;
-        if source.is_dir()
+        let mut record = self.is_same(dest);
+        if record
+            && source.is_dir()
             && source.status() == Status::Normal
             && let Some((least, most)) = self.revision_range(from)?
             && least != most
@@ -58,23 +63,23 @@ impl WorkingCopy {
             }
             record = false;
         }
-        let how = Copy { root: to, metadata_only: true, is_move: record };
-        self.copy_tree(from, to, how, cancel, Some(tell))?;
+        let how = Copy { source: self, root: to, metadata_only: true, is_move: record };
+        dest.copy_tree(from, to, how, cancel, Some(tell))?;
         if record {
             self.db().write(|_| self.undo_move_back(to, from))?;
         }
-        self.run_queue(cancel)?;
+        dest.run_queue(cancel)?;
         if !metadata_only {
-            let (old, new) = (self.abspath(from), self.abspath(to));
+            let (old, new) = (self.abspath(from), dest.abspath(to));
             if let Err(e) = fs::rename(&old, &new) {
                 // Nothing was moved: the half that is written is taken back.
                 let how = Deletion { moved_to: None, dir_externals: true };
-                self.db().write(|_| self.delete_node(to, how, &mut Vec::new()))?;
+                dest.db().write(|_| dest.delete_node(to, how, &mut Vec::new()))?;
                 let what = format!("Can't move '{}' to '{}'", old.display(), new.display());
                 return Err(Error::Io { what, error: e });
             }
         }
-        self.remove_moved_markers(&source, to)?;
+        self.remove_moved_markers(&source, dest, to)?;
         let mut deleted = Vec::new();
         let how = Deletion { moved_to: record.then_some(to), dir_externals: true };
         self.db().write(|_| self.delete_node(from, how, &mut deleted))?;
@@ -86,11 +91,27 @@ impl WorkingCopy {
         self.run_queue(cancel)
     }
 
+    /// Refuses the root of the working copy, and of the repository.
+    fn check_movable(&self, from: &str) -> Result<()> {
+        let shown = self.abspath(from);
+        let shown = shown.display();
+        let refuse = |text: String| Err(Error::new(ErrorCode::WC_PATH_UNEXPECTED_STATUS, text));
+        if from.is_empty() {
+            return refuse(format!("'{shown}' is the root of a working copy and cannot be moved"));
+        }
+        let is_root =
+            |node: &View| node.top().op_depth == 0 && node.top().repos_path.as_deref() == Some("");
+        if self.view(from)?.is_some_and(|node| is_root(&node)) {
+            return refuse(format!("'{shown}' represents the repository root and cannot be moved"));
+        }
+        Ok(())
+    }
+
     /// The files of conflicts do not move along.
-    fn remove_moved_markers(&self, source: &View, to: &str) -> Result<()> {
+    fn remove_moved_markers(&self, source: &View, dest: &Self, to: &str) -> Result<()> {
         let from = source.relpath();
-        let remove = |relpath: &str| {
-            let path = self.abspath(relpath);
+        let remove = |wc: &Self, relpath: &str| {
+            let path = wc.abspath(relpath);
             match fs::remove_file(&path) {
                 Err(e) if !crate::status::is_missing(&e) => {
                     Err(Error::io(e, "Can't remove file", &path))
@@ -102,8 +123,8 @@ impl WorkingCopy {
             let Some(record) = &row.conflict_data else { continue };
             for file in Conflict::parse(record)?.files() {
                 match path::skip_ancestor(from, file).filter(|below| !below.is_empty()) {
-                    Some(below) if source.is_dir() => remove(&path::join(to, below))?,
-                    _ => remove(file)?,
+                    Some(below) if source.is_dir() => remove(dest, &path::join(to, below))?,
+                    _ => remove(self, file)?,
                 }
             }
         }

@@ -3,13 +3,13 @@
 
 use std::fs;
 
-use sapwood_core::notify::Action;
+use sapwood_core::notify::{Action, Notify};
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{CancelToken, ErrorCode, PropList};
 use sapwood_diff::{ConflictStyle, Labels, Options, diff3, write_merged};
 
 use super::Tell;
-use crate::conflict::{self, Conflict, PropConflict, Reason, TextConflict};
+use crate::conflict::{Conflict, PropConflict, TextConflict};
 use crate::error::{Error, Result};
 use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
@@ -32,6 +32,33 @@ pub enum Choice {
     TheirsFull,
 }
 
+/// Which of a node's conflicts are settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part<'p> {
+    /// All of them.
+    All,
+    /// That of its text.
+    Text,
+    /// That of one property, which may get a value that is neither side's.
+    Prop(&'p str, Option<&'p [u8]>),
+    /// That of the tree.
+    Tree,
+}
+
+impl Part<'_> {
+    const fn has_text(self) -> bool {
+        matches!(self, Self::All | Self::Text)
+    }
+
+    const fn has_props(self) -> bool {
+        matches!(self, Self::All | Self::Prop(..))
+    }
+
+    const fn has_tree(self) -> bool {
+        matches!(self, Self::All | Self::Tree)
+    }
+}
+
 impl WorkingCopy {
     /// Settles the conflicts of a node, its text first, then its properties, then the tree, and tells
     /// of each. Returns whether there was one. Takes the lock that it needs.
@@ -45,27 +72,52 @@ impl WorkingCopy {
         cancel: &CancelToken,
         tell: &Tell<'_>,
     ) -> Result<bool> {
+        self.resolve_part(relpath, Part::All, choice, cancel, tell)
+    }
+
+    /// The same of some of the conflicts.
+    ///
+    /// # Errors
+    /// As [`WorkingCopy::resolve`].
+    pub fn resolve_part(
+        &self,
+        relpath: &str,
+        part: Part<'_>,
+        choice: Choice,
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+    ) -> Result<bool> {
         let Some(record) = self.db().actual(relpath)?.and_then(|a| a.conflict_data) else {
             return Ok(false);
         };
         let open = self.conflicted(&record)?;
-        let parent = crate::db::parent_of(relpath).unwrap_or("");
-        let lock = self.lock(parent, -1)?;
+        let lock = self.lock_to_resolve(relpath)?;
         let view = self.view(relpath)?;
         let conflict = Conflict::parse(&record)?;
         let mut settled = false;
-        if let (Some(text), Some(view), true) = (&conflict.text, &view, open.text) {
+        if let (Some(text), Some(view), true) =
+            (&conflict.text, &view, open.text && part.has_text())
+        {
             self.resolve_text(view, text, choice, cancel)?;
             super::tell_path(self, tell, Action::ResolvedText, relpath);
             settled = true;
         }
-        if let (Some(props), Some(view), true) = (&conflict.prop, &view, open.props) {
-            self.resolve_props(view, props, choice, cancel)?;
-            super::tell_path(self, tell, Action::Resolved, relpath);
+        if let (Some(props), Some(view), true) =
+            (&conflict.prop, &view, open.props && part.has_props())
+        {
+            self.resolve_props(view, props, part, choice, cancel)?;
+            if let Part::Prop(name, _) = part {
+                let path = self.abspath(relpath);
+                let shown = path.to_string_lossy();
+                let told = Notify::new(Action::ResolvedProp, &shown);
+                tell(&Notify { prop_name: Some(name), ..told });
+            } else {
+                super::tell_path(self, tell, Action::Resolved, relpath);
+            }
             settled = true;
         }
-        if let Some(tree) = &conflict.tree {
-            self.resolve_tree(relpath, tree.reason, tree.action, choice)?;
+        if let Some(tree) = conflict.tree.as_ref().filter(|_| part.has_tree()) {
+            self.resolve_tree(relpath, &conflict, tree, choice, cancel, tell)?;
             super::tell_path(self, tell, Action::ResolvedTree, relpath);
             settled = true;
         }
@@ -87,7 +139,7 @@ impl WorkingCopy {
         Ok(settled)
     }
 
-    fn inapplicable(&self, relpath: &str) -> Error {
+    pub(super) fn inapplicable(&self, relpath: &str) -> Error {
         let shown = self.abspath(relpath);
         Error::new(
             ErrorCode::CLIENT_CONFLICT_OPTION_NOT_APPLICABLE,
@@ -99,7 +151,11 @@ impl WorkingCopy {
     }
 
     /// Takes parts of a conflict out of its record, inside a transaction.
-    fn forget_conflict(&self, relpath: &str, part: impl FnOnce(&mut Conflict)) -> Result<()> {
+    pub(super) fn forget_conflict(
+        &self,
+        relpath: &str,
+        part: impl FnOnce(&mut Conflict),
+    ) -> Result<()> {
         let db = self.db();
         let Some(mut row) = db.actual(relpath)? else { return Ok(()) };
         let Some(record) = &row.conflict_data else { return Ok(()) };
@@ -213,6 +269,7 @@ impl WorkingCopy {
         &self,
         view: &View,
         conflict: &PropConflict,
+        part: Part<'_>,
         choice: Choice,
         cancel: &CancelToken,
     ) -> Result<()> {
@@ -224,46 +281,43 @@ impl WorkingCopy {
             Choice::MineConflict | Choice::MineFull => Some(conflict.mine.as_ref()),
             Choice::TheirsConflict | Choice::TheirsFull => Some(conflict.theirs.as_ref()),
         };
+        let meant = |name: &str| match part {
+            Part::Prop(only, _) => name == only,
+            _ => true,
+        };
         let mut props = view.props()?;
-        if let Some(from) = from.map(|from| from.unwrap_or(&nothing)) {
-            for name in &conflict.names {
-                match from.get(name) {
-                    Some(value) => drop(props.set(name, value)),
-                    None => drop(props.remove(name)),
-                }
+        for name in conflict.names.iter().filter(|name| meant(name)) {
+            let value = match (part, from) {
+                (Part::Prop(_, Some(merged)), _) => Some(merged),
+                (_, Some(from)) => from.unwrap_or(&nothing).get(name),
+                (_, None) => continue,
+            };
+            match value {
+                Some(value) => drop(props.set(name, value)),
+                None => drop(props.remove(name)),
             }
         }
+        let left: Vec<String> =
+            conflict.names.iter().filter(|name| !meant(name)).cloned().collect();
         let reject = conflict.marker.clone().filter(|file| self.is_file(file));
         self.db().write(|db| {
             self.store_props(view, &props)?;
-            if let Some(relpath) = reject {
+            if !left.is_empty() {
+                db.add_work(&WorkItem::PrejInstall {
+                    relpath: relpath.to_owned(),
+                    old_skel: None,
+                })?;
+            } else if let Some(relpath) = reject {
                 db.add_work(&WorkItem::FileRemove { relpath })?;
             }
-            self.forget_conflict(relpath, |conflict| conflict.prop = None)
+            self.forget_conflict(relpath, |conflict| {
+                conflict.prop = conflict
+                    .prop
+                    .take()
+                    .filter(|_| !left.is_empty())
+                    .map(|prop| PropConflict { names: left, ..prop });
+            })
         })?;
         self.run_queue(cancel)
-    }
-
-    fn resolve_tree(
-        &self,
-        relpath: &str,
-        reason: Reason,
-        action: conflict::Action,
-        choice: Choice,
-    ) -> Result<()> {
-        if choice != Choice::Working {
-            return Err(self.inapplicable(relpath));
-        }
-        self.db().write(|db| {
-            let breaks = action != conflict::Action::Delete
-                && matches!(reason, Reason::Deleted | Reason::Replaced | Reason::MovedAway);
-            if breaks {
-                // Who accepts what is here gives up that moves follow what came.
-                for source in db.moved_sources_below(relpath, 0)? {
-                    db.break_move(&source)?;
-                }
-            }
-            self.forget_conflict(relpath, |conflict| conflict.tree = None)
-        })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The rows that go are remembered ([`Gone`]); from them and from what the database says afterwards
 //! follows what must happen on disk: copied files are removed, missing or modified ones written
-//! again, flags set right.
+//! again, flags set right. Below a directory only what is not [settled](super::settled) is looked at.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -14,8 +14,10 @@ use sapwood_core::notify::Action;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode, path};
 
+use super::settled::{add_with_parents, unsettled};
 use super::{SubtreeSql, Tell, subtree};
 use crate::base::MovedSource;
+use crate::conflict::{Conflict, Operation, Reason};
 use crate::db::{Db, Kind, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::files;
@@ -50,6 +52,8 @@ struct Row {
     notify: bool,
     /// The record of a conflict.
     conflict: Option<Vec<u8>>,
+    /// Whether there is a new tree conflict.
+    raised: bool,
 }
 
 /// The rows that a revert removed, by path, until they are told of.
@@ -114,7 +118,9 @@ impl Gone {
             self.0.keys().filter(|at| path::is_ancestor(relpath, at)).cloned().collect();
         for at in here {
             let Some(row) = self.0.remove(&at) else { continue };
-            if row.layer.is_some() || row.notify {
+            if row.raised {
+                super::tell_path(wc, tell, Action::TreeConflict, &at);
+            } else if row.layer.is_some() || row.notify {
                 super::tell_path(wc, tell, Action::Revert, &at);
             }
         }
@@ -204,7 +210,15 @@ impl WorkingCopy {
                 self.revert_row(db, relpath, options, &mut gone)
             }
         })?;
-        let mut restore = Restore { wc: self, options, tell, gone, queued: false };
+        let mut todo = None;
+        if deep && !options.metadata_only {
+            let mut paths = unsettled(self, relpath)?;
+            for path in gone.0.keys() {
+                add_with_parents(&mut paths, path);
+            }
+            todo = Some(paths);
+        }
+        let mut restore = Restore { wc: self, options, tell, gone, queued: false, todo };
         let view = self.view(relpath)?;
         let result = restore.node(relpath, view.as_ref(), deep, true);
         let queued = restore.queued;
@@ -256,7 +270,7 @@ impl WorkingCopy {
             if blocked.is_some() {
                 return Err(children());
             }
-            db.execute(
+            let deepened = db.execute(
                 "UPDATE nodes SET op_depth = ?3 + 1 WHERE wc_id = ?1 AND local_relpath > ?4 AND \
                  local_relpath < ?5 AND op_depth = ?3 AND ?2 = ?2",
                 params![id, relpath, op_depth, lo, hi],
@@ -269,9 +283,34 @@ impl WorkingCopy {
             if top.moved_here {
                 clear_moved_to(db, relpath)?;
             }
+            if deepened > 0 && top.moved_to.is_none() {
+                for raised in self.raise_moves_of_revert(relpath)? {
+                    gone.0.entry(raised).or_default().raised = true;
+                }
+            }
         }
         gone.actual(db, relpath, false)?;
         db.clear_actual(relpath, options.clear_changelists)
+    }
+
+    /// When a deletion goes that is in conflict with an update: what was moved away from below it is in
+    /// conflict now. Returns where.
+    fn raise_moves_of_revert(&self, relpath: &str) -> Result<Vec<String>> {
+        let Some(record) = self.db().actual(relpath)?.and_then(|a| a.conflict_data) else {
+            return Ok(Vec::new());
+        };
+        let conflict = Conflict::parse(&record)?;
+        let gone = conflict
+            .tree
+            .as_ref()
+            .is_some_and(|tree| matches!(tree.reason, Reason::Deleted | Reason::Replaced));
+        let operation = conflict
+            .operation
+            .filter(|o| gone && matches!(o, Operation::Update | Operation::Switch));
+        let under = self.db().top(relpath)?.map(|row| row.op_depth);
+        let (Some(operation), Some(under)) = (operation, under) else { return Ok(Vec::new()) };
+        let raised = self.raise_moves(relpath, under, &conflict, operation)?;
+        Ok(raised.into_iter().map(|(relpath, _)| relpath).collect())
     }
 
     /// Reverts the rows of a path and all below.
@@ -378,6 +417,8 @@ struct Restore<'r> {
     tell: &'r Tell<'r>,
     gone: Gone,
     queued: bool,
+    /// The only paths below the target that need a look; `None` for all.
+    todo: Option<HashSet<String>>,
 }
 
 /// What is to be on disk in the place of a path.
@@ -428,7 +469,14 @@ impl Restore<'_> {
         }
         if deep && is_dir {
             self.remove_copies(relpath)?;
-            for child in self.wc.children(relpath)? {
+            let children = match &self.todo {
+                Some(todo) if !todo.contains(relpath) => Vec::new(),
+                _ => self.wc.children(relpath)?,
+            };
+            for child in children {
+                if self.todo.as_ref().is_some_and(|todo| !todo.contains(child.relpath())) {
+                    continue;
+                }
                 self.node(child.relpath(), Some(&child), true, false)?;
             }
             if std::mem::take(&mut self.queued) {

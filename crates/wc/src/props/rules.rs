@@ -254,7 +254,24 @@ fn check_newlines(display: &str, file: &mut dyn FileForCheck) -> SvnResult<()> {
     Ok(())
 }
 
-fn check_externals(_value: &[u8], _display: &str) -> SvnResult<()> {
+fn check_externals(value: &[u8], display: &str) -> SvnResult<()> {
+    let text = std::str::from_utf8(value).map_err(|_| {
+        SvnError::new(
+            ErrorCode::CLIENT_INVALID_EXTERNALS_DESCRIPTION,
+            format!("Error parsing svn:externals property on '{display}': it is not UTF-8"),
+        )
+    })?;
+    // Dates mean something where externals are brought; here any will do.
+    let any_date = |_: &str| Some(sapwood_core::date::Timestamp::default());
+    let items = crate::externals::parse::parse(text, display, &any_date)?;
+    if let Some(target) = crate::externals::parse::duplicate_targets(&items).first() {
+        return Err(SvnError::new(
+            ErrorCode::WC_DUPLICATE_EXTERNALS_TARGET,
+            format!(
+                "Invalid svn:externals property on '{display}': target '{target}' appears more than once"
+            ),
+        ));
+    }
     Ok(())
 }
 

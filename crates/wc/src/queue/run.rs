@@ -87,6 +87,10 @@ impl WorkingCopy {
 
     /// Does one item. Returns what to record of a file when the item is removed.
     pub(crate) fn run_item(&self, item: &WorkItem) -> Result<Option<Recorded>> {
+        self.db().questions(|| self.do_item(item))
+    }
+
+    fn do_item(&self, item: &WorkItem) -> Result<Option<Recorded>> {
         match item {
             WorkItem::FileCommit { relpath } => self.run_file_commit(relpath),
             WorkItem::FileInstall { relpath, use_commit_times, record_fileinfo, source } => {
@@ -194,7 +198,7 @@ impl WorkingCopy {
             ));
         };
         let form = self.form_of(relpath, use_commit_times)?;
-        files::replace(&path, &self.temporary(), &mut text, &form)
+        files::replace_from(&path, &self.temporary(), &mut text, &form)
     }
 
     /// Copies a file, translated to working form as the properties of `relpath` say.

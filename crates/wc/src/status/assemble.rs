@@ -61,6 +61,19 @@ impl Context {
         Self { dir, repos }
     }
 
+    /// The context of what is below a name of this directory that no node is at.
+    pub(super) fn child(&self, table: &Table, relpath: &str) -> Self {
+        Self::at(relpath, self.path_of(table, path::basename(relpath)), &table.root_repos)
+    }
+
+    /// Where a name of this directory is in the repository.
+    pub(super) fn path_of(&self, table: &Table, name: &str) -> String {
+        match &self.repos {
+            Repos::Implied => table.implied_path(&path::join(&self.dir, name)),
+            Repos::At(above) => path::join(above, name),
+        }
+    }
+
     fn child_path(&self, table: &Table, node: &Node) -> String {
         match &self.repos {
             Repos::Implied => table.implied_path(&node.relpath),
@@ -219,6 +232,7 @@ pub(super) fn assemble(
     if status.node == State::Normal && status.props != State::None {
         status.node = status.props;
     }
+    status.file_external = node.base.as_ref().is_some_and(|b| b.file_external);
     status.switched = !is_work && context.is_some_and(|c| is_switched(table, node, top, c));
     status.wc_locked = top.kind == Kind::Dir && table.is_wc_locked(&node.relpath);
     status.lock = base_lock(table, node);
@@ -253,7 +267,6 @@ pub(super) fn assemble(
     status.filesize = look.filter(|l| l.kind == DiskKind::File).map(|l| l.size);
     status.revision = if is_work { None } else { top.revision };
     status.changed = table.changed(top);
-    status.file_external = node.base.as_ref().is_some_and(|b| b.file_external);
     status.has_descendants = node.was_dir();
     status.repos_id = node.base.as_ref().and_then(|b| b.repos_id);
     status.repos_relpath = match (is_work, layer_path(table, node, top), context) {

@@ -11,13 +11,26 @@ use super::value::DiskKind;
 
 /// What a look at a path gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Look {
+pub(crate) struct Look {
     /// What is there.
-    pub(super) kind: DiskKind,
+    pub(crate) kind: DiskKind,
     /// Bytes.
-    pub(super) size: u64,
+    pub(crate) size: u64,
     /// When it was changed, in microseconds since 1970.
-    pub(super) mtime: i64,
+    pub(crate) mtime: i64,
+    /// Who may do what.
+    pub(crate) mode: u16,
+}
+
+/// What tells that names came into a directory, or went, or that it is another one. Times are
+/// nanoseconds since 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) inode: u64,
+    /// When anything about it was changed.
+    pub(super) changed: i64,
+    /// When its names were.
+    pub(super) written: i64,
 }
 
 const fn disk_kind(kind: FileType) -> DiskKind {
@@ -30,14 +43,14 @@ const fn disk_kind(kind: FileType) -> DiskKind {
 
 /// An open directory.
 #[derive(Debug)]
-pub(super) struct OpenDir(OwnedFd);
+pub(crate) struct OpenDir(OwnedFd);
 
 impl OpenDir {
     /// Opens a directory; `None` when there is none.
     ///
     /// # Errors
     /// Those of the system but "not there" and "not a directory".
-    pub(super) fn open(path: &Path) -> Result<Option<Self>, Errno> {
+    pub(crate) fn open(path: &Path) -> Result<Option<Self>, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match openat(CWD, path, flags, Mode::empty()) {
             Ok(fd) => Ok(Some(Self(fd))),
@@ -50,7 +63,7 @@ impl OpenDir {
     ///
     /// # Errors
     /// Those of the system.
-    pub(super) fn read(
+    pub(crate) fn read(
         &self,
         buffer: &mut Vec<u8>,
         mut each: impl FnMut(&CStr, Option<DiskKind>),
@@ -73,13 +86,38 @@ impl OpenDir {
         Ok(())
     }
 
+    /// What tells that this directory changes.
+    pub(super) fn own_stamp(&self) -> Option<Stamp> {
+        stamp_from(self.0.as_fd(), c"")
+    }
+
+    /// The same of a directory below; nothing when it is none.
+    pub(super) fn stamp(&self, name: &CStr) -> Option<Stamp> {
+        stamp_from(self.0.as_fd(), name)
+    }
+
     /// Looks at a name, without following links.
     ///
     /// # Errors
     /// Those of the system but "not there".
-    pub(super) fn look(&self, name: &CStr) -> Result<Option<Look>, Errno> {
+    pub(crate) fn look(&self, name: &CStr) -> Result<Option<Look>, Errno> {
         look_from(self.0.as_fd(), name)
     }
+}
+
+fn stamp_from(dir: rustix::fd::BorrowedFd<'_>, name: &CStr) -> Option<Stamp> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC | AtFlags::EMPTY_PATH;
+    let mask = StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MTIME | StatxFlags::CTIME;
+    let found = statx(dir, name, flags, mask).ok()?;
+    let nanoseconds = |seconds: i64, rest: u32| {
+        seconds.saturating_mul(1_000_000_000).saturating_add(i64::from(rest))
+    };
+    let is_dir = FileType::from_raw_mode(found.stx_mode.into()) == FileType::Directory;
+    is_dir.then(|| Stamp {
+        inode: found.stx_ino,
+        changed: nanoseconds(found.stx_ctime.tv_sec, found.stx_ctime.tv_nsec),
+        written: nanoseconds(found.stx_mtime.tv_sec, found.stx_mtime.tv_nsec),
+    })
 }
 
 fn look_from<P: rustix::path::Arg>(
@@ -87,13 +125,14 @@ fn look_from<P: rustix::path::Arg>(
     name: P,
 ) -> Result<Option<Look>, Errno> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_DONT_SYNC;
-    let mask = StatxFlags::TYPE | StatxFlags::SIZE | StatxFlags::MTIME;
+    let mask = StatxFlags::TYPE | StatxFlags::MODE | StatxFlags::SIZE | StatxFlags::MTIME;
     match statx(dir, name, flags, mask) {
         Ok(found) => {
             let kind = FileType::from_raw_mode(found.stx_mode.into());
             let seconds = found.stx_mtime.tv_sec.saturating_mul(1_000_000);
             let mtime = seconds.saturating_add(i64::from(found.stx_mtime.tv_nsec / 1000));
-            Ok(Some(Look { kind: disk_kind(kind), size: found.stx_size, mtime }))
+            let mode = found.stx_mode;
+            Ok(Some(Look { kind: disk_kind(kind), size: found.stx_size, mtime, mode }))
         }
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(error) => Err(error),

@@ -5,27 +5,35 @@
 //! gives one [`Status`] a path, in the order of the reference: a directory, then its children by
 //! name, each followed by what is below it.
 
+mod against;
 mod assemble;
+mod fan_out;
+mod incoming;
 mod listing;
+mod remembered;
 mod table;
 mod value;
 mod walk;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use sapwood_core::{CancelToken, Depth};
 
 pub use assemble::Conflicted;
 pub(crate) use assemble::markers;
+pub(crate) use fan_out::over_directories;
+pub use incoming::{Incoming, StatusEditor};
+pub(crate) use listing::{Look, OpenDir};
+pub(crate) use table::{Layer, Node, ReposPath, Scope, Table};
 pub use value::{Changed, DiskKind, LockInfo, Remote, State, Status};
 
 use crate::error::{Error, Result};
 use crate::ignore::Patterns;
 use crate::root::WorkingCopy;
 use assemble::{Context, assemble, unversioned};
-use listing::{Look, look};
-use table::{Node, Scope, Table};
+use listing::look;
 use walk::{Item, Items, Walk};
 
 /// What to look at, and what to leave out.
@@ -92,6 +100,16 @@ impl WorkingCopy {
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
+        let whole = relpath.is_empty() && depth == Depth::Infinity;
+        let remembers = whole && remembered::applies(self, options);
+        // The question takes the lock under which nobody changes what is compared then.
+        if remembers
+            && self.db().base("")?.is_some()
+            && let Some(dirs) = remembered::changed(self, options)
+        {
+            return self.status_of_some(&dirs, options, visit);
+        }
+        let began = crate::clock::coarse_nanoseconds();
         let scope = match depth {
             Depth::Infinity => Scope::Subtree(relpath),
             Depth::Files | Depth::Immediates => Scope::Children(relpath),
@@ -114,22 +132,79 @@ impl WorkingCopy {
         if !matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity) {
             return Ok(());
         }
+        let found = Mutex::new(remembered::Found::new());
+        let keeps = remembers && options.unversioned && remembered::is_quiet(node);
         let walk = Walk {
             table: &table,
+            found: keeps.then_some(&found),
             root: self.root().to_owned(),
             all: options.all,
             unversioned: options.unversioned,
             no_ignore: options.no_ignore,
             config: options.ignores.clone(),
             cancel: options.cancel.clone(),
+            incoming: None,
         };
         let inherited = self.inherited_patterns(relpath, &options.ignores)?;
         let items = walk.run(relpath, inherited, depth)?;
+        if keeps {
+            let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            remembered::keep(self, options, &table, &found, began);
+        }
         let modified = self.compare(&table, &items)?;
         let mut tell =
             Tell { wc: self, table: &table, items: &items, modified: &modified, options, visit };
         context.dir = relpath.to_owned();
         tell.directory(&context)
+    }
+
+    /// The status of everything, when it is known that there is nothing to say but of what is in some
+    /// directories.
+    fn status_of_some(
+        &self,
+        dirs: &BTreeSet<String>,
+        options: &Options,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        if dirs.is_empty() {
+            return Ok(());
+        }
+        let table = Table::read_directories(self.db(), dirs)?;
+        let walk = Walk {
+            table: &table,
+            found: None,
+            root: self.root().to_owned(),
+            all: false,
+            unversioned: options.unversioned,
+            no_ignore: false,
+            config: options.ignores.clone(),
+            cancel: options.cancel.clone(),
+            incoming: None,
+        };
+        let mut items = Items::new();
+        let mut leads: HashMap<&str, BTreeSet<&str>> = HashMap::new();
+        for dir in dirs {
+            let inherited = self.inherited_patterns(dir, &options.ignores)?;
+            items.insert(dir.as_str().into(), walk.one(dir, inherited)?);
+            let mut at = dir.as_str();
+            while let Some(parent) = crate::db::parent_of(at) {
+                leads.entry(parent).or_default().insert(at);
+                at = parent;
+            }
+        }
+        // What was left out of the directories above only leads to those that were looked at.
+        for (dir, below) in leads.into_iter().filter(|(dir, _)| !dirs.contains(*dir)) {
+            let look = Some(Look { kind: DiskKind::Dir, size: 0, mtime: 0, mode: 0 });
+            let lead = |path: &str| {
+                let node = table.number(path)?;
+                Some(Item::Versioned { node, look, check_text: false })
+            };
+            items.insert(dir.into(), below.into_iter().filter_map(lead).collect());
+        }
+        let modified = self.compare(&table, &items)?;
+        let context = Context::of_target(self, &table, "")?;
+        let (table, items, modified) = (&table, &items, &modified);
+        Tell { wc: self, table, items, modified, options, visit }.directory(&context)
     }
 
     /// A target that is no directory with versioned nodes below.
@@ -222,7 +297,7 @@ fn look_at(path: &Path, is_root: bool) -> Result<Option<Look>> {
     let found = look(path).map_err(failed)?;
     Ok(match found {
         Some(Look { kind: DiskKind::Special, .. }) if is_root && path.is_dir() => {
-            Some(Look { kind: DiskKind::Dir, size: 0, mtime: 0 })
+            Some(Look { kind: DiskKind::Dir, size: 0, mtime: 0, mode: 0 })
         }
         found => found,
     })

@@ -4,7 +4,7 @@
 //! Layers are folded as they come: a node has its BASE layer in place and, rarely, a list of working
 //! layers. Repository paths are only kept where they are not what the place of the node says.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Row, params};
 use sapwood_core::{Depth, Revnum};
@@ -46,6 +46,8 @@ pub(crate) struct Layer {
     pub(crate) author: u32,
     pub(crate) had_props: bool,
     pub(crate) special: bool,
+    pub(crate) executable: bool,
+    pub(crate) needs_lock: bool,
     pub(crate) file_external: bool,
     /// The properties, where they have ignore patterns.
     pub(crate) ignores: Option<Box<[u8]>>,
@@ -146,10 +148,14 @@ fn revision(number: Option<i64>) -> Option<Revnum> {
 
 /// Whether a property skel has `svn:special`.
 fn has_special(skel: &[u8]) -> bool {
-    const NAME: &[u8] = b"svn:special";
-    skel.len() > NAME.len()
-        && skel.windows(NAME.len()).any(|w| w == NAME)
-        && read_props(skel).is_ok_and(|p| p.get("svn:special").is_some())
+    has_property(skel, "svn:special")
+}
+
+/// Whether a property skel has a property.
+fn has_property(skel: &[u8], name: &str) -> bool {
+    skel.len() > name.len()
+        && skel.windows(name.len()).any(|w| w == name.as_bytes())
+        && read_props(skel).is_ok_and(|p| p.get(name).is_some())
 }
 
 /// Whether a property skel may have ignore patterns.
@@ -181,17 +187,32 @@ impl Table {
     /// # Errors
     /// Those of the database.
     pub(crate) fn read(db: &Db, scope: Scope<'_>) -> Result<Self> {
-        let mut table = Self::default();
-        let root: Option<String> = {
-            let mut statement = db.connection().prepare_cached(
-                "SELECT repos_path FROM nodes WHERE wc_id = 1 AND local_relpath = '' AND op_depth = 0",
-            )?;
-            let mut rows = statement.query([])?;
-            rows.next()?.map(|row| row.get(0)).transpose()?.flatten()
-        };
-        table.root_repos = root.unwrap_or_default().into();
+        let mut table = Self { root_repos: root_path(db)?, ..Self::default() };
         table.read_nodes(db, scope)?;
         table.read_actual(db, scope)?;
+        table.read_locks(db)?;
+        table.link();
+        Ok(table)
+    }
+
+    /// Reads the children of some directories, and the directories above them.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) fn read_directories(db: &Db, dirs: &BTreeSet<String>) -> Result<Self> {
+        let mut table = Self { root_repos: root_path(db)?, ..Self::default() };
+        let mut above = BTreeSet::from([""]);
+        for dir in dirs {
+            table.read_nodes(db, Scope::Children(dir))?;
+            let mut at = crate::db::parent_of(dir);
+            while let Some(path) = at.filter(|path| above.insert(*path)) {
+                at = crate::db::parent_of(path);
+            }
+        }
+        for dir in above.into_iter().filter(|dir| !dirs.contains(*dir)) {
+            table.read_nodes(db, Scope::One(dir))?;
+        }
+        table.read_actual(db, Scope::Subtree(""))?;
         table.read_locks(db)?;
         table.link();
         Ok(table)
@@ -216,7 +237,8 @@ impl Table {
             None => statement.query([])?,
         };
         let mut list = std::mem::take(&mut self.authors);
-        let mut authors = Authors { list: &mut list, numbers: HashMap::new() };
+        let numbers = list.iter().zip(1..).map(|(author, at)| (author.clone(), at)).collect();
+        let mut authors = Authors { list: &mut list, numbers };
         while let Some(row) = rows.next()? {
             self.add_row(row, &mut authors)?;
         }
@@ -254,6 +276,8 @@ impl Table {
             author: text(15).map_or(0, |a| authors.number(a)),
             had_props: properties.is_some_and(|p| p.len() > 2),
             special: properties.is_some_and(has_special),
+            executable: properties.is_some_and(|p| has_property(p, "svn:executable")),
+            needs_lock: properties.is_some_and(|p| has_property(p, "svn:needs-lock")),
             file_external: row.get::<_, Option<i64>>(17)?.is_some_and(|n| n != 0),
             ignores: properties.filter(|p| p.len() > 2 && has_ignores(p)).map(Into::into),
             inherited: row.get::<_, Option<Vec<u8>>>(18)?.map(Into::into),
@@ -262,8 +286,11 @@ impl Table {
         if op_depth == 0 {
             node.base = Some(layer);
         } else {
-            let at = node.work.partition_point(|l| l.op_depth < op_depth);
-            node.work.insert(at, layer);
+            // A row may be read twice, as a directory's child and as a directory.
+            match node.work.binary_search_by_key(&op_depth, |l| l.op_depth) {
+                Ok(at) => node.work.splice(at..=at, [layer]).for_each(drop),
+                Err(at) => node.work.insert(at, layer),
+            }
         }
         Ok(())
     }
@@ -372,6 +399,10 @@ impl Table {
         usize::try_from(at).ok().and_then(|at| self.nodes.get(at))
     }
 
+    pub(crate) fn number(&self, relpath: &str) -> Option<u32> {
+        self.by_path.get(relpath).copied()
+    }
+
     pub(crate) fn find(&self, relpath: &str) -> Option<&Node> {
         self.by_path.get(relpath).and_then(|at| self.node(*at))
     }
@@ -423,6 +454,11 @@ impl Table {
     }
 }
 
+/// The path of the root of the working copy in its repository.
+fn root_path(db: &Db) -> Result<Box<str>> {
+    Ok(db.base("")?.and_then(|row| row.repos_path).unwrap_or_default().into())
+}
+
 /// The number of names in a path.
 pub(crate) fn depth_of(relpath: &str) -> u32 {
     u32::try_from(crate::db::depth_of(relpath)).unwrap_or(u32::MAX)
@@ -466,10 +502,11 @@ fn nodes_query(scope: Scope<'_>) -> (String, Option<&str>) {
 fn actual_filter(scope: Scope<'_>) -> (&'static str, Option<&str>) {
     match scope {
         Scope::Subtree("") => ("", None),
-        // Rows of `ACTUAL_NODE` are few, and conflicts below count for files too.
+        Scope::Children("") => ("AND (local_relpath = '' OR parent_relpath = '')", None),
+        Scope::One("") => ("AND local_relpath = ''", None),
+        // Conflicts below count for files too.
         Scope::Subtree(path) | Scope::Children(path) | Scope::One(path) => (
-            "AND (local_relpath = ?1 OR (local_relpath > ?1 || '/' AND local_relpath < ?1 || '0') \
-              OR ?1 = '')",
+            "AND (local_relpath = ?1 OR (local_relpath > ?1 || '/' AND local_relpath < ?1 || '0'))",
             Some(path),
         ),
     }

@@ -3,7 +3,7 @@
 //! A directory costs an open, a few reads and a close; a versioned file one look, relative to the
 //! open directory; an unversioned one nothing. What is plainly as it should be is dropped at once.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use rustix::io::Errno;
 use sapwood_core::{CancelToken, Depth, ErrorCode};
 
+use super::incoming::{Incoming, Told};
 use super::listing::{Look, OpenDir};
+use super::remembered::{self, Found};
 use super::table::{Layer, Node, ReposPath, Table};
 use super::value::DiskKind;
 use crate::db::{Kind, Presence, read_inherited, read_props};
@@ -42,6 +44,30 @@ pub(super) struct Walk<'w> {
     /// The patterns of the configuration.
     pub(super) config: Patterns,
     pub(super) cancel: CancelToken,
+    /// Gets what was found in order.
+    pub(super) found: Option<&'w Mutex<Found>>,
+    /// What the repository spoke of: none of that is dropped.
+    pub(super) incoming: Option<&'w Incoming>,
+}
+
+/// What the repository spoke of in one directory.
+#[derive(Clone, Copy, Default)]
+struct Spoken<'w> {
+    names: Option<&'w BTreeMap<String, Told>>,
+    /// The directory was replaced there, so all that is in it here is gone.
+    all: bool,
+}
+
+impl Spoken<'_> {
+    fn has(self, name: &str) -> bool {
+        self.all || self.names.is_some_and(|names| names.contains_key(name))
+    }
+}
+
+/// What holds for all names of one directory.
+struct Place<'w> {
+    patterns: DirPatterns,
+    spoken: Spoken<'w>,
 }
 
 /// A directory that waits.
@@ -141,6 +167,24 @@ impl Walk<'_> {
         }
     }
 
+    /// Walks one directory and nothing below it.
+    pub(super) fn one(&self, dir: &str, inherited: Patterns) -> Result<Vec<Item>> {
+        let task = Task { relpath: dir.into(), inherited, depth: Depth::Infinity };
+        Ok(self.directory(&task, &mut Vec::new())?.0)
+    }
+
+    /// Whether nothing but directories came up in a directory, each of which is as BASE has it.
+    fn is_in_order(&self, dir: &str, found: &[Item]) -> bool {
+        let mut nodes = self.table.children(dir).iter().filter_map(|at| self.table.node(*at));
+        let plain = |item: &Item| match item {
+            Item::Versioned { node, look: Some(look), .. } if look.kind == DiskKind::Dir => {
+                self.table.node(*node).is_some_and(Node::was_dir)
+            }
+            _ => false,
+        };
+        found.iter().all(plain) && nodes.all(remembered::is_quiet)
+    }
+
     fn directory(&self, task: &Task, buffer: &mut Vec<u8>) -> Result<(Vec<Item>, Vec<Task>)> {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled);
@@ -151,13 +195,19 @@ impl Walk<'_> {
             Error::Io { what, error: error.into() }
         };
         let open = OpenDir::open(&path).map_err(io)?;
+        let stamp = open.as_ref().filter(|_| self.found.is_some()).and_then(OpenDir::own_stamp);
         let mut names: Vec<(Box<[u8]>, Option<DiskKind>)> = Vec::new();
         if let Some(open) = open.as_ref().filter(|_| self.unversioned) {
             open.read(buffer, |name, kind| names.push((name.to_bytes().into(), kind)))
                 .map_err(io)?;
             names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         }
-        let patterns = self.patterns_of(task);
+        let patterns = dir_patterns(self.table, &task.relpath, &task.inherited, &self.config);
+        let spoken = self.incoming.map_or_else(Spoken::default, |incoming| Spoken {
+            names: incoming.told.get(&*task.relpath),
+            all: incoming.is_replaced(&task.relpath),
+        });
+        let place = Place { patterns, spoken };
         let mut found = Vec::new();
         let mut below = Vec::new();
         let mut disk = names.into_iter().peekable();
@@ -165,7 +215,7 @@ impl Walk<'_> {
             let Some(node) = self.table.node(*at) else { continue };
             let name = node.name().as_bytes();
             while let Some((name, kind)) = disk.next_if(|(on_disk, _)| &**on_disk < name) {
-                self.only_on_disk(task, &patterns, &name, kind, open.as_ref(), &mut found)?;
+                self.only_on_disk(task, &place, &name, kind, open.as_ref(), &mut found)?;
             }
             let entry = disk.next_if(|(on_disk, _)| &**on_disk == name);
             let looked =
@@ -173,10 +223,14 @@ impl Walk<'_> {
                     let what = format!("Can't stat '{}'", self.root.join(&*node.relpath).display());
                     Error::Io { what, error: e.into() }
                 })?;
-            self.versioned(task, *at, node, looked, &patterns, &mut found, &mut below);
+            self.versioned(task, *at, node, looked, &place, &mut found, &mut below);
         }
         for (name, kind) in disk {
-            self.only_on_disk(task, &patterns, &name, kind, open.as_ref(), &mut found)?;
+            self.only_on_disk(task, &place, &name, kind, open.as_ref(), &mut found)?;
+        }
+        if let Some(list) = self.found {
+            let stamp = stamp.filter(|_| self.is_in_order(&task.relpath, &found));
+            lock(list).push((task.relpath.clone(), stamp));
         }
         Ok((found, below))
     }
@@ -193,7 +247,7 @@ impl Walk<'_> {
             None if self.unversioned => return Ok(None),
             // Of directories the kind is enough.
             Some(Some(DiskKind::Dir)) => {
-                return Ok(Some(Look { kind: DiskKind::Dir, size: 0, mtime: 0 }));
+                return Ok(Some(Look { kind: DiskKind::Dir, size: 0, mtime: 0, mode: 0 }));
             }
             _ => {}
         }
@@ -210,7 +264,7 @@ impl Walk<'_> {
         at: u32,
         node: &Node,
         look: Option<Look>,
-        inherited: &DirPatterns,
+        place: &Place<'_>,
         found: &mut Vec<Item>,
         below: &mut Vec<Task>,
     ) {
@@ -222,8 +276,7 @@ impl Walk<'_> {
                     found.push(Item::Versioned { node: at, look, check_text: false })
                 }
                 Some(look) if task.depth != Depth::Files || look.kind != DiskKind::Dir => {
-                    let ignored = inherited.local.matches(node.name().as_bytes());
-                    self.push_unversioned(task, node.name().into(), look.kind, ignored, found);
+                    self.push_unversioned(task, place, node.name().into(), look.kind, found);
                 }
                 _ => {}
             }
@@ -235,12 +288,13 @@ impl Walk<'_> {
         let check_text = needs_text_check(node, look);
         let descend = task.depth == Depth::Infinity && node.was_dir();
         let locked = !self.table.locks.is_empty();
-        if self.all || check_text || descend || locked || !is_plain(node, look) {
+        let wanted = self.all || check_text || descend || locked || place.spoken.has(node.name());
+        if wanted || !is_plain(node, look) {
             found.push(Item::Versioned { node: at, look, check_text });
         }
         if descend {
             let relpath = node.relpath.clone();
-            let inherited = inherited.inheritable.clone();
+            let inherited = place.patterns.inheritable.clone();
             below.push(Task { relpath, inherited, depth: Depth::Infinity });
         }
     }
@@ -248,7 +302,7 @@ impl Walk<'_> {
     fn only_on_disk(
         &self,
         task: &Task,
-        patterns: &DirPatterns,
+        place: &Place<'_>,
         name: &[u8],
         kind: Option<DiskKind>,
         dir: Option<&OpenDir>,
@@ -275,26 +329,23 @@ impl Walk<'_> {
         if task.depth == Depth::Files && kind == DiskKind::Dir {
             return Ok(());
         }
-        self.push_unversioned(task, text.into(), kind, patterns.local.matches(name), found);
+        self.push_unversioned(task, place, text.into(), kind, found);
         Ok(())
     }
 
     fn push_unversioned(
         &self,
         task: &Task,
+        place: &Place<'_>,
         name: Box<str>,
         kind: DiskKind,
-        ignored: bool,
         found: &mut Vec<Item>,
     ) {
+        let ignored = place.patterns.local.matches(name.as_bytes());
         let external = || self.table.is_external(&sapwood_core::path::join(&task.relpath, &name));
-        if !ignored || self.no_ignore || external() {
+        if !ignored || self.no_ignore || place.spoken.has(&name) || external() {
             found.push(Item::Unversioned { name, kind, ignored });
         }
-    }
-
-    fn patterns_of(&self, task: &Task) -> DirPatterns {
-        dir_patterns(self.table, &task.relpath, &task.inherited, &self.config)
     }
 }
 

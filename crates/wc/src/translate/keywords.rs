@@ -15,6 +15,8 @@ pub struct KeywordSource<'a> {
     /// The revision of the last change. `None` shows as `-1`, as it does for a file that was
     /// never committed.
     pub revision: Option<Revnum>,
+    /// Whether the file has local changes since then: the revision gets an `M`.
+    pub modified: bool,
     /// The date of that change.
     pub date: Option<Timestamp>,
     /// Its author.
@@ -153,10 +155,15 @@ fn expand_code(out: &mut Vec<u8>, code: u8, source: &KeywordSource<'_>) {
             }
         }
         b'R' => out.extend_from_slice(source.root.as_bytes()),
-        b'r' => match source.revision {
-            Some(revision) => out.extend_from_slice(revision.to_string().as_bytes()),
-            None => out.extend_from_slice(b"-1"),
-        },
+        b'r' => {
+            match source.revision {
+                Some(revision) => out.extend_from_slice(revision.to_string().as_bytes()),
+                None => out.extend_from_slice(b"-1"),
+            }
+            if source.modified {
+                out.push(b'M');
+            }
+        }
         b'u' => out.extend_from_slice(source.url.as_bytes()),
         b'_' => out.push(b' '),
         b'%' => out.push(b'%'),
@@ -181,6 +188,7 @@ mod tests {
 
     fn build(list: &str) -> Keywords {
         let source = KeywordSource {
+            modified: false,
             revision: Some(Revnum(17)),
             date: Some(Timestamp::parse(b"2026-11-21T20:26:00.123456Z").unwrap()),
             author: Some("jo"),

@@ -107,4 +107,16 @@ impl Translation {
         let expand = direction == Direction::ToWorking;
         Ok(Translator::new(eol, repair, self.keywords.clone(), expand))
     }
+
+    /// The translator for an export, from either form: keywords get their values, or with `expand`
+    /// unset lose them; mixed line ends are an error unless `repair` is set.
+    #[must_use]
+    pub fn exporter(&self, repair: bool, expand: bool) -> Translator {
+        let eol = match self.eol {
+            EolStyle::None | EolStyle::Unknown => None,
+            EolStyle::Native => Some(Eol::NATIVE),
+            EolStyle::Fixed(eol) => Some(eol),
+        };
+        Translator::new(eol, repair, self.keywords.clone(), expand)
+    }
 }

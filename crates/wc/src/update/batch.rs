@@ -188,14 +188,14 @@ fn run(wc: &WorkingCopy, work: Work) -> Result<Option<Recorded>> {
         Work::Install { relpath, form, text, new } => {
             let path = wc.abspath(&relpath);
             let stat = if new {
-                match files::create(&path, &mut text.as_slice(), &form) {
+                match files::create_whole(&path, &text, &form) {
                     Err(Error::Io { error, .. }) if is_in_the_way(&error) => {
-                        files::replace(&path, &wc.temporary(), &mut text.as_slice(), &form)
+                        files::replace_whole(&path, &wc.temporary(), &text, &form)
                     }
                     other => other,
                 }
             } else {
-                files::replace(&path, &wc.temporary(), &mut text.as_slice(), &form)
+                files::replace_whole(&path, &wc.temporary(), &text, &form)
             }?;
             Ok(stat.map(|stat| (relpath, stat)))
         }

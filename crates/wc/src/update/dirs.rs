@@ -18,10 +18,10 @@ use crate::queue::WorkItem;
 
 /// The last change of a node.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Changed {
-    pub(super) revision: Option<Revnum>,
-    pub(super) date: Option<Timestamp>,
-    pub(super) author: Option<String>,
+pub(crate) struct Changed {
+    pub(crate) revision: Option<Revnum>,
+    pub(crate) date: Option<Timestamp>,
+    pub(crate) author: Option<String>,
 }
 
 impl Changed {
@@ -177,7 +177,7 @@ impl UpdateEditor<'_> {
         let Some(mut dir) = self.dirs.remove(&handle) else {
             return Err(super::protocol("A directory that is not open was closed"));
         };
-        if dir.skip {
+        if dir.skip || (self.file_external && dir.parent.is_none()) {
             return Ok(());
         }
         let mut conflict = dir.conflict.take().filter(|_| dir.edited);

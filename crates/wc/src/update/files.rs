@@ -14,7 +14,7 @@ use sapwood_delta::TextDelta;
 use super::batch::{Body, NewText, Step, Work};
 use super::conflicts::Places;
 use super::dirs::{Changed, patched, told};
-use super::text::{Lazy, receive};
+use super::text::{Checked, Lazy, receive};
 use super::{UpdateEditor, is_regular, sort_changes};
 use crate::base::BaseNode;
 use crate::conflict::{
@@ -149,8 +149,20 @@ impl UpdateEditor<'_> {
         let wc = self.wc.clone();
         let text = match old {
             Some(old) => {
-                let source = Lazy::new(|| wc.open_pristine(&old));
-                receive(&wc, source, delta)?
+                let mut source = Checked::new(Lazy::new(|| wc.open_pristine(&old)));
+                let received = receive(&wc, &mut source, delta);
+                // A text that is not what it was explains whatever went wrong.
+                let found = source.finish().map_err(SvnError::from_stream)?;
+                if let Some(recorded) = recorded.filter(|recorded| *recorded != found) {
+                    let shown = self.wc.abspath(&relpath);
+                    let message = format!(
+                        "Checksum mismatch while updating '{}':\n   expected:  {recorded}\n     \
+                         actual:  {found}\n",
+                        shown.display()
+                    );
+                    return Err(SvnError::new(ErrorCode::WC_CORRUPT_TEXT_BASE, message));
+                }
+                received?
             }
             None => receive(&wc, std::io::empty(), delta)?,
         };
@@ -417,6 +429,7 @@ impl UpdateEditor<'_> {
         }
         let url = uri::join(&self.repos_root, row.repos_path.as_deref().unwrap_or_default());
         let source = KeywordSource {
+            modified: false,
             revision: row.changed_revision,
             date: row.changed_date,
             author: row.changed_author.as_deref(),
@@ -469,6 +482,7 @@ impl UpdateEditor<'_> {
                 changes: form.changes,
                 options: sapwood_diff::Options::default(),
                 external: self.params.diff3,
+                suffix: None,
             },
         )?;
         work.extend(merged.work.into_iter().map(Work::Item));

@@ -26,7 +26,7 @@ use std::collections::{HashMap, HashSet};
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::props::names;
 use sapwood_core::{
-    CancelToken, Depth, ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, path,
+    CancelToken, Depth, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path,
 };
 use sapwood_delta::{Editor, Handle, TextDelta};
 
@@ -38,6 +38,7 @@ use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 
 use batch::{Batch, Step};
+pub(crate) use dirs::Changed;
 use dirs::Dir;
 use files::OpenFile;
 
@@ -120,14 +121,21 @@ impl<'a> UpdateEditor<'a> {
     /// # Errors
     /// That the anchor is not in BASE; SQLite's.
     pub fn new(wc: &WorkingCopy, params: Params<'a>) -> Result<Self> {
-        let anchor = wc
-            .db()
-            .base(&params.anchor)?
-            .ok_or_else(|| Error::NodeNotFound(wc.abspath(&params.anchor)))?;
-        let repos_id = anchor.repos_id.ok_or_else(|| Error::Corrupt {
-            path: wc.abspath(&params.anchor),
-            what: "a BASE node has no repository".to_owned(),
-        })?;
+        let repos_id = match wc.db().base(&params.anchor)? {
+            Some(anchor) => anchor.repos_id.ok_or_else(|| Error::Corrupt {
+                path: wc.abspath(&params.anchor),
+                what: "a BASE node has no repository".to_owned(),
+            })?,
+            // File externals may be in directories that are not committed.
+            // A file external may lie in a folder that is not versioned.
+            None => {
+                let mut at = params.anchor.as_str();
+                while !at.is_empty() && wc.db().top(at)?.is_none() {
+                    at = path::dirname(at);
+                }
+                wc.repos_location(at)?.0
+            }
+        };
         let repos = wc.db().repository(repos_id)?;
         let mut params = params;
         if params.depth == Depth::Unknown {
@@ -204,6 +212,12 @@ impl<'a> UpdateEditor<'a> {
 
     fn flush(&mut self) -> Result<()> {
         self.batch.flush(&self.wc)
+    }
+
+    /// Runs a step that asks the database several things, with one lock.
+    fn ask<T>(&mut self, step: impl FnOnce(&mut Self) -> Result<T>) -> SvnResult<T> {
+        let wc = self.wc.clone();
+        Ok(wc.db().questions(|| step(self))?)
     }
 
     /// Before the database is asked about a path: writes what waits, if that is about it.
@@ -286,20 +300,17 @@ impl<'a> UpdateEditor<'a> {
             Depth::Unknown | Depth::Exclude | Depth::Empty => Depth::Infinity,
             other => other,
         };
-        let mut rows = Vec::new();
-        self.wc.db().each_in_subtree(target, |row| {
-            rows.push(row);
-            Ok(())
-        })?;
-        rows.dedup_by(|lower, higher| lower.relpath == higher.relpath);
         let level = depth_of(target);
-        for row in rows {
-            let below = depth_of(&row.relpath).saturating_sub(level);
-            let inside = depth == Depth::Infinity || below <= 1;
-            if !inside || row.kind != crate::db::Kind::File || !row.presence.is_there() {
+        for relpath in self.wc.db().files_with_property(target, names::KEYWORDS)? {
+            let below = depth_of(&relpath).saturating_sub(level);
+            if depth != Depth::Infinity && below > 1 {
                 continue;
             }
-            let Some(view) = self.wc.view(&row.relpath)? else { continue };
+            let Some(view) = self.wc.view(&relpath)? else { continue };
+            let row = view.top();
+            if row.kind != crate::db::Kind::File || !row.presence.is_there() {
+                continue;
+            }
             if view.props()?.get(names::KEYWORDS).is_none() {
                 continue;
             }
@@ -358,6 +369,19 @@ fn sort_changes(changes: Vec<PropChange>) -> Sorted {
     sorted
 }
 
+/// The versioned ones among properties that a repository told, and what they say of the last change.
+pub(crate) fn split_props(props: &PropList) -> (PropList, Changed) {
+    let all = props.iter().map(|(name, value)| (name.to_owned(), Some(value.to_vec())));
+    let sorted = sort_changes(all.collect());
+    let mut changed = Changed::default();
+    changed.take(&sorted.entry);
+    let mut regular = PropList::new();
+    for (name, value) in sorted.regular {
+        regular.set(&name, value.unwrap_or_default());
+    }
+    (regular, changed)
+}
+
 fn is_regular(name: &str) -> bool {
     !name.starts_with(names::ENTRY_PREFIX) && !name.starts_with(names::WC_PREFIX)
 }
@@ -369,7 +393,7 @@ impl Editor for UpdateEditor<'_> {
     }
 
     fn open_root(&mut self, _base: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(Handle(self.begin_root()?))
+        self.ask(|this| this.begin_root()).map(Handle)
     }
 
     fn delete_entry(
@@ -378,7 +402,7 @@ impl Editor for UpdateEditor<'_> {
         _revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
-        Ok(self.delete(path, parent.0)?)
+        self.ask(|this| this.delete(path, parent.0))
     }
 
     fn add_directory(
@@ -387,7 +411,7 @@ impl Editor for UpdateEditor<'_> {
         parent: Handle,
         _copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        Ok(Handle(self.begin_new_dir(path, parent.0)?))
+        self.ask(|this| this.begin_new_dir(path, parent.0)).map(Handle)
     }
 
     fn open_directory(
@@ -396,7 +420,7 @@ impl Editor for UpdateEditor<'_> {
         parent: Handle,
         _base: Option<Revnum>,
     ) -> SvnResult<Handle> {
-        Ok(Handle(self.begin_dir(path, parent.0)?))
+        self.ask(|this| this.begin_dir(path, parent.0)).map(Handle)
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -412,11 +436,11 @@ impl Editor for UpdateEditor<'_> {
     }
 
     fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
-        Ok(self.end_dir(dir.0)?)
+        self.ask(|this| this.end_dir(dir.0))
     }
 
     fn absent_directory(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
-        Ok(self.absent(path, NodeKind::Dir, parent.0)?)
+        self.ask(|this| this.absent(path, NodeKind::Dir, parent.0))
     }
 
     fn add_file(
@@ -425,7 +449,7 @@ impl Editor for UpdateEditor<'_> {
         parent: Handle,
         _copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        Ok(Handle(self.begin_new_file(path, parent.0)?))
+        self.ask(|this| this.begin_new_file(path, parent.0)).map(Handle)
     }
 
     fn open_file(
@@ -434,7 +458,7 @@ impl Editor for UpdateEditor<'_> {
         parent: Handle,
         _base: Option<Revnum>,
     ) -> SvnResult<Handle> {
-        Ok(Handle(self.begin_file(path, parent.0)?))
+        self.ask(|this| this.begin_file(path, parent.0)).map(Handle)
     }
 
     fn apply_textdelta(
@@ -457,11 +481,11 @@ impl Editor for UpdateEditor<'_> {
 
     fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
         self.check_cancel()?;
-        Ok(self.end_file(file.0, text)?)
+        self.ask(|this| this.end_file(file.0, text))
     }
 
     fn absent_file(&mut self, path: &str, parent: Handle) -> SvnResult<()> {
-        Ok(self.absent(path, NodeKind::File, parent.0)?)
+        self.ask(|this| this.absent(path, NodeKind::File, parent.0))
     }
 
     fn close_edit(&mut self) -> SvnResult<()> {

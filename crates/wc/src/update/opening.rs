@@ -96,6 +96,12 @@ impl UpdateEditor<'_> {
         let relpath = self.params.anchor.clone();
         let mut dir = Dir::new(relpath.clone(), None, false);
         let handle = self.handle();
+        if self.file_external {
+            // It has nothing to do with the directory that it is put into.
+            dir.repos_path = self.wc.repos_location(&relpath)?.1;
+            self.dirs.insert(handle, dir);
+            return Ok(handle);
+        }
         let (conflicted, ignored) = self.conflict_above(&relpath)?;
         if conflicted {
             let target = self.target.clone();

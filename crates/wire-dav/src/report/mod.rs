@@ -1,11 +1,15 @@
-//! REPORTs: what a client asks, and how the replies are written.
+//! REPORTs: what a client asks, and what a server replies.
 //!
-//! * [`request`]: the bodies of all but the update report.
+//! * [`request`]: the bodies of all but the update report as the server reads them; [`ask`] writes them.
 //! * [`update`]: the update report: what is asked and what the client has, and the editor that
 //!   answers it.
 //! * [`replay`]: the editor of a replayed revision.
-//! * [`log`], [`reply`]: the other replies.
+//! * [`log`], [`reply`]: the other replies; [`answer`] reads them.
+//! * [`drive`]: the client's side of an update report and of a replay: the reply drives an editor.
 
+pub mod answer;
+pub mod ask;
+pub mod drive;
 pub mod log;
 pub mod replay;
 pub mod reply;
@@ -59,6 +63,13 @@ impl Kind {
         (Self::InheritedProps, "inherited-props-report"),
         (Self::List, "list-report"),
     ];
+
+    /// The name of its root element.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        // The table has all of them.
+        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
 
     /// The report whose root element has this name (in the namespace `svn:`).
     #[must_use]

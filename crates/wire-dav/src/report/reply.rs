@@ -111,7 +111,7 @@ pub fn lock(out: &mut Vec<u8>, lock: &Lock<'_>) {
 /// An entry as `list-report` tells it.
 #[derive(Clone, Copy, Debug)]
 pub struct ListItem<'a> {
-    /// The path, relative to where the listing begins; empty for the place itself.
+    /// The fspath.
     pub path: &'a str,
     /// File or directory.
     pub kind: NodeKind,

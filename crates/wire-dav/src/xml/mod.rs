@@ -3,7 +3,7 @@
 pub mod read;
 pub mod write;
 
-pub use read::{Document, Element, Limits};
+pub use read::{Document, Element, Event, Limits};
 pub use write::{Xml, is_xml_safe};
 
 /// What every body begins with.

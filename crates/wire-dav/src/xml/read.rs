@@ -1,12 +1,13 @@
-//! Reading XML from strangers: the root, and its children one after the other.
+//! Reading XML from strangers: the root, and its children one after the other; or, where children
+//! have children without end (the reply to an update report), start by start and end by end.
 //!
 //! A report of a large working copy has a child for each entry: only one of them is in memory at
 //! a time. Document types and entities are refused (a few lines of them can stand for gigabytes),
 //! and depth, attributes, and bytes of a child are limited.
 
-use std::io::{BufReader, Read};
+use std::io::{BufRead as _, BufReader, Read};
 
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::{BytesStart, Event as Parsed};
 use quick_xml::name::ResolveResult;
 use quick_xml::{NsReader, XmlVersion};
 use sapwood_core::SvnError;
@@ -117,6 +118,21 @@ pub struct Document<R> {
     root: Element,
     /// The root is empty, or its end was read.
     ended: bool,
+    /// Elements that are open below the root, while events are read.
+    open: u64,
+    /// An element without content was told as begun: its end is next.
+    end_is_due: bool,
+}
+
+/// A piece of a body that is read as it comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// An element begins: its name and attributes.
+    Start(Element),
+    /// Text within the element that began last.
+    Text(String),
+    /// That element ends.
+    End,
 }
 
 impl<R> std::fmt::Debug for Document<R> {
@@ -145,8 +161,15 @@ impl<R: Read> Document<R> {
         let metered =
             Metered { inner: source, left: limits.bytes, left_of_child: limits.child_bytes };
         let reader = NsReader::from_reader(BufReader::with_capacity(BUFFER, metered));
-        let mut document =
-            Self { reader, buffer: Vec::new(), limits, root: Element::default(), ended: false };
+        let mut document = Self {
+            reader,
+            buffer: Vec::new(),
+            limits,
+            root: Element::default(),
+            ended: false,
+            open: 0,
+            end_is_due: false,
+        };
         loop {
             match document.step()? {
                 Step::Start(root) => {
@@ -192,6 +215,72 @@ impl<R: Read> Document<R> {
             }
         }
         Ok(None)
+    }
+
+    /// What comes next within the root; `None` at the root's end. The limit of a child is here one
+    /// of a single piece; how deep elements may lie in each other is for the caller to say.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] and the limits.
+    pub fn next_event(&mut self) -> Result<Option<Event>> {
+        if std::mem::take(&mut self.end_is_due) {
+            return Ok(Some(Event::End));
+        }
+        self.reader.get_mut().get_mut().left_of_child = self.limits.child_bytes;
+        while !self.ended {
+            match self.step()? {
+                Step::Start(element) => {
+                    self.open = self.open.saturating_add(1);
+                    return Ok(Some(Event::Start(element)));
+                }
+                Step::Empty(element) => {
+                    self.end_is_due = true;
+                    return Ok(Some(Event::Start(element)));
+                }
+                Step::Text(text) => return Ok(Some(Event::Text(text))),
+                Step::End if self.open == 0 => self.ended = true,
+                Step::End => {
+                    self.open = self.open.saturating_sub(1);
+                    return Ok(Some(Event::End));
+                }
+                Step::Over => return Err(Error::Malformed("it ends too soon".to_owned())),
+                Step::Skip => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// The element whose start was the last event, with everything in it.
+    ///
+    /// # Errors
+    /// As [`Document::next_child`].
+    pub fn whole(&mut self, start: Element) -> Result<Element> {
+        if std::mem::take(&mut self.end_is_due) {
+            return Ok(start);
+        }
+        self.open = self.open.saturating_sub(1);
+        self.rest_of(start)
+    }
+
+    /// Appends to `out` what the source has ready of the text that comes next, as it stands there
+    /// (base64 needs no unescaping); false when the text is over. For texts without bound.
+    ///
+    /// # Errors
+    /// When the body ends within the text, and what the source meets.
+    pub fn text_piece(&mut self, out: &mut Vec<u8>) -> Result<bool> {
+        if self.end_is_due || self.ended {
+            return Ok(false);
+        }
+        let source = self.reader.get_mut();
+        source.get_mut().left_of_child = self.limits.child_bytes;
+        let ready = source.fill_buf().map_err(|e| refuse(e.into()))?;
+        if ready.is_empty() {
+            return Err(Error::Malformed("it ends too soon".to_owned()));
+        }
+        let len = ready.iter().position(|byte| *byte == b'<').unwrap_or(ready.len());
+        out.extend_from_slice(ready.get(..len).unwrap_or_default());
+        source.consume(len);
+        Ok(len > 0)
     }
 
     /// The root with all its children.
@@ -247,19 +336,19 @@ impl<R: Read> Document<R> {
         // Names are resolved below: an event and the resolver cannot be borrowed at one time.
         let event = self.reader.read_event_into(&mut self.buffer).map_err(refuse)?;
         let step = match event {
-            Event::Start(start) => {
+            Parsed::Start(start) => {
                 Step::Start(element(self.reader.resolver(), &start, &self.limits)?)
             }
-            Event::Empty(start) => {
+            Parsed::Empty(start) => {
                 Step::Empty(element(self.reader.resolver(), &start, &self.limits)?)
             }
-            Event::End(_) => Step::End,
-            Event::Text(text) => Step::Text(text.xml10_content().into_owned()),
-            Event::CData(text) => Step::Text(text.xml10_content().into_owned()),
-            Event::GeneralRef(reference) => Step::Text(character(&reference)?),
-            Event::DocType(_) => return Err(Error::Refused("a document type")),
-            Event::Comment(_) | Event::Decl(_) | Event::PI(_) => Step::Skip,
-            Event::Eof => Step::Over,
+            Parsed::End(_) => Step::End,
+            Parsed::Text(text) => Step::Text(text.xml10_content().into_owned()),
+            Parsed::CData(text) => Step::Text(text.xml10_content().into_owned()),
+            Parsed::GeneralRef(reference) => Step::Text(character(&reference)?),
+            Parsed::DocType(_) => return Err(Error::Refused("a document type")),
+            Parsed::Comment(_) | Parsed::Decl(_) | Parsed::PI(_) => Step::Skip,
+            Parsed::Eof => Step::Over,
         };
         Ok(step)
     }
@@ -383,6 +472,36 @@ mod tests {
         assert!(matches!(read, Err(Error::TooLarge("bytes"))));
         let flat = format!("<a>{}</a>", "<b/>".repeat(100_001));
         assert!(matches!(whole(&flat), Err(Error::TooLarge("elements"))));
+    }
+
+    #[test]
+    fn events_in_order() {
+        let text = "<a>x<b k='1'><c/>y</b><t>QUJD</t><e><f>z</f></e></a>";
+        let mut document = Document::open(text.as_bytes(), Limits::default()).unwrap();
+        let mut told = String::new();
+        while let Some(event) = document.next_event().unwrap() {
+            match event {
+                Event::Start(e) if e.name == "t" => {
+                    let mut piece = Vec::new();
+                    while document.text_piece(&mut piece).unwrap() {}
+                    told.push_str(&format!("[{}]", String::from_utf8(piece).unwrap()));
+                }
+                Event::Start(e) if e.name == "e" => {
+                    let e = document.whole(e).unwrap();
+                    told.push_str(&e.children[0].text);
+                }
+                Event::Start(e) => told.push_str(&format!("<{}>", e.name)),
+                Event::Text(text) => told.push_str(&text),
+                Event::End => told.push('/'),
+            }
+        }
+        assert_eq!(told, "x<b><c>/y/[QUJD]/z");
+        assert!(document.next_event().unwrap().is_none());
+        let mut cut = Document::open(&b"<a><b>AB"[..], Limits::default()).unwrap();
+        cut.next_event().unwrap();
+        let mut piece = Vec::new();
+        assert!(cut.text_piece(&mut piece).unwrap());
+        assert!(cut.text_piece(&mut piece).is_err());
     }
 
     #[test]

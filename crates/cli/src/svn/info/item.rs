@@ -86,7 +86,9 @@ impl Item {
             },
             "revision" => number(info.revision),
             "last-changed-revision" => number(info.changed_revision),
-            "last-changed-date" => info.changed_date.map(|at| at.to_string()),
+            "last-changed-date" => {
+                info.changed_date.filter(|at| at.0 != 0).map(|at| at.to_string())
+            }
             "last-changed-author" => info.changed_author.clone(),
             "wc-root" => working.map(|w| w.root.clone()),
             "schedule" => working.map(|w| w.schedule.word().to_owned()),

@@ -81,8 +81,8 @@ impl Printer {
         if let Some(working) = working {
             line("Text Last Updated", working.text_time.filter(|at| at.0 != 0).map(human));
             line("Checksum", working.checksum.as_ref().map(ToString::to_string));
-            if let Some((lines, _)) = &working.conflicts {
-                text.push_str(lines);
+            if let Some(conflicts) = &working.conflicts {
+                self.conflict_lines(&mut text, conflicts, info.root_url.as_deref());
             }
         }
         self.lock_lines(&mut text, info);
@@ -155,8 +155,11 @@ impl Printer {
             let date = info.changed_date.map(|at| at.to_string());
             xml_out::commit(&mut text, &revision, info.changed_author.as_deref(), date.as_deref());
         }
-        if let Some((_, xml)) = info.working.as_ref().and_then(|w| w.conflicts.as_ref()) {
-            text.push_str(xml);
+        if let Some(conflicts) = info.working.as_ref().and_then(|w| w.conflicts.as_ref()) {
+            // Once for each of them, so do the readers of this output know it.
+            for _ in 0..conflicts.count() {
+                super::conflict::xml(&mut text, conflicts);
+            }
         }
         if let Some(lock) = &info.lock {
             xml_out::lock(&mut text, lock);

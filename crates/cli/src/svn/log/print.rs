@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use sapwood_client::Target;
+use sapwood_client::diff::writer::Style;
+use sapwood_client::diff::{Request, Sink, diff};
+use sapwood_client::{Context, Revision, Target};
 use sapwood_core::date::Timestamp;
 use sapwood_core::props::names;
 use sapwood_core::{Depth, NodeKind, Revnum, SvnResult, fold, glob, path};
@@ -10,6 +12,7 @@ use sapwood_ra::{LogChange, LogEntry};
 
 use super::count_lines;
 use crate::svn::Invocation;
+use crate::svn::diff::Method;
 use crate::svn::options::Opt;
 use crate::svn::out::Out;
 use crate::svn::xml_out::text_element;
@@ -24,12 +27,43 @@ pub(in crate::svn) const SEPARATOR: &str =
 pub(super) struct Printer<'a> {
     out: Out,
     quiet: bool,
-    /// What is compared for `--diff`, and how deep.
-    diff: Option<(&'a Target, Depth)>,
+    /// What is compared for `--diff`, and how.
+    diff: Option<Differences<'a>>,
     /// Any group, all patterns of it; folded, with `*` around them.
     search: Vec<Vec<String>>,
     /// The merging revisions that this one is told below.
     merging: Vec<Revnum>,
+}
+
+/// What `--diff` shows with each revision.
+struct Differences<'a> {
+    ctx: &'a Context,
+    target: &'a Target,
+    depth: Depth,
+    method: Method,
+    out: Out,
+}
+
+impl Differences<'_> {
+    /// Prints what a revision changed at and below the target. What was deleted is only named.
+    fn print(&self, revision: Revnum) -> SvnResult<()> {
+        let before = Revnum(revision.0.saturating_sub(1));
+        let default = if self.target.is_url() { Revision::Head } else { Revision::Working };
+        let request = Request {
+            old: &self.target.text,
+            old_revision: Revision::Number(before),
+            new: &self.target.text,
+            new_revision: Revision::Number(revision),
+            peg: self.target.peg.or(default),
+            depth: self.depth,
+            ignore_ancestry: false,
+            changelists: &[],
+        };
+        let external = self.method.external();
+        let style = Style { no_deleted: true, ..self.method.style(&external)? };
+        let mut sink = self.out.clone();
+        diff(self.ctx, &request, Sink::Diff { style, out: &mut sink })
+    }
 }
 
 /// Author, date and message of an entry.
@@ -65,13 +99,19 @@ fn sorted<'c, 'e>(entry: &'c LogEntry<'e>) -> Vec<&'c LogChange<'e>> {
 }
 
 impl<'a> Printer<'a> {
-    pub(super) fn new(invocation: &Invocation, target: &'a Target, depth: Depth) -> Self {
+    pub(super) fn new(invocation: &'a Invocation, target: &'a Target, depth: Depth) -> Self {
         let pattern = |text: &String| format!("*{}*", fold::fold(text));
         let search = &invocation.opt.search;
         Self {
             out: invocation.out.clone(),
             quiet: invocation.has(Opt::Quiet),
-            diff: invocation.has(Opt::Diff).then_some((target, depth)),
+            diff: invocation.has(Opt::Diff).then(|| Differences {
+                ctx: &invocation.ctx,
+                target,
+                depth,
+                method: Method::of(invocation),
+                out: invocation.out.clone(),
+            }),
             search: search.iter().map(|group| group.iter().map(pattern).collect()).collect(),
             merging: Vec::new(),
         }
@@ -144,19 +184,13 @@ impl<'a> Printer<'a> {
         }
         self.out.text(&text)?;
         self.out.show()?;
-        if let Some((target, depth)) = self.diff {
+        if let Some(differences) = &self.diff {
             self.out.text("\n")?;
-            self.differences(revision, target, depth)?;
+            differences.print(revision)?;
             self.out.text("\n")?;
         }
         self.begin_merged(entry);
         Ok(())
-    }
-
-    /// Prints what a revision changed.
-    fn differences(&self, revision: Revnum, target: &Target, depth: Depth) -> SvnResult<()> {
-        let _ = (revision, target, depth);
-        Err(crate::svn::not_yet("log --diff"))
     }
 
     /// Prints an entry as XML.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use sapwood_core::CancelToken;
 use sapwood_delta::TextDelta as _;
 use sapwood_delta::svndiff::{Encoder, Version};
-use sapwood_fsfs::Node;
+use sapwood_fs::Node;
 
 use super::NodeDumper;
 use crate::dump::check_cancelled;

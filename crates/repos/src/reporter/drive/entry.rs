@@ -2,7 +2,7 @@
 
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError};
 use sapwood_delta::Handle;
-use sapwood_fsfs::{Node, Relation};
+use sapwood_fs::{Node, Relation};
 
 use super::{Drive, Level};
 use crate::error::Result;
@@ -234,8 +234,13 @@ impl Drive<'_> {
     /// Deletes an entry that is not related to what takes its place.
     fn delete(&mut self, entry: &Entry<'_>) -> Result<()> {
         let place = entry.target_path;
-        let mut revision =
-            deleted_rev_in(&mut self.roots, place, entry.source.revision, self.revision)?;
+        let mut revision = deleted_rev_in(
+            &mut self.roots,
+            place,
+            entry.source.revision,
+            self.revision,
+            self.cancel,
+        )?;
         if revision.is_none() && self.target_root.kind(place)?.is_some() {
             revision = self.revision.prev();
         }

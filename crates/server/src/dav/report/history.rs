@@ -1,24 +1,19 @@
 //! Reports about history: log, locations, blame, dates.
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::{ErrorCode, FileRev, Revnum, RevpropSelection, SvnError, SvnResult};
 use sapwood_delta::{TextDelta, Version};
 use sapwood_repos::{
-    FileRev, FileRevReceiver, FileRevsRequest, LogEncoder, LogEntry, LogReceiver, LogRequest,
-    RevpropSelection, SegmentsRequest,
+    FileRevReceiver, FileRevsRequest, LogEncoder, LogEntry, LogReceiver, LogRequest, Protocol,
+    SegmentsRequest,
 };
 use sapwood_wire_dav::report::{Sink as _, log as wire, reply, request};
 use sapwood_wire_dav::xml::{Element, Xml as _};
 
 use super::{full_path, readable_path};
+use crate::common::oplog::Operation;
 use crate::dav::exchange::Exchange;
 use crate::dav::session::{DavResult, Fail, Session};
-use crate::oplog::{Rev, encode_all, note};
-
-/// The numbers of the forms in which log entries are kept. svn:// has 1.
-const FORM_ENCODED: u8 = 2;
-/// Of clients that know no base64 there.
-const FORM_PLAIN: u8 = 3;
 
 /// Sends log entries as they come.
 struct LogSender<'e> {
@@ -46,9 +41,15 @@ impl LogReceiver for LogSender<'_> {
 
     fn encoder(&self) -> Option<LogEncoder> {
         Some(if self.encode_binary {
-            LogEncoder { form: FORM_ENCODED, encode: |entry, out| write_entry(entry, out, true) }
+            LogEncoder {
+                protocol: Protocol::DavEncoded,
+                encode: |entry, out| write_entry(entry, out, true),
+            }
         } else {
-            LogEncoder { form: FORM_PLAIN, encode: |entry, out| write_entry(entry, out, false) }
+            LogEncoder {
+                protocol: Protocol::Dav,
+                encode: |entry, out| write_entry(entry, out, false),
+            }
         })
     }
 
@@ -86,21 +87,16 @@ pub(super) fn log(session: &Session<'_>, root: &Element, exchange: &mut Exchange
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     let names: Option<Vec<&str>> =
         asked.revprops.as_ref().map(|names| names.iter().map(String::as_str).collect());
-    let limit = if asked.limit > 0 { format!(" limit={}", asked.limit) } else { String::new() };
-    let revprops = match &names {
-        None => " revprops=all".to_owned(),
-        Some(names) if names.is_empty() => String::new(),
-        Some(names) => format!(" revprops=({})", encode_all(names.iter().copied())),
-    };
-    session.log_command(format_args!(
-        "log ({}) r{}:{}{limit}{}{}{}{revprops}",
-        encode_all(paths.iter().copied()),
-        Rev(asked.start),
-        Rev(asked.end),
-        note(asked.changed_paths, " discover-changed-paths"),
-        note(asked.strict, " strict"),
-        note(asked.merged, " include-merged-revisions"),
-    ));
+    session.log_command(&Operation::Log {
+        paths: &paths,
+        start: asked.start,
+        end: asked.end,
+        limit: asked.limit,
+        changed_paths: asked.changed_paths,
+        strict: asked.strict,
+        merged: asked.merged,
+        revprops: names.as_deref(),
+    });
     let request = LogRequest {
         paths: &paths,
         start: asked.start,
@@ -130,7 +126,7 @@ pub(super) fn dated_rev(
     exchange: &mut Exchange,
 ) -> DavResult {
     let date = request::dated_rev(root)?;
-    session.log_command(format_args!("get-dated-rev {date}"));
+    session.log_command(&Operation::GetDatedRev { date });
     let time = Timestamp::parse(date.as_bytes()).map_err(SvnError::from)?;
     let rev = session.repository.fs().dated_revision(time.0)?;
     reply::one_revision(exchange.out(), "dated-rev-report", Some(rev));
@@ -144,13 +140,11 @@ pub(super) fn locations(
 ) -> DavResult {
     let asked = request::Locations::read(root)?;
     let path = full_path(session, &asked.path)?;
-    let listed: Vec<String> = asked.revisions.iter().map(Revnum::to_string).collect();
-    session.log_command(format_args!(
-        "get-locations {}@{} ({})",
-        uri::encode(&path),
-        asked.peg,
-        listed.join(" ")
-    ));
+    session.log_command(&Operation::GetLocations {
+        path: &path,
+        peg: asked.peg,
+        revisions: &asked.revisions,
+    });
     let found = sapwood_repos::locations(
         &session.repository,
         &path,
@@ -175,13 +169,12 @@ pub(super) fn location_segments(
 ) -> DavResult {
     let asked = request::LocationSegments::read(root)?;
     let path = full_path(session, &asked.path)?;
-    session.log_command(format_args!(
-        "get-location-segments {}@{} r{}:{}",
-        uri::encode(&path),
-        Rev(asked.peg),
-        Rev(asked.start),
-        Rev(asked.end)
-    ));
+    session.log_command(&Operation::GetLocationSegments {
+        path: &path,
+        peg: asked.peg,
+        start: asked.start,
+        end: asked.end,
+    });
     let youngest = session.youngest()?;
     let peg = asked.peg.unwrap_or(youngest);
     let start = asked.start.unwrap_or(peg);
@@ -253,13 +246,12 @@ pub(super) fn file_revs(
 ) -> DavResult {
     let asked = request::FileRevs::read(root)?;
     let path = full_path(session, &asked.path)?;
-    session.log_command(format_args!(
-        "get-file-revs {} r{}:{}{}",
-        uri::encode(&path),
-        Rev(asked.start),
-        Rev(asked.end),
-        note(asked.merged, " include-merged-revisions"),
-    ));
+    session.log_command(&Operation::GetFileRevs {
+        path: &path,
+        start: asked.start,
+        end: asked.end,
+        merged: asked.merged,
+    });
     let request = FileRevsRequest {
         path: &path,
         start: asked.start,
@@ -290,8 +282,14 @@ pub(super) fn deleted_rev(
 ) -> DavResult {
     let asked = request::DeletedRev::read(root)?;
     let path = readable_path(session, &asked.path)?;
-    session.log_command(format_args!("get-deleted-rev"));
-    let rev = sapwood_repos::deleted_rev(&session.repository, &path, asked.peg, asked.end)?;
+    session.log_command(&Operation::GetDeletedRev);
+    let rev = sapwood_repos::deleted_rev(
+        &session.repository,
+        &path,
+        asked.peg,
+        asked.end,
+        &session.shared.cancel,
+    )?;
     reply::one_revision(exchange.out(), "get-deleted-rev-report", rev);
     Ok(())
 }

@@ -12,7 +12,7 @@ use sapwood_wire_dav::{NS_SVN, Resource};
 
 use super::exchange::Exchange;
 use super::session::{DavResult, Fail, Session};
-use crate::access::Required;
+use crate::common::access::Required;
 
 pub(super) fn report(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
     let limits = Limits::default();

@@ -2,9 +2,9 @@
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::path::skip_ancestor;
-use sapwood_core::{Depth, Revnum, SvnResult, uri};
+use sapwood_core::{Depth, DirentFields, Inherit, Revnum, SvnResult};
 use sapwood_repos::{
-    Inherit, ListEntry, ListReceiver, ListRequest, MergeinfoRequest, PathAuthorizer as _,
+    ListEntry, ListReceiver, ListRequest, MergeinfoRequest, PathAuthorizer as _, Protocol,
     inherited_props,
 };
 use sapwood_wire_dav::report::request::{self, ListFields};
@@ -12,14 +12,12 @@ use sapwood_wire_dav::report::{Sink as _, reply};
 use sapwood_wire_dav::xml::Element;
 
 use super::{full_path, readable_path, revision_of};
+use crate::common::oplog::Operation;
 use crate::dav::exchange::Exchange;
 use crate::dav::session::{DavResult, Fail, Session};
-use crate::oplog::{DepthNote, encode_all};
 
 /// What stands for a date that is missing where the protocol wants one.
 const EPOCH: &str = "1970-01-01T00:00:00.000000Z";
-/// The forms in which listings are kept: above those of svn://, which has six bits.
-const FORM: u32 = 1 << 16;
 
 /// Writes the entries of a listing.
 struct ListWriter<'e> {
@@ -54,11 +52,11 @@ impl ListReceiver for ListWriter<'_> {
         self.exchange.relieve()
     }
 
-    fn form(&self) -> Option<u32> {
+    fn form(&self) -> Option<(Protocol, DirentFields)> {
         let ListFields { kind, size, has_props, created_rev, date, author } = self.fields;
-        let bits = [kind, size, has_props, created_rev].into_iter();
-        let number = bits.fold(0, |number, bit| (number << 1) | u32::from(bit));
-        (!date && !author).then_some(FORM | number)
+        let fields =
+            DirentFields { kind, size, has_props, created_rev, time: date, last_author: author };
+        (!date && !author).then_some((Protocol::Dav, fields))
     }
 
     fn encode(&self, entry: &ListEntry<'_>, out: &mut Vec<u8>) -> SvnResult<()> {
@@ -81,15 +79,12 @@ pub(super) fn list(session: &Session<'_>, root: &Element, exchange: &mut Exchang
     };
     let patterns: Option<Vec<&str>> =
         asked.patterns.as_ref().map(|p| p.iter().map(String::as_str).collect());
-    session.log_command(format_args!(
-        "list {} r{rev}{}{}",
-        uri::encode(&path),
-        DepthNote(asked.depth),
-        match &patterns {
-            Some(patterns) => patterns.iter().map(|p| format!(" {p}")).collect(),
-            None => " <ANY>".to_owned(),
-        },
-    ));
+    session.log_command(&Operation::List {
+        path: &path,
+        revision: rev,
+        depth: asked.depth,
+        patterns: patterns.as_deref(),
+    });
     let tree = session.repository.fs().revision_root(rev)?;
     let fields = asked.fields;
     let details =
@@ -113,7 +108,7 @@ pub(super) fn locks(session: &Session<'_>, root: &Element, exchange: &mut Exchan
         return Err(Fail::status(400, "Invalid 'depth' specified in get-locks-report request."));
     }
     let path = full_path(session, "")?;
-    session.log_command(format_args!("get-locks {}{}", uri::encode(&path), DepthNote(depth)));
+    session.log_command(&Operation::GetLocks { path: &path, depth });
     reply::begin(exchange.out(), "get-locks-report");
     for lock in session.repository.fs().locks(&path, depth)? {
         if !session.access.readable(&lock.path)? {
@@ -152,12 +147,11 @@ pub(super) fn mergeinfo(
     let base = full_path(session, "")?;
     let paths = asked.paths.iter().map(|p| full_path(session, p)).collect::<Result<Vec<_>, _>>()?;
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-    session.log_command(format_args!(
-        "get-mergeinfo ({}) {}{}",
-        encode_all(paths.iter().copied()),
-        inherit.word(),
-        crate::oplog::note(asked.descendants, " include-descendants"),
-    ));
+    session.log_command(&Operation::GetMergeinfo {
+        paths: &paths,
+        inherit: inherit.word(),
+        descendants: asked.descendants,
+    });
     reply::begin(exchange.out(), "mergeinfo-report");
     sapwood_repos::mergeinfo_catalog(
         &session.repository,
@@ -190,9 +184,9 @@ pub(super) fn inherited(
         Some(rev) => rev,
         None => session.youngest()?,
     };
-    session.log_command(format_args!("get-inherited-props {} r{rev}", uri::encode(&path)));
+    session.log_command(&Operation::GetInheritedProps { path: &path, revision: rev });
     let tree = session.repository.fs().revision_root(rev)?;
-    let found = inherited_props(&tree, &path, None, &session.access)?;
+    let found = inherited_props(&tree, &path, None, &session.access, &session.shared.cancel)?;
     reply::begin(exchange.out(), "inherited-props-report");
     for (path, props) in &found {
         reply::inherited(exchange.out(), path, props);

@@ -1,6 +1,6 @@
 //! The replay report: a revision as it was committed.
 
-use sapwood_core::{path, uri};
+use sapwood_core::path;
 use sapwood_delta::Version;
 use sapwood_repos::ReplayRequest;
 use sapwood_wire_dav::Resource;
@@ -8,6 +8,7 @@ use sapwood_wire_dav::report::replay::ReplayEditor;
 use sapwood_wire_dav::report::request;
 use sapwood_wire_dav::xml::Element;
 
+use crate::common::oplog::Operation;
 use crate::dav::exchange::Exchange;
 use crate::dav::session::{DavResult, Fail, Session};
 
@@ -31,7 +32,7 @@ pub(super) fn replay(session: &Session<'_>, root: &Element, exchange: &mut Excha
             return Err(Fail::status(400, "Request was missing the revision argument"));
         }
     };
-    session.log_command(format_args!("replay {} r{rev}", uri::encode(&format!("/{base}"))));
+    session.log_command(&Operation::Replay { path: &format!("/{base}"), revision: rev });
     let tree = session.repository.fs().revision_root(rev)?;
     let request = ReplayRequest {
         base_path: &base,

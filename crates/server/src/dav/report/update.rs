@@ -3,9 +3,9 @@
 use std::io::Read;
 
 use sapwood_core::path::{canonical_fspath, join};
-use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_delta::Version;
-use sapwood_fsfs::Root;
+use sapwood_fs::Root;
 use sapwood_repos::{ReportRequest, Reporter};
 use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::report::update::{
@@ -14,12 +14,12 @@ use sapwood_wire_dav::report::update::{
 use sapwood_wire_dav::resource::SPECIAL;
 use sapwood_wire_dav::xml::Document;
 
-use crate::access::Required;
+use crate::common::access::Required;
+use crate::common::oplog::Operation;
+use crate::common::settings::BulkUpdates;
 use crate::dav::exchange::Exchange;
 use crate::dav::propfind::safe_revision;
 use crate::dav::session::{DavResult, Fail, Session};
-use crate::oplog::{DepthNote, Rev, note};
-use crate::settings::BulkUpdates;
 
 /// What the log line tells beside what is wanted.
 #[derive(Default)]
@@ -204,33 +204,24 @@ fn take(
 /// Writes the line of the log: which command it is has to be guessed.
 fn log(session: &Session<'_>, plan: &Plan, summary: &Summary) {
     let Plan { wanted, revision, source, destination } = plan;
-    let path = join(source, &wanted.target);
-    let path = uri::encode(&path);
-    let depth = DepthNote(wanted.depth);
-    match destination {
-        Some(destination) if wanted.send_all => session.log_command(format_args!(
-            "switch {path} {}@{revision}{depth}",
-            uri::encode(destination)
-        )),
-        Some(destination) => {
-            let from = Rev(summary.from);
-            let ignore = note(wanted.ignore_ancestry, " ignore-ancestry");
-            let destination = uri::encode(destination);
-            if path == destination {
-                session.log_command(format_args!("diff {path} r{from}:{revision}{depth}{ignore}"));
-            } else {
-                session.log_command(format_args!(
-                    "diff {path}@{from} {destination}@{revision}{depth}{ignore}"
-                ));
-            }
-        }
+    let (path, depth, revision) = (&*join(source, &wanted.target), wanted.depth, *revision);
+    let operation = match destination.as_deref() {
+        Some(to) if wanted.send_all => Operation::Switch { path, to, revision, depth },
+        Some(versus) => Operation::Diff {
+            path,
+            from: summary.from,
+            versus,
+            revision,
+            depth,
+            ignore_ancestry: wanted.ignore_ancestry,
+        },
         None if summary.entries == 1 && summary.any_empty => {
-            session.log_command(format_args!("checkout-or-export {path} r{revision}{depth}"));
+            Operation::CheckoutOrExport { path, revision, depth }
         }
         None if wanted.text_deltas => {
-            let copyfrom = note(wanted.copyfrom, " send-copyfrom-args");
-            session.log_command(format_args!("update {path} r{revision}{depth}{copyfrom}"));
+            Operation::Update { path, revision, depth, copyfrom: wanted.copyfrom }
         }
-        None => session.log_command(format_args!("status {path} r{revision}{depth}")),
-    }
+        None => Operation::Status { path, revision, depth },
+    };
+    session.log_command(&operation);
 }

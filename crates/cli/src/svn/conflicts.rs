@@ -1,0 +1,163 @@
+//! `--accept`: what conflicts are settled on, those that an operation met or those of `svn resolve`.
+
+use std::process::{Command, Stdio};
+
+use sapwood_client::resolve::resolve;
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::conflict::Conflict;
+use sapwood_wc::local::Choice;
+
+use super::Invocation;
+use super::given::Accept;
+use crate::remote::editor;
+use crate::{report, signals};
+
+impl Invocation {
+    /// Settles the conflicts that an operation met, as `--accept` says.
+    pub(super) fn settle_conflicts(&self) -> SvnResult<()> {
+        let paths = self.notifier.stats().borrow().paths();
+        let depth = self.opt.depth.unwrap_or(Depth::Infinity);
+        self.walk_conflicts(&paths, depth)
+    }
+
+    /// Settles the conflicts at and below local paths, as `--accept` says. Conflicts that cannot be
+    /// settled in this way are told, and others go on.
+    pub(super) fn walk_conflicts(&self, paths: &[String], depth: Depth) -> SvnResult<()> {
+        let mut walk = Walk { inv: self, program_failed: false };
+        let mut failed = false;
+        for path in paths {
+            self.ctx.check_cancel()?;
+            if depth == Depth::Empty {
+                // Of one node, that it cannot be looked at is an error.
+                self.ctx.working_copy(&self.ctx.absolute(path))?;
+            }
+            let done = resolve(&self.ctx, path, depth, &mut |wc, relpath, conflict| {
+                walk.decide(wc, relpath, conflict)
+            });
+            let Err(error) = done else { continue };
+            let Some(cause) = error.chain().last().cloned() else { continue };
+            match cause.code() {
+                ErrorCode::WC_PATH_NOT_FOUND if depth == Depth::Empty => return Err(cause),
+                // What settling another one rearranged.
+                ErrorCode::WC_PATH_NOT_FOUND => {}
+                ErrorCode::CANCELLED => break,
+                _ => {
+                    self.out.warn(&cause);
+                    failed = true;
+                }
+            }
+        }
+        if failed {
+            return Err(SvnError::new(
+                ErrorCode::WC_CONFLICT_RESOLVER_FAILURE,
+                "Failure occurred resolving one or more conflicts",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// One walk through conflicts.
+struct Walk<'a> {
+    inv: &'a Invocation,
+    /// Whether an editor or merge tool failed: it is not asked again.
+    program_failed: bool,
+}
+
+impl Walk<'_> {
+    fn decide(
+        &mut self,
+        wc: &WorkingCopy,
+        relpath: &str,
+        conflict: &Conflict,
+    ) -> SvnResult<Option<Choice>> {
+        Ok(match self.inv.opt.accept {
+            Some(Accept::Base) => Some(Choice::Base),
+            Some(Accept::Working) => Some(Choice::Working),
+            Some(Accept::MineConflict) => Some(Choice::MineConflict),
+            Some(Accept::TheirsConflict) => Some(Choice::TheirsConflict),
+            Some(Accept::MineFull) => Some(Choice::MineFull),
+            Some(Accept::TheirsFull) => Some(Choice::TheirsFull),
+            Some(Accept::Edit | Accept::Launch) if self.program_failed => None,
+            Some(Accept::Edit) => {
+                let config = self.inv.ctx.config();
+                let given = self.inv.opt.editor_cmd.as_deref();
+                let done = editor::edit_file(given, config, &wc.abspath(relpath));
+                self.program(done, ErrorCode::CL_NO_EXTERNAL_EDITOR, false)?;
+                Some(Choice::Working)
+            }
+            Some(Accept::Launch) => self.launch(wc, relpath, conflict)?,
+            // Nothing is recommended for conflicts of texts and properties.
+            Some(Accept::Postpone | Accept::Recommended) | None => None,
+        })
+    }
+
+    /// Says that a program failed. It is no reason to stop, unless `stops`.
+    fn program(&mut self, done: SvnResult<()>, missing: ErrorCode, stops: bool) -> SvnResult<()> {
+        let Err(error) = done else { return Ok(()) };
+        if ![missing, ErrorCode::EXTERNAL_PROGRAM].contains(&error.code()) {
+            return Err(error);
+        }
+        report::stderr(&format!("{}\n", error.message()));
+        self.program_failed = true;
+        if stops { Err(error) } else { Ok(()) }
+    }
+
+    /// Has a merge tool merge the three texts into the file.
+    fn launch(
+        &mut self,
+        wc: &WorkingCopy,
+        relpath: &str,
+        conflict: &Conflict,
+    ) -> SvnResult<Option<Choice>> {
+        let Some(text) = &conflict.text else { return Ok(None) };
+        let (Some(base), Some(theirs), Some(mine)) = (&text.old, &text.theirs, &text.mine) else {
+            return Ok(None);
+        };
+        let mut clean = false;
+        let done = self.merge_tool().and_then(|tool| {
+            let files = [base, theirs, mine].map(|file| wc.abspath(file));
+            let merged = wc.abspath(relpath);
+            let status = signals::while_child_has_terminal(|| {
+                let mut process = Command::new(&tool);
+                process.args(&files).arg(&merged).arg(&merged).stdin(Stdio::inherit()).status()
+            });
+            // What cannot be started counts as a program that failed.
+            let code = status.map_or(Some(255), |status| status.code());
+            clean = code == Some(0);
+            match code {
+                Some(0 | 1) => Ok(()),
+                code => Err(SvnError::new(
+                    ErrorCode::EXTERNAL_PROGRAM,
+                    format!(
+                        "The external merge tool '{tool}' exited with exit code {}.",
+                        code.unwrap_or(-1)
+                    ),
+                )),
+            }
+        });
+        self.program(done, ErrorCode::CL_NO_EXTERNAL_MERGE_TOOL, true)?;
+        Ok(clean.then_some(Choice::Working))
+    }
+
+    fn merge_tool(&self) -> SvnResult<String> {
+        let config = self.inv.ctx.config();
+        let variable = std::env::var_os("SVN_MERGE").map(|v| v.to_string_lossy().into_owned());
+        let configured = || config.get("helpers", "merge-tool-cmd").map(|v| v.into_owned());
+        let wrong = |text: &str| SvnError::new(ErrorCode::CL_NO_EXTERNAL_MERGE_TOOL, text);
+        let Some(tool) = variable.or_else(configured) else {
+            return Err(wrong(
+                "The environment variable SVN_MERGE and the merge-tool-cmd run-time \
+                 configuration option were not set.\n",
+            ));
+        };
+        if tool.trim_ascii().is_empty() {
+            return Err(wrong(
+                "The SVN_MERGE environment variable is empty or consists solely of whitespace. \
+                 Expected a shell command.\n",
+            ));
+        }
+        Ok(tool)
+    }
+}

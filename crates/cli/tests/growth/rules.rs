@@ -1,0 +1,95 @@
+//! What path rules cost: requests that a server was asked before, with an authz file of some hundred
+//! sections that hides a part from the user, beside the same requests without one.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::made::{Made, Stream, text};
+use crate::protocol::talk;
+
+/// Directories; each has files, and a section in the rules.
+const DIRS: usize = 120;
+/// Revisions that change a few files each.
+const REVISIONS: usize = 160;
+
+/// What rules may cost whatever is asked: instructions of three requests, in a build for tests.
+const FIXED: u64 = 450_000;
+
+fn history() -> Stream {
+    let mut stream = Stream::new();
+    stream.revision([]);
+    for dir in 0..DIRS {
+        stream.add_dir(&format!("d{dir:03}"));
+        for file in 0..3 {
+            stream.add_file(&format!("d{dir:03}/file{file}"), &format!("text {file}\n"));
+        }
+    }
+    stream.add_file("f", "begin\n");
+    for number in 0..REVISIONS {
+        stream.revision([]);
+        for step in 0..3 {
+            let dir = (number * 7 + step * 101) % DIRS;
+            stream.change_file(&format!("d{dir:03}/file{step}"), &format!("text {number}\n"));
+        }
+        if number % 8 == 0 {
+            stream.change_file("f", &format!("text {number}\n"));
+        }
+    }
+    stream
+}
+
+/// Every directory belongs to a team; one of twenty is hidden from all others.
+fn rules() -> String {
+    let mut out = "[groups]\n".to_owned();
+    for team in 0..10 {
+        writeln!(out, "team{team} = user{team}, lead").unwrap();
+    }
+    out.push_str("[/]\n* = r\n");
+    for dir in 0..DIRS {
+        writeln!(out, "[/d{dir:03}]\n@team{} = rw", dir % 10).unwrap();
+        if dir % 20 == 7 {
+            out.push_str("* =\n");
+        }
+    }
+    out
+}
+
+/// Instructions of three hot requests.
+fn hot(made: &Made, steps: &[(&str, &str)]) -> u64 {
+    let times = |n: usize| talk(made, &steps.repeat(n)).instructions;
+    let (few, many) = (times(2), times(5));
+    many.saturating_sub(few)
+}
+
+#[test]
+fn hot_requests_cost_little_more_with_path_rules() {
+    let (open, ruled) = (history().load(), history().load());
+    let conf = ruled.root().join("repo/conf");
+    std::fs::write(conf.join("authz"), rules()).unwrap();
+    std::fs::write(conf.join("svnserve.conf"), "[general]\nauthz-db = authz\n").unwrap();
+    // Until then nothing is kept: the clock of files is too coarse to show another change.
+    std::thread::sleep(Duration::from_secs(3));
+    let done = "( success ( ) ) ";
+    let report = "( set-path ( 0: 0 true ( ) infinity ) ) ( finish-report ( ) ) ";
+    let export = format!("( update ( ( {} ) 0: true infinity false false ) ) {report}", REVISIONS);
+    let log = "( log ( ( 0: ) ( ) ( 1 ) true false 0 false revprops ( 7:svn:log ) ) ) ";
+    let blame = format!("( get-file-revs ( {}( 1 ) ( ) false ) ) ", text("f"));
+    let blame = [(blame.as_str(), "done ( success ( ) ) ")];
+    let export = [(export.as_str(), "( close-edit ( ) ) "), (done, done)];
+    let requests: [(&str, &[(&str, &str)]); 4] = [
+        ("log", &[(log, "done ( success ( ) ) ")]),
+        ("list", &[("( list ( 0: ( ) infinity ( kind ) ) ) ", "done ( success ( ) ) ")]),
+        ("export", &export),
+        ("blame", &blame),
+    ];
+    let mut dear = Vec::new();
+    for (what, steps) in requests {
+        let (without, with) = (hot(&open, steps), hot(&ruled, steps));
+        let line = format!("{what}: {without} instructions without rules, {with} with them");
+        println!("{line}");
+        if with > without.saturating_mul(3) / 2 + FIXED {
+            dear.push(line);
+        }
+    }
+    assert!(dear.is_empty(), "{dear:#?}");
+}

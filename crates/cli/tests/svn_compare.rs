@@ -1,0 +1,223 @@
+//! The same command lines through `svn` of the reference and ours, on equal working copies: what is
+//! said, to which stream, and the exit code must be the same.
+//!
+//! A table is a text file in `svn_compare`: each line is given to a shell, one after the other, in a
+//! folder of their own, in which `base.txt` has run before; `$R` is the repository's URL. A line that
+//! ends with a backslash goes on. Dates, UUIDs and the order of XML attributes (random in the
+//! reference) do not count.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a failure is a failed test"
+)]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use sapwood_testkit::Programs;
+
+/// Shapes of what differs from run to run: 9 is a digit, @ a letter, # a digit of hexadecimal numbers.
+const VARYING: [&str; 4] = [
+    "9999-99-99T99:99:99.999999Z",
+    "9999-99-99 99:99:99 +9999 (@@@, 99 @@@ 9999)",
+    "@@@ 99 99:99",
+    "########-####-####-####-############",
+];
+
+fn fits(shape: &str, text: &[u8]) -> bool {
+    text.len() >= shape.len()
+        && shape.bytes().zip(text).all(|(wanted, byte)| match wanted {
+            b'9' => byte.is_ascii_digit(),
+            b'@' => byte.is_ascii_alphabetic(),
+            b'#' => byte.is_ascii_hexdigit(),
+            wanted => wanted == *byte,
+        })
+}
+
+/// The text with what varies taken out.
+fn masked(text: &[u8]) -> String {
+    let mut made = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        match VARYING.iter().find(|shape| fits(shape, &text[at..])) {
+            Some(shape) => {
+                made.extend_from_slice(b"<varies>");
+                at += shape.len();
+            }
+            None => {
+                made.push(text[at]);
+                at += 1;
+            }
+        }
+    }
+    sorted_attributes(&String::from_utf8_lossy(&made))
+}
+
+/// Lines like `   name="value">` in a row, sorted by name; what follows the last value stays last.
+fn sorted_attributes(text: &str) -> String {
+    let attribute = |line: &str| -> Option<usize> {
+        let rest = line.strip_prefix("   ")?;
+        let (name, rest) = rest.split_once("=\"")?;
+        let plain = name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-' || b == b'_');
+        let end = rest.find('"').filter(|_| plain && !name.is_empty())?;
+        Some(3 + name.len() + 2 + end + 1)
+    };
+    let mut made = String::new();
+    let mut row: Vec<&str> = Vec::new();
+    for line in text.split_inclusive('\n') {
+        match attribute(line) {
+            Some(end) => {
+                row.push(&line[..end]);
+                if line[end..].trim() != "" {
+                    row.sort_unstable();
+                    made.push_str(&row.join("\n"));
+                    made.push_str(&line[end..]);
+                    row.clear();
+                }
+            }
+            None => made.push_str(line),
+        }
+    }
+    made
+}
+
+fn lines(table: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut goes_on = false;
+    for line in table.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        let (text, more) = match line.strip_suffix('\\') {
+            Some(text) => (text, true),
+            None => (line, false),
+        };
+        match lines.last_mut().filter(|_| goes_on) {
+            Some(last) => last.push_str(text),
+            None => lines.push(text.to_owned()),
+        }
+        goes_on = more;
+    }
+    lines
+}
+
+/// Runs all lines with one set of programs; what each said.
+fn run(lines: &[String], folder: &Path, programs: &Programs) -> Vec<String> {
+    let _gone = std::fs::remove_dir_all(folder);
+    std::fs::create_dir_all(folder.join("home")).unwrap();
+    let path = format!("{}:/usr/bin:/bin", programs.dir().display());
+    let said = |line: &String| {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).current_dir(folder).stdin(Stdio::null()).env_clear();
+        command.env("PATH", &path).env("HOME", folder.join("home"));
+        command.env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
+        command.env("R", format!("file://{}/repo", folder.display()));
+        let output = command.output().unwrap();
+        format!(
+            "{}\n-- stderr:\n{}\n-- exit code: {:?}\n",
+            masked(&output.stdout),
+            masked(&output.stderr),
+            output.status.code()
+        )
+    };
+    lines.iter().map(said).collect()
+}
+
+fn compare(table: &str) {
+    let mut all = lines(include_str!("svn_compare/base.txt"));
+    all.extend(lines(table));
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().join("box");
+    let reference = run(&all, &folder, &Programs::reference());
+    let ours = run(&all, &folder, &Programs::ours());
+    let mut told = String::new();
+    for ((line, reference), ours) in all.iter().zip(&reference).zip(&ours) {
+        if reference != ours {
+            writeln!(told, "$ {line}\n** reference:\n{reference}** ours:\n{ours}").unwrap();
+        }
+    }
+    assert!(told.is_empty(), "{told}");
+}
+
+#[test]
+fn logs_and_listings() {
+    compare(include_str!("svn_compare/log.txt"));
+}
+
+#[test]
+fn updates_and_conflicts() {
+    compare(include_str!("svn_compare/update.txt"));
+}
+
+#[test]
+fn changelists_and_info() {
+    compare(include_str!("svn_compare/info.txt"));
+}
+
+#[test]
+fn wrong_usage() {
+    compare(include_str!("svn_compare/usage.txt"));
+}
+
+#[test]
+fn every_subcommand() {
+    compare(include_str!("svn_compare/everyday.txt"));
+}
+
+/// What a help text has in common with the reference's: the lines up to the last one of the usage, and
+/// the options.
+fn structure(text: &str) -> (Vec<String>, Vec<String>) {
+    let mut head = Vec::new();
+    let mut options = Vec::new();
+    let mut in_head = true;
+    for line in text.lines() {
+        if in_head && !line.trim().is_empty() {
+            head.push(line.to_owned());
+        } else if head.iter().any(|line| line.contains("usage:")) {
+            in_head = false;
+        }
+        if let Some((option, _)) = line.split_once(" : ").filter(|_| line.starts_with("  -")) {
+            options.push(option.trim().to_owned());
+        }
+    }
+    (head, options)
+}
+
+#[test]
+fn help_texts_have_the_same_structure() {
+    let (reference, ours) = (Programs::reference(), Programs::ours());
+    let say = |programs: &Programs, args: &[&str]| {
+        String::from_utf8(programs.run("svn", args).stdout).unwrap()
+    };
+    let names: Vec<String> = say(&reference, &["help"])
+        .lines()
+        .filter_map(|line| line.strip_prefix("   "))
+        .map(|line| line.split(' ').next().unwrap().to_owned())
+        .filter(|name| !name.is_empty() && !name.starts_with("x-") && !name.starts_with('\''))
+        .collect();
+    assert!(names.len() > 35, "{names:?}");
+    let mut told = String::new();
+    let mut copied = BTreeSet::new();
+    for name in &names {
+        let (theirs, own) =
+            (say(&reference, &["help", "-v", name]), say(&ours, &["help", "-v", name]));
+        let (wanted, found) = (structure(&theirs), structure(&own));
+        if wanted != found {
+            writeln!(told, "{name}:\n{wanted:#?}\nbut ours:\n{found:#?}").unwrap();
+        }
+        // Our explanations are our own.
+        let head = wanted.0.len();
+        for line in own.lines().skip(head).map(str::trim).filter(|line| line.len() > 40) {
+            // Words of the command line are nobody's.
+            if line.split_whitespace().all(|word| word.starts_with(['-', '\''])) {
+                continue;
+            }
+            if theirs.lines().skip(head).any(|other| other.trim() == line) {
+                copied.insert(format!("{name}: {line}"));
+            }
+        }
+    }
+    assert!(told.is_empty(), "{told}");
+    assert!(copied.is_empty(), "{copied:#?}");
+}

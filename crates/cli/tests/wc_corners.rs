@@ -1,0 +1,112 @@
+//! Corners of everyday commands, by ours and by the reference, each in a folder of its own: same
+//! output, same exit codes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a failure is a failed test"
+)]
+
+use std::process::Command;
+
+use sapwood_testkit::Programs;
+
+/// Lines that begin with `svn` are run by the program under test, the rest by a shell.
+const STEPS: &str = r"
+svnadmin create repo; svnadmin create elsewhere; svnadmin create plain
+svnadmin setuuid repo 11111111-1111-4111-8111-111111111111
+svnadmin setuuid elsewhere 22222222-2222-4222-8222-222222222222
+printf '#!/bin/sh\nsvnlook proplist --revprop -t $2 $1 | sort >&2\nexit 1\n' > plain/hooks/pre-commit
+chmod +x plain/hooks/pre-commit
+svn co -q URL/repo wc
+mkdir -p wc/d/e wc/d/g; echo f > wc/d/f; echo e > wc/d/e/f; echo g > wc/d/g/f
+svn add -q wc/d
+svn ps -q p root wc
+svn ps -q p below wc/d
+svn ci -q -m one wc
+svn up -q wc
+svn ps -q p working wc
+svn proplist -v --show-inherited-props wc/d/e
+svn proplist -v --show-inherited-props -rCOMMITTED wc/d/e
+svn proplist -v --show-inherited-props -rBASE wc/d/e
+svn propget p --show-inherited-props -rCOMMITTED wc/d/e
+svn propget p --show-inherited-props wc/d/e@BASE
+svn mkdir -m m --with-revprop svn:foo=bar URL/repo/x
+svn mkdir -m m --with-revprop svn:log=bar URL/repo/x
+svn ci -m m --with-revprop svn:foo=bar wc
+svn mkdir -m m URL/plain/x
+svn switch --ignore-ancestry URL/elsewhere wc
+svn co URL/repo/d wc/d
+svn co URL/repo/d/e wc/d
+svn co -q URL/repo/d/e wc/nested
+svn info --show-item wc-root wc/nested
+rm -rf wc/nested
+touch wc/d/e/unversioned
+svn up --set-depth empty wc/d
+svn st wc
+svn up -q --set-depth infinity wc/d
+rm wc/d/e/unversioned
+svn up --set-depth exclude wc/d/e
+svn st wc
+svn up -q --set-depth infinity wc/d/e
+printf 'SVN-fs-dump-format-version: 2\n\nRevision-number: 0\nProp-content-length: 33\nContent-length: 33\n\nK 7\nsvn:log\nV 6\na\nb\r\nc\nPROPS-END\n' | svnadmin load -q --bypass-prop-validation elsewhere
+svn propget --revprop -r0 svn:log URL/elsewhere
+echo '$Rev$ $Author$' > wc/d/k
+svn add -q wc/d/k
+svn ps -q svn:keywords 'Rev Author' wc/d/k
+svn ci -q -m k wc/d/k
+echo more >> wc/d/k
+svn cat wc/d/k
+svn co -q URL/repo other
+printf 'f\nmore\n' > other/d/f
+svn ci -q -m f other
+chmod -R u+w wc/.svn/pristine
+for f in $(find wc/.svn/pristine -name '*.svn-base'); do echo broken >> $f; done
+svn up wc
+svn st wc
+printf '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' > other/.svn/wc.db
+svn st other
+";
+
+fn run(programs: &Programs, line: &str, folder: &std::path::Path) -> String {
+    let shown = folder.display().to_string();
+    let mut command = match line.strip_prefix("svn ") {
+        Some(rest) => {
+            let mut command = programs.command("svn");
+            let mut words: Vec<String> = Vec::new();
+            for (at, part) in rest.split('\'').enumerate() {
+                match at % 2 {
+                    0 => words.extend(part.split(' ').filter(|w| !w.is_empty()).map(str::to_owned)),
+                    _ => words.push(part.to_owned()),
+                }
+            }
+            let url = format!("file://{shown}");
+            command.arg("--username=jo").args(words.iter().map(|w| w.replace("URL", &url)));
+            command
+        }
+        None => {
+            let mut command = Command::new("sh");
+            command.args(["-c", line]);
+            command
+        }
+    };
+    let output = command.current_dir(folder).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let said = format!(
+        "{line}\n{}{}{:?}",
+        text(&output.stdout),
+        text(&output.stderr),
+        output.status.code()
+    );
+    said.replace(&shown, "FOLDER")
+}
+
+#[test]
+fn as_the_reference_says() {
+    let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for line in STEPS.lines().filter(|line| !line.is_empty()) {
+        let said = run(&Programs::ours(), line, ours.path());
+        assert_eq!(said, run(&Programs::reference(), line, theirs.path()));
+    }
+}

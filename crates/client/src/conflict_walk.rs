@@ -1,0 +1,141 @@
+//! Going through nodes in conflict, so that what comes into conflict while others are settled is not
+//! left out.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use sapwood_core::notify::{Action, State};
+use sapwood_core::{Depth, ErrorCode, SvnResult, path};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::conflict::Conflict;
+use sapwood_wc::status::Options;
+
+use crate::context::Context;
+
+/// Takes a node in conflict: of which working copy, where in it, and its record. It tells through the
+/// context that comes with it.
+pub type Visit<'v> = dyn FnMut(&Context, &WorkingCopy, &str, &Conflict) -> SvnResult<()> + 'v;
+
+/// Gives the nodes in conflict at and below a path to `visit`. What comes into conflict meanwhile, and
+/// tree conflicts that another one was in the way of, follow.
+///
+/// # Errors
+/// Those of `visit`; E155027 for a conflict that stays in the way.
+pub fn walk(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &str,
+    depth: Depth,
+    visit: &mut Visit<'_>,
+) -> SvnResult<()> {
+    if depth == Depth::Empty {
+        let Some(conflict) = record(wc, relpath)? else {
+            wc.require_view(relpath)?;
+            return Ok(());
+        };
+        return visit(ctx, wc, relpath, &conflict);
+    }
+    let later: Rc<RefCell<BTreeSet<PathBuf>>> = Rc::default();
+    let (noted, outer) = (Rc::clone(&later), ctx.notify.clone());
+    let inner = ctx.told(Rc::new(move |told| {
+        if let Some(notify) = &outer {
+            notify(told);
+        }
+        let conflicts = told.action == Action::TreeConflict
+            || told.props == State::Conflicted
+            || told.content == State::Conflicted;
+        if conflicts {
+            noted.borrow_mut().insert(PathBuf::from(told.path));
+        }
+    }));
+    let mut left = conflicted(ctx, wc, relpath, depth)?;
+    left.reverse();
+    while let Some(path) = left.pop() {
+        attempt(&inner, wc, &path, &later, visit)?;
+        if later.borrow().is_empty() {
+            continue;
+        }
+        // The walk comes by what is new in directories that it has not entered yet.
+        for new in later.borrow().iter() {
+            if let Ok(new) = wc.relpath(new)
+                && path::is_ancestor(relpath, &new)
+                && path::compare(&new, &path).is_gt()
+                && !path::is_ancestor(path::dirname(&new), path::dirname(&path))
+                && !left.contains(&new)
+            {
+                left.push(new);
+            }
+        }
+        left.sort_by(|a, b| path::compare(b, a));
+    }
+    loop {
+        let left = std::mem::take(&mut *later.borrow_mut());
+        let Some(last) = left.last().cloned() else { return Ok(()) };
+        let mut settled = false;
+        for path in &left {
+            let (wc, relpath) = ctx.working_copy(path)?;
+            settled |= attempt(&inner, &wc, &relpath, &later, visit)?;
+        }
+        if !settled && !later.borrow().is_empty() {
+            // Once more, to see why.
+            let (wc, relpath) = ctx.working_copy(&last)?;
+            let Some(conflict) = record(&wc, &relpath)? else { return Ok(()) };
+            return visit(&inner, &wc, &relpath, &conflict).map_err(|error| {
+                let text = format!("Unable to resolve pending conflict on '{}'", last.display());
+                error.wrap(ErrorCode::WC_CONFLICT_RESOLVER_FAILURE, text)
+            });
+        }
+    }
+}
+
+fn record(wc: &WorkingCopy, relpath: &str) -> SvnResult<Option<Conflict>> {
+    let data = wc.db().actual(relpath)?.and_then(|actual| actual.conflict_data);
+    Ok(data.map(|bytes| Conflict::parse(&bytes)).transpose()?)
+}
+
+/// Visits one node; whether its tree conflict is settled then. One that another conflict is in the way
+/// of comes later.
+fn attempt(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &str,
+    later: &RefCell<BTreeSet<PathBuf>>,
+    visit: &mut Visit<'_>,
+) -> SvnResult<bool> {
+    ctx.check_cancel()?;
+    let Some(conflict) = record(wc, relpath)? else { return Ok(false) };
+    let tree = conflict.tree.is_some();
+    match visit(ctx, wc, relpath, &conflict) {
+        Err(error) if tree && is_obstruction(error.code()) => {
+            later.borrow_mut().insert(wc.abspath(relpath));
+            return Ok(false);
+        }
+        other => other?,
+    }
+    Ok(tree && record(wc, relpath)?.is_none_or(|now| now.tree.is_none()))
+}
+
+fn is_obstruction(code: ErrorCode) -> bool {
+    [ErrorCode::WC_OBSTRUCTED_UPDATE, ErrorCode::WC_FOUND_CONFLICT].contains(&code)
+}
+
+/// Paths in conflict at and below a path, in order.
+pub(crate) fn conflicted(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &str,
+    depth: Depth,
+) -> SvnResult<Vec<String>> {
+    let options =
+        Options { depth, unversioned: false, cancel: ctx.cancel().clone(), ..Options::default() };
+    let mut found = Vec::new();
+    wc.status(relpath, &options, &mut |status| {
+        if status.conflicted {
+            found.push(status.relpath);
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,234 @@
+//! `svn copy` of working copies to URLs: a commit of what there is on disk, as copies of where it
+//! comes from and what differs from that.
+
+use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::props::names;
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path, uri};
+use sapwood_ra::{CommitRequest, Inherit, MergeinfoRequest, Session};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::commit::{Changes, CopyTo, Harvest, HarvestOptions, Item};
+
+use crate::commit::{Drive, Extra, KindCheck, condense, failed, shown_item};
+use crate::commit_item::{CommitItem, ItemState};
+use crate::context::Context;
+use crate::pin::pin_local;
+use crate::url_commit::revision_props;
+use crate::working::Node;
+
+/// How it is done.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a> {
+    /// Whether missing directories above the destination are made.
+    pub parents: bool,
+    /// Whether externals are pinned in the copy.
+    pub pin_externals: bool,
+    /// More properties of the new revision.
+    pub revprops: &'a PropList,
+}
+
+/// A local path and its place in the repository.
+struct Pair {
+    node: Node,
+    to: String,
+}
+
+/// Copies local paths to a URL: to it if nothing is there and there is one path, else into it.
+///
+/// # Errors
+/// E155010 for a path that is not versioned, E160020 when a destination is there; those of commits.
+pub fn copy_out(ctx: &Context, sources: &[String], to: &str, how: How<'_>) -> SvnResult<()> {
+    let into = |source: &str| {
+        let abspath = ctx.absolute(source);
+        let name = abspath.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        uri::join(to, &name)
+    };
+    if let [source] = sources {
+        return match copy_pairs(ctx, &[(source, to.to_owned())], how) {
+            Err(e) if e.code() == ErrorCode::FS_ALREADY_EXISTS => {
+                copy_pairs(ctx, &[(source, into(source))], how)
+            }
+            other => other,
+        };
+    }
+    let pairs: Vec<(&String, String)> = sources.iter().map(|s| (s, into(s))).collect();
+    copy_pairs(ctx, &pairs, how)
+}
+
+fn copy_pairs(ctx: &Context, wanted: &[(&String, String)], how: How<'_>) -> SvnResult<()> {
+    let Some((_, first)) = wanted.first() else { return Ok(()) };
+    let mut top = uri::split(first).map_or(first.as_str(), |(parent, _)| parent).to_owned();
+    let session = sapwood_ra::open(&top, &ctx.ra)?;
+    let session = session.as_ref();
+    if let Some(Ok(node)) = wanted.first().map(|(source, _)| Node::find(ctx, source)) {
+        let (_, expected, _) = node.repository()?;
+        let found = session.uuid();
+        if found != expected {
+            return Err(SvnError::new(
+                ErrorCode::RA_UUID_MISMATCH,
+                format!("Repository UUID '{found}' doesn't match expected UUID '{expected}'"),
+            ));
+        }
+    }
+    let mut extra = Extra::default();
+    if how.parents {
+        while session.check_path("", None)?.is_none() {
+            extra.dirs.push(top.clone());
+            top = uri::split(&top).map_or(top.as_str(), |(parent, _)| parent).to_owned();
+            session.reparent(&top)?;
+        }
+        if session.check_path("", None)? == Some(NodeKind::File) {
+            return Err(SvnError::new(
+                ErrorCode::FS_ALREADY_EXISTS,
+                format!("Path '{top}' already exists, but is not a directory"),
+            ));
+        }
+    }
+    for (_, to) in wanted {
+        let below = uri::skip_ancestor(&top, to).unwrap_or_default();
+        if session.check_path(&below, None)?.is_some() {
+            return Err(SvnError::new(
+                ErrorCode::FS_ALREADY_EXISTS,
+                format!("Path '{to}' already exists"),
+            ));
+        }
+    }
+    let mut pairs = Vec::with_capacity(wanted.len());
+    for (source, to) in wanted {
+        pairs.push(Pair { node: Node::find(ctx, source)?, to: to.clone() });
+    }
+    let mut harvest = harvest(ctx, &pairs)?;
+    for pair in &pairs {
+        add_mergeinfo(session, pair, &mut extra)?;
+        if how.pin_externals {
+            add_externals(ctx, pair, &mut harvest.items, &mut extra)?;
+        }
+    }
+    let mut shown: Vec<CommitItem> = harvest.items.iter().map(shown_item).collect();
+    shown.extend(extra.dirs.iter().map(|url| CommitItem {
+        url: url.clone(),
+        kind: Some(NodeKind::Dir),
+        state: ItemState { add: true, ..ItemState::default() },
+        ..CommitItem::default()
+    }));
+    let Some(message) = ctx.message_for(&shown)? else { return Ok(()) };
+    let base = condense(&mut harvest.items, &extra.dirs)?;
+    session.reparent(&base)?;
+    let revprops = revision_props(how.revprops, &message)?;
+    let request = CommitRequest { revprops: &revprops, lock_tokens: &[], keep_locks: true };
+    let mut editor = session.commit(&request)?;
+    let drive = Drive { ctx, base: &base, prefix: None, extra: &extra };
+    if let Err(error) = drive.run(editor.as_mut(), &harvest.items) {
+        let _ = editor.abort_edit();
+        return Err(failed(error));
+    }
+    match editor.committed() {
+        Some(info) => ctx.tell_commit(info),
+        None => Ok(()),
+    }
+}
+
+/// What there is to commit.
+fn harvest(ctx: &Context, pairs: &[Pair]) -> SvnResult<Harvest> {
+    let check = KindCheck::new(ctx);
+    let kind = |url: &str, revision| Ok(check.kind(url, revision)?);
+    let how = HarvestOptions {
+        depth: Depth::Infinity,
+        just_locked: false,
+        changelists: std::collections::HashSet::new(),
+        cancel: ctx.cancel().clone(),
+    };
+    let mut harvest = Harvest::default();
+    for pair in pairs {
+        let (root, ..) = pair.node.repository()?;
+        let Some(repos_relpath) = uri::skip_ancestor(&root, &pair.to) else {
+            return Err(SvnError::new(
+                ErrorCode::UNSUPPORTED_FEATURE,
+                "Source and destination URLs appear not to point to the same repository.",
+            ));
+        };
+        let to = CopyTo { repos_relpath };
+        harvest.copy(&pair.node.wc, &pair.node.relpath, &to, &how, &kind)?;
+    }
+    harvest.finish(&kind)?;
+    Ok(harvest)
+}
+
+/// The mergeinfo of a copy: what the repository and the working copy know of the source.
+fn add_mergeinfo(session: &dyn Session, pair: &Pair, extra: &mut Extra) -> SvnResult<()> {
+    let mut mergeinfo: Option<Mergeinfo> = None;
+    if let Some(origin) = pair.node.origin()?
+        && let Some(revision) = origin.revision
+    {
+        mergeinfo = inherited_mergeinfo(session, &origin.url, revision)?;
+    }
+    if let Some(value) = pair.node.props()?.get(names::MERGEINFO) {
+        let own = Mergeinfo::parse(value)?;
+        match &mut mergeinfo {
+            Some(found) => found.merge(&own),
+            None => mergeinfo = Some(own),
+        }
+    }
+    if let Some(mergeinfo) = mergeinfo {
+        let value = mergeinfo.to_value().into_bytes();
+        let props = extra.props.entry(pair.to.clone()).or_default();
+        props.push((names::MERGEINFO.to_owned(), value));
+    }
+    Ok(())
+}
+
+/// The mergeinfo that a node of the repository has or inherits. The session ends where it was.
+pub(crate) fn inherited_mergeinfo(
+    session: &dyn Session,
+    url: &str,
+    revision: sapwood_core::Revnum,
+) -> SvnResult<Option<Mergeinfo>> {
+    let before = session.url();
+    session.reparent(url)?;
+    let request = MergeinfoRequest {
+        paths: &[""],
+        revision: Some(revision),
+        inherit: Inherit::Inherited,
+        include_descendants: false,
+    };
+    let found = match session.mergeinfo(&request) {
+        Err(error) if error.code() == ErrorCode::UNSUPPORTED_FEATURE => Vec::new(),
+        other => other?,
+    };
+    session.reparent(&before)?;
+    Ok(found.into_iter().next().map(|(_, info)| info))
+}
+
+/// The pinned externals of a copy.
+fn add_externals(
+    ctx: &Context,
+    pair: &Pair,
+    items: &mut Vec<Item>,
+    extra: &mut Extra,
+) -> SvnResult<()> {
+    let Node { wc, relpath, .. } = &pair.node;
+    for (below, value) in pin_local(ctx, wc, relpath)? {
+        let url = uri::join(&pair.to, &below);
+        match items.iter_mut().find(|item| item.url() == url) {
+            Some(item) => item.changes.props = true,
+            None => items.push(prop_item(wc, &path::join(relpath, &below), &pair.node, &url)?),
+        }
+        extra.props.entry(url).or_default().push((names::EXTERNALS.to_owned(), value));
+    }
+    Ok(())
+}
+
+/// An item that only sends properties of a directory that comes along with a copy.
+fn prop_item(wc: &WorkingCopy, relpath: &str, node: &Node, url: &str) -> SvnResult<Item> {
+    let (root, ..) = node.repository()?;
+    let repos_relpath = uri::skip_ancestor(&root, url).unwrap_or_default();
+    Ok(Item {
+        wc: wc.clone(),
+        relpath: relpath.to_owned(),
+        kind: Some(NodeKind::Dir),
+        root,
+        repos_relpath,
+        revision: None,
+        copy_from: None,
+        changes: Changes { props: true, ..Changes::default() },
+    })
+}

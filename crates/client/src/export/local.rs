@@ -1,0 +1,169 @@
+//! Exports of working copies: what status finds is copied, as it is on disk or as it was checked out.
+
+use std::fs::{self, DirBuilder};
+use std::io::Read;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::Path;
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::notify::Action;
+use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path, uri};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::db::Presence;
+use sapwood_wc::ignore::{DEFAULT_GLOBAL_IGNORES, Patterns};
+use sapwood_wc::status::{Options, State, Status};
+use sapwood_wc::translate::{Translation, special};
+
+use super::{Export, FileForm, cannot_create_dir, refuse_existing, tell_kind};
+use crate::cat::file_time;
+use crate::context::Context;
+use crate::revision::Revision;
+use crate::update::tell_path;
+
+/// Exports a path of a working copy: with revision `WORKING` what is on disk, else the pristine texts.
+pub(super) fn export(ctx: &Context, from: &Path, to: &Path, how: &Export) -> SvnResult<()> {
+    let (wc, relpath) = ctx.working_copy(from)?;
+    let is_file = fs::symlink_metadata(from).is_ok_and(|found| found.is_file());
+    let to = match is_file && to.is_dir() {
+        true => to.join(path::basename(&relpath)),
+        false => to.to_owned(),
+    };
+    let walk = Options {
+        depth: how.depth,
+        all: true,
+        no_ignore: true,
+        unversioned: false,
+        ignores: Patterns::of_config(DEFAULT_GLOBAL_IGNORES),
+        cancel: ctx.cancel().clone(),
+    };
+    let mut found = false;
+    wc.status(&relpath, &walk, &mut |status| {
+        found = true;
+        let below = path::skip_ancestor(&relpath, &status.relpath).unwrap_or_default();
+        let goal = if below.is_empty() { to.clone() } else { to.join(below) };
+        export_node(ctx, &wc, &status, &goal, below.is_empty(), how).map_err(Into::into)
+    })?;
+    if !found {
+        return Err(not_found(from));
+    }
+    if !how.ignore_externals {
+        let rows = wc.db().externals("")?;
+        for row in rows.into_iter().filter(|row| path::is_ancestor(&relpath, &row.def_relpath)) {
+            let below = path::skip_ancestor(&relpath, &row.relpath).unwrap_or_default();
+            let goal = to.join(below);
+            if let Some(parent) = goal.parent() {
+                fs::create_dir_all(parent).map_err(|e| cannot_create_dir(parent, &e))?;
+            }
+            let inner = Export { overwrite: true, ..*how };
+            export(ctx, &wc.abspath(&row.relpath), &goal, &inner)?;
+        }
+    }
+    tell_path(ctx, &to, Action::UpdateCompleted, None);
+    Ok(())
+}
+
+fn not_found(path: &Path) -> SvnError {
+    let message = format!("The node '{}' was not found.", path.display());
+    SvnError::new(ErrorCode::WC_PATH_NOT_FOUND, message)
+}
+
+fn export_node(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    status: &Status,
+    to: &Path,
+    is_root: bool,
+    how: &Export,
+) -> SvnResult<()> {
+    let working = how.revision == Revision::Working;
+    if working && status.node == State::Deleted {
+        return Ok(());
+    }
+    match status.kind {
+        Some(NodeKind::Dir) => export_dir(ctx, wc, status, to, is_root, how),
+        Some(NodeKind::File) if status.file_external && !is_root => Ok(()),
+        Some(NodeKind::File) => {
+            if is_root {
+                refuse_existing(to, &to.to_string_lossy(), how)?;
+            }
+            export_file(ctx, wc, status, to, how)
+        }
+        None if is_root => Err(not_found(&wc.abspath(&status.relpath))),
+        None => Ok(()),
+    }
+}
+
+fn export_dir(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    status: &Status,
+    to: &Path,
+    is_root: bool,
+    how: &Export,
+) -> SvnResult<()> {
+    let mut mode = 0o777;
+    if how.revision == Revision::Working {
+        let from = wc.abspath(&status.relpath);
+        let found = fs::metadata(&from)
+            .map_err(|e| SvnError::io(&e, format!("Can't stat '{}'", from.display())))?;
+        mode = found.mode() & 0o777;
+    }
+    match DirBuilder::new().mode(mode).create(to) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            return Err(cannot_create_dir(to, &error));
+        }
+        Err(error) if !how.overwrite => {
+            return Err(cannot_create_dir(to, &error).context(
+                "Destination directory exists, and will not be overwritten unless forced",
+            ));
+        }
+        _ => {}
+    }
+    if !is_root {
+        tell_kind(ctx, to, Action::UpdateAdd, NodeKind::Dir);
+    }
+    Ok(())
+}
+
+fn export_file(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    status: &Status,
+    to: &Path,
+    how: &Export,
+) -> SvnResult<()> {
+    let from = wc.abspath(&status.relpath);
+    let view = wc.view(&status.relpath)?.ok_or_else(|| not_found(&from))?;
+    let working = how.revision == Revision::Working;
+    let (id, repos_path) = wc.repos_location(&status.relpath)?;
+    let root = wc.db().repository(id)?.root;
+    let mut form = FileForm::new(uri::join(&root, &repos_path), root);
+    form.revision = status.changed.revision;
+    form.otherwise = Some(Timestamp(0));
+    form.date = (status.changed.date != 0).then_some(Timestamp(status.changed.date));
+    form.author.clone_from(&status.changed.author);
+    let mut text: Box<dyn Read> = if working {
+        form.is_working = true;
+        form.props = view.props()?;
+        special::read_normal(&from)
+            .map_err(|e| SvnError::io(&e, format!("Can't open file '{}'", from.display())))?
+    } else {
+        // Additions without history have no text but that on disk.
+        let row = view.layers().iter().find(|row| row.presence != Presence::BaseDeleted);
+        let Some(checksum) = row.and_then(|row| row.checksum) else { return Ok(()) };
+        form.props = view.pristine_props()?;
+        Box::new(wc.open_pristine(&checksum)?)
+    };
+    if working && status.node != State::Normal {
+        // Who changes a file locally cannot always be known.
+        form.modified = true;
+        form.author = Some("(local)".to_owned());
+        form.date = file_time(&from);
+    }
+    let is_special = Translation::of(&form.props, None).special;
+    form.write_from(to, &mut text, &form.translation(ctx, how), how)?;
+    if !is_special {
+        tell_kind(ctx, to, Action::UpdateAdd, NodeKind::File);
+    }
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! The values that every layer speaks of: what is asked of a repository and what it says, whatever
+//! filesystem answers and whatever protocol carries it. They live here once; the crates that make
+//! and read them hand the same types on.
+
+use crate::{NodeKind, PropList, Revnum};
+
+/// A lock on a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// The locked fspath.
+    pub path: String,
+    /// `opaquelocktoken:` and a UUID.
+    pub token: String,
+    /// The user that holds it.
+    pub owner: String,
+    /// Why; `None` when nothing was said, which tools show differently from an empty text.
+    pub comment: Option<String>,
+    /// Whether the comment came from a DAV client's XML.
+    pub is_dav_comment: bool,
+    /// Microseconds since 1970.
+    pub created: i64,
+    /// Microseconds since 1970, `None` for a lock that does not end by itself.
+    pub expires: Option<i64>,
+}
+
+/// A range of revisions in which a node was at one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// First revision.
+    pub start: Revnum,
+    /// Last revision.
+    pub end: Revnum,
+    /// The path there as a relpath (no leading slash); `None` for a gap in the history.
+    pub path: Option<String>,
+}
+
+/// One revision of a file.
+#[derive(Clone, Copy, Debug)]
+pub struct FileRev<'a> {
+    /// The file's fspath there.
+    pub path: &'a str,
+    /// The revision.
+    pub revision: Revnum,
+    /// The revision properties that may be read.
+    pub revprops: &'a PropList,
+    /// Whether the revision came by a merge.
+    pub merged_revision: bool,
+    /// How the file's properties differ from the revision told before.
+    pub prop_changes: &'a [(String, Option<Vec<u8>>)],
+}
+
+/// Where mergeinfo may come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inherit {
+    /// From the path itself only.
+    Explicit,
+    /// From the path itself, or else the nearest parent that has any.
+    Inherited,
+    /// From the nearest parent that has any, not from the path itself.
+    NearestAncestor,
+}
+
+impl Inherit {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Explicit => "explicit",
+            Self::Inherited => "inherited",
+            Self::NearestAncestor => "nearest-ancestor",
+        }
+    }
+
+    /// The inverse of [`Inherit::word`].
+    #[must_use]
+    pub fn from_word(word: &[u8]) -> Option<Self> {
+        match word {
+            b"explicit" => Some(Self::Explicit),
+            b"inherited" => Some(Self::Inherited),
+            b"nearest-ancestor" => Some(Self::NearestAncestor),
+            _ => None,
+        }
+    }
+}
+
+/// Which revision properties are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RevpropSelection<'a> {
+    /// All of them.
+    All,
+    /// These; an empty slice for none.
+    Names(&'a [&'a str]),
+}
+
+/// One changed path of a log entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangedPath<'a> {
+    /// The fspath.
+    pub path: &'a str,
+    /// `A`, `D`, `R` or `M`.
+    pub action: u8,
+    /// Where it was copied from.
+    pub copy_from: Option<(&'a str, Revnum)>,
+    /// File or directory, `None` when it is not known.
+    pub kind: Option<NodeKind>,
+    /// Whether the text changed.
+    pub text_mod: bool,
+    /// Whether properties changed.
+    pub prop_mod: bool,
+}
+
+/// Which fields of a directory entry are asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[allow(clippy::struct_excessive_bools, reason = "they are independent switches")]
+pub struct DirentFields {
+    /// File or directory.
+    pub kind: bool,
+    /// Length of a file.
+    pub size: bool,
+    /// Whether there are properties.
+    pub has_props: bool,
+    /// Revision of the last change.
+    pub created_rev: bool,
+    /// Date of the last change.
+    pub time: bool,
+    /// Author of the last change.
+    pub last_author: bool,
+}
+
+impl DirentFields {
+    /// Every field.
+    pub const ALL: Self = Self {
+        kind: true,
+        size: true,
+        has_props: true,
+        created_rev: true,
+        time: true,
+        last_author: true,
+    };
+
+    /// Whether nothing but the kind (or not even that) is asked for.
+    #[must_use]
+    pub const fn kind_only(&self) -> bool {
+        !(self.size || self.has_props || self.created_rev || self.time || self.last_author)
+    }
+
+    /// Whether anything of the last commit is asked for.
+    #[must_use]
+    pub const fn committed(&self) -> bool {
+        self.created_rev || self.time || self.last_author
+    }
+}

@@ -1,0 +1,42 @@
+//! The versioned filesystem as all above it see it.
+//!
+//! | for | names |
+//! |---|---|
+//! | one filesystem | [`Filesystem`], opened with [`OpenOptions`] and shared [`Caches`] |
+//! | trees | [`Root`], [`Node`], [`Children`], [`Directory`]; [`History`]; [`Contents`], [`ContentsDelta`] |
+//! | revisions | [`ChangedPaths`], [`RevpropsSnapshot`], [`Credits`] |
+//! | changes | [`txn`]: [`txn::Writer`], [`txn::Txn`], [`txn::Bulk`]; locks on paths |
+//! | administrators | [`admin`] |
+//! | what is about to be read | [`Ahead`], [`Prefetch`], [`Seat`]: hints that may do nothing |
+//!
+//! Nothing above this crate names an engine, and nothing but the programs for administrators, which
+//! print them, asks for format numbers: what a filesystem can do is asked of it
+//! ([`Filesystem::records_mergeinfo`], [`Filesystem::sending_order`]). `xtask/tests/layers.rs` holds
+//! the first. There is one engine so far, and its types are handed on as they are, which costs no call
+//! anything. The second makes of [`Filesystem`], [`Root`] and [`Node`] enums over engines, here; those
+//! who use them stay as they are.
+
+pub mod admin;
+#[doc(hidden)]
+pub mod log_blocks {
+    //! Encoded log entries: see [`crate::LogSpan`].
+    pub use sapwood_fsfs::log_blocks::*;
+}
+pub mod fsfs;
+pub mod txn {
+    //! Changing a tree, and making a revision of it.
+    pub use sapwood_fsfs::txn::{
+        Bulk, Committed, DeltaAhead, KnownText, Txn, WriteConfig, WriteOptions, Writer, flags,
+    };
+}
+
+pub use sapwood_fsfs::{
+    AHEAD_BATCH, Ahead, ChangeKind, ChangedPath, ChangedPaths, Children, Contents, ContentsDelta,
+    Credits, DirEntry, Directory, EncodeEntry, EncodedEntries, Error, Filesystem, FormatInfo,
+    History, Listing, LockOptions, LockOutcome, LockTarget, LogSpan, Node, NodeRevId, NodesWanted,
+    Novelty, OpenOptions, Prefetch, Relation, Result, RevpropsSnapshot, Root, Roots, SpanEncoder,
+    UnlockTarget, Wanted, svndiff_asked_for, uuid,
+};
+pub use sapwood_store::{
+    CacheStats, Caches, LocalStorage, Reads, Resident, Seat, Storage, WriteStorage,
+};

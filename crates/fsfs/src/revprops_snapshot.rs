@@ -1,0 +1,364 @@
+//! Revision properties as one request sees them: each folder is looked at once, and trusted for the
+//! rest of the request.
+
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::props::names::DATE;
+use sapwood_core::{ErrorCode, PropList, Revnum};
+use sapwood_fsfs_format::layout::since;
+use sapwood_store::StoredFile;
+
+use crate::credits::{
+    Credits, DateAuthor, DateAuthorBlock, DateAuthorBlocks, Kept, Used, credits_key, place,
+};
+use crate::error::{Error, Result};
+use crate::filesystem::{Filesystem, Fs};
+use crate::kinds::REVPROPS;
+use crate::loose_files::LooseFiles;
+use crate::revprop_shards::{Settled, Shard, ShardMap, Unread};
+
+/// How often a reader starts over because files were replaced under its feet.
+const RETRIES: u32 = 10;
+
+/// Reads revision properties for one request: each shard is checked for changes by other programs
+/// when it is first touched, and trusted for the rest of the request. Make a new one for each
+/// request; never keep one for long.
+#[derive(Debug)]
+pub struct RevpropsSnapshot {
+    fs: Filesystem,
+    /// Whether it was checked what is packed.
+    started: bool,
+    /// The shard used last, and its generation.
+    last: Option<(Shard, u64)>,
+    seen: ShardMap<u64>,
+    /// Files that the system was told of, open. They were opened after the generation of their
+    /// shard was found out, as if they had been read then.
+    ahead: HashMap<Revnum, Arc<dyn StoredFile>>,
+    /// Reads what the system has in memory.
+    loose: Option<Box<LooseFiles>>,
+    pub(crate) credits: DateAuthorBlocks,
+}
+
+impl Drop for RevpropsSnapshot {
+    fn drop(&mut self) {
+        self.keep_credits();
+    }
+}
+
+/// How many files are held open to be read soon.
+const AHEAD: usize = 64;
+
+#[allow(clippy::missing_errors_doc)]
+impl Filesystem {
+    /// The youngest revision whose date is not after `date` (microseconds since 1970), by the
+    /// reference's binary search over `svn:date`.
+    pub fn dated_revision(&self, date: i64) -> Result<Revnum> {
+        dated_revision(self, date)
+    }
+
+    /// A reader of revision properties for one request.
+    #[must_use]
+    pub fn revprops_snapshot(&self) -> RevpropsSnapshot {
+        RevpropsSnapshot {
+            fs: self.clone(),
+            started: false,
+            last: None,
+            seen: ShardMap::default(),
+            ahead: HashMap::new(),
+            loose: None,
+            credits: DateAuthorBlocks::default(),
+        }
+    }
+
+    /// The properties of a revision, as they are now (a change by another program is seen).
+    pub fn revprops(&self, revision: Revnum) -> Result<Arc<PropList>> {
+        self.revprops_snapshot().get(revision)
+    }
+}
+
+#[allow(clippy::missing_errors_doc)]
+impl RevpropsSnapshot {
+    /// The properties of `revision`.
+    pub fn get(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
+        self.get_and(revision, true)
+    }
+
+    /// The same for a caller that keeps what it makes of them: they are not kept.
+    pub(crate) fn get_for_once(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
+        self.get_and(revision, false)
+    }
+
+    fn get_and(&mut self, revision: Revnum, keep: bool) -> Result<Arc<PropList>> {
+        let fs = Arc::clone(&self.fs.fs);
+        fs.ensure_exists(revision)?;
+        self.look_once(&fs)?;
+        for _ in 0..RETRIES {
+            let shard = fs.revprop_shard(revision);
+            let found = match self.generation(&fs, shard) {
+                Ok(generation) => {
+                    let open = self.ahead.remove(&revision);
+                    fs.revprops_of(shard, generation, revision, open, keep)
+                }
+                Err(e) => Err(e),
+            };
+            match found {
+                Err(Error::FileGone { path }) => {
+                    // Packed, or a pack replaced, since we looked.
+                    self.last = None;
+                    self.seen.remove(&shard);
+                    self.credits.clear();
+                    fs.refresh_min_unpacked()?;
+                    let again = fs.revprop_shard(revision);
+                    if again == shard && !shard.packed {
+                        return Err(missing(&fs, revision, path));
+                    }
+                }
+                other => return other,
+            }
+        }
+        Err(Error::new(
+            ErrorCode::FS_PACKED_REVPROP_READ_FAILURE,
+            format!("Failed to read revprop pack file for r{revision}"),
+        ))
+    }
+
+    /// The properties of `revision`, unless its folder changed so lately that what is read now
+    /// would be read again by the next request anyway.
+    pub(crate) fn get_settled(&mut self, revision: Revnum) -> Result<Option<Arc<PropList>>> {
+        let fs = Arc::clone(&self.fs.fs);
+        self.look_once(&fs)?;
+        let shard = fs.revprop_shard(revision);
+        self.generation(&fs, shard)?;
+        let settled = fs.revprop_shards.lock().is_known_settled(shard);
+        if settled { self.get(revision).map(Some) } else { Ok(None) }
+    }
+
+    /// Where the properties of `revision` are to be read by a thread that looks at many of them: see
+    /// [`Unread`].
+    pub(crate) fn unread(&mut self, revision: Revnum) -> Unread {
+        let fs = Arc::clone(&self.fs.fs);
+        let shard = fs.revprop_shard(revision);
+        if shard.packed {
+            return Unread::Elsewhere;
+        }
+        // Found out now, before the file is opened: see `RevpropsSnapshot::ahead`.
+        let Ok(Some(settled)) = self.settled(revision) else { return Unread::Elsewhere };
+        let generation = settled.generation();
+        let key = REVPROPS.key(fs.id, revision.0, 0, generation);
+        match fs.caches.get(key) {
+            Some(props) => Unread::Known(props.byte_len()),
+            None => Unread::InFile { shard: shard.number, generation },
+        }
+    }
+
+    /// Says that the properties of `revision` will be asked for soon. A hint, which never fails.
+    pub fn will_need(&mut self, revision: Revnum) {
+        if self.ahead.len() >= AHEAD {
+            return;
+        }
+        let fs = Arc::clone(&self.fs.fs);
+        let unread = self.unread(revision);
+        let loose = self.loose.get_or_insert_default();
+        if let Some(file) = loose.revprops_now(&fs, unread, revision) {
+            self.ahead.insert(revision, file);
+        }
+    }
+
+    /// The same of date and author.
+    pub(crate) fn will_need_credits(&mut self, revision: Revnum) {
+        let known = match self.generation_of(revision) {
+            Ok(Some(generation)) => self.has_credits(revision, generation),
+            _ => false,
+        };
+        if !known {
+            self.will_need(revision);
+        }
+    }
+
+    /// The filesystem.
+    #[must_use]
+    pub const fn fs(&self) -> &Filesystem {
+        &self.fs
+    }
+
+    /// The state of the properties around `revision`, unless it cannot be trusted yet that a
+    /// change would be noticed.
+    pub(crate) fn settled(&mut self, revision: Revnum) -> Result<Option<Settled>> {
+        let fs = Arc::clone(&self.fs.fs);
+        self.look_once(&fs)?;
+        let shard = fs.revprop_shard(revision);
+        let generation = match self.generation(&fs, shard) {
+            Ok(generation) => generation,
+            // Packed, or a pack replaced, since we looked.
+            Err(Error::FileGone { .. }) => return Ok(None),
+            Err(e) => return Err(e),
+        };
+        Ok(fs.revprop_shards.lock().settled(shard, generation))
+    }
+
+    /// What is packed is found out when the first properties are asked for.
+    fn look_once(&mut self, fs: &Fs) -> Result<()> {
+        if !self.started {
+            fs.glance_at_revprops()?;
+            self.started = true;
+        }
+        Ok(())
+    }
+
+    /// The generation of the folder that holds the properties of `revision`; `None` when the
+    /// folder is gone.
+    pub(crate) fn generation_of(&mut self, revision: Revnum) -> Result<Option<u64>> {
+        let fs = Arc::clone(&self.fs.fs);
+        fs.ensure_exists(revision)?;
+        self.look_once(&fs)?;
+        match self.generation(&fs, fs.revprop_shard(revision)) {
+            Ok(generation) => Ok(Some(generation)),
+            Err(Error::FileGone { .. }) => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn generation(&mut self, fs: &Fs, shard: Shard) -> Result<u64> {
+        if let Some((last, generation)) = self.last
+            && last == shard
+        {
+            return Ok(generation);
+        }
+        let generation = match self.seen.get(&shard) {
+            Some(generation) => *generation,
+            None => {
+                let stamp = fs.revprop_dir_stamp(shard)?;
+                let unchanged = fs.revprop_shards.lock().unchanged(shard, stamp);
+                let generation = match unchanged {
+                    Some(generation) => generation,
+                    // How old a stamp is, is told by a clock that was read before it.
+                    None => {
+                        let now = SystemTime::now();
+                        let stamp = fs.revprop_dir_stamp(shard)?;
+                        fs.revprop_shards.lock().generation(shard, stamp, now)
+                    }
+                };
+                self.seen.insert(shard, generation);
+                generation
+            }
+        };
+        self.last = Some((shard, generation));
+        Ok(generation)
+    }
+}
+
+impl RevpropsSnapshot {
+    /// Date and author of `revision`.
+    ///
+    /// # Errors
+    /// As [`RevpropsSnapshot::get`].
+    pub fn credits(&mut self, revision: Revnum) -> Result<Credits> {
+        let size = self.fs().fs.layout.format.shard_size.unwrap_or(0);
+        let (first, bit) = place(revision, size);
+        if let Some(used) = self.credits.used.get(&first)
+            && let Some(line) = used.block.get(bit)
+        {
+            return Ok(Credits(Kept::DateAuthor(line)));
+        }
+        if !self.credits.used.contains_key(&first)
+            && let Some(generation) = self.generation_of(revision)?
+        {
+            let block = self.cached_credits(first, generation);
+            let line = block.as_ref().and_then(|block| block.get(bit));
+            let block = block.unwrap_or_default();
+            self.credits.used.insert(first, Used { block, generation, is_news: false });
+            if let Some(line) = line {
+                return Ok(Credits(Kept::DateAuthor(line)));
+            }
+        }
+        let props = self.get(revision)?;
+        let Some(line) = DateAuthor::new(&props) else { return Ok(Credits(Kept::Props(props))) };
+        if let Some(used) = self.credits.used.get_mut(&first) {
+            Arc::make_mut(&mut used.block).insert(bit, line);
+            used.is_news = true;
+        }
+        Ok(Credits(Kept::DateAuthor(line)))
+    }
+
+    /// Whether [`RevpropsSnapshot::credits`] has those of `revision` at hand. The shard's
+    /// generation is `generation`.
+    pub(crate) fn has_credits(&self, revision: Revnum, generation: u64) -> bool {
+        let size = self.fs().fs.layout.format.shard_size.unwrap_or(0);
+        let (first, bit) = place(revision, size);
+        match self.credits.used.get(&first) {
+            Some(used) => used.block.has(bit),
+            None => self.cached_credits(first, generation).is_some_and(|block| block.has(bit)),
+        }
+    }
+
+    fn cached_credits(&self, first: u64, generation: u64) -> Option<Arc<DateAuthorBlock>> {
+        let fs = &self.fs().fs;
+        fs.caches.get(credits_key(fs.id, first, generation))
+    }
+
+    /// Gives the cache what this request found out.
+    pub(crate) fn keep_credits(&mut self) {
+        let fs = Arc::clone(&self.fs().fs);
+        for (first, used) in self.credits.used.drain() {
+            // What is not settled has another name in the next request.
+            if used.is_news && fs.is_settled(Revnum(first), used.generation) {
+                let mut block = Arc::unwrap_or_clone(used.block);
+                block.shrink_to_fit();
+                fs.caches.put(credits_key(fs.id, first, used.generation), block);
+            }
+        }
+    }
+}
+
+/// The error for properties that are nowhere.
+fn missing(fs: &Fs, revision: Revnum, path: PathBuf) -> Error {
+    if fs.layout.format.number < since::REVPROP_PACKING {
+        return Error::io(ErrorKind::NotFound.into(), "Can't open file", &path);
+    }
+    Error::new(ErrorCode::FS_NO_SUCH_REVISION, format!("No such packed revision {revision}"))
+}
+
+/// See [`Filesystem::dated_revision`].
+pub(crate) fn dated_revision(fs: &Filesystem, date: i64) -> Result<Revnum> {
+    let youngest = fs.youngest()?;
+    let mut props = fs.revprops_snapshot();
+    let mut time = |revision: u64| -> Result<i64> {
+        let props = props.get(Revnum(revision))?;
+        let text = props.get(DATE).ok_or_else(|| {
+            let sentence = format!("Failed to find time on revision {revision}");
+            Error::new(ErrorCode::FS_GENERAL, sentence)
+        })?;
+        let stamp = Timestamp::parse(text).map_err(|_| Error::new(ErrorCode::BAD_DATE, ""))?;
+        Ok(stamp.0)
+    };
+    let (mut bottom, mut top) = (0u64, youngest.0);
+    while bottom <= top {
+        let middle = bottom.midpoint(top);
+        let here = time(middle)?;
+        if here > date {
+            let Some(before) = middle.checked_sub(1) else { return Ok(Revnum::ZERO) };
+            if time(before)? <= date {
+                return Ok(Revnum(before));
+            }
+            top = before;
+        } else if here < date {
+            let after = middle.saturating_add(1);
+            if after > youngest.0 {
+                return Ok(youngest);
+            }
+            if time(after)? > date {
+                return Ok(Revnum(middle));
+            }
+            bottom = after;
+        } else {
+            return Ok(Revnum(middle));
+        }
+    }
+    // The dates are not in order: the reference leaves its result unset.
+    Ok(Revnum::ZERO)
+}

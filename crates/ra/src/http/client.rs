@@ -1,0 +1,441 @@
+//! Requests as the session makes them: with the headers that every request has, with proof of who
+//! the user is when the server asks for it, and with statuses made errors.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::Request;
+use sapwood_core::uri::Parts;
+use sapwood_core::{ErrorCode, SvnError, SvnResult, base64};
+use sapwood_wire_dav::failure;
+use sapwood_wire_dav::xml::{Document, Element, Limits};
+
+use super::login::{Challenge, Proof};
+use super::tls::Tls;
+use super::transport::{Origin, Outgoing, Payload, Reply, Transport};
+use crate::auth::{Authenticator, server_group, server_setting};
+use crate::error::Error;
+use crate::settings::Settings;
+
+/// The version of Subversion whose behaviour this is.
+pub(super) const COMPATIBLE_VERSION: &str = "1.14.5";
+/// What the client can do: told with each request, hooks hear of it.
+const CAPABILITIES: [&str; 3] = [
+    "http://subversion.tigris.org/xmlns/dav/svn/depth",
+    "http://subversion.tigris.org/xmlns/dav/svn/mergeinfo",
+    "http://subversion.tigris.org/xmlns/dav/svn/log-revprops",
+];
+/// How long a server may be silent unless the configuration says otherwise.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Bytes of a body that tells of an error, at most.
+const ERROR_BODY: u64 = 1 << 20;
+/// What XML of a server may hold in one piece. How much there is in all is bounded by nothing: it
+/// is not kept.
+pub(super) const LIMITS: Limits = Limits {
+    bytes: u64::MAX,
+    child_bytes: 1 << 30,
+    depth: 64,
+    attributes: 64,
+    elements: 10_000_000,
+};
+
+/// One request.
+#[derive(Debug, Default)]
+pub(super) struct Call<'a> {
+    pub(super) method: &'a str,
+    /// The percent-encoded path on the server.
+    pub(super) target: &'a str,
+    pub(super) headers: Vec<(&'static str, String)>,
+    /// The media type of what it carries.
+    pub(super) media: &'static str,
+    pub(super) payload: Payload,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(method: &'a str, target: &'a str) -> Self {
+        Self { method, target, ..Self::default() }
+    }
+
+    pub(super) fn with(mut self, header: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((header, value.into()));
+        self
+    }
+
+    /// With a body of XML.
+    pub(super) fn xml(mut self, body: impl Into<Bytes>) -> Self {
+        self.media = "text/xml";
+        self.payload = Payload::Bytes(body.into());
+        self
+    }
+
+    pub(super) fn carrying(mut self, media: &'static str, payload: Payload) -> Self {
+        self.media = media;
+        self.payload = payload;
+        self
+    }
+
+    /// Whether the request may be made twice when it is not known what became of the first.
+    fn may_repeat(&self) -> bool {
+        matches!(self.method, "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT")
+    }
+}
+
+/// A server, and what is known of how to speak with it.
+#[derive(Debug)]
+pub(super) struct Client {
+    transport: Rc<Transport>,
+    /// The scheme and authority of its URLs.
+    pub(super) base: String,
+    host: String,
+    port: u16,
+    /// `Host`
+    authority: String,
+    /// With a proxy requests name the whole URL; and how the proxy knows the user.
+    proxy: Option<Option<String>>,
+    auth: Arc<Authenticator>,
+    proof: RefCell<Option<Proof>>,
+    agent: String,
+    /// The words `basic` and `digest`, when the configuration allows only some.
+    schemes: Option<String>,
+}
+
+/// The proxy of a host, by the `servers` file: its address, and how it knows the user.
+fn proxy(settings: &Settings, host: &str) -> SvnResult<Option<(Origin, Option<String>)>> {
+    let group = server_group(&settings.servers, host);
+    let get = |option: &str| {
+        server_setting(&settings.servers, group.as_deref(), option).filter(|v| !v.is_empty())
+    };
+    let Some(proxy) = get("http-proxy-host") else { return Ok(None) };
+    let exceptions = server_setting(&settings.servers, None, "http-proxy-exceptions");
+    let excepted = exceptions.unwrap_or_default().split(',').map(str::trim).any(|pattern| {
+        !pattern.is_empty() && sapwood_core::glob::matches(pattern.as_bytes(), host.as_bytes())
+    });
+    if excepted && group.is_none() {
+        return Ok(None);
+    }
+    let port = match get("http-proxy-port") {
+        None => 80,
+        Some(text) => text.parse().map_err(|_| {
+            SvnError::new(
+                ErrorCode::RA_ILLEGAL_URL,
+                "Invalid URL: illegal character in proxy port number",
+            )
+        })?,
+    };
+    let user = get("http-proxy-username").map(|name| {
+        let password = get("http-proxy-password").unwrap_or_default();
+        format!("Basic {}", base64::encode(format!("{name}:{password}").as_bytes()))
+    });
+    Ok(Some((Origin { host: proxy, port }, user)))
+}
+
+/// What is said to a proxy that is to open a way to the server.
+fn connect_head(host: &str, port: u16, user: Option<String>) -> String {
+    let user = user.map_or_else(String::new, |user| format!("Proxy-Authorization: {user}\r\n"));
+    let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+    format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{user}\r\n")
+}
+
+/// How long the server may be silent.
+fn patience(settings: &Settings, host: &str) -> SvnResult<Duration> {
+    let group = server_group(&settings.servers, host);
+    match server_setting(&settings.servers, group.as_deref(), "http-timeout") {
+        None => Ok(PATIENCE),
+        Some(text) => match text.trim().parse::<u64>() {
+            Ok(0) => Ok(PATIENCE),
+            Ok(seconds) => Ok(Duration::from_secs(seconds)),
+            Err(_) => Err(SvnError::new(
+                ErrorCode::BAD_CONFIG_VALUE,
+                "Invalid config: illegal character in timeout value",
+            )),
+        },
+    }
+}
+
+impl Client {
+    /// A client of the server that `url` is on. Nothing is sent.
+    pub(super) fn new(url: &str, settings: &Settings) -> SvnResult<Self> {
+        let illegal = || SvnError::from(Error::IllegalUrl(url.to_owned()));
+        let parts = Parts::of(url).ok_or_else(illegal)?;
+        let secure = parts.scheme == "https";
+        let port = parts.port.unwrap_or(if secure { 443 } else { 80 });
+        let origin = Origin { host: parts.host.to_owned(), port };
+        let proxy = proxy(settings, parts.host)?;
+        let peer = proxy.as_ref().map_or_else(|| origin.clone(), |(proxy, _)| proxy.clone());
+        let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+        let authority = rest.split('/').next().unwrap_or_default();
+        let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_owned();
+        let group = server_group(&settings.servers, parts.host);
+        let agent = format!("SVN/{COMPATIBLE_VERSION} (sapwood)");
+        let tls = if secure {
+            let realm = format!("https://{}:{port}", parts.host);
+            Some(Tls::new(parts.host, realm, settings)?)
+        } else {
+            None
+        };
+        // Through a proxy https is a tunnel, and the proxy sees no request.
+        let (proxy, tunnel) = match proxy {
+            Some((_, user)) if secure => (None, Some(connect_head(parts.host, port, user))),
+            other => (other.map(|(_, user)| user), None),
+        };
+        Ok(Self {
+            transport: Transport::new(
+                peer,
+                tls,
+                tunnel,
+                patience(settings, parts.host)?,
+                settings.cancel.clone(),
+            )?,
+            base: format!("{}://{authority}", parts.scheme),
+            host: origin.host,
+            port,
+            authority,
+            proxy,
+            auth: Arc::clone(&settings.auth),
+            proof: RefCell::new(None),
+            agent: match &settings.client_name {
+                Some(name) => format!("{agent} {name}"),
+                None => agent,
+            },
+            schemes: server_setting(&settings.servers, group.as_deref(), "http-auth-types"),
+        })
+    }
+
+    /// Bytes both ways so far.
+    pub(super) fn transferred(&self) -> u64 {
+        self.transport.transferred()
+    }
+
+    /// What the client calls itself.
+    pub(super) fn agent(&self) -> &str {
+        &self.agent
+    }
+
+    /// The name of the user that the server has taken, if it asked for one.
+    pub(super) fn user(&self) -> Option<String> {
+        self.proof.borrow().as_ref().map(|proof| proof.simple().username.clone())
+    }
+
+    fn request(&self, call: &Call<'_>) -> SvnResult<Request<Outgoing>> {
+        let broken = |error: hyper::http::Error| {
+            SvnError::new(ErrorCode::RA_DAV_CREATING_REQUEST, error.to_string())
+        };
+        let mut request = Request::builder().method(call.method).header("host", &self.authority);
+        request = match &self.proxy {
+            None => request.uri(call.target),
+            Some(user) => {
+                if let Some(user) = user {
+                    request = request.header("proxy-authorization", user);
+                }
+                request.uri(format!("{}{}", self.base, call.target))
+            }
+        };
+        request = request.header("user-agent", &self.agent);
+        for capability in CAPABILITIES {
+            request = request.header("dav", capability);
+        }
+        if let Some(proof) = &mut *self.proof.borrow_mut() {
+            request = request.header("authorization", proof.header(call.method, call.target));
+        }
+        if !call.media.is_empty() {
+            request = request.header("content-type", call.media);
+        }
+        if call.payload.len() > 0 || matches!(call.method, "PUT" | "POST") {
+            request = request.header("content-length", call.payload.len());
+        }
+        for (name, value) in &call.headers {
+            request = request.header(*name, value);
+        }
+        request.body(call.payload.body()?).map_err(broken)
+    }
+
+    fn send(&self, call: &Call<'_>) -> SvnResult<Reply> {
+        self.transport.send(call.may_repeat(), || self.request(call))
+    }
+
+    /// Makes a request: its reply, whatever its status, but for those that ask who the user is.
+    ///
+    /// # Errors
+    /// What the network meets; E215004 when no credentials are good enough.
+    pub(super) fn call(&self, call: &Call<'_>) -> SvnResult<Reply> {
+        let mut reply = self.send(call)?;
+        let mut renewed = false;
+        while reply.status() == 401 {
+            let challenge = self.challenge(&reply)?;
+            reply.finish()?;
+            // The number of Digest is too old: the same credentials once more.
+            if challenge.is_stale() && !renewed {
+                renewed = true;
+                let simple = self.proof.borrow().as_ref().map(|proof| proof.simple().clone());
+                if let Some(simple) = simple {
+                    self.prove(&challenge, simple)?;
+                    reply = self.send(call)?;
+                    continue;
+                }
+            }
+            return self.log_in(call, challenge);
+        }
+        if reply.status() == 407 {
+            return Err(SvnError::new(
+                ErrorCode::AUTHN_FAILED,
+                "Proxy authentication required: set http-proxy-username and \
+                 http-proxy-password in the 'servers' file",
+            ));
+        }
+        Ok(reply)
+    }
+
+    /// The strongest way of proving that the server offers, and the configuration allows.
+    fn challenge(&self, reply: &Reply) -> SvnResult<Challenge> {
+        let allowed = |challenge: &Challenge| match &self.schemes {
+            None => true,
+            Some(words) => {
+                let name = format!("{:?}", challenge.scheme).to_ascii_lowercase();
+                words.split([';', ',', ' ']).any(|word| word.eq_ignore_ascii_case(&name))
+            }
+        };
+        let offered: Vec<&str> = reply.headers("www-authenticate").collect();
+        offered
+            .iter()
+            .filter_map(|header| Challenge::parse(header))
+            .filter(allowed)
+            .max_by_key(|challenge| challenge.scheme)
+            .ok_or_else(|| {
+                let names: Vec<&str> =
+                    offered.iter().filter_map(|header| header.split(' ').next()).collect();
+                SvnError::new(
+                    ErrorCode::AUTHN_FAILED,
+                    format!(
+                        "None of the server's ways of authentication is known or allowed: {}",
+                        names.join(", ")
+                    ),
+                )
+            })
+    }
+
+    fn prove(&self, challenge: &Challenge, simple: crate::auth::Simple) -> SvnResult<()> {
+        let mut random = [0; 16];
+        let flags = rustix::rand::GetRandomFlags::empty();
+        if rustix::rand::getrandom(&mut random, flags) != Ok(random.len()) {
+            return Err(SvnError::new(ErrorCode::AUTHN_FAILED, "No random numbers"));
+        }
+        *self.proof.borrow_mut() = Some(Proof::new(challenge.clone(), simple, random));
+        Ok(())
+    }
+
+    /// Tries one credential after the other.
+    fn log_in(&self, call: &Call<'_>, challenge: Challenge) -> SvnResult<Reply> {
+        let scheme = self.base.split("://").next().unwrap_or_default();
+        let realm = format!("<{scheme}://{}:{}> {}", self.host, self.port, challenge.realm);
+        let mut challenge = challenge;
+        let mut attempts = self.auth.attempts(&realm, &self.host)?;
+        while let Some(simple) = attempts.next_credentials()? {
+            self.prove(&challenge, simple)?;
+            let reply = self.send(call)?;
+            if reply.status() != 401 {
+                attempts.save()?;
+                return Ok(reply);
+            }
+            challenge = self.challenge(&reply)?;
+            reply.finish()?;
+        }
+        *self.proof.borrow_mut() = None;
+        Err(SvnError::new(
+            ErrorCode::AUTHN_FAILED,
+            "No more credentials or we tried too many times.\nAuthentication failed",
+        ))
+    }
+
+    /// Makes a request that must have one of these statuses.
+    ///
+    /// # Errors
+    /// As [`Client::call`], and what another status means.
+    pub(super) fn expect(&self, call: &Call<'_>, good: &[u16]) -> SvnResult<Reply> {
+        let reply = self.call(call)?;
+        if good.contains(&reply.status()) {
+            return Ok(reply);
+        }
+        Err(error_of(reply, call.target))
+    }
+
+    /// Makes a request whose reply is of no interest.
+    pub(super) fn run(&self, call: &Call<'_>, good: &[u16]) -> SvnResult<()> {
+        self.expect(call, good)?.finish()
+    }
+
+    /// Makes a request whose reply is XML: hands each child of its root to `take`; the root itself
+    /// comes back.
+    pub(super) fn children(
+        &self,
+        call: &Call<'_>,
+        good: &[u16],
+        mut take: impl FnMut(Element) -> SvnResult<()>,
+    ) -> SvnResult<Element> {
+        let mut reply = self.expect(call, good)?;
+        let mut document = Document::open(&mut reply, LIMITS)?;
+        let root = document.root().clone();
+        while let Some(child) = document.next_child()? {
+            take(child)?;
+        }
+        reply.finish()?;
+        Ok(root)
+    }
+
+    /// Makes a request whose reply is a small XML body.
+    pub(super) fn element(&self, call: &Call<'_>, good: &[u16]) -> SvnResult<Element> {
+        let mut reply = self.expect(call, good)?;
+        let root = Document::open(&mut reply, LIMITS)?.into_root()?;
+        reply.finish()?;
+        Ok(root)
+    }
+}
+
+/// What a status that was not hoped for means, with what the server says of it.
+pub(super) fn error_of(reply: Reply, target: &str) -> SvnError {
+    let status = reply.status();
+    let reason = reply.head.status.canonical_reason().unwrap_or_default();
+    let plain = by_status(status, reason, target, reply.header("location"));
+    let is_xml = reply
+        .header("content-type")
+        .is_some_and(|media| media.starts_with("text/xml") || media.starts_with("application/xml"));
+    let told = match reply.bytes(ERROR_BODY) {
+        Ok(body) if is_xml => failure::read(&body).ok().flatten(),
+        _ => None,
+    };
+    match told {
+        Some(told) if told.code() != ErrorCode(0) => told,
+        // A number that says nothing: the status does, and the sentence goes with it.
+        Some(told) if !told.message().is_empty() => {
+            SvnError::new(plain.code(), told.message().to_owned())
+        }
+        _ => plain,
+    }
+}
+
+fn by_status(status: u16, reason: &str, target: &str, location: Option<&str>) -> SvnError {
+    let path = target;
+    let message = match status {
+        301 => format!("Repository moved permanently to '{}'", location.unwrap_or_default()),
+        302 | 303 | 307 | 308 => {
+            format!("Repository moved temporarily to '{}'", location.unwrap_or_default())
+        }
+        403 => format!("Access to '{path}' forbidden"),
+        404 => format!("'{path}' path not found"),
+        405 => format!("HTTP method is not allowed on '{path}'"),
+        409 => format!("'{path}' conflicts"),
+        411 => "DAV request failed: 411 Content length required".to_owned(),
+        412 => format!("Precondition on '{path}' failed"),
+        423 => format!("'{path}': no lock token available"),
+        500 => format!("Unexpected server error {status} '{reason}' on '{path}'"),
+        501 => format!("The requested feature is not supported by '{path}'"),
+        _ => format!("Unexpected HTTP status {status} '{reason}' on '{path}'"),
+    };
+    let code = match status {
+        200..=299 => ErrorCode::RA_DAV_REQUEST_FAILED,
+        status => failure::code_of(status),
+    };
+    SvnError::new(code, message)
+}

@@ -1,0 +1,655 @@
+//! Commits: an editor whose calls become requests on the resources of a transaction (HTTPv2) or of
+//! an activity (DeltaV), and a MERGE at the end.
+
+use std::collections::HashSet;
+
+use sapwood_core::path as paths;
+use sapwood_core::{ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult, uri};
+use sapwood_delta::{Editor, Handle, TextDelta, Version, write_svndiff};
+use sapwood_wire_dav::post::Post;
+use sapwood_wire_dav::propfind::Name;
+use sapwood_wire_dav::proppatch::Change;
+use sapwood_wire_dav::xml::{HEADER, Xml as _};
+use sapwood_wire_dav::{headers, merge};
+
+use super::client::{COMPATIBLE_VERSION, Call};
+use super::edits::Spool;
+use super::places::{below, path_of};
+use super::revprops::proppatch;
+use super::session::HttpSession;
+use super::transport::Payload;
+use crate::session::{CommitEditor, CommitInfo, CommitRequest, Session as _};
+
+/// The properties of the transaction that tell who made it.
+const TXN_CLIENT_VERSION: &str = "svn:txn-client-compat-version";
+const TXN_USER_AGENT: &str = "svn:txn-user-agent";
+/// Bytes of an `If` header, beyond which tokens go into the body.
+const MAX_IF: usize = 4 << 10;
+/// How hard svndiff 1 is compressed.
+const COMPRESSION: u8 = 5;
+
+/// Where the changes go.
+#[derive(Debug)]
+enum Route {
+    /// A transaction: its own address, and that of the session's directory in it.
+    Txn { txn: String, root: String },
+    /// An activity.
+    Activity(String),
+}
+
+/// An open directory or file.
+#[derive(Debug)]
+struct Node {
+    path: String,
+    parent: Option<usize>,
+    is_file: bool,
+    added: bool,
+    copied: bool,
+    base: Option<Revnum>,
+    /// For DeltaV: where the node can be changed, once it was checked out.
+    working: Option<String>,
+    props: Vec<(String, Option<Vec<u8>>)>,
+    /// The text delta, and the checksum of what it applies to.
+    text: Option<(Spool, Option<Md5>)>,
+}
+
+/// The editor of a commit.
+struct HttpCommit<'s> {
+    session: &'s HttpSession,
+    revprops: PropList,
+    lock_tokens: Vec<(String, String)>,
+    keep_locks: bool,
+    /// `None` before the edit's root is opened.
+    route: Option<Route>,
+    nodes: Vec<Node>,
+    deleted: HashSet<String>,
+    info: Option<CommitInfo>,
+    ended: bool,
+}
+
+fn out_of_order() -> SvnError {
+    SvnError::new(ErrorCode::INCORRECT_PARAMS, "Editor commands out of order")
+}
+
+impl HttpSession {
+    pub(super) fn begin_commit<'s>(
+        &'s self,
+        request: &CommitRequest<'_>,
+    ) -> SvnResult<Box<dyn CommitEditor + 's>> {
+        let mut revprops = request.revprops.clone();
+        if self.places.knows("ephemeral-txnprops") {
+            revprops.set(TXN_CLIENT_VERSION, COMPATIBLE_VERSION);
+            revprops.set(TXN_USER_AGENT, self.client.agent());
+        }
+        Ok(Box::new(HttpCommit {
+            session: self,
+            revprops,
+            lock_tokens: request.lock_tokens.to_vec(),
+            keep_locks: request.keep_locks,
+            route: None,
+            nodes: Vec::new(),
+            deleted: HashSet::new(),
+            info: None,
+            ended: false,
+        }))
+    }
+
+    /// The newest svndiff that the server reads.
+    fn svndiff(&self) -> Version {
+        if self.places.knows("svndiff2") {
+            Version::V2
+        } else if self.places.knows("svndiff1") {
+            Version::V1
+        } else {
+            Version::V0
+        }
+    }
+}
+
+fn changes(props: &[(String, Option<Vec<u8>>)]) -> Vec<Change> {
+    props
+        .iter()
+        .map(|(name, value)| Change {
+            name: Name::of_property(name),
+            value: value.clone(),
+            expected: None,
+        })
+        .collect()
+}
+
+impl HttpCommit<'_> {
+    fn node(&mut self, handle: Handle) -> SvnResult<&mut Node> {
+        let at = usize::try_from(handle.0).map_err(|_| out_of_order())?;
+        self.nodes.get_mut(at).ok_or_else(out_of_order)
+    }
+
+    fn push(&mut self, node: Node) -> Handle {
+        self.nodes.push(node);
+        Handle(u64::try_from(self.nodes.len().saturating_sub(1)).unwrap_or(u64::MAX))
+    }
+
+    fn route(&self) -> SvnResult<&Route> {
+        self.route.as_ref().ok_or_else(out_of_order)
+    }
+
+    /// Makes the transaction or activity, and sets the revision properties.
+    fn begin(&mut self) -> SvnResult<()> {
+        let session = self.session;
+        let route = match &session.places.stubs {
+            Some(stubs) => {
+                let post = if session.places.posts_props {
+                    Post::CreateTxnWithProps(self.revprops.clone())
+                } else {
+                    Post::CreateTxn
+                };
+                let call = Call::new("POST", &stubs.me)
+                    .carrying(headers::SKEL_TYPE, Payload::Bytes(post.write().into()));
+                let reply = session.client.expect(&call, &[201])?;
+                let name = |header| reply.header(header).map(str::to_owned);
+                let (root, txn) = match (name(headers::VTXN_NAME), name(headers::TXN_NAME)) {
+                    (Some(name), _) => (below(&stubs.vtxn_root, &name), below(&stubs.vtxn, &name)),
+                    (None, Some(name)) => (below(&stubs.txn_root, &name), below(&stubs.txn, &name)),
+                    (None, None) => {
+                        return Err(SvnError::new(
+                            ErrorCode::RA_DAV_REQUEST_FAILED,
+                            "POST request did not return transaction information",
+                        ));
+                    }
+                };
+                reply.finish()?;
+                let root = below(&root, &session.in_repository(""));
+                Route::Txn { txn, root }
+            }
+            None => self.make_activity()?,
+        };
+        let target = match &route {
+            Route::Txn { txn, .. } if !session.places.posts_props => Some(txn.clone()),
+            Route::Txn { .. } => None,
+            Route::Activity(activity) => {
+                let baseline = session.places.head_baseline(&session.client)?;
+                Some(self.check_out(&baseline, activity)?)
+            }
+        };
+        self.route = Some(route);
+        if let Some(target) = target {
+            let props: Vec<(String, Option<Vec<u8>>)> = self
+                .revprops
+                .iter()
+                .map(|(name, value)| (name.to_owned(), Some(value.to_vec())))
+                .collect();
+            let call = Call::new("PROPPATCH", &target);
+            proppatch(&session.client, call, &changes(&props))?;
+        }
+        Ok(())
+    }
+
+    fn make_activity(&self) -> SvnResult<Route> {
+        let session = self.session;
+        let place = session.places.activities.as_ref().ok_or_else(|| {
+            SvnError::new(
+                ErrorCode::RA_DAV_OPTIONS_REQ_FAILED,
+                "The OPTIONS response did not include the requested activity-collection-set value",
+            )
+        })?;
+        let mut random = [0u8; 16];
+        let flags = rustix::rand::GetRandomFlags::empty();
+        if rustix::rand::getrandom(&mut random, flags) != Ok(random.len()) {
+            return Err(SvnError::new(ErrorCode::RA_DAV_CREATING_REQUEST, "No random numbers"));
+        }
+        let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let activity = format!("{place}/{name}");
+        session.client.run(&Call::new("MKACTIVITY", &activity), &[201])?;
+        Ok(Route::Activity(activity))
+    }
+
+    /// Checks a version out into the activity: the address where it can be changed.
+    fn check_out(&self, version: &str, activity: &str) -> SvnResult<String> {
+        let mut body = Vec::new();
+        body.raw(HEADER);
+        body.raw("<D:checkout xmlns:D=\"DAV:\"><D:activity-set>");
+        body.element("D:href", activity);
+        body.raw("</D:activity-set><D:apply-to-version/></D:checkout>\n");
+        let call = Call::new("CHECKOUT", version).xml(body);
+        let reply = self.session.client.expect(&call, &[201])?;
+        let location = reply.header("location").map(path_of).ok_or_else(|| {
+            SvnError::new(ErrorCode::RA_DAV_MALFORMED_DATA, "No Location header received")
+        })?;
+        reply.finish()?;
+        Ok(location)
+    }
+
+    /// Where the node can be changed.
+    fn place(&mut self, at: usize) -> SvnResult<String> {
+        let node = self.nodes.get(at).ok_or_else(out_of_order)?;
+        if let Some(working) = &node.working {
+            return Ok(working.clone());
+        }
+        if let Route::Txn { root, .. } = self.route()? {
+            return Ok(below(root, &node.path));
+        }
+        let (path, base, parent) = (node.path.clone(), node.base, node.parent);
+        let (is_file, added) = (node.is_file, node.added);
+        let working = match parent {
+            // What is new or copied is there already, below its parent.
+            Some(parent) if added || (!is_file && self.within_added(parent)) => {
+                below(&self.place(parent)?, paths::basename(&path))
+            }
+            Some(parent) if self.within_added(parent) => {
+                below(&self.place(parent)?, paths::basename(&path))
+            }
+            _ => {
+                let session = self.session;
+                let target = match base {
+                    Some(base) => session.stable(&path, Some(base))?.0,
+                    None => session.public(&path),
+                };
+                let version = session.places.checked_in(&session.client, &target, None)?;
+                let Some(Route::Activity(activity)) = &self.route else {
+                    return Err(out_of_order());
+                };
+                self.check_out(&version, activity)?
+            }
+        };
+        if let Some(node) = self.nodes.get_mut(at) {
+            node.working = Some(working.clone());
+        }
+        Ok(working)
+    }
+
+    fn within_added(&self, at: usize) -> bool {
+        let mut at = Some(at);
+        while let Some(node) = at.and_then(|at| self.nodes.get(at)) {
+            if node.added {
+                return true;
+            }
+            at = node.parent;
+        }
+        false
+    }
+
+    /// Where a child of `parent` can be made or removed.
+    fn child_place(&mut self, parent: usize, path: &str) -> SvnResult<String> {
+        if let Route::Txn { root, .. } = self.route()? {
+            return Ok(below(root, path));
+        }
+        Ok(below(&self.place(parent)?, paths::basename(path)))
+    }
+
+    /// The value of an `If` header that shows the tokens of these paths.
+    fn shown<'t>(&self, tokens: impl Iterator<Item = &'t (String, String)>) -> Option<String> {
+        let mut header = String::new();
+        for (path, token) in tokens {
+            if !header.is_empty() {
+                header.push(' ');
+            }
+            let url = format!("{}{}", self.session.client.base, self.session.public(path));
+            header.push_str(&format!("<{url}> (<{token}>)"));
+        }
+        (!header.is_empty()).then_some(header)
+    }
+
+    /// With the token of the path's lock, unless what had it was deleted.
+    fn with_token<'c>(&self, call: Call<'c>, path: &str) -> Call<'c> {
+        if self.deleted.contains(path) {
+            return call;
+        }
+        match self.shown(self.lock_tokens.iter().filter(|(locked, _)| locked == path)) {
+            Some(header) => call.with("if", header),
+            None => call,
+        }
+    }
+
+    /// The relpath in the repository of a source of copies, which is a URL or an fspath.
+    fn source(&self, from: &str, revision: Revnum) -> SvnResult<String> {
+        let path = if uri::is_url(from) {
+            let root = self.session.root_url();
+            uri::skip_ancestor(&root, from).ok_or_else(|| {
+                SvnError::new(
+                    ErrorCode::FS_GENERAL,
+                    format!("Source url '{from}' is from different repository"),
+                )
+            })?
+        } else {
+            from.trim_start_matches('/').to_owned()
+        };
+        self.session.places.node(&self.session.client, &path, revision)
+    }
+
+    fn copy(
+        &mut self,
+        path: &str,
+        parent: usize,
+        (from, revision): (&str, Revnum),
+        depth: &str,
+    ) -> SvnResult<()> {
+        let source = self.source(from, revision)?;
+        let place = self.child_place(parent, path)?;
+        let destination = format!("{}{place}", self.session.client.base);
+        let call = Call::new("COPY", &source)
+            .with("destination", destination)
+            .with("depth", depth)
+            .with("overwrite", "F");
+        let call = self.with_token(call, path);
+        self.session.client.run(&call, &[201])
+    }
+
+    fn index(&mut self, handle: Handle) -> SvnResult<usize> {
+        self.node(handle)?;
+        usize::try_from(handle.0).map_err(|_| out_of_order())
+    }
+
+    fn change_prop(&mut self, node: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        self.node(node)?.props.push((name.to_owned(), value.map(<[u8]>::to_vec)));
+        Ok(())
+    }
+
+    /// Sends the changes of properties that were collected.
+    fn send_props(&mut self, at: usize) -> SvnResult<()> {
+        let node = self.nodes.get_mut(at).ok_or_else(out_of_order)?;
+        let props = std::mem::take(&mut node.props);
+        if props.is_empty() {
+            return Ok(());
+        }
+        let (path, base) = (node.path.clone(), node.base);
+        let place = self.place(at)?;
+        let mut call = Call::new("PROPPATCH", &place);
+        if let Some(base) = base {
+            call = call.with(headers::VERSION_NAME, base.to_string());
+        }
+        let call = self.with_token(call, &path);
+        proppatch(&self.session.client, call, &changes(&props))
+    }
+
+    fn send_text(&mut self, at: usize, result: Option<Md5>) -> SvnResult<()> {
+        let node = self.nodes.get_mut(at).ok_or_else(out_of_order)?;
+        let (path, base) = (node.path.clone(), node.base);
+        let is_new = node.added && !node.copied;
+        let (media, payload, source) = match node.text.take() {
+            Some((spool, source)) => (headers::SVNDIFF_TYPE, spool.into_payload()?, source),
+            // A file without any text is an empty one.
+            None if is_new => ("text/plain", Payload::None, None),
+            None => return Ok(()),
+        };
+        let place = self.place(at)?;
+        let mut call = Call::new("PUT", &place).carrying(media, payload);
+        if let Some(base) = base {
+            call = call.with(headers::VERSION_NAME, base.to_string());
+        }
+        if let Some(source) = source {
+            call = call.with(headers::BASE_MD5, source.to_hex());
+        }
+        if let Some(result) = result {
+            call = call.with(headers::RESULT_MD5, result.to_hex());
+        }
+        let call = self.with_token(call, &path);
+        self.session.client.run(&call, &[201, 204])
+    }
+
+    /// Whether nothing can be at a new file's path: a parent is new, or was deleted.
+    fn is_free(&self, path: &str, parent: usize) -> bool {
+        let new_parent = self.nodes.get(parent).is_some_and(|node| node.added && !node.copied);
+        let mut above = path;
+        while !above.is_empty() {
+            if self.deleted.contains(above) {
+                return true;
+            }
+            above = paths::dirname(above);
+        }
+        new_parent
+    }
+
+    fn check_free(&self, path: &str) -> SvnResult<()> {
+        let target = self.session.public(path);
+        match self.session.client.run(&Call::new("HEAD", &target), &[200]) {
+            Ok(()) => Err(SvnError::new(
+                ErrorCode::FS_ALREADY_EXISTS,
+                format!("File '{path}' already exists"),
+            )),
+            Err(error) if error.code() == ErrorCode::FS_NOT_FOUND => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes what was begun. That this may fail is no news: the server forgets it in time.
+    fn give_up(&mut self) {
+        self.ended = true;
+        let target = match self.route.take() {
+            Some(Route::Txn { txn, .. }) => txn,
+            Some(Route::Activity(activity)) => activity,
+            None => return,
+        };
+        let _ = self.session.client.run(&Call::new("DELETE", &target), &[200, 204, 404]);
+    }
+
+    fn add(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copied: bool,
+        is_file: bool,
+    ) -> SvnResult<Handle> {
+        let parent = self.index(parent)?;
+        Ok(self.push(Node {
+            path: path.to_owned(),
+            parent: Some(parent),
+            is_file,
+            added: true,
+            copied,
+            base: None,
+            working: None,
+            props: Vec::new(),
+            text: None,
+        }))
+    }
+
+    fn reopen(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        base: Option<Revnum>,
+        is_file: bool,
+    ) -> SvnResult<Handle> {
+        let parent = self.index(parent)?;
+        Ok(self.push(Node {
+            path: path.to_owned(),
+            parent: Some(parent),
+            is_file,
+            added: false,
+            copied: false,
+            base,
+            working: None,
+            props: Vec::new(),
+            text: None,
+        }))
+    }
+}
+
+impl Drop for HttpCommit<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.give_up();
+        }
+    }
+}
+
+impl CommitEditor for HttpCommit<'_> {
+    fn committed(&self) -> Option<&CommitInfo> {
+        self.info.as_ref()
+    }
+}
+
+impl Editor for HttpCommit<'_> {
+    sapwood_delta::ignore_absent!();
+
+    fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
+        self.begin()?;
+        Ok(self.push(Node {
+            path: String::new(),
+            parent: None,
+            is_file: false,
+            added: false,
+            copied: false,
+            base,
+            working: None,
+            props: Vec::new(),
+            text: None,
+        }))
+    }
+
+    fn delete_entry(
+        &mut self,
+        path: &str,
+        revision: Option<Revnum>,
+        parent: Handle,
+    ) -> SvnResult<()> {
+        let parent = self.index(parent)?;
+        let place = self.child_place(parent, path)?;
+        let below_it: Vec<(String, String)> = self
+            .lock_tokens
+            .iter()
+            .filter(|(locked, _)| paths::is_ancestor(path, locked))
+            .cloned()
+            .collect();
+        let mut call = Call::new("DELETE", &place);
+        if let Some(revision) = revision {
+            call = call.with(headers::VERSION_NAME, revision.to_string());
+        }
+        let header = self.shown(below_it.iter());
+        match header {
+            Some(header) if header.len() <= MAX_IF => call = call.with("if", header),
+            Some(_) => {
+                // More than a header holds: the path's own token there, all in the body.
+                if let Some(own) = self.shown(below_it.iter().filter(|(locked, _)| locked == path))
+                {
+                    call = call.with("if", own);
+                }
+                let mut body = Vec::new();
+                body.raw(HEADER);
+                merge::write_locks(&mut body, &below_it);
+                call = call.xml(body);
+            }
+            None => {}
+        }
+        if self.keep_locks && !below_it.is_empty() {
+            call = call.with(headers::OPTIONS, headers::options::KEEP_LOCKS);
+        }
+        self.session.client.run(&call, &[204])?;
+        self.deleted.insert(path.to_owned());
+        Ok(())
+    }
+
+    fn add_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        let at = self.index(parent)?;
+        match copy_from {
+            Some(from) => self.copy(path, at, from, "infinity")?,
+            None => {
+                let place = self.child_place(at, path)?;
+                let call = self.with_token(Call::new("MKCOL", &place), path);
+                self.session.client.run(&call, &[201])?;
+            }
+        }
+        self.add(path, parent, copy_from.is_some(), false)
+    }
+
+    fn open_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        self.reopen(path, parent, base, false)
+    }
+
+    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        self.change_prop(dir, name, value)
+    }
+
+    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
+        let at = self.index(dir)?;
+        self.send_props(at)
+    }
+
+    fn add_file(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        copy_from: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        let at = self.index(parent)?;
+        match copy_from {
+            Some(from) => self.copy(path, at, from, "0")?,
+            None if self.is_free(path, at) => {}
+            None => self.check_free(path)?,
+        }
+        self.add(path, parent, copy_from.is_some(), true)
+    }
+
+    fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+        self.reopen(path, parent, base, true)
+    }
+
+    fn apply_textdelta(
+        &mut self,
+        file: Handle,
+        base: Option<Md5>,
+        delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        let version = self.session.svndiff();
+        let mut spool = Spool::new();
+        write_svndiff(delta, version, COMPRESSION, &mut |bytes| spool.write(bytes))?;
+        self.node(file)?.text = Some((spool, base));
+        Ok(())
+    }
+
+    fn change_file_prop(
+        &mut self,
+        file: Handle,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        self.change_prop(file, name, value)
+    }
+
+    fn close_file(&mut self, file: Handle, text: Option<Md5>) -> SvnResult<()> {
+        let at = self.index(file)?;
+        self.send_text(at, text)?;
+        self.send_props(at)
+    }
+
+    fn close_edit(&mut self) -> SvnResult<()> {
+        let source = match self.route()? {
+            Route::Txn { txn, .. } => txn.clone(),
+            Route::Activity(activity) => activity.clone(),
+        };
+        let target = self.session.public("");
+        let body = merge::Wanted { source, locks: self.lock_tokens.clone() }.write();
+        let mut words = headers::options::NO_MERGE_RESPONSE.to_owned();
+        if !self.keep_locks && !self.lock_tokens.is_empty() {
+            words = format!("{words} {}", headers::options::RELEASE_LOCKS);
+        }
+        let call = Call::new("MERGE", &target).with(headers::OPTIONS, words).xml(body);
+        let root = self.session.client.element(&call, &[200])?;
+        self.ended = true;
+        let told = merge::read_reply(&root)?;
+        self.info = Some(CommitInfo {
+            revision: told.revision,
+            date: told.date,
+            author: told.author,
+            post_commit_error: told.post_commit_error,
+        });
+        if let Some(Route::Activity(activity)) = self.route.take() {
+            let _ = self.session.client.run(&Call::new("DELETE", &activity), &[200, 204, 404]);
+        }
+        Ok(())
+    }
+
+    fn abort_edit(&mut self) -> SvnResult<()> {
+        self.give_up();
+        Ok(())
+    }
+}

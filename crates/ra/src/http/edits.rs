@@ -1,0 +1,271 @@
+//! Reports that the server answers with an edit: update, switch, status, diff, replay.
+
+use std::io::{Seek as _, SeekFrom, Write as _};
+
+use sapwood_core::{Depth, PropList, Revnum, SvnError, SvnResult, uri};
+use sapwood_delta::{Editor, FullText, TextDelta};
+use sapwood_wire_dav::report::drive::{Fetch, replay, update};
+use sapwood_wire_dav::report::update::{Item, Wanted};
+use sapwood_wire_dav::report::{ask, request};
+use sapwood_wire_dav::xml::Document;
+use tempfile::SpooledTempFile;
+
+use super::client::{Call, LIMITS};
+use super::places::{Bulk, path_of};
+use super::reports::ENCODINGS;
+use super::session::HttpSession;
+use super::transport::Payload;
+use crate::session::{
+    ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest, Session as _,
+};
+
+/// Bytes of a request that are kept in memory; larger ones wait in a file.
+pub(super) const IN_MEMORY: usize = 256 << 10;
+
+/// What is written before it is sent: the reports of large working copies, texts of commits.
+#[derive(Debug)]
+pub(super) struct Spool {
+    file: SpooledTempFile,
+    len: u64,
+}
+
+fn spool_error(error: std::io::Error) -> SvnError {
+    SvnError::io(&error, "Can't write request body")
+}
+
+impl Spool {
+    pub(super) fn new() -> Self {
+        Self { file: SpooledTempFile::new(IN_MEMORY), len: 0 }
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> SvnResult<()> {
+        self.file.write_all(bytes).map_err(spool_error)?;
+        self.len = self.len.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        Ok(())
+    }
+
+    pub(super) fn into_payload(mut self) -> SvnResult<Payload> {
+        self.file.seek(SeekFrom::Start(0)).map_err(spool_error)?;
+        Ok(match self.file.into_inner() {
+            tempfile::SpooledData::InMemory(bytes) => Payload::Bytes(bytes.into_inner().into()),
+            tempfile::SpooledData::OnDisk(file) => Payload::File(file, self.len),
+        })
+    }
+}
+
+/// Fetches over the same session what a report only names.
+struct Fetcher<'s>(&'s HttpSession);
+
+impl Fetch for Fetcher<'_> {
+    fn props(&mut self, address: &str) -> SvnResult<PropList> {
+        Ok(self.0.props_at(&path_of(address))?.1)
+    }
+
+    fn text(
+        &mut self,
+        address: &str,
+        _: Option<&str>,
+        take: &mut dyn FnMut(&mut dyn TextDelta) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        let target = path_of(address);
+        let mut reply = self.0.client.expect(&Call::new("GET", &target), &[200])?;
+        take(&mut FullText::new(&mut reply))?;
+        reply.finish()
+    }
+}
+
+impl HttpSession {
+    /// The fspath of a URL of the repository.
+    fn fspath_of(&self, url: &str) -> SvnResult<String> {
+        let root = self.root_url();
+        uri::skip_ancestor(&root, url).map(|path| format!("/{path}")).ok_or_else(|| {
+            SvnError::new(
+                sapwood_core::ErrorCode::RA_ILLEGAL_URL,
+                format!("URL '{url}' is not in the repository '{root}'"),
+            )
+        })
+    }
+
+    pub(super) fn begin_report<'s>(
+        &'s self,
+        request: &ReportRequest<'_>,
+        editor: &'s mut dyn Editor,
+    ) -> SvnResult<Box<dyn Report + 's>> {
+        let (destination, copyfrom, ignore_ancestry, text_deltas) = match request.kind {
+            ReportKind::Update { send_copyfrom, ignore_ancestry } => {
+                (None, send_copyfrom, ignore_ancestry, true)
+            }
+            ReportKind::Switch { url, send_copyfrom, ignore_ancestry } => {
+                (Some(url), send_copyfrom, ignore_ancestry, true)
+            }
+            ReportKind::Status => (None, false, false, false),
+            ReportKind::Diff { versus_url, ignore_ancestry, text_deltas } => {
+                (Some(versus_url), false, ignore_ancestry, text_deltas)
+            }
+        };
+        let send_all = self.places.bulk == Bulk::Allowed;
+        let wanted = Wanted {
+            revision: request.revision,
+            source: self.url(),
+            destination: destination.map(str::to_owned),
+            target: request.target.to_owned(),
+            depth: request.depth,
+            ignore_ancestry,
+            copyfrom,
+            text_deltas,
+            send_all,
+            include_props: true,
+        };
+        let mut spool = Spool::new();
+        spool.write(&wanted.begin())?;
+        Ok(Box::new(HttpReport { session: self, editor, spool, text_deltas, piece: Vec::new() }))
+    }
+
+    fn replay_target(&self, revision: Revnum) -> SvnResult<(String, Option<String>)> {
+        let by_revision = self.places.knows("replay-rev-resource");
+        match &self.places.stubs {
+            Some(stubs) if by_revision => {
+                Ok((format!("{}/{revision}", stubs.rev), Some(self.in_repository(""))))
+            }
+            _ => Ok((self.public(""), None)),
+        }
+    }
+
+    pub(super) fn replay_one(
+        &self,
+        revision: Revnum,
+        request: &ReplayRequest,
+        editor: &mut dyn Editor,
+    ) -> SvnResult<()> {
+        let (target, include_path) = self.replay_target(revision)?;
+        let body = request::Replay {
+            // The address says it already, and twice is an error.
+            revision: include_path.is_none().then_some(revision),
+            low_water_mark: request.low_water_mark,
+            send_deltas: request.send_deltas,
+            include_path: include_path.filter(|path| !path.is_empty()),
+        };
+        let call =
+            Call::new("REPORT", &target).with("accept-encoding", ENCODINGS).xml(body.write());
+        let mut reply = self.client.expect(&call, &[200])?;
+        let driven = Document::open(&mut reply, LIMITS)
+            .map_err(SvnError::from)
+            .and_then(|document| replay::drive(document, editor));
+        if let Err(error) = driven {
+            let _ = editor.abort_edit();
+            return Err(error);
+        }
+        reply.finish()
+    }
+
+    pub(super) fn replay_many(
+        &self,
+        start: Revnum,
+        end: Revnum,
+        request: &ReplayRequest,
+        receiver: &mut dyn ReplayReceiver,
+    ) -> SvnResult<()> {
+        for revision in (start.0..=end.0).map(Revnum) {
+            let props = self.rev_proplist(revision)?;
+            let mut edit = Incoming { session: self, revision, request };
+            receiver.revision(revision, &props, &mut edit)?;
+        }
+        Ok(())
+    }
+}
+
+/// One revision of a replayed range.
+struct Incoming<'s> {
+    session: &'s HttpSession,
+    revision: Revnum,
+    request: &'s ReplayRequest,
+}
+
+impl ReplayedEdit for Incoming<'_> {
+    fn drive(&mut self, editor: &mut dyn Editor) -> SvnResult<()> {
+        self.session.replay_one(self.revision, self.request, editor)
+    }
+}
+
+/// A report to the server: it is sent when it is complete.
+struct HttpReport<'s> {
+    session: &'s HttpSession,
+    editor: &'s mut dyn Editor,
+    spool: Spool,
+    text_deltas: bool,
+    piece: Vec<u8>,
+}
+
+impl HttpReport<'_> {
+    fn say(&mut self, item: &Item) -> SvnResult<()> {
+        self.piece.clear();
+        item.write(&mut self.piece);
+        self.spool.write(&self.piece)
+    }
+}
+
+impl Report for HttpReport<'_> {
+    fn set_path(
+        &mut self,
+        path: &str,
+        revision: Revnum,
+        depth: Depth,
+        start_empty: bool,
+        lock_token: Option<&str>,
+    ) -> SvnResult<()> {
+        self.say(&Item::Entry {
+            path: path.to_owned(),
+            link: None,
+            revision,
+            depth,
+            start_empty,
+            lock_token: lock_token.map(str::to_owned),
+        })
+    }
+
+    fn link_path(
+        &mut self,
+        path: &str,
+        url: &str,
+        revision: Revnum,
+        depth: Depth,
+        start_empty: bool,
+        lock_token: Option<&str>,
+    ) -> SvnResult<()> {
+        let link = self.session.fspath_of(url)?;
+        self.say(&Item::Entry {
+            path: path.to_owned(),
+            link: Some(link),
+            revision,
+            depth,
+            start_empty,
+            lock_token: lock_token.map(str::to_owned),
+        })
+    }
+
+    fn delete_path(&mut self, path: &str) -> SvnResult<()> {
+        self.say(&Item::Missing(path.to_owned()))
+    }
+
+    fn finish(self: Box<Self>) -> SvnResult<()> {
+        let Self { session, editor, mut spool, text_deltas, .. } = *self;
+        spool.write(&ask::end_update(Vec::new()))?;
+        let call = Call::new("REPORT", session.places.report_target())
+            .with("accept-encoding", ENCODINGS)
+            .carrying("text/xml", spool.into_payload()?);
+        let driven = session.client.expect(&call, &[200]).and_then(|mut reply| {
+            let document = Document::open(&mut reply, LIMITS)?;
+            update::drive(document, text_deltas, editor, &mut Fetcher(session))?;
+            reply.finish()
+        });
+        if driven.is_err() {
+            let _ = editor.abort_edit();
+        }
+        driven
+    }
+
+    fn abort(self: Box<Self>) -> SvnResult<()> {
+        // Nothing was sent.
+        Ok(())
+    }
+}

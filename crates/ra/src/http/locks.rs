@@ -1,0 +1,204 @@
+//! Locks of paths: a request for each.
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_wire_dav::report::{answer, ask};
+use sapwood_wire_dav::{headers, lock};
+
+use super::client::{Call, LIMITS, error_of};
+use super::session::HttpSession;
+use super::transport::Reply;
+use crate::Lock;
+use crate::session::{Session as _, Told};
+
+/// What a status means for a lock or an unlock, beside what the server says of it.
+fn refused(reply: Reply, path: &str, target: &str) -> SvnError {
+    let status = reply.status();
+    let reason = reply.head.status.canonical_reason().unwrap_or_default();
+    let own = match status {
+        400 => Some((
+            ErrorCode::FS_NO_SUCH_LOCK,
+            format!("No lock on path '{path}' ({status} {reason})"),
+        )),
+        403 => Some((
+            ErrorCode::FS_LOCK_OWNER_MISMATCH,
+            format!("Not authorized to perform lock operation on '{path}'"),
+        )),
+        405 => Some((
+            ErrorCode::FS_OUT_OF_DATE,
+            format!("Path '{path}' doesn't exist in HEAD revision ({status} {reason})"),
+        )),
+        423 => Some((
+            ErrorCode::FS_PATH_ALREADY_LOCKED,
+            format!("Path '{path}' already locked ({status} {reason})"),
+        )),
+        _ => None,
+    };
+    let told = error_of(reply, target);
+    match own {
+        // The server's own sentence is about the filesystem: it knows best.
+        Some(_) if status == 423 && (160_000..165_000).contains(&told.code().0) => told,
+        Some((code, message)) if told.code() == code => told.wrap(code, message),
+        Some((code, message)) => SvnError::new(code, message),
+        None => told,
+    }
+}
+
+/// Whether an error is about one path, and the others go on.
+fn is_of_one_path(error: &SvnError) -> bool {
+    matches!(
+        error.code(),
+        ErrorCode::FS_NO_SUCH_LOCK
+            | ErrorCode::FS_LOCK_OWNER_MISMATCH
+            | ErrorCode::FS_OUT_OF_DATE
+            | ErrorCode::FS_PATH_ALREADY_LOCKED
+            | ErrorCode::FS_NOT_FOUND
+            | ErrorCode::FS_LOCK_EXPIRED
+            | ErrorCode::FS_BAD_LOCK_TOKEN
+            | ErrorCode::RA_NOT_LOCKED
+            | ErrorCode::REPOS_HOOK_FAILURE
+            | ErrorCode::REPOS_POST_UNLOCK_HOOK_FAILED
+            | ErrorCode::FS_NOT_FILE
+            | ErrorCode::UNSUPPORTED_FEATURE
+    )
+}
+
+impl HttpSession {
+    pub(super) fn fetch_locks(&self, path: &str, depth: Depth) -> SvnResult<Vec<Lock>> {
+        let target = self.public(path);
+        let full = format!("/{}", self.in_repository(path));
+        let call = Call::new("REPORT", &target).xml(ask::locks(depth));
+        let mut found = Vec::new();
+        let told = self.client.children(&call, &[200], |child| {
+            let Some(lock) = answer::lock(&child)? else { return Ok(()) };
+            // Old servers know no depth. Only files have locks.
+            let below = sapwood_core::path::skip_ancestor(&full, &lock.path);
+            let wanted = below.is_some_and(|below| {
+                below.is_empty()
+                    || depth == Depth::Infinity
+                    || (depth >= Depth::Files && !below.contains('/'))
+            });
+            if wanted {
+                found.push(Lock {
+                    path: lock.path,
+                    token: lock.token,
+                    owner: lock.owner,
+                    comment: lock.comment,
+                    is_dav_comment: false,
+                    created: lock.created.0,
+                    expires: lock.expires.map(|time| time.0),
+                });
+            }
+            Ok(())
+        });
+        match told {
+            Ok(_) => Ok(found),
+            // There is nothing at the path, nor any lock.
+            Err(error) if error.code() == ErrorCode::FS_NOT_FOUND => Ok(Vec::new()),
+            Err(error) if error.code() == ErrorCode::UNSUPPORTED_FEATURE => Err(error
+                .wrap(ErrorCode::RA_NOT_IMPLEMENTED, "Server does not support locking features")),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn lock_many(
+        &self,
+        paths: &[(String, Option<Revnum>)],
+        comment: Option<&str>,
+        steal: bool,
+        told: Told<'_, Lock>,
+    ) -> SvnResult<()> {
+        for (path, revision) in paths {
+            match self.lock_one(path, *revision, comment, steal) {
+                Err(error) if !is_of_one_path(&error) => return Err(error),
+                outcome => told(path, outcome)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn lock_one(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+        comment: Option<&str>,
+        steal: bool,
+    ) -> SvnResult<Lock> {
+        let target = self.public(path);
+        let mut call = Call::new("LOCK", &target)
+            .with("depth", "0")
+            .with("timeout", "Infinite")
+            .xml(lock::write_request(comment));
+        if steal {
+            call = call.with(headers::OPTIONS, "lock-steal");
+        }
+        if let Some(revision) = revision {
+            call = call.with(headers::VERSION_NAME, revision.to_string());
+        }
+        let mut reply = self.client.call(&call)?;
+        if reply.status() != 200 {
+            return Err(refused(reply, path, &target));
+        }
+        let owner = reply.header(headers::LOCK_OWNER).map(str::to_owned);
+        let created = reply.header(headers::CREATION_DATE).map(str::to_owned);
+        let root = {
+            use sapwood_wire_dav::xml::Document;
+            Document::open(&mut reply, LIMITS)?.into_root()?
+        };
+        reply.finish()?;
+        let granted = lock::read_reply(&root)?;
+        let created = match created {
+            Some(date) => Timestamp::parse(date.as_bytes())?.0,
+            None => 0,
+        };
+        let seconds = granted.timeout.and_then(|seconds| i64::try_from(seconds).ok());
+        Ok(Lock {
+            path: format!("/{}", self.in_repository(path)),
+            token: granted.token,
+            owner: owner.or_else(|| self.client.user()).unwrap_or_default(),
+            comment: granted.comment,
+            is_dav_comment: false,
+            created,
+            expires: seconds
+                .map(|seconds| created.saturating_add(seconds.saturating_mul(1_000_000))),
+        })
+    }
+
+    pub(super) fn unlock_many(
+        &self,
+        paths: &[(String, Option<String>)],
+        break_lock: bool,
+        told: Told<'_, ()>,
+    ) -> SvnResult<()> {
+        for (path, token) in paths {
+            match self.unlock_one(path, token.as_deref(), break_lock) {
+                Err(error) if !is_of_one_path(&error) => return Err(error),
+                outcome => told(path, outcome)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn unlock_one(&self, path: &str, token: Option<&str>, break_lock: bool) -> SvnResult<()> {
+        let known = token.filter(|token| !token.is_empty()).map(str::to_owned);
+        let token = match known {
+            Some(token) => token,
+            None => self.get_lock(path)?.map(|lock| lock.token).ok_or_else(|| {
+                SvnError::new(
+                    ErrorCode::RA_NOT_LOCKED,
+                    format!("'{path}' is not locked in the repository"),
+                )
+            })?,
+        };
+        let target = self.public(path);
+        let mut call = Call::new("UNLOCK", &target).with("lock-token", format!("<{token}>"));
+        if break_lock {
+            call = call.with(headers::OPTIONS, "lock-break");
+        }
+        let reply = self.client.call(&call)?;
+        match reply.status() {
+            200 | 204 => reply.finish(),
+            _ => Err(refused(reply, path, &target)),
+        }
+    }
+}

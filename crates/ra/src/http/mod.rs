@@ -1,0 +1,24 @@
+//! Sessions over http: WebDAV and DeltaV as mod_dav_svn speaks them, and HTTPv2.
+//! `docs/formats/http-dav.md` describes the protocol.
+//!
+//! * `transport`: connections, under hyper; `tls`: certificates; `login`: Basic and Digest; `client`: requests with both.
+//! * `places`: what a server said of itself, and with it the addresses of everything.
+//! * `session`: the session; `nodes`, `revprops`, `reports`, `edits`, `locks`, `commit`: its requests.
+//!
+//! Update reports are asked for with everything in them, where the server allows that: one request
+//! for a checkout, and texts as they are stored.
+
+mod client;
+mod commit;
+mod edits;
+mod locks;
+mod login;
+mod nodes;
+mod places;
+mod reports;
+mod revprops;
+mod session;
+mod tls;
+mod transport;
+
+pub use session::HttpSession;

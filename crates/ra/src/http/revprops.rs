@@ -1,0 +1,96 @@
+//! Revision properties, and the revision at a date.
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
+use sapwood_wire_dav::multistatus;
+use sapwood_wire_dav::propfind::{Name, Wanted};
+use sapwood_wire_dav::proppatch::Change;
+use sapwood_wire_dav::report::{answer, ask};
+
+use super::client::{Call, Client};
+use super::places::propfind;
+use super::session::HttpSession;
+use crate::session::RevpropChange;
+
+/// Changes properties of the resource at `target`, all or none.
+pub(super) fn proppatch(client: &Client, call: Call<'_>, changes: &[Change]) -> SvnResult<()> {
+    let target = call.target.to_owned();
+    let call = call.xml(multistatus::proppatch(changes));
+    let mut failed = None;
+    let patched = client.children(&call, &[207], |child| {
+        if let Some(resource) = multistatus::resource(child)?
+            && failed.is_none()
+        {
+            failed = resource.error(&target);
+        }
+        Ok(())
+    });
+    let outcome = patched.map(drop).and(failed.map_or(Ok(()), Err));
+    outcome.map_err(|error| {
+        if error.code() == ErrorCode::RA_DAV_REQUEST_FAILED {
+            SvnError::new(ErrorCode::RA_DAV_PROPPATCH_FAILED, error.message().to_owned())
+        } else {
+            error
+        }
+    })
+}
+
+impl HttpSession {
+    pub(super) fn revision_at(&self, time: Timestamp) -> SvnResult<Revnum> {
+        let call = Call::new("REPORT", self.places.report_target()).xml(ask::dated_rev(time));
+        let root = self.client.element(&call, &[200])?;
+        answer::one_revision(&root)?.ok_or_else(|| {
+            SvnError::new(
+                ErrorCode::RA_DAV_MALFORMED_DATA,
+                "The REPORT response did not include the requested properties",
+            )
+        })
+    }
+
+    pub(super) fn fetch_revprops(&self, revision: Revnum) -> SvnResult<PropList> {
+        let target = self.places.revision(&self.client, revision)?;
+        let found = propfind(&self.client, &target, "0", &Wanted::All, None)?;
+        let mut props = match found.first() {
+            Some(resource) => resource.properties()?,
+            None => PropList::new(),
+        };
+        // What WebDAV itself says of a revision is none of its properties.
+        let live: Vec<String> = props
+            .iter()
+            .map(|(name, _)| name)
+            .filter(|name| name.starts_with(sapwood_core::props::names::ENTRY_PREFIX))
+            .map(str::to_owned)
+            .collect();
+        for name in live {
+            props.remove(&name);
+        }
+        Ok(props)
+    }
+
+    pub(super) fn set_revprop(&self, change: &RevpropChange<'_>) -> SvnResult<()> {
+        if change.expected.is_some() && !self.places.knows("atomic-revprops") {
+            return Err(SvnError::new(
+                ErrorCode::RA_NOT_IMPLEMENTED,
+                "Server doesn't support atomic changes of revision properties",
+            ));
+        }
+        let target = self.places.revision(&self.client, change.revision)?;
+        let wanted = Change {
+            name: Name::of_property(change.name),
+            value: change.value.map(<[u8]>::to_vec),
+            expected: change.expected.map(|expected| expected.map(<[u8]>::to_vec)),
+        };
+        let patched = proppatch(&self.client, Call::new("PROPPATCH", &target), &[wanted]);
+        patched.map_err(|error| match error.code() {
+            // The reference's tools look for this pair.
+            ErrorCode::RA_DAV_PRECONDITION_FAILED | ErrorCode::FS_PROP_BASEVALUE_MISMATCH => {
+                SvnError::new(ErrorCode::FS_PROP_BASEVALUE_MISMATCH, error.message().to_owned())
+            }
+            _ => error.wrap(
+                ErrorCode::RA_DAV_REQUEST_FAILED,
+                "DAV request failed; it's possible that the repository's pre-revprop-change hook \
+                 either failed or is non-existent",
+            ),
+        })
+    }
+}

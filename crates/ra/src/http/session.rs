@@ -1,0 +1,305 @@
+//! A session over http.
+
+use std::cell::RefCell;
+use std::io::Write;
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::uri::{self, Parts};
+use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths};
+use sapwood_delta::Editor;
+
+use super::client::Client;
+use super::places::{Places, below};
+use crate::auth::server_group;
+use crate::error::Error;
+use crate::session::require_mergeinfo;
+use crate::session::{
+    Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir, FetchedFile,
+    FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogEntry, LogRequest,
+    MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest, RevpropChange, Session,
+    Told,
+};
+use crate::settings::Settings;
+use crate::{Lock, Segment};
+
+/// A session over http.
+#[derive(Debug)]
+pub struct HttpSession {
+    pub(super) client: Client,
+    pub(super) places: Places,
+    /// The session's URL.
+    url: RefCell<String>,
+    root_url: String,
+}
+
+/// `http-bulk-updates` of the `servers` file: `None` leaves it to the server.
+fn bulk_updates(url: &str, settings: &Settings) -> SvnResult<Option<bool>> {
+    let host = Parts::of(url).map_or("", |parts| parts.host);
+    let group = server_group(&settings.servers, host);
+    let (servers, option) = (&settings.servers, "http-bulk-updates");
+    let global = servers.get_tristate("global", option, "auto", None)?;
+    match group {
+        Some(group) => Ok(servers.get_tristate(&group, option, "auto", global)?),
+        None => Ok(global),
+    }
+}
+
+impl HttpSession {
+    /// Opens a session to a canonical URL.
+    ///
+    /// # Errors
+    /// What connecting and logging in meet; E175003 for servers that are none of Subversion's,
+    /// E175011 for a repository that has moved.
+    pub fn open(url: &str, settings: &Settings) -> SvnResult<Self> {
+        let client = Client::new(url, settings)?;
+        let illegal = || SvnError::from(Error::IllegalUrl(url.to_owned()));
+        let path = Parts::of(url).ok_or_else(illegal)?.path;
+        let bulk = bulk_updates(url, settings)?;
+        let places = Places::learn(&client, path.trim_end_matches('/'), bulk)?;
+        let root_url = format!("{}{}", client.base, places.root);
+        let root_url = uri::canonicalize(&root_url).map_err(|_| illegal())?;
+        Ok(Self { client, places, url: RefCell::new(url.to_owned()), root_url })
+    }
+
+    /// The relpath in the repository of a path below the session's URL.
+    pub(super) fn in_repository(&self, path: &str) -> String {
+        let base = uri::skip_ancestor(&self.root_url, &self.url.borrow()).unwrap_or_default();
+        paths::join(&base, path)
+    }
+
+    /// The percent-encoded path of the session's URL with a path below it.
+    pub(super) fn public(&self, path: &str) -> String {
+        below(&self.places.root, &self.in_repository(path))
+    }
+
+    /// The address of a node that never changes, and the revision that it is of.
+    pub(super) fn stable(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+    ) -> SvnResult<(String, Revnum)> {
+        let revision = match revision {
+            Some(revision) => revision,
+            None => self.latest_revnum()?,
+        };
+        let target = self.places.node(&self.client, &self.in_repository(path), revision)?;
+        Ok((target, revision))
+    }
+}
+
+impl Session for HttpSession {
+    fn url(&self) -> String {
+        self.url.borrow().clone()
+    }
+
+    fn root_url(&self) -> String {
+        self.root_url.clone()
+    }
+
+    fn uuid(&self) -> String {
+        self.places.uuid.clone()
+    }
+
+    fn has_capability(&self, capability: Capability) -> SvnResult<bool> {
+        let places = &self.places;
+        Ok(match capability {
+            Capability::Depth => places.knows("depth"),
+            Capability::Mergeinfo => places.knows("mergeinfo") && places.mergeinfo,
+            Capability::LogRevprops => places.knows("log-revprops"),
+            Capability::PartialReplay => places.knows("partial-replay"),
+            // Revision properties of a transaction are set like any others.
+            Capability::CommitRevprops => true,
+            Capability::AtomicRevprops => places.knows("atomic-revprops"),
+            Capability::EphemeralTxnprops => places.knows("ephemeral-txnprops"),
+            Capability::InheritedProps => places.knows("inherited-props"),
+            Capability::FileRevsReverse => places.knows("reverse-file-revs"),
+            Capability::List => places.knows("list"),
+        })
+    }
+
+    fn bytes_transferred(&self) -> u64 {
+        self.client.transferred()
+    }
+
+    fn reparent(&self, url: &str) -> SvnResult<()> {
+        if uri::skip_ancestor(&self.root_url, url).is_none() {
+            return Err(SvnError::new(
+                sapwood_core::ErrorCode::RA_ILLEGAL_URL,
+                format!(
+                    "URL '{url}' is not a child of the session's repository root URL '{}'",
+                    self.root_url
+                ),
+            ));
+        }
+        url.clone_into(&mut self.url.borrow_mut());
+        Ok(())
+    }
+
+    fn latest_revnum(&self) -> SvnResult<Revnum> {
+        self.places.youngest(&self.client, &self.places.root)
+    }
+
+    fn dated_revision(&self, time: Timestamp) -> SvnResult<Revnum> {
+        self.revision_at(time)
+    }
+
+    fn rev_proplist(&self, revision: Revnum) -> SvnResult<PropList> {
+        self.fetch_revprops(revision)
+    }
+
+    fn rev_prop(&self, revision: Revnum, name: &str) -> SvnResult<Option<Vec<u8>>> {
+        Ok(self.fetch_revprops(revision)?.get(name).map(<[u8]>::to_vec))
+    }
+
+    fn change_rev_prop(&self, change: &RevpropChange<'_>) -> SvnResult<()> {
+        self.set_revprop(change)
+    }
+
+    fn check_path(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
+        self.kind_of(path, revision)
+    }
+
+    fn stat(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
+        self.dirent_of(path, revision)
+    }
+
+    fn get_file(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+        contents: Option<&mut dyn Write>,
+        want_props: bool,
+    ) -> SvnResult<FetchedFile> {
+        self.fetch_file(path, revision, contents, want_props)
+    }
+
+    fn get_dir(
+        &self,
+        path: &str,
+        revision: Option<Revnum>,
+        entries: Option<DirentFields>,
+        want_props: bool,
+    ) -> SvnResult<FetchedDir> {
+        self.fetch_dir(path, revision, entries, want_props)
+    }
+
+    fn list(
+        &self,
+        request: &ListRequest<'_>,
+        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        self.list_below(request, receiver)
+    }
+
+    fn inherited_props(&self, path: &str, revision: Option<Revnum>) -> SvnResult<InheritedProps> {
+        self.fetch_inherited(path, revision)
+    }
+
+    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(String, Mergeinfo)>> {
+        require_mergeinfo(self, true)?;
+        self.fetch_mergeinfo(request)
+    }
+
+    fn log(
+        &self,
+        request: &LogRequest<'_>,
+        receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        require_mergeinfo(self, request.include_merged_revisions)?;
+        self.stream_log(request, receiver)
+    }
+
+    fn locations(
+        &self,
+        path: &str,
+        peg: Revnum,
+        revisions: &[Revnum],
+    ) -> SvnResult<Vec<(Revnum, String)>> {
+        self.fetch_locations(path, peg, revisions)
+    }
+
+    fn location_segments(
+        &self,
+        path: &str,
+        peg: Option<Revnum>,
+        start: Option<Revnum>,
+        end: Option<Revnum>,
+        receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        self.stream_segments(path, (peg, start, end), receiver)
+    }
+
+    fn deleted_rev(&self, path: &str, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>> {
+        self.fetch_deleted_rev(path, peg, end)
+    }
+
+    fn file_revs(
+        &self,
+        request: &FileRevsRequest<'_>,
+        receiver: &mut dyn FileRevReceiver,
+    ) -> SvnResult<()> {
+        require_mergeinfo(self, request.include_merged_revisions)?;
+        self.stream_file_revs(request, receiver)
+    }
+
+    fn get_lock(&self, path: &str) -> SvnResult<Option<Lock>> {
+        let found = self.fetch_locks(path, Depth::Empty)?;
+        let full = format!("/{}", self.in_repository(path));
+        Ok(found.into_iter().find(|lock| lock.path == full))
+    }
+
+    fn get_locks(&self, path: &str, depth: Depth) -> SvnResult<Vec<Lock>> {
+        self.fetch_locks(path, depth)
+    }
+
+    fn lock(
+        &self,
+        paths: &[(String, Option<Revnum>)],
+        comment: Option<&str>,
+        steal: bool,
+        outcome: Told<'_, Lock>,
+    ) -> SvnResult<()> {
+        self.lock_many(paths, comment, steal, outcome)
+    }
+
+    fn unlock(
+        &self,
+        paths: &[(String, Option<String>)],
+        break_lock: bool,
+        outcome: Told<'_, ()>,
+    ) -> SvnResult<()> {
+        self.unlock_many(paths, break_lock, outcome)
+    }
+
+    fn report<'s>(
+        &'s self,
+        request: &ReportRequest<'_>,
+        editor: &'s mut dyn Editor,
+    ) -> SvnResult<Box<dyn Report + 's>> {
+        self.begin_report(request, editor)
+    }
+
+    fn replay(
+        &self,
+        revision: Revnum,
+        request: &ReplayRequest,
+        editor: &mut dyn Editor,
+    ) -> SvnResult<()> {
+        self.replay_one(revision, request, editor)
+    }
+
+    fn replay_range(
+        &self,
+        start: Revnum,
+        end: Revnum,
+        request: &ReplayRequest,
+        receiver: &mut dyn ReplayReceiver,
+    ) -> SvnResult<()> {
+        self.replay_many(start, end, request, receiver)
+    }
+
+    fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>> {
+        self.begin_commit(request)
+    }
+}

@@ -1,0 +1,496 @@
+//! Bytes to and from an http server: connections that are kept and used again, one request on each
+//! at a time; hyper speaks the protocol.
+//!
+//! The runtime runs on the caller's thread, and only while the caller waits for something: between
+//! two pieces of a reply nothing is read, so a slow receiver slows the server down and needs no
+//! memory. Invariant: a connection whose reply was not read to its end is closed, never used again.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::io::{self, Read, Seek as _, SeekFrom};
+use std::net::{TcpStream as StdStream, ToSocketAddrs as _};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Buf as _, Bytes};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::http::response::Parts;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio_rustls::TlsConnector;
+
+use super::tls::Tls;
+use crate::error::Error;
+
+/// How often a wait looks whether it was cancelled.
+const TICK: Duration = Duration::from_millis(200);
+/// How long one address may take to answer the first knock.
+const CONNECT: Duration = Duration::from_secs(60);
+/// Idle connections that are kept.
+const KEPT: usize = 4;
+/// Bytes of a file that are sent at a time.
+const CHUNK: usize = 64 << 10;
+/// The system's number of "the connection was closed", as the reference tells it.
+const CLOSED: ErrorCode = ErrorCode(120_108);
+
+/// A stream that may be encrypted.
+trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
+
+/// What a request carries. It can be sent again.
+#[derive(Debug, Default)]
+pub(super) enum Payload {
+    /// Nothing.
+    #[default]
+    None,
+    /// Bytes.
+    Bytes(Bytes),
+    /// A whole file of so many bytes.
+    File(std::fs::File, u64),
+}
+
+impl Payload {
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            Self::File(_, len) => *len,
+        }
+    }
+
+    /// A body that sends it from the beginning.
+    pub(super) fn body(&self) -> SvnResult<Outgoing> {
+        Ok(match self {
+            Self::None => Outgoing::Bytes(Bytes::new()),
+            Self::Bytes(bytes) => Outgoing::Bytes(bytes.clone()),
+            Self::File(file, len) => {
+                let mut file = file.try_clone().map_err(|e| SvnError::io(&e, "Can't read body"))?;
+                file.seek(SeekFrom::Start(0)).map_err(|e| SvnError::io(&e, "Can't read body"))?;
+                Outgoing::File { file, left: *len }
+            }
+        })
+    }
+}
+
+/// A request's body on its way.
+#[derive(Debug)]
+pub(super) enum Outgoing {
+    Bytes(Bytes),
+    File { file: std::fs::File, left: u64 },
+}
+
+impl Body for Outgoing {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        match &mut *self {
+            Self::Bytes(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Self::Bytes(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Self::File { left: 0, .. } => Poll::Ready(None),
+            Self::File { file, left } => {
+                // A file of ours that was written a moment ago: the read waits for no disk.
+                let len = usize::try_from(*left).unwrap_or(CHUNK).min(CHUNK);
+                let mut chunk = vec![0; len];
+                if let Err(error) = file.read_exact(&mut chunk) {
+                    return Poll::Ready(Some(Err(error)));
+                }
+                *left = left.saturating_sub(u64::try_from(len).unwrap_or(u64::MAX));
+                Poll::Ready(Some(Ok(Frame::data(chunk.into()))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Bytes(bytes) => bytes.is_empty(),
+            Self::File { left, .. } => *left == 0,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(match self {
+            Self::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            Self::File { left, .. } => *left,
+        })
+    }
+}
+
+/// Counts what passes.
+struct Counted {
+    inner: Box<dyn Wire>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Counted {
+    fn count(&self, bytes: usize) {
+        self.bytes.fetch_add(u64::try_from(bytes).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        let polled = Pin::new(&mut self.inner).poll_read(cx, buf);
+        self.count(buf.filled().len().saturating_sub(before));
+        polled
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.inner).poll_write(cx, buf);
+        if let Poll::Ready(Ok(written)) = &polled {
+            self.count(*written);
+        }
+        polled
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+}
+
+/// Where connections lead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) host: String,
+    pub(super) port: u16,
+}
+
+/// The connections to one server.
+pub(super) struct Transport {
+    runtime: Runtime,
+    /// The server, or the proxy in front of it.
+    peer: Origin,
+    tls: Option<Tls>,
+    /// The head of a request that makes a proxy open a way to the server: https goes through
+    /// proxies like that.
+    tunnel: Option<String>,
+    idle: RefCell<Vec<SendRequest<Outgoing>>>,
+    bytes: Arc<AtomicU64>,
+    cancel: CancelToken,
+    /// How long the server may be silent.
+    patience: Duration,
+}
+
+impl std::fmt::Debug for Transport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transport").field("peer", &self.peer).finish_non_exhaustive()
+    }
+}
+
+/// Bytes of a proxy's answer to CONNECT, at most.
+const TUNNEL_ANSWER: usize = 16 << 10;
+
+/// Asks a proxy for a way to the server.
+async fn open_tunnel(stream: &mut TcpStream, head: &str) -> SvnResult<()> {
+    let failed = |e: io::Error| SvnError::io(&e, "Error running context");
+    stream.write_all(head.as_bytes()).await.map_err(failed)?;
+    let mut answer = Vec::new();
+    // Byte by byte: what follows the answer is for somebody else.
+    while !answer.ends_with(b"\r\n\r\n") {
+        if answer.len() >= TUNNEL_ANSWER {
+            return Err(SvnError::new(CLOSED, "Error running context: the proxy says too much"));
+        }
+        answer.push(stream.read_u8().await.map_err(failed)?);
+    }
+    let text = String::from_utf8_lossy(&answer);
+    let line = text.lines().next().unwrap_or_default();
+    match line.split(' ').nth(1) {
+        Some(status) if status.starts_with('2') => Ok(()),
+        _ => Err(SvnError::new(
+            ErrorCode::RA_DAV_REQUEST_FAILED,
+            format!("The proxy opens no way to the server: '{line}'"),
+        )),
+    }
+}
+
+/// What hyper says, in the reference's words.
+fn broken(error: &(dyn std::error::Error + 'static)) -> SvnError {
+    let mut source = error.source();
+    while let Some(inner) = source {
+        if let Some(io) = inner.downcast_ref::<io::Error>()
+            && io.raw_os_error().is_some()
+        {
+            return SvnError::io(io, "Error running context");
+        }
+        source = inner.source();
+    }
+    SvnError::new(CLOSED, "Error running context: The server unexpectedly closed the connection.")
+}
+
+impl Transport {
+    pub(super) fn new(
+        peer: Origin,
+        tls: Option<Tls>,
+        tunnel: Option<String>,
+        patience: Duration,
+        cancel: CancelToken,
+    ) -> SvnResult<Rc<Self>> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(|e| SvnError::io(&e, "Can't wait for the network"))?;
+        Ok(Rc::new(Self {
+            runtime,
+            peer,
+            tls,
+            tunnel,
+            idle: RefCell::default(),
+            bytes: Arc::default(),
+            cancel,
+            patience,
+        }))
+    }
+
+    /// Bytes both ways so far.
+    pub(super) fn transferred(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Waits for `work`, as long as nobody cancels and patience lasts.
+    fn wait<T>(&self, work: impl Future<Output = T>) -> SvnResult<T> {
+        self.runtime.block_on(async {
+            tokio::pin!(work);
+            let mut waited = Duration::ZERO;
+            loop {
+                match tokio::time::timeout(TICK, &mut work).await {
+                    Ok(done) => return Ok(done),
+                    Err(_) => {
+                        self.cancel.check()?;
+                        waited = waited.saturating_add(TICK);
+                        if waited >= self.patience {
+                            return Err(SvnError::new(
+                                ErrorCode::RA_DAV_CONN_TIMEOUT,
+                                "Connection timed out",
+                            ));
+                        }
+                    }
+                }
+            }
+        })
+    }
+
+    fn connect(&self) -> SvnResult<SendRequest<Outgoing>> {
+        let stream = self.dial()?;
+        let _context = self.runtime.enter();
+        let stream =
+            TcpStream::from_std(stream).map_err(|e| SvnError::io(&e, "Error running context"))?;
+        let inner = self.wait(self.secure(stream))??;
+        let wire = Counted { inner, bytes: Arc::clone(&self.bytes) };
+        let shaken = self.wait(http1::handshake(TokioIo::new(wire)))?;
+        let (sender, connection) = shaken.map_err(|e| broken(&e))?;
+        // It goes on whenever somebody waits. What it has to say of its end, requests hear too.
+        self.runtime.spawn(async move {
+            let _ = connection.await;
+        });
+        Ok(sender)
+    }
+
+    /// The way to the server: through the proxy's tunnel, encrypted, as is wanted.
+    async fn secure(&self, mut stream: TcpStream) -> SvnResult<Box<dyn Wire>> {
+        if let Some(tunnel) = &self.tunnel {
+            open_tunnel(&mut stream, tunnel).await?;
+        }
+        let Some(tls) = &self.tls else { return Ok(Box::new(stream)) };
+        let connector = TlsConnector::from(Arc::clone(&tls.config));
+        match connector.connect(tls.name.clone(), stream).await {
+            Ok(stream) => Ok(Box::new(stream)),
+            Err(error) => Err(tls.error(&error)),
+        }
+    }
+
+    fn dial(&self) -> SvnResult<StdStream> {
+        let Origin { host, port } = &self.peer;
+        let plain = host.trim_start_matches('[').trim_end_matches(']');
+        let addresses = (plain, *port)
+            .to_socket_addrs()
+            .map_err(|_| SvnError::from(Error::UnknownHost(host.clone())))?;
+        let mut failed = None;
+        for address in addresses {
+            match StdStream::connect_timeout(&address, CONNECT) {
+                Ok(stream) => {
+                    // Requests are small, and each waits for its answer.
+                    let _ = stream.set_nodelay(true);
+                    stream
+                        .set_nonblocking(true)
+                        .map_err(|e| SvnError::io(&e, "Error running context"))?;
+                    return Ok(stream);
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        Err(match failed {
+            Some(error) => SvnError::io(&error, "Error running context"),
+            None => Error::UnknownHost(host.clone()).into(),
+        })
+    }
+
+    /// Sends a request and waits for the reply's head. On a connection that turns out to have
+    /// ended since its last use, a request is sent again over a new one, if it `may_repeat`.
+    pub(super) fn send(
+        self: &Rc<Self>,
+        may_repeat: bool,
+        mut request: impl FnMut() -> SvnResult<Request<Outgoing>>,
+    ) -> SvnResult<Reply> {
+        loop {
+            let kept = self.idle.borrow_mut().pop();
+            let reused = kept.is_some();
+            let mut sender = match kept {
+                Some(sender) => sender,
+                None => self.connect()?,
+            };
+            if sender.is_closed() {
+                continue;
+            }
+            let request = request()?;
+            let sent = self.wait(async {
+                sender.ready().await.map_err(|error| (error, true))?;
+                sender.send_request(request).await.map_err(|error| {
+                    let unsent = error.is_canceled();
+                    (error, unsent)
+                })
+            })?;
+            match sent {
+                Ok(response) => return Ok(Reply::new(self, sender, response)),
+                // Nothing of the request was taken, or it may be said twice.
+                Err((_, unsent)) if reused && (unsent || may_repeat) => {}
+                Err((error, _)) => return Err(broken(&error)),
+            }
+        }
+    }
+}
+
+/// A reply: its head, and its body as it comes.
+pub(super) struct Reply {
+    pub(super) head: Parts,
+    body: Incoming,
+    piece: Bytes,
+    ended: bool,
+    transport: Rc<Transport>,
+    /// `None` once it was given back.
+    sender: Option<SendRequest<Outgoing>>,
+}
+
+impl std::fmt::Debug for Reply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reply").field("status", &self.head.status).finish_non_exhaustive()
+    }
+}
+
+impl Reply {
+    fn new(
+        transport: &Rc<Transport>,
+        sender: SendRequest<Outgoing>,
+        response: Response<Incoming>,
+    ) -> Self {
+        let (head, body) = response.into_parts();
+        let mut reply = Self {
+            head,
+            ended: body.is_end_stream(),
+            body,
+            piece: Bytes::new(),
+            transport: Rc::clone(transport),
+            sender: Some(sender),
+        };
+        if reply.ended {
+            reply.give_back();
+        }
+        reply
+    }
+
+    pub(super) fn status(&self) -> u16 {
+        self.head.status.as_u16()
+    }
+
+    /// A header's value, when it is text.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.head.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// All values of a header.
+    pub(super) fn headers<'r>(&'r self, name: &'static str) -> impl Iterator<Item = &'r str> {
+        self.head.headers.get_all(name).iter().filter_map(|value| value.to_str().ok())
+    }
+
+    fn give_back(&mut self) {
+        if let Some(sender) = self.sender.take() {
+            let mut idle = self.transport.idle.borrow_mut();
+            if idle.len() < KEPT && !sender.is_closed() {
+                idle.push(sender);
+            }
+        }
+    }
+
+    /// The whole body, of `limit` bytes at most: what is beyond is left.
+    pub(super) fn bytes(mut self, limit: u64) -> SvnResult<Vec<u8>> {
+        let mut bytes = Vec::new();
+        (&mut self).take(limit).read_to_end(&mut bytes).map_err(SvnError::from_stream)?;
+        Ok(bytes)
+    }
+
+    /// Reads what little may be left, so that the connection can be used again.
+    pub(super) fn finish(self) -> SvnResult<()> {
+        self.bytes(1 << 20).map(drop)
+    }
+
+    /// Receives the next piece; false at the end.
+    fn fetch(&mut self) -> SvnResult<bool> {
+        while !self.ended && self.piece.is_empty() {
+            let frame = self.transport.wait(self.body.frame())?;
+            match frame {
+                None => {
+                    self.ended = true;
+                    self.give_back();
+                }
+                Some(Ok(frame)) => self.piece = frame.into_data().unwrap_or_default(),
+                Some(Err(error)) => return Err(broken(&error)),
+            }
+        }
+        Ok(!self.piece.is_empty())
+    }
+}
+
+impl Read for Reply {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if buf.is_empty() || !self.fetch().map_err(io::Error::other)? {
+            return Ok(0);
+        }
+        let len = buf.len().min(self.piece.len());
+        let (into, _) = buf.split_at_mut_checked(len).unwrap_or_default();
+        self.piece.copy_to_slice(into);
+        // An end that is there already gives the connection back at once.
+        if self.piece.is_empty() && self.body.is_end_stream() && !self.ended {
+            self.ended = true;
+            self.give_back();
+        }
+        Ok(len)
+    }
+}

@@ -1,0 +1,212 @@
+//! The user of a connection, and what they may do.
+
+use sapwood_core::SvnResult;
+use sapwood_core::path::canonical_fspath;
+use sapwood_repos::authz::{Access as Rights, Authz, UserAuthz};
+use sapwood_repos::{CommitAuthorizer, Hooks, PathAuthorizer, Repository, RulesId, SubtreeAccess};
+
+use crate::common::config::{AccessConfig, Blanket};
+use crate::common::oplog::{Operation, Subject};
+use crate::common::shared::Shared;
+
+/// What is to be done with a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Required {
+    /// Read it.
+    Read,
+    /// Write it.
+    Write,
+}
+
+impl Required {
+    /// The blanket access that it takes.
+    #[must_use]
+    pub const fn blanket(self) -> Blanket {
+        match self {
+            Self::Read => Blanket::Read,
+            Self::Write => Blanket::Write,
+        }
+    }
+}
+
+/// What comes of asking whether something may be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It may be done.
+    Allow,
+    /// Not without a name: the client is asked for one, and then it is decided again.
+    AskWho,
+    /// It may not be done.
+    Deny,
+}
+
+/// The user of a connection and their rights: the authorizer of all its requests.
+#[derive(Debug)]
+pub struct UserAccess<'s> {
+    shared: &'s Shared,
+    remote_host: Option<String>,
+    repository_name: String,
+    authz_name: String,
+    authz: Option<Authz>,
+    config: AccessConfig,
+    user: Option<String>,
+    rules: Option<UserAuthz>,
+}
+
+impl<'s> UserAccess<'s> {
+    /// A user without a name, yet.
+    #[must_use]
+    pub fn new(
+        shared: &'s Shared,
+        remote_host: Option<&str>,
+        repository_name: &str,
+        authz_name: &str,
+        authz: Option<Authz>,
+        config: AccessConfig,
+    ) -> Self {
+        let mut access = Self {
+            shared,
+            remote_host: remote_host.map(str::to_owned),
+            repository_name: repository_name.to_owned(),
+            authz_name: authz_name.to_owned(),
+            authz,
+            config,
+            user: None,
+            rules: None,
+        };
+        access.set_user(None);
+        access
+    }
+
+    /// The authenticated user.
+    #[must_use]
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    /// Notes the name that was proved.
+    pub fn set_user(&mut self, user: Option<String>) {
+        let name = user.as_deref().map(|u| self.config.username_case.apply(u));
+        self.rules =
+            self.authz.as_ref().map(|authz| authz.for_user(&self.authz_name, name.as_deref()));
+        self.user = user;
+    }
+
+    /// What the configuration grants to the user as they are now.
+    #[must_use]
+    pub fn blanket(&self) -> Blanket {
+        if self.user.is_some() { self.config.auth_access } else { self.config.anon_access }
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &AccessConfig {
+        &self.config
+    }
+
+    /// The repository's hooks, run as the configuration says.
+    #[must_use]
+    pub fn hooks(&self, repository: &Repository) -> Hooks {
+        let config = self.config();
+        Hooks::new(repository, config.hooks_env.as_deref()).with_time_limit(config.hook_time_limit)
+    }
+
+    /// What log lines are about.
+    #[must_use]
+    pub fn subject(&self) -> Subject<'_> {
+        Subject {
+            host: self.remote_host.as_deref(),
+            user: self.user(),
+            repository: Some(&self.repository_name),
+        }
+    }
+
+    /// Whether the user may do what is required at `path` (anywhere, without one) as they are
+    /// now, and has a name if one is needed.
+    #[must_use]
+    pub fn may(&self, required: Required, path: Option<&str>, needs_username: bool) -> bool {
+        self.rules_allow(required, path, false)
+            && self.blanket() >= required.blanket()
+            && !(needs_username && self.user.is_none())
+    }
+
+    /// Decides whether the user may do what is required at `path` (anywhere, without one).
+    /// `can_authenticate`: whether there is a way to prove a name.
+    #[must_use]
+    pub fn decide(
+        &self,
+        required: Required,
+        path: Option<&str>,
+        needs_username: bool,
+        can_authenticate: bool,
+    ) -> Decision {
+        if self.may(required, path, needs_username) {
+            return Decision::Allow;
+        }
+        let is_nameless = self.user.is_none() && can_authenticate;
+        if is_nameless && self.config.auth_access >= required.blanket() {
+            Decision::AskWho
+        } else {
+            Decision::Deny
+        }
+    }
+
+    fn rules_allow(&self, required: Required, path: Option<&str>, recursive: bool) -> bool {
+        let Some(rules) = &self.rules else { return true };
+        let rights = match required {
+            Required::Read => Rights::READ,
+            Required::Write => Rights::WRITE,
+        };
+        let path = path.map(canonical_fspath);
+        let allowed = rules.allows(path.as_deref(), rights, recursive);
+        if !allowed {
+            self.log_denied(required, path.as_deref());
+        }
+        allowed
+    }
+
+    fn log_denied(&self, required: Required, path: Option<&str>) {
+        if let (Some(log), Some(_)) = (&self.shared.log, &self.user) {
+            let word = match required {
+                Required::Read => "read",
+                Required::Write => "write",
+            };
+            let path = path.filter(|p| !p.is_empty()).unwrap_or("/");
+            log.command(self.subject(), &Operation::Refused { word, path });
+        }
+    }
+}
+
+impl PathAuthorizer for UserAccess<'_> {
+    fn readable(&self, path: &str) -> SvnResult<bool> {
+        Ok(self.rules_allow(Required::Read, Some(path), false))
+    }
+
+    fn everything_readable(&self) -> bool {
+        self.rules.as_ref().is_none_or(PathAuthorizer::everything_readable)
+    }
+
+    fn subtree(&self, path: &str) -> SvnResult<SubtreeAccess> {
+        self.rules.as_ref().map_or(Ok(SubtreeAccess::Readable), |rules| rules.subtree(path))
+    }
+
+    fn rules(&self) -> Option<RulesId> {
+        self.rules.as_ref().and_then(PathAuthorizer::rules)
+    }
+
+    fn notes_refusals(&self) -> bool {
+        self.shared.log.is_some() && self.user.is_some()
+    }
+
+    fn refused(&self, path: &str) {
+        self.log_denied(Required::Read, Some(path));
+    }
+}
+
+impl CommitAuthorizer for UserAccess<'_> {
+    fn allows(&self, path: &str, required: Rights, recursive: bool) -> bool {
+        let required =
+            if required.contains(Rights::WRITE) { Required::Write } else { Required::Read };
+        self.rules_allow(required, Some(path), recursive)
+    }
+}

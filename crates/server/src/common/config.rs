@@ -1,0 +1,78 @@
+//! How a repository may be used, whatever file says so: what users may do, and how they prove their
+//! names. [`super::svnserve_conf`] reads it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a user may do, in ascending order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Blanket {
+    /// Nothing.
+    None,
+    /// Read.
+    Read,
+    /// Read and write.
+    Write,
+}
+
+/// What is done to the case of user names before authz rules are asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UsernameCase {
+    /// Nothing.
+    #[default]
+    AsIs,
+    /// Made upper case.
+    Upper,
+    /// Made lower case.
+    Lower,
+}
+
+impl UsernameCase {
+    /// The name that authz rules are asked about.
+    #[must_use]
+    pub fn apply(self, user: &str) -> String {
+        match self {
+            Self::AsIs => user.to_owned(),
+            Self::Upper => user.to_ascii_uppercase(),
+            Self::Lower => user.to_ascii_lowercase(),
+        }
+    }
+}
+
+/// How one repository may be used.
+#[derive(Clone, Debug)]
+pub struct AccessConfig {
+    /// What unauthenticated users may do.
+    pub anon_access: Blanket,
+    /// What authenticated users may do.
+    pub auth_access: Blanket,
+    /// The password file.
+    pub password_db: Option<PathBuf>,
+    /// The authz file: a path, a URL or a path within the repository (`^/...`).
+    pub authz_db: Option<String>,
+    /// The global groups file, likewise.
+    pub groups_db: Option<String>,
+    /// The realm of authentication; the repository's UUID when there is none.
+    pub realm: Option<String>,
+    /// What is done to the case of user names before authz rules are asked.
+    pub username_case: UsernameCase,
+    /// Where the environment of hooks is set, relative to the repository's `conf` folder.
+    pub hooks_env: Option<PathBuf>,
+    /// Set when users authenticate by SASL.
+    pub sasl: Option<SaslStrength>,
+    /// How long a hook may run; for ever when there is none.
+    pub hook_time_limit: Option<Duration>,
+    /// How late the first wrong password that is not free is answered; zero for no delays.
+    pub password_delay: Duration,
+    /// The folder that relative names are relative to.
+    pub base: PathBuf,
+}
+
+/// How strong the encryption of a connection must and may be, in bits of the key: 0 is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SaslStrength {
+    /// `min-encryption`
+    pub min: u32,
+    /// `max-encryption`
+    pub max: u32,
+}

@@ -1,0 +1,221 @@
+//! From a URL to a repository, its configuration and the path in it.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sapwood_core::config::Config;
+use sapwood_core::path::canonical_relpath;
+use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
+use sapwood_repos::Repository;
+use sapwood_repos::authz::{Authz, ConfigSource};
+
+use crate::common::config::AccessConfig;
+use crate::common::shared::Shared;
+
+/// A repository that a client asked for, and how it may be used.
+#[derive(Debug)]
+pub struct Found {
+    /// The repository.
+    pub repository: Repository,
+    /// Its URL as the client would write it, percent-encoded.
+    pub url: String,
+    /// The fspath that the client's URL leads to.
+    pub fs_path: String,
+    /// The repository's name in logs: its path below the root, percent-encoded.
+    pub name: String,
+    /// The repository's name in authz files; empty when it is the root itself.
+    pub authz_name: String,
+    /// What its `svnserve.conf`, or the server's, says.
+    pub config: AccessConfig,
+    /// User names and passwords.
+    pub passwords: Option<Arc<Config>>,
+    /// Path-based access rules.
+    pub authz: Option<Authz>,
+    /// The realm of authentication.
+    pub realm: String,
+    /// The repository's UUID.
+    pub uuid: String,
+}
+
+/// Everything after `svn://` or `svn+something://`.
+fn after_scheme(url: &str) -> Option<&str> {
+    let rest = url.strip_prefix("svn")?;
+    let rest = if rest.starts_with('+') { rest.get(rest.find(':')?..)? } else { rest };
+    rest.strip_prefix("://")
+}
+
+/// The path on disk, below the server's root, that `url` asks for, relative and decoded.
+fn requested_path(url: &str, virtual_host: bool) -> SvnResult<String> {
+    let Some(rest) = after_scheme(url) else {
+        return Err(SvnError::new(
+            ErrorCode::BAD_URL,
+            format!("Non-svn URL passed to svn server: '{url}'"),
+        ));
+    };
+    let path = if virtual_host {
+        rest
+    } else {
+        rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("")
+    };
+    let bad = || SvnError::new(ErrorCode::BAD_FILENAME, "Couldn't determine repository path");
+    let path = uri::decode_utf8(&canonical_relpath(path)).ok_or_else(bad)?;
+    // No URL climbs out of the root.
+    if path.contains('\0') || path.split('/').any(|part| part == "..") {
+        return Err(bad());
+    }
+    let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
+    Ok(parts.collect::<Vec<_>>().join("/"))
+}
+
+/// Finds the repository that `url` (canonical) leads to. `warn` is told what is odd in authz
+/// files.
+///
+/// # Errors
+/// E210005 when there is none, E220003 and E215004 (with causes that are not for the client) for
+/// broken authz and password files, and whatever opening meets.
+pub fn find(shared: &Shared, url: &str, warn: &mut dyn FnMut(SvnError)) -> SvnResult<Found> {
+    let settings = &shared.settings;
+    let requested = requested_path(url, settings.virtual_host)?;
+    let full: Cow<'_, Path> = if requested.is_empty() {
+        Cow::Borrowed(&settings.root)
+    } else {
+        Cow::Owned(settings.root.join(&requested))
+    };
+    let allowed = |top: &PathBuf| settings.only.as_ref().is_none_or(|only| only == top);
+    let Some(top) = Repository::find_root(&full).filter(allowed) else {
+        return Err(SvnError::new(
+            ErrorCode::RA_SVN_REPOS_NOT_FOUND,
+            format!("No repository found in '{url}'"),
+        ));
+    };
+    let inner = full.strip_prefix(&top).unwrap_or(Path::new("")).to_string_lossy();
+    let depth = inner.split('/').filter(|part| !part.is_empty()).count();
+    let found = describe(shared, &settings.root, &top, warn)?;
+    Ok(Found {
+        url: without_last_components(url, depth).to_owned(),
+        fs_path: format!("/{inner}"),
+        ..found
+    })
+}
+
+/// Finds out all about the repository whose folder is `top`, named by its path below `root`; its
+/// URL is empty and the fspath is the root.
+///
+/// # Errors
+/// As [`find`].
+pub fn describe(
+    shared: &Shared,
+    root: &Path,
+    top: &Path,
+    warn: &mut dyn FnMut(SvnError),
+) -> SvnResult<Found> {
+    let settings = &shared.settings;
+    let repository = shared.repository(top)?;
+    let relative = top.strip_prefix(root).unwrap_or(Path::new("")).to_string_lossy();
+    let authz_name = relative.into_owned();
+    let name = if authz_name.is_empty() {
+        top.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+    } else {
+        authz_name.clone()
+    };
+    let (config, base) = configuration(shared, &repository)?;
+    let config = AccessConfig::from_config(&config, &base, settings.read_only)?;
+    let passwords = match &config.password_db {
+        Some(path) => shared.files.passwords(path)?,
+        None => None,
+    };
+    let authz = load_authz(shared, top, &config, warn)
+        .map_err(|e| e.wrap(ErrorCode::AUTHZ_INVALID_CONFIG, ""))?;
+    let uuid = repository.fs().uuid().map_err(SvnError::from)?;
+    let realm = config.realm.clone().unwrap_or_else(|| uuid.clone());
+    Ok(Found {
+        url: String::new(),
+        name: uri::encode(&name).into_owned(),
+        repository,
+        fs_path: "/".to_owned(),
+        authz_name,
+        config,
+        passwords,
+        authz,
+        realm,
+        uuid,
+    })
+}
+
+fn configuration(shared: &Shared, repository: &Repository) -> SvnResult<(Arc<Config>, PathBuf)> {
+    if let Some(path) = &shared.settings.config_file {
+        let base = path.parent().unwrap_or(Path::new("/")).to_owned();
+        return Ok((shared.files.server(path, true)?, base));
+    }
+    let base = repository.conf_dir();
+    Ok((shared.files.server(&base.join("svnserve.conf"), false)?, base))
+}
+
+fn load_authz(
+    shared: &Shared,
+    top: &Path,
+    config: &AccessConfig,
+    warn: &mut dyn FnMut(SvnError),
+) -> SvnResult<Option<Authz>> {
+    let Some(rules) = &config.authz_db else { return Ok(None) };
+    let source =
+        ConfigSource { caches: &shared.caches, options: &shared.options, must_exist: true };
+    let rules = access_file(rules, top, &config.base)?;
+    let groups =
+        config.groups_db.as_deref().map(|g| access_file(g, top, &config.base)).transpose()?;
+    let mut read = || shared.known_authz.read(&source, &rules, groups.as_deref(), "config", warn);
+    // Rules with a groups file, or inside a repository, depend on more than one file's stamp.
+    if groups.is_some() || uri::is_url(&rules) {
+        return read().map(Some);
+    }
+    shared.authz.get(Path::new(&rules), read).map(Some)
+}
+
+/// Where an authz or groups file is: a path relative to the configuration file, a URL, or a path
+/// in the repository itself (`^/path`).
+fn access_file(name: &str, top: &Path, base: &Path) -> SvnResult<String> {
+    let bad = |e: uri::Error| SvnError::new(ErrorCode::BAD_URL, e.to_string());
+    if uri::is_url(name) {
+        return uri::canonicalize(name).map_err(bad);
+    }
+    if let Some(path) = name.strip_prefix("^/") {
+        let top = top.to_string_lossy();
+        return uri::canonicalize(&format!("file://{}/{path}", uri::encode(&top))).map_err(bad);
+    }
+    Ok(base.join(name).to_string_lossy().into_owned())
+}
+
+/// The URL without its last `count` components.
+fn without_last_components(url: &str, count: usize) -> &str {
+    let mut url = url;
+    for _ in 0..count {
+        url = url.rsplit_once('/').map_or(url, |(head, _)| head);
+    }
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_urls() {
+        let path = |url, vhost| requested_path(url, vhost).map_err(|e| e.code());
+        assert_eq!(path("svn://h/a%20b/c", false).unwrap(), "a b/c");
+        assert_eq!(path("svn+ssh://u@h:1/a", false).unwrap(), "a");
+        assert_eq!(path("svn://h", false).unwrap(), "");
+        assert_eq!(path("svn://h/a", true).unwrap(), "h/a");
+        assert_eq!(path("http://h/a", false), Err(ErrorCode::BAD_URL));
+        for climb in ["svn://h/../x", "svn://h/a/%2e%2e/x", "svn://h/a/.%2E"] {
+            assert_eq!(path(climb, false), Err(ErrorCode::BAD_FILENAME), "{climb}");
+        }
+        assert_eq!(path("svn://../x", true), Err(ErrorCode::BAD_FILENAME));
+    }
+
+    #[test]
+    fn repository_urls() {
+        assert_eq!(without_last_components("svn://h/r/a/b", 2), "svn://h/r");
+        assert_eq!(without_last_components("svn://h/r", 0), "svn://h/r");
+    }
+}

@@ -1,0 +1,174 @@
+//! What a server is told when it is started.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sapwood_core::SvnError;
+
+/// Everything that a server is told. Paths are absolute.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The folder that URLs are relative to.
+    pub root: PathBuf,
+    /// Serve this repository only, whatever else is below the root.
+    pub only: Option<PathBuf>,
+    /// Whether the host name of the URL is the first part of the path.
+    pub virtual_host: bool,
+    /// Whether all writing is refused, whatever the configuration says.
+    pub read_only: bool,
+    /// A configuration file for all repositories, in place of each one's own.
+    pub config_file: Option<PathBuf>,
+    /// Bytes of memory for all caches together.
+    pub cache_bytes: usize,
+    /// How hard to compress what is sent, 0 (not, and no svndiff newer than 0) to 9.
+    pub compression: u8,
+    /// Set in tunnel mode: the user's name, as the login agent says.
+    pub tunnel: Option<Tunnel>,
+    /// Where Cyrus SASL's own configuration of this service is looked for: folders.
+    pub sasl_config: Vec<PathBuf>,
+    /// What a connection may take.
+    pub limits: Limits,
+    /// Called with why a connection finds no repository, before its client hears of it: a client
+    /// that heard may end the process at once.
+    pub tell_first: Option<fn(&SvnError)>,
+    /// What concerns http only.
+    pub http: HttpSettings,
+}
+
+/// Whether update reports over http hold texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BulkUpdates {
+    /// When the client wants it.
+    On,
+    /// Never.
+    Off,
+    /// The client is told that it should.
+    Prefer,
+}
+
+/// A folder that is served below some path of the server's URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The path, decoded, without slashes around it; empty for the top.
+    pub prefix: String,
+    /// The repository, or the folder of repositories.
+    pub root: PathBuf,
+}
+
+/// What concerns http only.
+#[derive(Clone, Debug)]
+pub struct HttpSettings {
+    /// What is served besides the root, where it hides what the root has there.
+    pub locations: Vec<Location>,
+    /// Whether update reports hold texts.
+    pub bulk_updates: BulkUpdates,
+    /// Whether clients are told of HTTPv2.
+    pub v2: bool,
+    /// Commits that may be under way at one time.
+    pub transactions: usize,
+    /// Time without a request after which such a commit is given up.
+    pub transaction_idle: Duration,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            locations: Vec::new(),
+            bulk_updates: BulkUpdates::Prefer,
+            v2: true,
+            transactions: 1000,
+            transaction_idle: Duration::from_secs(24 * 3600),
+        }
+    }
+}
+
+/// Tunnel mode.
+#[derive(Clone, Debug)]
+pub struct Tunnel {
+    /// The name that the user may authenticate as without a password.
+    pub user: Option<String>,
+}
+
+/// Limits of connections, requests and replies.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of one request; `None` for no limit.
+    pub request_bytes: Option<usize>,
+    /// Bytes of the reply to one request; `None` for no limit.
+    pub response_bytes: Option<u64>,
+    /// Bytes that requests under way may take, beyond a little each, over all connections together.
+    pub pending_bytes: usize,
+    /// Connections that are served at one time; more wait to be accepted.
+    pub connections: usize,
+    /// Connections from one address; more are closed at once.
+    pub connections_per_address: usize,
+    /// Time from the connection to the end of the client's greeting.
+    pub greeting: Duration,
+    /// Time for one authentication: people type passwords.
+    pub login: Duration,
+    /// Time between two requests. Clients keep a connection open while their user writes a log
+    /// message, so this is long; dead ones are found by TCP keep-alive.
+    pub idle: Duration,
+    /// Time that a request that has begun, or a reply, may stand still; and that a request may
+    /// take in all, with a second more for each [`Limits::SLOWEST`] bytes of it.
+    pub stall: Duration,
+}
+
+impl Limits {
+    /// Bytes a second: clients that send a large request more slowly than this run out of time.
+    pub const SLOWEST: u64 = 1024;
+
+    /// How long a request of which so much has arrived may have taken until now.
+    #[must_use]
+    pub fn time_for(&self, bytes: usize) -> Duration {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let more = bytes.checked_div(Self::SLOWEST).unwrap_or_default();
+        self.stall.saturating_add(Duration::from_secs(more))
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            request_bytes: Some(16 << 20),
+            response_bytes: None,
+            pending_bytes: 64 << 20,
+            connections: 4096,
+            connections_per_address: 1024,
+            greeting: Duration::from_secs(60),
+            login: Duration::from_secs(600),
+            idle: Duration::from_secs(24 * 3600),
+            stall: Duration::from_secs(3600),
+        }
+    }
+}
+
+/// The default of [`Settings::cache_bytes`] for servers.
+pub const DEFAULT_CACHE_BYTES: usize = 256 << 20;
+
+/// The default of [`Settings::sasl_config`]: where Debian's Cyrus SASL looks.
+fn sasl_config() -> Vec<PathBuf> {
+    let of_machine = format!("/usr/lib/{}-linux-gnu/sasl2", std::env::consts::ARCH);
+    ["/etc/sasl2", "/etc/sasl", &of_machine, "/usr/lib/sasl2"].iter().map(PathBuf::from).collect()
+}
+
+impl Settings {
+    /// Good defaults for serving what is below `root`.
+    #[must_use]
+    pub fn new(root: PathBuf) -> Self {
+        Self {
+            root,
+            only: None,
+            virtual_host: false,
+            read_only: false,
+            config_file: None,
+            cache_bytes: DEFAULT_CACHE_BYTES,
+            compression: 5,
+            tunnel: None,
+            sasl_config: sasl_config(),
+            limits: Limits::default(),
+            tell_first: None,
+            http: HttpSettings::default(),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! https: the server's certificate, which is read again when its files change.
+//!
+//! Invariant: files that cannot be used, half written by a renewal perhaps, leave what was read
+//! before in use.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
+/// Where a certificate and its key are: files in PEM form. The certificate's file has those of the
+/// authorities in between, too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate and what stands between it and its authority.
+    pub certificate: PathBuf,
+    /// Its private key, not encrypted.
+    pub key: PathBuf,
+}
+
+/// When the two files were changed.
+type Stamp = [Option<SystemTime>; 2];
+
+/// A certificate in use.
+#[derive(Debug)]
+pub(super) struct Tls {
+    files: TlsFiles,
+    used: Mutex<(Stamp, Arc<ServerConfig>)>,
+}
+
+fn unusable(path: &Path, why: impl std::fmt::Display) -> SvnError {
+    SvnError::new(ErrorCode::BAD_FILENAME, format!("Can't use '{}': {why}", path.display()))
+}
+
+impl TlsFiles {
+    fn stamp(&self) -> Stamp {
+        let changed = |path: &Path| std::fs::metadata(path).and_then(|m| m.modified()).ok();
+        [changed(&self.certificate), changed(&self.key)]
+    }
+
+    fn read(&self) -> SvnResult<Arc<ServerConfig>> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_file_iter(&self.certificate)
+            .map_err(|e| unusable(&self.certificate, e))?
+            .collect();
+        let chain = chain.map_err(|e| unusable(&self.certificate, e))?;
+        if chain.is_empty() {
+            return Err(unusable(&self.certificate, "there is no certificate in it"));
+        }
+        let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|e| unusable(&self.key, e))?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|e| unusable(&self.certificate, e))?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .map_err(|e| unusable(&self.certificate, e))?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
+    }
+}
+
+impl Tls {
+    /// # Errors
+    /// When the files cannot be used.
+    pub(super) fn new(files: TlsFiles) -> SvnResult<Self> {
+        let stamp = files.stamp();
+        let config = files.read()?;
+        Ok(Self { files, used: Mutex::new((stamp, config)) })
+    }
+
+    /// What the next connection uses.
+    pub(super) fn config(&self) -> Arc<ServerConfig> {
+        let stamp = self.files.stamp();
+        let mut used = self.used.lock();
+        if used.0 != stamp {
+            // Tried once for each change: a renewal writes both, and the second starts another try.
+            used.0 = stamp;
+            if let Ok(config) = self.files.read() {
+                used.1 = config;
+            }
+        }
+        Arc::clone(&used.1)
+    }
+}

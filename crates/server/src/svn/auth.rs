@@ -1,0 +1,285 @@
+//! Proving a user's name: ANONYMOUS, EXTERNAL and CRAM-MD5. What `use-sasl` adds is in `sasl`.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use std::time::Instant;
+
+use md5::Md5;
+use sapwood_core::{SvnError, SvnResult};
+use sapwood_wire_svn::Encode as _;
+
+use crate::common::access::{Decision, Required};
+use crate::common::config::Blanket;
+use crate::common::oplog::Operation;
+use crate::svn::connection::{Connection, Wait};
+use crate::svn::sasl;
+use crate::svn::session::Session;
+
+/// Appends the challenge that says that no authentication is needed.
+pub(crate) fn trivial_auth(conn: &mut Connection) {
+    conn.out().raw(b"( success ( ( ) 0: ) ) ");
+}
+
+/// Makes an attempt to prove a password wait while its address has too many wrong ones behind it.
+///
+/// # Errors
+/// E210002 when the client has gone meanwhile.
+pub(crate) fn wait_for_turn(session: &mut Session<'_>) -> SvnResult<()> {
+    let first = session.access.config().password_delay;
+    let address = session.conn.remote_address();
+    if first.is_zero() {
+        return Ok(());
+    }
+    loop {
+        let wait = session.shared.logins.before(address, first, Instant::now());
+        if wait.is_zero() {
+            return Ok(());
+        }
+        session.conn.pause(wait, &session.cancel)?;
+    }
+}
+
+/// Notes and logs that a password was wrong, or that there is no such user, and waits as long as
+/// that costs. The line is made for programs that shut addresses out: see SECURITY.md.
+///
+/// # Errors
+/// E210002 when the client has gone meanwhile.
+pub(crate) fn password_failed(
+    session: &mut Session<'_>,
+    mechanism: &str,
+    user: Option<&str>,
+) -> SvnResult<()> {
+    let first = session.access.config().password_delay;
+    let address = session.conn.remote_address();
+    let penalty = session.shared.logins.failed(address, user, first, Instant::now());
+    session.log_command(&Operation::WrongPassword { mechanism, user, failures: penalty.failures });
+    if first.is_zero() { Ok(()) } else { session.conn.pause(penalty.wait, &session.cancel) }
+}
+
+/// Which mechanisms can lead to the access that is required.
+#[derive(Clone, Copy)]
+struct Mechanisms {
+    anonymous: bool,
+    external: bool,
+    cram_md5: bool,
+}
+
+impl Mechanisms {
+    fn of(session: &Session<'_>, required: Blanket, needs_username: bool) -> Self {
+        let config = session.access.config();
+        let authenticated = config.auth_access >= required;
+        Self {
+            anonymous: !needs_username && config.anon_access >= required,
+            external: authenticated && session.tunnel_user().is_some(),
+            cram_md5: authenticated && session.passwords.is_some(),
+        }
+    }
+}
+
+/// Asks the client to authenticate. The client may decline, so what the user may do has to be
+/// looked at again afterwards.
+///
+/// # Errors
+/// What the connection meets.
+pub(crate) fn request_auth(
+    session: &mut Session<'_>,
+    required: Blanket,
+    needs_username: bool,
+) -> SvnResult<()> {
+    if session.access.config().sasl.is_some() {
+        return sasl::request_auth(session, required, needs_username);
+    }
+    let offered = Mechanisms::of(session, required, needs_username);
+    let realm = session.realm.clone();
+    let out = session.conn.out();
+    out.raw(b"( success ( ( ");
+    for (on, word) in [
+        (offered.anonymous, "ANONYMOUS"),
+        (offered.external, "EXTERNAL"),
+        (offered.cram_md5, "CRAM-MD5"),
+    ] {
+        if on {
+            out.word(word);
+        }
+    }
+    out.close();
+    out.text(&realm);
+    out.raw(b") ) ");
+    loop {
+        let answer = session.conn.receive_with(Wait::Login, |mut answer| {
+            // Only an empty mechanism, which is not even a word on the wire, declines.
+            let mechanism = answer.word()?.to_owned();
+            let token = answer.bracketed_text()?.map(str::to_owned);
+            Ok((mechanism, token))
+        });
+        let (mechanism, token) = answer?;
+        if try_mechanism(session, offered, &mechanism, token.as_deref())? {
+            return Ok(());
+        }
+    }
+}
+
+/// Tells the client that an attempt failed; it may try again.
+pub(crate) fn refuse(conn: &mut Connection, why: &str) {
+    let out = conn.out();
+    out.raw(b"( failure ( ");
+    out.text(why);
+    out.raw(b") ) ");
+}
+
+fn try_mechanism(
+    session: &mut Session<'_>,
+    offered: Mechanisms,
+    mechanism: &str,
+    token: Option<&str>,
+) -> SvnResult<bool> {
+    match mechanism {
+        "EXTERNAL" if offered.external => {
+            let user = session.tunnel_user().map(str::to_owned);
+            if token.is_some_and(|t| !t.is_empty() && Some(t) != user.as_deref()) {
+                refuse(&mut session.conn, "Requested username does not match");
+                return Ok(false);
+            }
+            session.access.set_user(user);
+            session.conn.success();
+            Ok(true)
+        }
+        "ANONYMOUS" if offered.anonymous => {
+            session.conn.success();
+            Ok(true)
+        }
+        "CRAM-MD5" if offered.cram_md5 => {
+            let Some(passwords) = session.passwords.clone() else { return Ok(false) };
+            let password =
+                |user: &str| passwords.get_bytes("users", user).map(std::borrow::Cow::into_owned);
+            wait_for_turn(session)?;
+            match cram_md5(&mut session.conn, &password)? {
+                CramMd5::Proven(user) => {
+                    session.shared.logins.succeeded(&user);
+                    session.access.set_user(Some(user));
+                    session.conn.success();
+                    Ok(true)
+                }
+                CramMd5::Wrong(user, why) => {
+                    password_failed(session, mechanism, Some(&user))?;
+                    refuse(&mut session.conn, why);
+                    Ok(false)
+                }
+                CramMd5::Malformed(why) => {
+                    refuse(&mut session.conn, why);
+                    Ok(false)
+                }
+                CramMd5::Anew => Ok(false),
+            }
+        }
+        _ => {
+            refuse(&mut session.conn, "Must authenticate with listed mechanism");
+            Ok(false)
+        }
+    }
+}
+
+/// How a CRAM-MD5 exchange ended.
+pub(crate) enum CramMd5 {
+    /// The user knows the password.
+    Proven(String),
+    /// This user is not there, or does not know the password: what is told of it.
+    Wrong(String, &'static str),
+    /// The answer is none.
+    Malformed(&'static str),
+    /// The client said something else.
+    Anew,
+}
+
+/// A CRAM-MD5 exchange (RFC 2195). `password` looks up a user.
+pub(crate) fn cram_md5(
+    conn: &mut Connection,
+    password: &dyn Fn(&str) -> Option<Vec<u8>>,
+) -> SvnResult<CramMd5> {
+    let Some(challenge) = make_challenge() else {
+        return Ok(CramMd5::Malformed("Internal server error in authentication"));
+    };
+    let out = conn.out();
+    out.raw(b"( step ( ");
+    out.text(&challenge);
+    out.raw(b") ) ");
+    let Some(answer) = conn.receive_string(Wait::Login)? else { return Ok(CramMd5::Anew) };
+    let parsed = std::str::from_utf8(&answer)
+        .ok()
+        .and_then(|text| text.rsplit_once(' '))
+        .and_then(|(user, hex)| Some((user, sapwood_core::Md5::parse(hex.as_bytes())?)));
+    let Some((user, digest)) = parsed else {
+        return Ok(CramMd5::Malformed("Malformed client response in authentication"));
+    };
+    let user = user.to_owned();
+    let Some(password) = password(&user) else {
+        return Ok(CramMd5::Wrong(user, "Username not found"));
+    };
+    // The comparison takes the same time wherever the digests differ.
+    let right = Hmac::<Md5>::new_from_slice(&password)
+        .is_ok_and(|mac| mac.chain_update(challenge.as_bytes()).verify_slice(&digest.0).is_ok());
+    Ok(if right { CramMd5::Proven(user) } else { CramMd5::Wrong(user, "Password incorrect") })
+}
+
+/// Something that was never asked before: random number, time and host name.
+fn make_challenge() -> Option<String> {
+    let mut nonce = [0u8; 8];
+    let got = rustix::rand::getrandom(&mut nonce, rustix::rand::GetRandomFlags::empty()).ok()?;
+    if got != nonce.len() {
+        return None;
+    }
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = match host.trim() {
+        "" => "localhost",
+        host => host,
+    };
+    Some(format!("<{}.{}@{host}>", u64::from_le_bytes(nonce), now.as_micros()))
+}
+
+/// Makes sure that the user may do what is required at `path`, asking them to authenticate when
+/// that can help; one challenge goes to the client in any case but failure.
+///
+/// # Errors
+/// E170001 when they may not, and what the connection meets.
+pub(crate) fn must_have_access(
+    session: &mut Session<'_>,
+    required: Required,
+    path: Option<&str>,
+    needs_username: bool,
+) -> SvnResult<()> {
+    let can_authenticate = session.tunnel_user().is_some()
+        || session.passwords.is_some()
+        || session.access.config().sasl.is_some();
+    match session.access.decide(required, path, needs_username, can_authenticate) {
+        Decision::Allow => {
+            trivial_auth(&mut session.conn);
+            return Ok(());
+        }
+        Decision::AskWho => request_auth(session, required.blanket(), true)?,
+        Decision::Deny => {}
+    }
+    if session.access.may(required, path, needs_username) {
+        return Ok(());
+    }
+    let error = SvnError::new(sapwood_core::ErrorCode::RA_NOT_AUTHORIZED, "");
+    session.log_error(&error);
+    Err(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rfc_2195_example() {
+        let mac = Hmac::<Md5>::new_from_slice(b"tanstaaftanstaaf").unwrap();
+        let sum = mac.chain_update(b"<1896.697170952@postoffice.reston.mci.net>").finalize();
+        let hex = sapwood_core::Md5(sum.into_bytes().into()).to_hex();
+        assert_eq!(hex, "b913a602c7eda7a495b4e6e7334d3890");
+    }
+
+    #[test]
+    fn challenges_differ() {
+        assert_ne!(make_challenge().unwrap(), make_challenge().unwrap());
+    }
+}

@@ -1,0 +1,97 @@
+//! The commands of the protocol.
+//!
+//! Each is a function of the session and the command's parameters that appends its whole reply,
+//! the challenge before it included. An error that is for the client becomes a failure reply.
+
+mod commit;
+mod history;
+mod locks;
+mod nodes;
+mod replay;
+mod report;
+mod revisions;
+mod writes;
+
+use sapwood_core::{ErrorCode, Revnum, SvnError};
+use sapwood_wire_svn::Tuple;
+
+use crate::svn::session::{CommandResult, Fail, Session};
+
+/// Runs the command `name`.
+///
+/// # Errors
+/// Whatever keeps it from being done.
+pub(crate) fn run(session: &mut Session<'_>, name: &str, params: Tuple<'_>) -> CommandResult {
+    match name {
+        "reparent" => revisions::reparent(session, params),
+        "get-latest-rev" => revisions::get_latest_rev(session),
+        "get-dated-rev" => revisions::get_dated_rev(session, params),
+        "rev-proplist" => revisions::rev_proplist(session, params),
+        "rev-prop" => revisions::rev_prop(session, params),
+        "get-file" => nodes::get_file(session, params),
+        "get-dir" => nodes::get_dir(session, params),
+        "check-path" => nodes::check_path(session, params),
+        "stat" => nodes::stat(session, params),
+        "list" => nodes::list(session, params),
+        "get-iprops" => nodes::get_iprops(session, params),
+        "get-mergeinfo" => nodes::get_mergeinfo(session, params),
+        "get-lock" => locks::get_lock(session, params),
+        "get-locks" => locks::get_locks(session, params),
+        "log" => history::log(session, params),
+        "get-locations" => history::get_locations(session, params),
+        "get-location-segments" => history::get_location_segments(session, params),
+        "get-file-revs" => history::get_file_revs(session, params),
+        "get-deleted-rev" => history::get_deleted_rev(session, params),
+        "update" => report::update(session, params),
+        "switch" => report::switch(session, params),
+        "status" => report::status(session, params),
+        "diff" => report::diff(session, params),
+        "replay" => replay::replay(session, params),
+        "replay-range" => replay::replay_range(session, params),
+        "commit" => commit::commit(session, params),
+        "change-rev-prop" => writes::change_rev_prop(session, params),
+        "change-rev-prop2" => writes::change_rev_prop2(session, params),
+        "lock" => locks::lock(session, params),
+        "lock-many" => locks::lock_many(session, params),
+        "unlock" => locks::unlock(session, params),
+        "unlock-many" => locks::unlock_many(session, params),
+        _ => Err(unknown(name)),
+    }
+}
+
+/// The error for an unknown command. (The reference's words are the same for commands of
+/// every kind.)
+fn unknown(name: &str) -> Fail {
+    Fail::Command(SvnError::new(
+        ErrorCode::RA_SVN_UNKNOWN_CMD,
+        format!("Unknown editor command '{name}'"),
+    ))
+}
+
+/// The revision that was asked for, or the youngest.
+fn or_youngest(session: &Session<'_>, rev: Option<Revnum>) -> Result<Revnum, Fail> {
+    Ok(match rev {
+        Some(rev) => rev,
+        None => session.repository.fs().youngest()?,
+    })
+}
+
+/// The fspath of a decoded URL within the repository. As in the reference, what comes after the
+/// repository's URL is taken as it is.
+fn path_of_url(session: &Session<'_>, url: &str) -> Result<String, Fail> {
+    let decoded = sapwood_core::uri::decode_utf8(url).unwrap_or_else(|| url.to_owned());
+    match decoded.strip_prefix(session.decoded_url.as_str()) {
+        Some("") => Ok("/".to_owned()),
+        Some(path) => Ok(sapwood_core::path::canonical_fspath(path).into_owned()),
+        None => Err(Fail::Command(SvnError::new(
+            ErrorCode::RA_ILLEGAL_URL,
+            format!("'{decoded}' is not the same repository as '{}'", session.decoded_url),
+        ))),
+    }
+}
+
+/// The canonical form of a URL that the client sent.
+fn canonical_url(url: &str) -> Result<String, Fail> {
+    sapwood_core::uri::canonicalize(url)
+        .map_err(|e| Fail::Fatal(SvnError::new(ErrorCode::BAD_URL, e.to_string())))
+}

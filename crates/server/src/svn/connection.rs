@@ -1,0 +1,430 @@
+//! One connection's buffers, both ways.
+//!
+//! Invariants: everything that was written is sent before the connection waits for input; neither
+//! buffer grows beyond its limit, whatever the other side does.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
+use sapwood_wire_svn::buffer::Sizes;
+use sapwood_wire_svn::editor::EditSink;
+use sapwood_wire_svn::failure::{read_reply, write_failure, write_success};
+use sapwood_wire_svn::{Decoder, InputBuffer, Limits as ItemLimits, Progress, Sink, Tuple};
+
+use crate::common::request_memory::{RequestMemory, Share};
+use crate::common::settings::Limits;
+use crate::svn::transport::{Hangup, Transport};
+
+/// The output buffer is sent when it holds this much.
+pub(crate) const OUTPUT_BYTES: usize = 64 << 10;
+/// After a request that needed more, buffers are given back down to this.
+const KEEP_BYTES: usize = 256 << 10;
+/// While a client is silent between requests, down to this.
+const IDLE_BYTES: usize = 16 << 10;
+/// How often a pause looks whether the client is still there.
+const PAUSE_LOOK: Duration = Duration::from_millis(250);
+/// How the input grows.
+const INPUT: Sizes = Sizes { read: 16 << 10, trust: 128 << 10, keep: KEEP_BYTES };
+/// Parts (numbers, words, strings, lists) of one request.
+const MAX_TOKENS: usize = 1 << 20;
+
+/// Why the connection waits for input; decides how long it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// For the client's greeting.
+    Greeting,
+    /// For credentials.
+    Login,
+    /// For the next request.
+    Request,
+    /// For the rest of an exchange that is under way.
+    Exchange,
+}
+
+/// One item that was received, with the bytes it is made of. Reused from request to request.
+#[derive(Debug)]
+pub(crate) struct Request {
+    bytes: Vec<u8>,
+    decoder: Decoder,
+}
+
+impl Request {
+    /// Forgets what it holds, and gives back what it took beyond a little.
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.bytes.shrink_to(IDLE_BYTES);
+        self.decoder.reset();
+    }
+
+    const fn held(&self) -> usize {
+        self.bytes.capacity().saturating_add(self.decoder.held())
+    }
+
+    /// The item as a tuple.
+    ///
+    /// # Errors
+    /// When it is no list.
+    pub(crate) fn tuple(&self) -> SvnResult<Tuple<'_>> {
+        Ok(self.decoder.tuple(&self.bytes)?)
+    }
+
+    /// The item as a command: its name and its parameters.
+    ///
+    /// # Errors
+    /// When it is no command.
+    pub(crate) fn command(&self) -> SvnResult<(&str, Tuple<'_>)> {
+        let mut tuple = self.tuple()?;
+        let name = tuple.word()?;
+        Ok((name, tuple.tuple()?))
+    }
+}
+
+/// A place in the output.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    sent: u64,
+    len: usize,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    transport: Transport,
+    limits: Limits,
+    item_limits: ItemLimits,
+    remote_host: Option<String>,
+    /// What it holds of the memory of all requests.
+    share: Share,
+    /// Memory of the requests that are being worked on, in bytes.
+    requests_held: usize,
+    input: InputBuffer,
+    output: Vec<u8>,
+    /// Bytes sent since the request began.
+    sent: u64,
+    /// Bytes were sent since the last look whether the client has something to say.
+    may_have_answered: bool,
+    /// The first thing that went wrong with the connection itself; nothing works after it.
+    broken: Option<SvnError>,
+}
+
+impl Connection {
+    /// A connection over `transport`.
+    #[must_use]
+    pub(crate) fn new(
+        mut transport: Transport,
+        limits: Limits,
+        memory: &Arc<RequestMemory>,
+    ) -> Self {
+        transport.set_write_timeout(limits.stall);
+        let remote_host = transport.remote_host();
+        let address = transport.socket().and_then(|socket| socket.peer_addr().ok()).map(|a| a.ip());
+        let item_limits =
+            ItemLimits { bytes: limits.request_bytes.unwrap_or(usize::MAX), tokens: MAX_TOKENS };
+        Self {
+            share: Share::new(memory, transport.socket().cloned(), address),
+            requests_held: 0,
+            transport,
+            limits,
+            item_limits,
+            remote_host,
+            input: InputBuffer::new(item_limits, INPUT),
+            output: Vec::with_capacity(OUTPUT_BYTES.saturating_add(4096)),
+            sent: 0,
+            may_have_answered: false,
+            broken: None,
+        }
+    }
+
+    /// The client's address, as a number.
+    #[must_use]
+    pub(crate) fn remote_address(&self) -> Option<IpAddr> {
+        self.transport.socket().and_then(|socket| socket.peer_addr().ok()).map(|a| a.ip())
+    }
+
+    /// Does nothing for a while, or until the client goes or `cancel` says so; what was to be sent
+    /// is sent before.
+    ///
+    /// # Errors
+    /// E210002 when the client has gone; E200015.
+    pub(crate) fn pause(&mut self, wait: Duration, cancel: &CancelToken) -> SvnResult<()> {
+        if wait.is_zero() {
+            return Ok(());
+        }
+        self.flush()?;
+        let hangup = self.hangup();
+        let begun = Instant::now();
+        while let Some(left) = wait.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) {
+            std::thread::sleep(left.min(PAUSE_LOOK));
+            cancel.check()?;
+            if hangup.as_ref().is_some_and(Hangup::has_gone) {
+                return self.note(Err(closed()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The client's address.
+    #[must_use]
+    pub(crate) fn remote_host(&self) -> Option<&str> {
+        self.remote_host.as_deref()
+    }
+
+    /// A place for requests.
+    #[must_use]
+    pub(crate) fn new_request(&self) -> Request {
+        Request { bytes: Vec::new(), decoder: Decoder::new(self.item_limits) }
+    }
+
+    /// What tells that the client has gone while something is done for it.
+    #[must_use]
+    pub(crate) fn hangup(&self) -> Option<Hangup> {
+        self.transport.hangup()
+    }
+
+    /// Whether the connection itself is still of use. Errors of the connection may come back
+    /// from an operation in another error's clothes; this tells.
+    ///
+    /// # Errors
+    /// The first thing that went wrong with the connection.
+    pub(crate) fn check(&self) -> SvnResult<()> {
+        self.broken.clone().map_or(Ok(()), Err)
+    }
+
+    fn note<T>(&mut self, result: SvnResult<T>) -> SvnResult<T> {
+        if let Err(error) = &result {
+            self.broken.get_or_insert_with(|| error.clone());
+        }
+        result
+    }
+
+    /// Begins to count anew what is sent for one request.
+    pub(crate) fn begin_request(&mut self) {
+        self.sent = 0;
+    }
+
+    /// Receives one item, after sending everything that is to be sent.
+    ///
+    /// # Errors
+    /// E210002 when the client is gone; malformed or overlong items; limits of time.
+    pub(crate) fn receive(&mut self, wait: Wait, request: &mut Request) -> SvnResult<()> {
+        // What is left of the last one is not kept while the client is silent.
+        self.requests_held = match wait {
+            Wait::Request => 0,
+            _ => self.requests_held.saturating_sub(request.held()),
+        };
+        request.clear();
+        if wait == Wait::Request {
+            self.input.give_back(IDLE_BYTES);
+        }
+        let len = self.fill(wait)?;
+        self.input.take(len, &mut request.bytes, &mut request.decoder);
+        self.requests_held = self.requests_held.saturating_add(request.held());
+        Ok(())
+    }
+
+    /// Receives one item and lets `look` take from it what it wants.
+    ///
+    /// # Errors
+    /// As [`Connection::receive`], and what `look` returns.
+    pub(crate) fn receive_with<T>(
+        &mut self,
+        wait: Wait,
+        look: impl FnOnce(Tuple<'_>) -> SvnResult<T>,
+    ) -> SvnResult<T> {
+        let len = self.fill(wait)?;
+        let result = self.input.tuple(len).map_err(SvnError::from).and_then(look);
+        self.input.consume(len);
+        result
+    }
+
+    /// Receives one item that is a string.
+    ///
+    /// # Errors
+    /// As [`Connection::receive`]; `None` when it is something else.
+    pub(crate) fn receive_string(&mut self, wait: Wait) -> SvnResult<Option<Vec<u8>>> {
+        let len = self.fill(wait)?;
+        let text = match self.input.item(len)? {
+            sapwood_wire_svn::Item::Text(bytes) => Some(bytes.to_vec()),
+            _ => None,
+        };
+        self.input.consume(len);
+        Ok(text)
+    }
+
+    /// Waits until the input holds a whole item, and says how long that is.
+    fn fill(&mut self, wait: Wait) -> SvnResult<usize> {
+        self.check()?;
+        let result = self.try_fill(wait);
+        self.share.set_busy();
+        self.note(result)
+    }
+
+    fn try_fill(&mut self, wait: Wait) -> SvnResult<usize> {
+        let mut begun = Instant::now();
+        self.input.begin();
+        self.hold(0)?;
+        // White space before an item belongs to no request: it counts against no limit, and is
+        // not kept.
+        while self.input.skip_blank() {
+            self.flush()?;
+            let patience = self.patience(wait, true, begun)?;
+            self.read_some(1, patience)?;
+        }
+        // The time of a request begins with its first byte, however long the client did nothing
+        // before; a greeting and an answer to a challenge are waited for from the start.
+        if wait == Wait::Request {
+            begun = Instant::now();
+        }
+        loop {
+            let missing = match self.input.advance()? {
+                Progress::Complete(len) => return Ok(len),
+                Progress::NeedMore(missing) => missing,
+            };
+            self.flush()?;
+            self.hold(missing)?;
+            let patience = self.patience(wait, false, begun)?;
+            self.read_some(missing, patience)?;
+        }
+    }
+
+    /// Takes what this connection holds, with room for so many bytes more, out of what all may hold.
+    fn hold(&mut self, missing: usize) -> SvnResult<()> {
+        let bytes = self.requests_held.saturating_add(self.input.held_with(missing));
+        self.share.grow(bytes)
+    }
+
+    /// How long to wait for the next bytes.
+    fn patience(&self, wait: Wait, between: bool, begun: Instant) -> SvnResult<Duration> {
+        let total = match wait {
+            Wait::Greeting => self.limits.greeting,
+            Wait::Login => self.limits.login,
+            Wait::Request if between => self.limits.idle,
+            Wait::Request | Wait::Exchange => self.limits.time_for(self.input.unread().len()),
+        };
+        let left = total.checked_sub(begun.elapsed()).filter(|left| !left.is_zero());
+        let most = if between { total } else { self.limits.stall };
+        left.map(|left| left.min(most)).ok_or_else(closed)
+    }
+
+    fn read_some(&mut self, missing: usize, patience: Duration) -> SvnResult<()> {
+        let Self { input, transport, .. } = self;
+        match input.read_more(missing, |room| transport.read(room, patience)) {
+            Ok(0) => Err(closed()),
+            Ok(_) => Ok(()),
+            Err(e) => Err(read_error(&e)),
+        }
+    }
+
+    /// Sends everything that is in the output buffer.
+    ///
+    /// # Errors
+    /// System errors, E210010 when the reply is longer than it may be.
+    pub(crate) fn flush(&mut self) -> SvnResult<()> {
+        if self.output.is_empty() { Ok(()) } else { self.send(&[]) }
+    }
+
+    fn send(&mut self, more: &[u8]) -> SvnResult<()> {
+        self.check()?;
+        let result = self.try_send(more);
+        self.output.clear();
+        self.output.shrink_to(KEEP_BYTES);
+        self.note(result)
+    }
+
+    fn try_send(&mut self, more: &[u8]) -> SvnResult<()> {
+        let len = self.output.len().saturating_add(more.len());
+        self.sent = self.sent.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+        if self.limits.response_bytes.is_some_and(|max| self.sent > max) {
+            return Err(SvnError::new(
+                ErrorCode::RA_SVN_RESPONSE_SIZE,
+                "The server response size exceeds the configured limit",
+            ));
+        }
+        self.may_have_answered = true;
+        self.transport.write_both(&self.output, more).map_err(|e| write_error(&e))
+    }
+
+    /// Notes how far the output is, for [`Connection::take_back`].
+    #[must_use]
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { sent: self.sent, len: self.output.len() }
+    }
+
+    /// Takes back what was written since `mark`, so that a failure can be told in its place.
+    /// When some of it is on its way already, the connection is of no more use: the other side
+    /// would take the failure for more of what it is reading.
+    pub(crate) fn take_back(&mut self, mark: Mark, error: &SvnError) {
+        if self.sent == mark.sent {
+            self.output.truncate(mark.len);
+        } else {
+            self.broken.get_or_insert_with(|| error.clone());
+        }
+    }
+
+    /// Appends `( success ( ) )`.
+    pub(crate) fn success(&mut self) {
+        write_success(&mut self.output);
+    }
+
+    /// Appends a failure reply.
+    pub(crate) fn failure(&mut self, error: &SvnError) {
+        write_failure(&mut self.output, error);
+    }
+
+    /// The output buffer, to append to.
+    pub(crate) fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+}
+
+fn closed() -> SvnError {
+    SvnError::new(ErrorCode::RA_SVN_CONNECTION_CLOSED, "")
+}
+
+fn read_error(error: &std::io::Error) -> SvnError {
+    match error.kind() {
+        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => closed(),
+        _ => SvnError::io(error, "Can't read from connection"),
+    }
+}
+
+fn write_error(error: &std::io::Error) -> SvnError {
+    SvnError::io(error, "Can't write to connection")
+}
+
+impl Sink for Connection {
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.output
+    }
+
+    fn relieve(&mut self) -> SvnResult<()> {
+        if self.output.len() >= OUTPUT_BYTES { self.send(&[]) } else { Ok(()) }
+    }
+
+    fn write_through(&mut self, bytes: &[u8]) -> SvnResult<()> {
+        self.send(bytes)
+    }
+}
+
+impl EditSink for Connection {
+    fn peer_spoke(&mut self) -> SvnResult<bool> {
+        if !std::mem::take(&mut self.may_have_answered) {
+            return Ok(false);
+        }
+        // White space is nothing said: clients may end their items with as much as they like.
+        while self.input.skip_blank() {
+            if !self.transport.readable_now() {
+                return Ok(false);
+            }
+            let read = self.read_some(1, self.limits.stall);
+            self.note(read)?;
+        }
+        Ok(true)
+    }
+
+    fn read_reply(&mut self) -> SvnResult<()> {
+        self.receive_with(Wait::Exchange, |reply| read_reply(reply).map(|_| ()))
+    }
+}

@@ -1,0 +1,406 @@
+//! Authentication with `use-sasl = true`: the exchanges of Cyrus SASL, as its clients know them.
+//!
+//! Mechanisms: EXTERNAL, ANONYMOUS, SCRAM (SHA-512, SHA-256, SHA-1), CRAM-MD5, LOGIN and PLAIN. What
+//! passes on the wire is base64, but for CRAM-MD5. Passwords are those of `password-db`; with
+//! `pwcheck_method: saslauthd` in Cyrus SASL's own `svn.conf`, `saslauthd` is asked (LDAP, PAM).
+//!
+//! Invariants: a mechanism is offered only when it can succeed. None of these encrypts the
+//! connection, so with a `min-encryption` above 0 none is offered, and no client gets in.
+
+mod options;
+mod saslauthd;
+
+use std::sync::Arc;
+
+use sapwood_core::config::Config;
+use sapwood_core::{ErrorCode, SvnError, SvnResult, base64};
+use sapwood_wire_svn::Encode as _;
+use sapwood_wire_svn::scram::{Hash, RANDOM, ScramError, ScramServer, is_same};
+
+use self::options::SaslOptions;
+use crate::common::config::Blanket;
+use crate::svn::auth::{CramMd5, cram_md5, password_failed, refuse, wait_for_turn};
+use crate::svn::connection::{Connection, Wait};
+use crate::svn::session::Session;
+
+/// The name under which SASL knows this service.
+const SERVICE: &str = "svn";
+
+const FAILED: &str = "SASL(-13): authentication failure: Password verification failed";
+const BAD_PROTOCOL: &str = "SASL(-5): bad protocol / cancel: malformed message";
+const NO_MECHANISM: &str = "SASL(-4): no mechanism available: Couldn't find mech";
+
+/// A way to authenticate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mechanism {
+    External,
+    Anonymous,
+    Scram(Hash),
+    CramMd5,
+    Login,
+    Plain,
+}
+
+/// All mechanisms, the better ones first.
+const MECHANISMS: [(&str, Mechanism); 8] = [
+    ("EXTERNAL", Mechanism::External),
+    ("SCRAM-SHA-512", Mechanism::Scram(Hash::Sha512)),
+    ("SCRAM-SHA-256", Mechanism::Scram(Hash::Sha256)),
+    ("SCRAM-SHA-1", Mechanism::Scram(Hash::Sha1)),
+    ("CRAM-MD5", Mechanism::CramMd5),
+    ("LOGIN", Mechanism::Login),
+    ("PLAIN", Mechanism::Plain),
+    ("ANONYMOUS", Mechanism::Anonymous),
+];
+
+/// What a user can prove to this server.
+struct Verifier {
+    options: SaslOptions,
+    /// User names and passwords, unless only another service is to be asked.
+    passwords: Option<Arc<Config>>,
+    realm: String,
+    tunnel_user: Option<String>,
+    anonymous: bool,
+    /// Whether users may authenticate at all.
+    authenticated: bool,
+}
+
+/// How an attempt ended.
+enum Outcome {
+    /// The user has proved the name, or stays without one; the server's last words.
+    Success(Option<String>, Option<Vec<u8>>),
+    /// Why not. The client may try again.
+    Refused(String),
+    /// This user (`None`: the client gave no name that makes sense) did not know the password.
+    NotProven(Option<String>),
+    /// The client said something else than what was its turn, and begins anew.
+    Anew,
+}
+
+impl From<&str> for Outcome {
+    fn from(why: &str) -> Self {
+        Self::Refused(why.to_owned())
+    }
+}
+
+/// Asks the client to authenticate by SASL.
+///
+/// # Errors
+/// E170001 when there is no mechanism that can lead to the required access; what the connection
+/// meets.
+pub(crate) fn request_auth(
+    session: &mut Session<'_>,
+    required: Blanket,
+    needs_username: bool,
+) -> SvnResult<()> {
+    let verifier = Verifier::new(session, required, needs_username);
+    let config = session.access.config();
+    let can_be_weak = config.sasl.is_some_and(|strength| strength.min == 0);
+    let offered: Vec<(&str, Mechanism)> = MECHANISMS
+        .into_iter()
+        .filter(|(name, mechanism)| can_be_weak && verifier.offers(name, *mechanism))
+        .collect();
+    if offered.is_empty() {
+        let message = "Could not obtain the list of SASL mechanisms";
+        let error = SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, message);
+        session.log_error(&error);
+        return Err(error);
+    }
+    let out = session.conn.out();
+    out.raw(b"( success ( ( ");
+    for (name, _) in &offered {
+        out.word(name);
+    }
+    out.close();
+    out.text(&verifier.realm);
+    out.raw(b") ) ");
+    loop {
+        let (name, token) = session.conn.receive_with(Wait::Login, |mut answer| {
+            let name = answer.word()?.to_owned();
+            Ok((name, answer.bracketed_bytes()?.map(<[u8]>::to_vec)))
+        })?;
+        let outcome = match offered.iter().find(|(offered, _)| *offered == name) {
+            Some((_, mechanism)) => {
+                if !matches!(mechanism, Mechanism::Anonymous | Mechanism::External) {
+                    wait_for_turn(session)?;
+                }
+                verifier.exchange(&mut session.conn, *mechanism, token.as_deref())?
+            }
+            None => Outcome::Refused(format!("{NO_MECHANISM} {name}")),
+        };
+        match outcome {
+            Outcome::Success(user, last) => {
+                if let Some(user) = user {
+                    session.shared.logins.succeeded(&user);
+                    session.access.set_user(Some(user));
+                }
+                let out = session.conn.out();
+                out.raw(b"( success ( ");
+                if let Some(last) = last {
+                    out.text(&base64::encode(&last));
+                }
+                out.raw(b") ) ");
+                return Ok(());
+            }
+            Outcome::Refused(why) => refuse(&mut session.conn, &why),
+            Outcome::NotProven(user) => {
+                password_failed(session, &name, user.as_deref())?;
+                refuse(&mut session.conn, FAILED);
+            }
+            Outcome::Anew => {}
+        }
+    }
+}
+
+impl Verifier {
+    fn new(session: &Session<'_>, required: Blanket, needs_username: bool) -> Self {
+        let config = session.access.config();
+        let options = SaslOptions::read(&session.shared.settings.sasl_config);
+        Self {
+            passwords: session.passwords.clone().filter(|_| options.auxprop),
+            options,
+            realm: session.realm.clone(),
+            tunnel_user: session.tunnel_user().map(str::to_owned),
+            anonymous: !needs_username && config.anon_access >= required,
+            authenticated: config.auth_access >= required,
+        }
+    }
+
+    fn offers(&self, name: &str, mechanism: Mechanism) -> bool {
+        self.options.allows(name)
+            && match mechanism {
+                Mechanism::Anonymous => self.anonymous,
+                Mechanism::External => self.authenticated && self.tunnel_user.is_some(),
+                // These need the password itself.
+                Mechanism::Scram(_) | Mechanism::CramMd5 => {
+                    self.authenticated && self.passwords.is_some()
+                }
+                Mechanism::Login | Mechanism::Plain => {
+                    self.authenticated
+                        && (self.passwords.is_some() || self.options.saslauthd.is_some())
+                }
+            }
+    }
+
+    fn exchange(
+        &self,
+        conn: &mut Connection,
+        mechanism: Mechanism,
+        token: Option<&[u8]>,
+    ) -> SvnResult<Outcome> {
+        let token = match token.map(base64::decode) {
+            None => None,
+            Some(Some(token)) => Some(token),
+            Some(None) => return Ok(BAD_PROTOCOL.into()),
+        };
+        match mechanism {
+            Mechanism::Anonymous => Ok(Outcome::Success(None, None)),
+            Mechanism::External => Ok(self.external(token.as_deref())),
+            Mechanism::CramMd5 => {
+                let password = |user: &str| self.password(user);
+                Ok(match cram_md5(conn, &password)? {
+                    CramMd5::Proven(user) => self.proven(&user, None),
+                    CramMd5::Wrong(user, _) => Outcome::NotProven(Some(user)),
+                    CramMd5::Malformed(_) => FAILED.into(),
+                    CramMd5::Anew => Outcome::Anew,
+                })
+            }
+            Mechanism::Scram(hash) => {
+                let Some(first) = token_or_step(conn, token, b"")? else {
+                    return Ok(Outcome::Anew);
+                };
+                let (Some(nonce), Some(salt)) = (random(), random()) else {
+                    return Ok("SASL(-1): generic failure: no random numbers".into());
+                };
+                let password = |user: &str| self.password(user);
+                let mut scram = match ScramServer::new(hash, &first, &password, &nonce, &salt) {
+                    Ok(scram) => scram,
+                    Err(why) => return Ok(why.into()),
+                };
+                let reply = scram.server_first().to_owned();
+                let Some(last) = step(conn, reply.as_bytes())? else { return Ok(Outcome::Anew) };
+                Ok(match scram.finish(&last) {
+                    Ok((user, verifier)) => self.proven(&user, Some(verifier.into_bytes())),
+                    Err(ScramError::NotProven) => Outcome::NotProven(Some(scram.user().to_owned())),
+                    Err(why) => why.into(),
+                })
+            }
+            Mechanism::Login => {
+                let Some(user) = token_or_step(conn, token, b"Username:")? else {
+                    return Ok(Outcome::Anew);
+                };
+                let Some(password) = step(conn, b"Password:")? else { return Ok(Outcome::Anew) };
+                Ok(self.plain(b"", &user, &password))
+            }
+            Mechanism::Plain => {
+                let Some(token) = token_or_step(conn, token, b"")? else {
+                    return Ok(Outcome::Anew);
+                };
+                let mut parts = token.split(|b| *b == 0);
+                let parts = (parts.next(), parts.next(), parts.next(), parts.next());
+                let (Some(act_as), Some(user), Some(password), None) = parts else {
+                    return Ok(BAD_PROTOCOL.into());
+                };
+                Ok(self.plain(act_as, user, password))
+            }
+        }
+    }
+
+    fn external(&self, token: Option<&[u8]>) -> Outcome {
+        match (&self.tunnel_user, token) {
+            (Some(user), None | Some(b"")) => self.proven(user, None),
+            (Some(user), Some(wanted)) if wanted == user.as_bytes() => self.proven(user, None),
+            _ => FAILED.into(),
+        }
+    }
+
+    /// A password in the clear.
+    fn plain(&self, act_as: &[u8], user: &[u8], password: &[u8]) -> Outcome {
+        let Ok(user) = std::str::from_utf8(user) else { return BAD_PROTOCOL.into() };
+        if !act_as.is_empty() && act_as != user.as_bytes() {
+            return "SASL(-14): authorization failure: not authorized".into();
+        }
+        let Some(name) = self.local_name(user) else { return Outcome::NotProven(None) };
+        let known = self.password(user).is_some_and(|right| is_same(&right, password));
+        let asked = || {
+            let path = self.options.saslauthd.as_deref();
+            path.is_some_and(|path| saslauthd::accepts(path, name, password, SERVICE, &self.realm))
+        };
+        if known || asked() {
+            self.proven(user, None)
+        } else {
+            Outcome::NotProven(Some(name.to_owned()))
+        }
+    }
+
+    fn proven(&self, user: &str, last: Option<Vec<u8>>) -> Outcome {
+        match self.local_name(user) {
+            Some(user) => Outcome::Success(Some(user.to_owned()), last),
+            None => BAD_PROTOCOL.into(),
+        }
+    }
+
+    /// The name without a realm; the only realm that may be given is ours.
+    fn local_name<'u>(&self, user: &'u str) -> Option<&'u str> {
+        let name = match user.split_once('@') {
+            Some((name, realm)) if realm == self.realm => name,
+            Some(_) => return None,
+            None => user,
+        };
+        (!name.is_empty()).then_some(name)
+    }
+
+    fn password(&self, user: &str) -> Option<Vec<u8>> {
+        let passwords = self.passwords.as_ref()?;
+        passwords.get_bytes("users", self.local_name(user)?).map(std::borrow::Cow::into_owned)
+    }
+}
+
+impl From<ScramError> for Outcome {
+    fn from(why: ScramError) -> Self {
+        match why {
+            ScramError::Malformed => BAD_PROTOCOL.into(),
+            ScramError::NotProven => FAILED.into(),
+        }
+    }
+}
+
+fn random() -> Option<[u8; RANDOM]> {
+    let mut bytes = [0; RANDOM];
+    let flags = rustix::rand::GetRandomFlags::empty();
+    (rustix::rand::getrandom(&mut bytes, flags) == Ok(RANDOM)).then_some(bytes)
+}
+
+/// Sends a challenge and receives the answer; `None` when the client says something else.
+fn step(conn: &mut Connection, challenge: &[u8]) -> SvnResult<Option<Vec<u8>>> {
+    let out = conn.out();
+    out.raw(b"( step ( ");
+    out.text(&base64::encode(challenge));
+    out.raw(b") ) ");
+    Ok(conn.receive_string(Wait::Login)?.and_then(|answer| base64::decode(&answer)))
+}
+
+/// What the client said at once, or says when asked.
+fn token_or_step(
+    conn: &mut Connection,
+    token: Option<Vec<u8>>,
+    challenge: &[u8],
+) -> SvnResult<Option<Vec<u8>>> {
+    match token {
+        Some(token) => Ok(Some(token)),
+        None => step(conn, challenge),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verifier() -> Verifier {
+        let text = b"[users]\nada = secret\n";
+        let config = Config::parse_file("passwd", text, sapwood_core::config::Case::SENSITIVE);
+        Verifier {
+            options: SaslOptions::default(),
+            passwords: Some(Arc::new(config.unwrap())),
+            realm: "A place".into(),
+            tunnel_user: None,
+            anonymous: false,
+            authenticated: true,
+        }
+    }
+
+    fn user(outcome: &Outcome) -> Option<&str> {
+        match outcome {
+            Outcome::Success(user, _) => user.as_deref(),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn passwords_in_the_clear() {
+        let verifier = verifier();
+        for (act_as, name, password, want) in [
+            ("", "ada", "secret", Some("ada")),
+            ("ada", "ada", "secret", Some("ada")),
+            ("", "ada@A place", "secret", Some("ada")),
+            ("", "ada@elsewhere", "secret", None),
+            ("bob", "ada", "secret", None),
+            ("", "ada", "secre", None),
+            ("", "ada", "secret2", None),
+            ("", "ada", "", None),
+            ("", "bob", "", None),
+            ("", "", "", None),
+            ("", "@A place", "secret", None),
+        ] {
+            let outcome = verifier.plain(act_as.as_bytes(), name.as_bytes(), password.as_bytes());
+            assert_eq!(user(&outcome), want, "{act_as} {name} {password}");
+        }
+    }
+
+    #[test]
+    fn what_is_offered() {
+        let mut verifier = verifier();
+        let offered = |verifier: &Verifier| -> Vec<&str> {
+            let on = MECHANISMS.into_iter().filter(|(name, m)| verifier.offers(name, *m));
+            on.map(|(name, _)| name).collect()
+        };
+        let with_passwords =
+            ["SCRAM-SHA-512", "SCRAM-SHA-256", "SCRAM-SHA-1", "CRAM-MD5", "LOGIN", "PLAIN"];
+        assert_eq!(offered(&verifier), with_passwords);
+        verifier.passwords = None;
+        assert_eq!(offered(&verifier), [""; 0]);
+        verifier.options = SaslOptions::parse("pwcheck_method: saslauthd\n");
+        assert_eq!(offered(&verifier), ["LOGIN", "PLAIN"]);
+        verifier.options = SaslOptions::parse("pwcheck_method: saslauthd\nmech_list: plain\n");
+        assert_eq!(offered(&verifier), ["PLAIN"]);
+        verifier.authenticated = false;
+        verifier.tunnel_user = Some("ada".into());
+        assert_eq!(offered(&verifier), [""; 0]);
+        verifier.options = SaslOptions::default();
+        (verifier.authenticated, verifier.anonymous) = (true, true);
+        assert_eq!(offered(&verifier), ["EXTERNAL", "ANONYMOUS"]);
+        assert_eq!(user(&verifier.external(None)), Some("ada"));
+        assert_eq!(user(&verifier.external(Some(b"ada"))), Some("ada"));
+        assert_eq!(user(&verifier.external(Some(b"bob"))), None);
+    }
+}

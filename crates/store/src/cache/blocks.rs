@@ -1,0 +1,156 @@
+//! Raw blocks of files that never change: read once, by whichever thread comes first.
+//!
+//! All blocks of a file have one size, a power of two, but the last, which is shorter, or empty at the
+//! end of the file.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::Caches;
+use super::bounded::Store;
+use super::key::{Key, Kind};
+use super::open_files::FileKey;
+use crate::counts::note_read;
+use crate::storage::{PAGE, StoredFile};
+
+/// A block of a file.
+#[derive(Debug)]
+pub struct Block(pub Box<[u8]>);
+
+/// Blocks: revision or shard, 0 or 1 for a pack, number of the block.
+const BLOCK: Kind<Block> = Kind::new(0, |block| block.0.len());
+
+fn key(file: FileKey, number: u64) -> Key<Block> {
+    BLOCK.key(file.fs, file.number, u64::from(file.packed), number)
+}
+
+impl Caches {
+    /// Where a raw block is kept.
+    const fn blocks(&self, file: FileKey) -> &Store {
+        if self.files_are_items && !file.packed { &self.items } else { &self.blocks }
+    }
+
+    /// A block, if it is in the cache.
+    #[must_use]
+    pub fn cached_block(&self, file: FileKey, number: u64) -> Option<Arc<Block>> {
+        self.blocks(file).get(&key(file, number).name)?.downcast().ok()
+    }
+
+    /// Keeps a block.
+    pub fn keep_block(&self, file: FileKey, number: u64, bytes: Box<[u8]>) -> Arc<Block> {
+        let weight = bytes.len();
+        let block = Arc::new(Block(bytes));
+        if let Some(tally) = &self.tally {
+            tally.note_block(weight);
+        }
+        let item = Arc::clone(&block);
+        self.blocks(file).put(key(file, number).name, item, weight);
+        self.govern(weight);
+        block
+    }
+
+    /// A block, by `read` if it is not in the cache. One that another thread is reading is waited for.
+    ///
+    /// # Errors
+    /// Those of `read`.
+    pub fn block<E>(
+        &self,
+        file: FileKey,
+        number: u64,
+        read: impl FnOnce() -> Result<Box<[u8]>, E>,
+    ) -> Result<Arc<Block>, E> {
+        if let Some(block) = self.cached_block(file, number) {
+            return Ok(block);
+        }
+        let turn = self.loading.enter(key(file, number).name);
+        // Another thread may have read it meanwhile.
+        if turn.waited()
+            && let Some(block) = self.cached_block(file, number)
+        {
+            return Ok(block);
+        }
+        Ok(self.keep_block(file, number, read()?))
+    }
+
+    /// Reads the block of `size` bytes that begins at `offset`. `is_whole` says that it is probably
+    /// not the last one of its file.
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    pub fn read_block(
+        &self,
+        file: &dyn StoredFile,
+        offset: u64,
+        size: usize,
+        is_whole: bool,
+    ) -> io::Result<Box<[u8]>> {
+        thread_local! {
+            static SCRATCH: std::cell::RefCell<Vec<u8>> = const {
+                std::cell::RefCell::new(Vec::new())
+            };
+        }
+        self.block_reads.fetch_add(1, Ordering::Relaxed);
+        note_read();
+        if is_whole {
+            // Read where it stays.
+            let mut block = Vec::with_capacity(size);
+            fill(file, offset, size, &mut block)?;
+            return Ok(block.into_boxed_slice());
+        }
+        SCRATCH.with_borrow_mut(|scratch| {
+            scratch.clear();
+            scratch.reserve_exact(size);
+            fill(file, offset, size, scratch)?;
+            Ok(scratch.as_slice().into())
+        })
+    }
+
+    /// The same if the system has the whole block in memory, and is worth asking.
+    pub fn read_block_now(
+        &self,
+        file: &dyn StoredFile,
+        offset: u64,
+        size: usize,
+    ) -> Option<Box<[u8]>> {
+        if !self.may_be_in_memory() {
+            return None;
+        }
+        let mut bytes = vec![0; size];
+        let Some(read) = file.read_now(&mut bytes, offset) else {
+            self.was_not_in_memory();
+            return None;
+        };
+        let at_end = read.checked_rem(PAGE) != Some(0) && file.short_read_is_end();
+        if read < size && !at_end {
+            return None;
+        }
+        self.block_reads.fetch_add(1, Ordering::Relaxed);
+        note_read();
+        bytes.truncate(read);
+        Some(bytes.into_boxed_slice())
+    }
+}
+
+/// Reads a block into an empty buffer that has room for it.
+fn fill(file: &dyn StoredFile, offset: u64, size: usize, block: &mut Vec<u8>) -> io::Result<()> {
+    while block.len() < block.capacity() {
+        let at = offset.saturating_add(u64::try_from(block.len()).unwrap_or(u64::MAX));
+        match file.append_at(block, at) {
+            Ok(0) => break,
+            Ok(_) => {
+                // A read that fails half-way gives the whole pages before; blocks are whole pages,
+                // or smaller than one and thus never read in part.
+                let ragged = block.len().checked_rem(PAGE) != Some(0);
+                if ragged && block.len() < block.capacity() && file.short_read_is_end() {
+                    break;
+                }
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    // An allocator may give more room than was asked for.
+    block.truncate(size);
+    Ok(())
+}

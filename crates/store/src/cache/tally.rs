@@ -1,0 +1,65 @@
+//! What requests read, counted for tests: cost has to grow with what is asked for.
+
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+
+use super::key::Name;
+
+/// What was read in some time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reads {
+    /// How many blocks were read from files.
+    pub blocks: u64,
+    /// How many items were made of them, each time counted.
+    pub items: u64,
+    /// Bytes of memory that both took.
+    pub bytes: u64,
+    /// How often the item that was made most often was made.
+    pub most: u64,
+    /// Which one that was.
+    pub which: String,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    each: HashMap<Name, (u64, &'static str)>,
+    blocks: u64,
+    bytes: u64,
+}
+
+/// Counts what is put into caches.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    counts: Mutex<Counts>,
+}
+
+impl Tally {
+    /// A block was read, of so many bytes.
+    pub(super) fn note_block(&self, weight: usize) {
+        let mut counts = self.counts.lock();
+        counts.blocks = counts.blocks.saturating_add(1);
+        counts.bytes = counts.bytes.saturating_add(u64::try_from(weight).unwrap_or(u64::MAX));
+    }
+
+    /// An item was made, of so many bytes.
+    pub(super) fn note<T>(&self, name: Name, weight: usize) {
+        let mut counts = self.counts.lock();
+        let (count, _) = counts.each.entry(name).or_insert((0, std::any::type_name::<T>()));
+        *count = count.saturating_add(1);
+        counts.bytes = counts.bytes.saturating_add(u64::try_from(weight).unwrap_or(u64::MAX));
+    }
+
+    /// What was counted since the last call.
+    pub(super) fn take(&self) -> Reads {
+        let counts = std::mem::take(&mut *self.counts.lock());
+        let most = counts.each.iter().max_by_key(|(_, (count, _))| *count);
+        Reads {
+            blocks: counts.blocks,
+            items: counts.each.values().fold(0, |sum, (count, _)| sum.saturating_add(*count)),
+            bytes: counts.bytes,
+            most: most.map_or(0, |(_, (count, _))| *count),
+            which: most.map(|(name, (_, of))| format!("{of} {name:?}")).unwrap_or_default(),
+        }
+    }
+}

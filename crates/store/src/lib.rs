@@ -1,0 +1,30 @@
+//! What every engine of the filesystem stands on: files, and caches of what is in them.
+//!
+//! - [`storage`] and [`write`]: the door to files, for readers and for writers. In use it is the
+//!   local file system; in tests it is a recorder that counts, fails and crashes (`testkit`).
+//! - [`cache`]: one budget of memory for all engines and filesystems of a process: raw blocks, parsed
+//!   values, open files. It knows no format: a [`Kind`] says of which type a value is and what it
+//!   weighs.
+//! - [`handles`]: what to do when there are no file handles left.
+//! - [`readers`]: which threads may read for others; [`counts`]: what each thread had to read.
+//! - [`watched`]: small files that other programs replace.
+//! - [`ordered`]: jobs of several threads, their results in the order of the jobs.
+//!
+//! Nothing here knows what a revision file looks like.
+
+pub mod cache;
+pub mod counts;
+pub mod handles;
+pub mod ordered;
+pub mod readers;
+pub mod storage;
+pub mod watched;
+pub mod write;
+
+pub use cache::key::{Key, Kind, PassThrough};
+pub use cache::open_files::{FileKey, FileTable};
+pub use cache::{Block, CacheStats, Caches, Reads, Resident};
+pub use readers::Seat;
+pub use storage::{Folder, LocalStorage, Stamp, Storage, StoredFile};
+pub use watched::Watched;
+pub use write::{HeldLock, NewFile, WriteStorage};

@@ -1,0 +1,30 @@
+//! Threads that read for others: how many there may be.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::cache::Caches;
+
+/// How many threads of a process read ahead.
+const MAX_READERS: usize = 2;
+
+/// The right to be one of the few threads of the process that read for another.
+#[derive(Debug)]
+pub struct Seat(Arc<Caches>);
+
+impl Seat {
+    /// `None` when there are enough of them.
+    #[must_use]
+    pub fn take(caches: &Arc<Caches>) -> Option<Self> {
+        let more = |n: usize| (n < MAX_READERS).then(|| n.saturating_add(1));
+        let readers: &AtomicUsize = &caches.readers;
+        readers.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
+        Some(Self(Arc::clone(caches)))
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.readers.fetch_sub(1, Ordering::AcqRel);
+    }
+}

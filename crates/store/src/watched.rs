@@ -1,0 +1,46 @@
+//! A small file that other programs replace: read again only when its stamp says so.
+
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::storage::{Stamp, Storage};
+
+/// The longest small file that is read.
+const LIMIT: usize = 1 << 16;
+
+/// What is known of a watched file.
+#[derive(Debug, Default)]
+pub struct Watched<T> {
+    /// The stamp before the last read, if no later change can have the same one.
+    trusted: Option<Stamp>,
+    /// The stamp before a read whose contents are not accepted yet.
+    pending: Option<Stamp>,
+    /// What was made of the contents.
+    value: Option<T>,
+}
+
+impl<T> Watched<T> {
+    /// The file's contents if it may have changed since they were last accepted. A caller that
+    /// finds them good calls [`Watched::accept`].
+    ///
+    /// # Errors
+    /// Whatever the system reports.
+    pub fn look(&mut self, storage: &dyn Storage, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        // The stamp is taken before the contents: a change in between shows at the next look.
+        let now = SystemTime::now();
+        let stamp = storage.stamp(path)?;
+        if self.value.is_some() && self.trusted == Some(stamp) {
+            return Ok(None);
+        }
+        let bytes = storage.read(path, LIMIT)?;
+        self.pending = stamp.is_settled(now).then_some(stamp);
+        Ok(Some(bytes))
+    }
+
+    /// Accepts the contents that were last handed out, as `value`.
+    pub fn accept(&mut self, value: T) {
+        self.trusted = self.pending.take();
+        self.value = Some(value);
+    }
+}

@@ -1,0 +1,91 @@
+//! Files that come from a repository and are added: as copies with history, or as new files.
+
+use std::fs;
+use std::io;
+
+use sapwood_core::{CancelToken, ErrorCode, PropList};
+
+use super::copy::From;
+use crate::db::{Kind, NodeRow, Presence, write_props};
+use crate::error::{Error, Result};
+use crate::node::Origin;
+use crate::pristine::PristineWriter;
+use crate::queue::WorkItem;
+use crate::root::WorkingCopy;
+use crate::update::split_props;
+use crate::view::Status;
+
+impl WorkingCopy {
+    /// Adds a file with this text. With an origin (in this working copy's repository, by its number)
+    /// it becomes a copy that has these properties; without, a new file that has none. Needs a lock
+    /// on the parent.
+    ///
+    /// # Errors
+    /// E150002 when there is a node; E155014 and the like when nothing can be added to the parent.
+    pub fn add_repos_file(
+        &self,
+        relpath: &str,
+        text: PristineWriter,
+        props: &PropList,
+        origin: Option<&Origin>,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        if let Some(view) = self.view(relpath)?
+            && !matches!(view.status(), Status::NotPresent | Status::Deleted)
+        {
+            let shown = self.abspath(relpath);
+            return Err(Error::new(
+                ErrorCode::ENTRY_EXISTS,
+                format!("Node '{}' exists.", shown.display()),
+            ));
+        }
+        self.check_parent_of_addition(relpath)?;
+        let mut source = None;
+        let text = text.finish();
+        if origin.is_none() {
+            let temporary = self.temporary();
+            let failed = |e| Error::io(e, "Can't write file", &temporary);
+            let mut from = fs::File::open(text.path()).map_err(failed)?;
+            let mut to = fs::File::create(&temporary).map_err(failed)?;
+            io::copy(&mut from, &mut to).map_err(failed)?;
+            source = Some(self.relpath(&temporary)?);
+        }
+        let mut work = vec![WorkItem::FileInstall {
+            relpath: relpath.to_owned(),
+            use_commit_times: false,
+            record_fileinfo: true,
+            source: source.clone(),
+        }];
+        work.extend(source.map(|relpath| WorkItem::FileRemove { relpath }));
+        let place = origin.map_or_else(From::default, |origin| From {
+            repos_id: Some(origin.repos_id),
+            path: Some(origin.repos_path.clone()),
+            revision: Some(origin.revision),
+        });
+        self.db().write(|db| {
+            let depths = self.depths_for_copy(&place, relpath)?;
+            let mut row = NodeRow::new(relpath, depths.op_depth, Presence::Normal, Kind::File);
+            row.moved_to = db.node(relpath, depths.op_depth)?.and_then(|old| old.moved_to);
+            row.changed_date = Some(sapwood_core::date::Timestamp(0));
+            if origin.is_some() {
+                let (regular, changed) = split_props(props);
+                row.repos_id = place.repos_id;
+                row.repos_path.clone_from(&place.path);
+                row.revision = place.revision;
+                row.properties = Some(write_props(&regular));
+                row.checksum = Some(text.sha1);
+                row.changed_revision = changed.revision;
+                row.changed_date = changed.date.or(row.changed_date);
+                row.changed_author = changed.author;
+                self.install_pristine(text)?;
+            }
+            db.put_node(&row)?;
+            db.set_actual_props(relpath, None)?;
+            if let Some(depth) = depths.not_present {
+                self.put_not_present(relpath, depth, Kind::File, &place)?;
+            }
+            work.iter().try_for_each(|item| db.add_work(item).map(|_| ()))
+        })?;
+        self.run_queue(cancel)
+    }
+}

@@ -1,0 +1,147 @@
+//! What lies under local operations in a tree that is copied: the copy has it too, deleted in a layer
+//! of its own.
+
+use sapwood_core::path;
+
+use super::copy::From;
+use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
+use crate::error::{Error, Result};
+use crate::root::WorkingCopy;
+
+/// The layers of a copy of what is under a local operation.
+struct Shadow<'s> {
+    source: &'s WorkingCopy,
+    from_depth: i64,
+    to_depth: i64,
+    del_depth: i64,
+    is_move: bool,
+}
+
+impl WorkingCopy {
+    /// Copies what is under the root of a local operation: it is there in the copy, too, deleted.
+    pub(super) fn copy_shadowed(
+        &self,
+        source: &Self,
+        from: &str,
+        to: &str,
+        is_move: bool,
+    ) -> Result<()> {
+        self.db().write(|_| {
+            let from_parent = parent_of(from).unwrap_or("");
+            let to_parent = parent_of(to).unwrap_or("");
+            let depth = |wc: &Self, relpath: &str| -> Result<i64> {
+                let row = wc.db().top(relpath)?;
+                row.map(|r| r.op_depth).ok_or_else(|| Error::NodeNotFound(wc.abspath(relpath)))
+            };
+            let shadow = Shadow {
+                source,
+                from_depth: depth(source, from_parent)?,
+                to_depth: depth(self, to_parent)?,
+                del_depth: depth_of(to),
+                is_move,
+            };
+            let Some(above) = source.db().node(from_parent, shadow.from_depth)? else {
+                return Ok(());
+            };
+            let Some(repos_path) = above.repos_path else { return Ok(()) };
+            let place = From {
+                repos_id: above.repos_id,
+                path: Some(path::join(&repos_path, path::basename(from))),
+                revision: above.revision,
+            };
+            self.copy_shadowed_layer(from, to, &shadow, &place)
+        })
+    }
+
+    fn copy_shadowed_layer(
+        &self,
+        from: &str,
+        to: &str,
+        shadow: &Shadow<'_>,
+        place: &From,
+    ) -> Result<()> {
+        let db = self.db();
+        let Some(row) = shadow.source.db().node(from, shadow.from_depth)? else { return Ok(()) };
+        let hidden = matches!(
+            row.presence,
+            Presence::NotPresent | Presence::Excluded | Presence::ServerExcluded
+        );
+        if shadow.from_depth == 0
+            && (hidden
+                || row.revision != place.revision
+                || row.repos_id != place.repos_id
+                || row.repos_path != place.path)
+        {
+            let presence = if row.presence == Presence::Excluded {
+                Presence::Excluded
+            } else {
+                Presence::NotPresent
+            };
+            let mut marker = self.working_row(to, shadow.to_depth, presence, row.kind)?;
+            let origin =
+                From { repos_id: row.repos_id, path: row.repos_path, revision: row.revision };
+            let origin = self.own_place(shadow.source, origin)?;
+            marker.repos_id = origin.repos_id;
+            marker.repos_path = origin.path;
+            marker.revision = origin.revision;
+            return db.put_node(&marker);
+        }
+        let presence = match row.presence {
+            Presence::Normal | Presence::Incomplete => Presence::Normal,
+            Presence::NotPresent | Presence::BaseDeleted => Presence::NotPresent,
+            Presence::Excluded => Presence::Excluded,
+            Presence::ServerExcluded => return Err(shadow.source.excluded_by_server(from)),
+        };
+        let presence = match presence {
+            // What is under an operation is not taken along to another database.
+            Presence::Normal if !self.is_same(shadow.source) => Presence::NotPresent,
+            presence => presence,
+        };
+        if presence != Presence::Normal {
+            let marker = self.working_row(to, shadow.to_depth, presence, row.kind)?;
+            db.put_node(&marker)?;
+            if presence == Presence::NotPresent {
+                return Ok(());
+            }
+        } else {
+            let copied = NodeRow {
+                relpath: to.to_owned(),
+                op_depth: shadow.to_depth,
+                presence,
+                moved_here: shadow.is_move,
+                moved_to: db.node(to, shadow.to_depth)?.and_then(|old| old.moved_to),
+                dav_cache: None,
+                file_external: false,
+                inherited_props: None,
+                ..row
+            };
+            db.put_node(&copied)?;
+            let deleted =
+                self.working_row(to, shadow.del_depth, Presence::BaseDeleted, copied.kind)?;
+            db.put_node(&deleted)?;
+        }
+        for child in shadow.source.copied_children(from, shadow.from_depth)? {
+            let name = path::basename(&child.relpath);
+            let below = From {
+                path: place.path.as_ref().map(|path| path::join(path, name)),
+                ..place.clone()
+            };
+            self.copy_shadowed_layer(&child.relpath, &path::join(to, name), shadow, &below)?;
+        }
+        Ok(())
+    }
+
+    /// A row of a working layer that keeps where the path was moved to.
+    fn working_row(
+        &self,
+        relpath: &str,
+        op_depth: i64,
+        presence: Presence,
+        kind: Kind,
+    ) -> Result<NodeRow> {
+        let mut row = NodeRow::new(relpath, op_depth, presence, kind);
+        row.moved_to = self.db().node(relpath, op_depth)?.and_then(|old| old.moved_to);
+        row.changed_date = Some(sapwood_core::date::Timestamp(0));
+        Ok(row)
+    }
+}

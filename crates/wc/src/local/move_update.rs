@@ -1,0 +1,616 @@
+//! Bringing what came to the source of a move to where it was moved.
+//!
+//! After an update BASE has the new state at the source of a move, the layer of the move still the old
+//! one at its destination. The two are compared node by node. What differs is merged into the working
+//! files and properties at the destination, or becomes a conflict there; at last the layer follows.
+//! All of it is one transaction; files follow by work items.
+
+use std::collections::BTreeMap;
+
+use sapwood_core::notify::{Action as Told, Notify, State};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Sha1, path};
+
+use super::Tell;
+use super::move_conflict::{About, Places, failure};
+use crate::conflict::{
+    self, Action, Conflict, Location, Operation, PropChange, PropState, Reason, TextMerge,
+    TextOutcome, merge_props, merge_text,
+};
+use crate::db::{NodeRow, Presence, depth_of};
+use crate::error::{Error, Result};
+use crate::layout;
+use crate::node::prefix;
+use crate::queue::WorkItem;
+use crate::root::{WorkingCopy, disk_kind};
+use crate::view::Status;
+
+/// What is told of one path when the transaction is through.
+struct Saying {
+    action: Told,
+    kind: Option<NodeKind>,
+    content: State,
+    props: State,
+}
+
+/// A node on the way down.
+#[derive(Default)]
+struct Step {
+    source: String,
+    target: String,
+    skip: bool,
+    shadowed: bool,
+    edited: bool,
+}
+
+/// One layer of a node.
+struct Layer {
+    kind: Option<NodeKind>,
+    checksum: Option<Sha1>,
+    props: PropList,
+    children: Vec<String>,
+}
+
+struct MoveUpdate<'a> {
+    wc: &'a WorkingCopy,
+    source_depth: i64,
+    target_depth: i64,
+    operation: Operation,
+    old: Location,
+    new: Location,
+    cancel: &'a CancelToken,
+    /// The nodes above and the one that is looked at, the last.
+    steps: Vec<Step>,
+    said: BTreeMap<String, Saying>,
+}
+
+impl WorkingCopy {
+    /// Brings the change of a node that was moved away, which is the victim of a tree conflict, to its
+    /// destination, and tells of it. Needs locks over source and destination.
+    ///
+    /// # Errors
+    /// E155027 when it was not moved or its source has several revisions; E155015 for another conflict
+    /// in the way.
+    pub(super) fn update_moved(
+        &self,
+        victim: &str,
+        deletion: &str,
+        operation: Operation,
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        let (said, new) = self.db().write(|db| {
+            let shown = self.abspath(victim);
+            let source_depth = self.layer_under(victim, depth_of(deletion))?;
+            let moved = db.moved_to_of(victim, source_depth)?.ok_or_else(|| {
+                failure(format!("The node '{}' has not been moved away", shown.display()))
+            })?;
+            self.require_lock(&moved.source)?;
+            self.require_lock(&moved.target)?;
+            let target_depth = depth_of(&moved.target);
+            let mut update = MoveUpdate {
+                wc: self,
+                source_depth,
+                target_depth,
+                operation,
+                new: self.location_of(&moved.source, source_depth)?,
+                old: self.location_of(&moved.target, target_depth)?,
+                cancel,
+                steps: Vec::new(),
+                said: BTreeMap::new(),
+            };
+            if source_depth == 0 {
+                self.check_single(&moved.source)?;
+            }
+            update.steps.push(Step {
+                source: moved.source.clone(),
+                target: moved.target.clone(),
+                ..Step::default()
+            });
+            update.node()?;
+            self.copy_layer(&moved.source, source_depth, &moved.target)?;
+            Ok((update.said, update.new.revision))
+        })?;
+        for (relpath, saying) in said {
+            let path = self.abspath(&relpath);
+            let shown = path.to_string_lossy();
+            tell(&Notify {
+                kind: saying.kind,
+                content: saying.content,
+                props: saying.props,
+                revision: new,
+                ..Notify::new(saying.action, &shown)
+            });
+        }
+        let path = self.abspath(victim);
+        let shown = path.to_string_lossy();
+        tell(&Notify { revision: new, ..Notify::new(Told::UpdateCompleted, &shown) });
+        Ok(())
+    }
+}
+
+const fn told(state: PropState) -> State {
+    match state {
+        PropState::Unchanged => State::Unchanged,
+        PropState::Changed => State::Changed,
+        PropState::Merged => State::Merged,
+        PropState::Conflicted => State::Conflicted,
+    }
+}
+
+impl MoveUpdate<'_> {
+    fn step(&self) -> Result<&Step> {
+        self.steps.last().ok_or_else(lost)
+    }
+
+    fn step_mut(&mut self) -> Result<&mut Step> {
+        self.steps.last_mut().ok_or_else(lost)
+    }
+
+    fn skips(&self) -> bool {
+        self.steps.last().is_none_or(|step| step.skip)
+    }
+
+    fn layer(&self, relpath: &str, op_depth: i64) -> Result<Layer> {
+        let nothing =
+            Layer { kind: None, checksum: None, props: PropList::new(), children: Vec::new() };
+        let Some(row) = self.wc.db().node(relpath, op_depth)? else { return Ok(nothing) };
+        let there = row.presence == Presence::Normal
+            || (op_depth > 0 && row.presence == Presence::Incomplete);
+        if !there {
+            return Ok(nothing);
+        }
+        let mut children = Vec::new();
+        if row.kind.node_kind() == Some(NodeKind::Dir) {
+            let rows = self.wc.db().children_at(relpath, op_depth)?;
+            let there = rows.iter().filter(|row| row.presence.is_there());
+            children = there.map(|row| row.name().to_owned()).collect();
+            children.sort();
+        }
+        Ok(Layer {
+            kind: row.kind.node_kind(),
+            checksum: row.checksum,
+            props: row.props()?,
+            children,
+        })
+    }
+
+    /// Compares the node at the end of the steps and all below it.
+    fn node(&mut self) -> Result<()> {
+        if self.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let (source, target) = {
+            let step = self.step()?;
+            (step.source.clone(), step.target.clone())
+        };
+        let new = self.layer(&source, self.source_depth)?;
+        let old = self.layer(&target, self.target_depth)?;
+        if new.kind.is_none() || (old.kind.is_some() && new.kind != old.kind) {
+            self.delete(&target, old.kind, new.kind)?;
+        }
+        if self.skips() {
+            return Ok(());
+        }
+        let props = new.props != old.props;
+        match new.kind {
+            Some(kind) if new.kind != old.kind => self.add(&target, kind, old.kind)?,
+            Some(NodeKind::File) if props || new.checksum != old.checksum => {
+                self.alter_file(&target, &old, &new)?;
+            }
+            Some(NodeKind::Dir) if props => self.alter_dir(&target, &old, &new)?,
+            _ => {}
+        }
+        if self.skips() || new.kind != Some(NodeKind::Dir) {
+            return Ok(());
+        }
+        let mut names = new.children;
+        names.extend(old.children);
+        names.sort();
+        names.dedup();
+        for name in names {
+            let above = self.step()?.shadowed;
+            let below = path::join(&target, &name);
+            let hidden = self.wc.db().top(&below)?.is_some_and(|r| r.op_depth > self.target_depth);
+            self.steps.push(Step {
+                source: path::join(&source, &name),
+                target: below,
+                shadowed: above || hidden,
+                ..Step::default()
+            });
+            let done = self.node();
+            self.steps.pop();
+            done?;
+            if self.skips() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks a node, by its place in the steps, and all above it as edited. What is hidden by a local
+    /// operation becomes a conflict at that operation's root.
+    fn mark_edited(&mut self, at: usize) -> Result<()> {
+        let Some(above) = at.checked_sub(1) else { return self.mark_one(at, false, false) };
+        if self.steps.get(at).is_none_or(|step| step.edited) {
+            return Ok(());
+        }
+        self.mark_edited(above)?;
+        let (skip, shadowed) =
+            self.steps.get(above).map_or((false, false), |step| (step.skip, step.shadowed));
+        self.mark_one(at, skip, shadowed)
+    }
+
+    fn mark_one(&mut self, at: usize, skip: bool, shadowed_above: bool) -> Result<()> {
+        let Some(step) = self.steps.get_mut(at).filter(|step| !step.edited) else { return Ok(()) };
+        step.skip |= skip;
+        step.edited = true;
+        if step.skip || !step.shadowed || shadowed_above {
+            return Ok(());
+        }
+        let (source, target) = (step.source.clone(), step.target.clone());
+        let kind = |row: Option<NodeRow>| row.and_then(|row| row.kind.node_kind());
+        let old_kind = kind(self.wc.db().node(&target, self.target_depth)?);
+        let new_kind = kind(self.wc.db().node(&source, self.source_depth)?);
+        self.mark_hidden(at, old_kind, new_kind, Action::Edit)
+    }
+
+    fn last(&self) -> usize {
+        self.steps.len().saturating_sub(1)
+    }
+
+    fn mark_parent_edited(&mut self) -> Result<()> {
+        let Some(above) = self.last().checked_sub(1) else { return Ok(()) };
+        self.mark_edited(above)?;
+        let skip = self.steps.get(above).is_some_and(|step| step.skip);
+        self.step_mut()?.skip |= skip;
+        Ok(())
+    }
+
+    /// A tree conflict at the root of what hides a node.
+    fn mark_hidden(
+        &mut self,
+        at: usize,
+        old_kind: Option<NodeKind>,
+        new_kind: Option<NodeKind>,
+        action: Action,
+    ) -> Result<()> {
+        let Some(step) = self.steps.get_mut(at) else { return Err(lost()) };
+        step.skip = true;
+        let target = step.target.clone();
+        let moved = match old_kind {
+            None => None,
+            Some(_) => self.wc.db().moved_to_of(&target, self.target_depth)?,
+        };
+        let about = About {
+            old_kind,
+            new_kind,
+            reason: if moved.is_some() { Reason::MovedAway } else { Reason::Deleted },
+            action,
+            move_source: moved.is_some().then(|| target.clone()),
+        };
+        let conflict = self.tree_conflict(&target, &about)?;
+        self.say(&target, Told::TreeConflict, new_kind, State::Inapplicable, State::Inapplicable);
+        self.record(&target, &conflict, Vec::new())
+    }
+
+    /// The record of a tree conflict at a node.
+    fn tree_conflict(&self, relpath: &str, about: &About) -> Result<Conflict> {
+        let root = prefix(relpath, self.target_depth);
+        let below = path::skip_ancestor(root, relpath).unwrap_or_default();
+        let places = Places {
+            operation: self.operation,
+            old: Some(&self.old),
+            new: &self.new,
+            old_relpath: &path::join(&self.old.relpath, below),
+        };
+        self.wc.conflict_of_move(relpath, root, &places, about)
+    }
+
+    fn say(
+        &mut self,
+        relpath: &str,
+        action: Told,
+        kind: Option<NodeKind>,
+        content: State,
+        props: State,
+    ) {
+        self.said.insert(relpath.to_owned(), Saying { action, kind, content, props });
+    }
+
+    fn record(&self, relpath: &str, conflict: &Conflict, work: Vec<WorkItem>) -> Result<()> {
+        if !conflict.is_resolved() {
+            self.wc.db().mark_conflict(relpath, &conflict.write())?;
+        }
+        work.iter().try_for_each(|item| self.wc.db().add_work(item).map(|_| ()))
+    }
+
+    /// Tells of a node and records its conflict; a tree conflict is what is told then.
+    fn close(
+        &mut self,
+        relpath: &str,
+        saying: (Told, Option<NodeKind>, State, State),
+        conflict: &Conflict,
+        work: Vec<WorkItem>,
+    ) -> Result<()> {
+        let (action, kind, content, props) = saying;
+        if conflict.tree.is_some() {
+            let none = State::Inapplicable;
+            self.say(relpath, Told::TreeConflict, kind, none, none);
+        } else {
+            self.say(relpath, action, kind, content, props);
+        }
+        self.record(relpath, conflict, work)
+    }
+
+    /// Whether anything at or below a path differs from what the layer of the move has.
+    fn is_changed(&self, relpath: &str) -> Result<bool> {
+        let wc = self.wc;
+        let mut names = Vec::new();
+        wc.db().each_in_subtree(relpath, |row| {
+            if names.last() != Some(&row.relpath) {
+                names.push(row.relpath);
+            }
+            Ok(())
+        })?;
+        for name in names {
+            let Some(view) = wc.view(&name)? else { continue };
+            if view.top().op_depth > self.target_depth {
+                return Ok(true);
+            }
+            if !view.top().presence.is_there() {
+                continue;
+            }
+            let found = disk_kind(&wc.abspath(&name))?;
+            let as_known = found.is_some_and(|found| found.is_dir() == view.is_dir());
+            let text = !view.is_dir() && wc.file_modified(&view)?;
+            if !as_known || text || view.props_modified() || view.is_conflicted() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The source has no such node any more, or one of another kind.
+    fn delete(
+        &mut self,
+        relpath: &str,
+        old_kind: Option<NodeKind>,
+        new_kind: Option<NodeKind>,
+    ) -> Result<()> {
+        self.mark_parent_edited()?;
+        if self.skips() {
+            return Ok(());
+        }
+        if self.step()?.shadowed {
+            let at = self.last();
+            return self.mark_hidden(at, old_kind, new_kind, Action::Delete);
+        }
+        let action = if new_kind.is_none() { Action::Delete } else { Action::Replace };
+        let wc = self.wc;
+        let mut conflict = Conflict::default();
+        let mut work = Vec::new();
+        if self.is_changed(relpath)? || wc.has_unversioned(relpath)? {
+            wc.db().make_copy(relpath, false)?;
+            let about =
+                About { old_kind, new_kind, reason: Reason::Edited, action, move_source: None };
+            conflict = self.tree_conflict(relpath, &about)?;
+            self.step_mut()?.skip = true;
+        } else {
+            let rows = wc.db().rows_of_layer(relpath, self.target_depth)?;
+            for row in rows.iter().rev().filter(|row| row.presence.is_there()) {
+                let relpath = row.relpath.clone();
+                work.push(match row.kind.node_kind() {
+                    Some(NodeKind::Dir) => WorkItem::DirRemove { relpath, recursive: false },
+                    _ => WorkItem::FileRemove { relpath },
+                });
+            }
+        }
+        if !conflict.is_resolved() || new_kind.is_none() {
+            let none = State::Inapplicable;
+            return self.close(
+                relpath,
+                (Told::UpdateDelete, new_kind, none, none),
+                &conflict,
+                work,
+            );
+        }
+        work.iter().try_for_each(|item| wc.db().add_work(item).map(|_| ()))
+    }
+
+    /// The source has a node that the destination has not.
+    fn add(&mut self, relpath: &str, kind: NodeKind, old_kind: Option<NodeKind>) -> Result<()> {
+        self.mark_parent_edited()?;
+        if self.skips() {
+            return Ok(());
+        }
+        let shadowed = self.step()?.shadowed;
+        let mut reason = Reason::Unversioned;
+        let mut found = None;
+        if shadowed && let Some(view) = self.wc.view(relpath)? {
+            found = view.kind();
+            match view.status() {
+                Status::Deleted => reason = Reason::Deleted,
+                Status::Added if old_kind.is_none() => reason = Reason::Added,
+                Status::Added => reason = Reason::Replaced,
+                _ => found = None,
+            }
+        }
+        if found.is_none() {
+            found = disk_kind(&self.wc.abspath(relpath))?
+                .map(|found| if found.is_dir() { NodeKind::Dir } else { NodeKind::File });
+        }
+        if kind == NodeKind::Dir && !shadowed && found == old_kind {
+            found = None;
+        }
+        let mut conflict = Conflict::default();
+        let mut work = Vec::new();
+        if found.is_some() && (shadowed || found != old_kind) {
+            let action = if old_kind.is_none() { Action::Add } else { Action::Replace };
+            let about = About { old_kind, new_kind: Some(kind), reason, action, move_source: None };
+            conflict = self.tree_conflict(relpath, &about)?;
+            self.step_mut()?.skip = true;
+        } else {
+            let relpath = relpath.to_owned();
+            work.push(match kind {
+                NodeKind::Dir => WorkItem::DirInstall { relpath },
+                NodeKind::File => WorkItem::FileInstall {
+                    relpath,
+                    use_commit_times: false,
+                    record_fileinfo: true,
+                    source: None,
+                },
+            });
+        }
+        let action = if old_kind.is_none() { Told::UpdateAdd } else { Told::UpdateReplace };
+        let none = State::Inapplicable;
+        self.close(relpath, (action, Some(kind), none, none), &conflict, work)
+    }
+
+    /// A conflict when something of another kind is in the way of an edit.
+    fn obstruction(&self, relpath: &str, kind: NodeKind) -> Result<Conflict> {
+        let found = disk_kind(&self.wc.abspath(relpath))?
+            .map(|found| if found.is_dir() { NodeKind::Dir } else { NodeKind::File });
+        if found.is_none_or(|found| found == kind) {
+            return Ok(Conflict::default());
+        }
+        let about = About {
+            old_kind: Some(kind),
+            new_kind: Some(kind),
+            reason: Reason::Obstructed,
+            action: Action::Edit,
+            move_source: None,
+        };
+        self.tree_conflict(relpath, &about)
+    }
+
+    /// Merges a change of properties into the local ones; what they were before, and the changes.
+    fn merge_props(
+        &self,
+        relpath: &str,
+        old: &Layer,
+        new: &Layer,
+        conflict: &mut Conflict,
+    ) -> Result<(PropList, Vec<PropChange>, PropState)> {
+        let actual = self.wc.require_view(relpath)?.props()?;
+        let changes = old.props.diff_to(&new.props);
+        let merged = merge_props(&old.props, &old.props, &actual, &changes);
+        if let Some(prop) = merged.conflict {
+            conflict.prop = Some(prop);
+        }
+        let own = (merged.actual != new.props).then_some(&merged.actual);
+        self.wc.db().set_actual_props(relpath, own)?;
+        if changes.iter().any(|(name, _)| crate::local_mods::is_magic(name)) {
+            self.wc.db().record_fileinfo(relpath, -1, 0)?;
+        }
+        Ok((actual, changes, merged.state))
+    }
+
+    /// Completes the record of a conflict in texts or properties, and has its `.prej` file written.
+    fn complete(
+        &self,
+        relpath: &str,
+        kind: NodeKind,
+        conflict: &mut Conflict,
+        work: &mut Vec<WorkItem>,
+    ) -> Result<()> {
+        if conflict.tree.is_none() {
+            let row = self.wc.db().node(relpath, self.target_depth)?;
+            let old = row.and_then(|row| row.repos_path).unwrap_or_default();
+            let part = path::skip_ancestor(&self.old.relpath, &old)
+                .or_else(|| path::skip_ancestor(&self.new.relpath, &old))
+                .unwrap_or_default();
+            let new = path::join(&self.new.relpath, part);
+            let place = |from: &Location, relpath: String| Location {
+                relpath,
+                kind: Some(kind),
+                ..from.clone()
+            };
+            conflict.operation = Some(self.operation);
+            conflict.locations =
+                vec![Some(place(&self.old, old.clone())), Some(place(&self.new, new))];
+        }
+        if let Some(prop) = &mut conflict.prop
+            && prop.marker.is_none()
+        {
+            prop.marker = Some(conflict::names::reserve_prej(self.wc, relpath)?);
+            work.push(WorkItem::PrejInstall { relpath: relpath.to_owned(), old_skel: None });
+        }
+        Ok(())
+    }
+
+    fn alter_dir(&mut self, relpath: &str, old: &Layer, new: &Layer) -> Result<()> {
+        let at = self.last();
+        self.mark_edited(at)?;
+        if self.skips() {
+            return Ok(());
+        }
+        let mut conflict = self.obstruction(relpath, NodeKind::Dir)?;
+        let mut work = Vec::new();
+        let (_, _, state) = self.merge_props(relpath, old, new, &mut conflict)?;
+        if state == PropState::Conflicted {
+            self.complete(relpath, NodeKind::Dir, &mut conflict, &mut work)?;
+        }
+        let saying = (Told::UpdateUpdate, Some(NodeKind::Dir), State::Inapplicable, told(state));
+        self.close(relpath, saying, &conflict, work)
+    }
+
+    fn alter_file(&mut self, relpath: &str, old: &Layer, new: &Layer) -> Result<()> {
+        let at = self.last();
+        self.mark_edited(at)?;
+        if self.skips() {
+            return Ok(());
+        }
+        let wc = self.wc;
+        let mut conflict = self.obstruction(relpath, NodeKind::File)?;
+        let mut work = Vec::new();
+        let modified = wc.file_modified(&wc.require_view(relpath)?)?;
+        let obstructed = conflict.tree.is_some();
+        let (actual, changes, state) = self.merge_props(relpath, old, new, &mut conflict)?;
+        let mut content = State::Unchanged;
+        if !obstructed
+            && new.checksum != old.checksum
+            && let (Some(from), Some(to)) = (old.checksum, new.checksum)
+        {
+            if modified {
+                let merge = TextMerge {
+                    relpath,
+                    left: &layout::pristine(wc.root(), &from),
+                    right: &layout::pristine(wc.root(), &to),
+                    left_label: ".old",
+                    right_label: ".new",
+                    target_label: ".working",
+                    actual: &actual,
+                    changes: &changes,
+                    options: sapwood_diff::Options::default(),
+                    external: None,
+                    suffix: Some(".tmp"),
+                };
+                let merged = merge_text(wc, &merge)?;
+                content = match merged.outcome {
+                    TextOutcome::Conflict => State::Conflicted,
+                    TextOutcome::Merged | TextOutcome::Unchanged => State::Merged,
+                };
+                conflict.text = merged.conflict;
+                work = merged.work;
+            } else {
+                content = State::Changed;
+                work.push(WorkItem::FileInstall {
+                    relpath: relpath.to_owned(),
+                    use_commit_times: false,
+                    record_fileinfo: true,
+                    source: None,
+                });
+            }
+        }
+        if !conflict.is_resolved() {
+            self.complete(relpath, NodeKind::File, &mut conflict, &mut work)?;
+        }
+        let saying = (Told::UpdateUpdate, Some(NodeKind::File), content, told(state));
+        self.close(relpath, saying, &conflict, work)
+    }
+}
+
+/// A step that is not there: a mistake in this file.
+fn lost() -> Error {
+    Error::new(ErrorCode::ASSERTION_FAIL, "internal error in move_update: no step")
+}

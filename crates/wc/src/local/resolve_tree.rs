@@ -1,0 +1,156 @@
+//! Settling tree conflicts, as far as that needs no history: on what there is, or by letting moves
+//! follow what came.
+
+use sapwood_core::notify::Action as Told;
+use sapwood_core::{CancelToken, NodeKind, path};
+
+use super::move_conflict::{About, Places, failure};
+use super::resolve::Choice;
+use super::{Tell, tell_path};
+use crate::conflict::{Action, Conflict, Operation, Reason, TreeConflict};
+use crate::db::{depth_of, parent_of};
+use crate::error::{Error, Result};
+use crate::locks::Lock;
+use crate::node::prefix;
+use crate::root::WorkingCopy;
+
+impl WorkingCopy {
+    /// Locks what settling the conflicts of a node may change: where it and what is below it was moved
+    /// to, too.
+    pub(super) fn lock_to_resolve(&self, relpath: &str) -> Result<Lock> {
+        let mut required = parent_of(relpath).unwrap_or("").to_owned();
+        for moved in self.db().moved_sources_below(relpath, 0)? {
+            required = path::common_ancestor(&required, &moved.moved_to).to_owned();
+        }
+        self.lock(&required, -1)
+    }
+
+    /// Settles a tree conflict and takes it out of the record.
+    pub(super) fn resolve_tree(
+        &self,
+        relpath: &str,
+        conflict: &Conflict,
+        tree: &TreeConflict,
+        choice: Choice,
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        let operation =
+            conflict.operation.filter(|o| matches!(o, Operation::Update | Operation::Switch));
+        let moves = operation.filter(|_| tree.action == Action::Edit);
+        let gone = matches!(tree.reason, Reason::Deleted | Reason::Replaced);
+        match (choice, moves) {
+            (Choice::Working, Some(_)) if gone || tree.reason == Reason::MovedAway => {
+                // Who accepts what is here gives up that moves follow what came.
+                let deletion = tree.move_source.as_deref().unwrap_or(relpath);
+                self.break_moves(relpath, deletion, tell)?;
+            }
+            (Choice::Working, _) => {}
+            (Choice::MineConflict, Some(operation)) if tree.reason == Reason::MovedAway => {
+                let deletion = tree.move_source.as_deref().unwrap_or(relpath);
+                self.update_moved(relpath, deletion, operation, cancel, tell)?;
+            }
+            (Choice::MineConflict, Some(operation)) if gone && is_dir(self, relpath, conflict)? => {
+                return self.raise_moved_children(relpath, conflict, operation, tell);
+            }
+            _ => return Err(self.inapplicable(relpath)),
+        }
+        self.db().write(|_| self.forget_conflict(relpath, |left| left.tree = None))?;
+        self.run_queue(cancel)
+    }
+
+    /// Makes moves of what lies under a deletion copies and deletions.
+    fn break_moves(&self, relpath: &str, deletion: &str, tell: &Tell<'_>) -> Result<()> {
+        let broken = self.db().write(|db| {
+            let under = self.layer_under(relpath, depth_of(deletion))?;
+            let sources = db.moved_sources_below(relpath, under)?;
+            for source in &sources {
+                self.require_lock(&source.relpath)?;
+                self.require_lock(&source.moved_to)?;
+                db.break_move(source)?;
+            }
+            Ok(sources)
+        })?;
+        for source in broken {
+            tell_path(self, tell, Told::MoveBroken, &source.relpath);
+        }
+        Ok(())
+    }
+
+    /// Records that what layer `under` has at and below a node, and what was moved away from there, was
+    /// changed as the conflict of the node says. Returns where. Runs in a transaction.
+    pub(super) fn raise_moves(
+        &self,
+        relpath: &str,
+        under: i64,
+        conflict: &Conflict,
+        operation: Operation,
+    ) -> Result<Vec<(String, Option<NodeKind>)>> {
+        let db = self.db();
+        let location = |at: usize| conflict.locations.get(at).cloned().flatten();
+        let (old, new) = (location(0), location(1));
+        let mut raised = Vec::new();
+        let (Some(tree), Some(new)) = (&conflict.tree, new) else { return Ok(raised) };
+        for source in db.moved_sources_below(relpath, under)? {
+            let row = db
+                .node(&source.relpath, under)?
+                .ok_or_else(|| Error::NodeNotFound(self.abspath(&source.relpath)))?;
+            let kind = row.kind.node_kind();
+            let about = About {
+                old_kind: kind,
+                new_kind: kind,
+                reason: Reason::MovedAway,
+                action: tree.action,
+                move_source: Some(prefix(&source.relpath, source.op_depth).to_owned()),
+            };
+            let places = Places {
+                operation,
+                old: old.as_ref(),
+                new: &new,
+                old_relpath: row.repos_path.as_deref().unwrap_or_default(),
+            };
+            let conflict =
+                self.conflict_of_move(&source.relpath, &source.moved_to, &places, &about)?;
+            db.mark_conflict(&source.relpath, &conflict.write())?;
+            raised.push((source.relpath, kind));
+        }
+        Ok(raised)
+    }
+
+    /// Turns the conflict of a deleted directory into conflicts of what was moved out of it.
+    fn raise_moved_children(
+        &self,
+        relpath: &str,
+        conflict: &Conflict,
+        operation: Operation,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        if conflict.text.is_some() || conflict.prop.is_some() {
+            let shown = self.abspath(relpath);
+            let text = format!("'{}' is not a valid tree-conflict victim", shown.display());
+            return Err(failure(text));
+        }
+        let raised = self.db().write(|_| {
+            let under = self.layer_under(relpath, depth_of(relpath))?;
+            self.forget_conflict(relpath, |left| left.tree = None)?;
+            self.raise_moves(relpath, under, conflict, operation)
+        })?;
+        for (relpath, kind) in raised {
+            let path = self.abspath(&relpath);
+            let shown = path.to_string_lossy();
+            let told = sapwood_core::notify::Notify::new(Told::TreeConflict, &shown);
+            tell(&sapwood_core::notify::Notify { kind, ..told });
+        }
+        Ok(())
+    }
+}
+
+/// Whether the node in conflict was a directory.
+fn is_dir(wc: &WorkingCopy, relpath: &str, conflict: &Conflict) -> Result<bool> {
+    let before = conflict.locations.first().and_then(Option::as_ref).and_then(|l| l.kind);
+    let kind = match before {
+        Some(kind) => Some(kind),
+        None => wc.view(relpath)?.and_then(|view| view.kind()),
+    };
+    Ok(kind == Some(NodeKind::Dir))
+}

@@ -1,0 +1,74 @@
+//! Which directories lack some of what BASE has in them: listed by several threads before the report
+//! begins. Whatever cannot be told here is looked at again when its turn comes.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use crate::status::{OpenDir, Table, over_directories};
+
+/// The directories of a table that lack a child of BASE, or cannot be listed.
+pub(super) fn incomplete(root: &Path, table: &Table) -> HashSet<Box<str>> {
+    let found: Vec<Box<str>> = over_directories(table, |dir, buffer, found| {
+        if !is_complete(root, table, dir, buffer) {
+            found.push(dir.into());
+        }
+    });
+    found.into_iter().collect()
+}
+
+fn is_complete(root: &Path, table: &Table, dir: &str, buffer: &mut Vec<u8>) -> bool {
+    let wanted: Vec<&str> = table
+        .children(dir)
+        .iter()
+        .filter_map(|at| table.node(*at))
+        .filter(|node| {
+            node.base.as_ref().is_some_and(|base| base.presence.is_there() && !base.file_external)
+        })
+        .map(crate::status::Node::name)
+        .collect();
+    if wanted.is_empty() {
+        return true;
+    }
+    let Ok(Some(open)) = OpenDir::open(&root.join(dir)) else { return false };
+    let mut seen = 0_usize;
+    let read = open.read(buffer, |name, _| {
+        // The table has children by name.
+        if wanted.binary_search_by(|own| own.as_bytes().cmp(name.to_bytes())).is_ok() {
+            seen = seen.saturating_add(1);
+        }
+    });
+    read.is_ok() && seen == wanted.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::{Kind, NodeRow, Presence};
+    use crate::{Options, WorkingCopy};
+
+    #[test]
+    fn directories_that_lack_a_file_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let wc = WorkingCopy::create(dir.path(), Options::default()).unwrap();
+        let put = |path: &str, kind| {
+            wc.db().put_node(&NodeRow::new(path, 0, Presence::Normal, kind)).unwrap();
+        };
+        put("", Kind::Dir);
+        for name in ["whole", "lacks", "gone"] {
+            put(name, Kind::Dir);
+            put(&format!("{name}/a"), Kind::File);
+            put(&format!("{name}/b"), Kind::File);
+        }
+        for made in ["whole", "lacks"] {
+            std::fs::create_dir(dir.path().join(made)).unwrap();
+            std::fs::write(dir.path().join(made).join("a"), "").unwrap();
+        }
+        std::fs::write(dir.path().join("whole/b"), "").unwrap();
+        std::fs::write(dir.path().join("lacks/unversioned"), "").unwrap();
+        let table = Table::read(wc.db(), crate::status::Scope::Subtree("")).unwrap();
+        let found = incomplete(dir.path(), &table);
+        let mut found: Vec<&str> = found.iter().map(|dir| &**dir).collect();
+        found.sort_unstable();
+        assert_eq!(found, ["", "gone", "lacks"]);
+    }
+}

@@ -1,0 +1,329 @@
+//! Telling the other side of an edit what BASE has: crawling it, and saying where it differs from
+//! one tree in one revision.
+//!
+//! Files that are missing on disk are written again on the way, when that is wanted. The rows come out
+//! of one scan, and directories are listed by several threads beforehand ([`missing`]).
+
+mod missing;
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs;
+
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::{CancelToken, Depth, NodeKind, Revnum, path, uri};
+use sapwood_delta::report::Report;
+
+use crate::conflict::Conflict;
+
+use crate::db::{Kind, NodeRow, Presence};
+use crate::error::{Error, Result};
+use crate::queue::WorkItem;
+use crate::root::{WorkingCopy, disk_kind};
+use crate::status::{Layer, Node, ReposPath, Scope, Table};
+use crate::view::{Status, View};
+
+/// How BASE is told.
+pub struct Crawl<'a> {
+    /// The target of the edit, below the working copy's root.
+    pub target: &'a str,
+    /// How deep the edit goes.
+    pub depth: Depth,
+    /// Whether to say how deep directories are. (An update that makes them deeper does not.)
+    pub honor_depth_exclude: bool,
+    /// Whether missing files are written again.
+    pub restore: bool,
+    /// Is told of those.
+    pub notify: Option<&'a dyn Fn(&Notify<'_>)>,
+}
+
+impl std::fmt::Debug for Crawl<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Crawl").field("target", &self.target).finish_non_exhaustive()
+    }
+}
+
+/// What a directory was told as.
+#[derive(Clone, Copy)]
+struct Told<'a> {
+    relpath: &'a str,
+    repos_path: &'a str,
+    /// Whether that is where its place below the root says.
+    implied: bool,
+    revision: Revnum,
+    /// How deep the directory is.
+    depth: Depth,
+    /// It was told without its children: all of them must be told.
+    everything: bool,
+    /// Whether missing children can be written again.
+    restore: bool,
+}
+
+struct Crawler<'a> {
+    wc: &'a WorkingCopy,
+    how: &'a Crawl<'a>,
+    report: &'a mut dyn Report,
+    /// Tokens of locks by path in the repository.
+    locks: HashMap<String, String>,
+    root: String,
+    table: &'a Table,
+    /// Directories that lack something; `None` when that is not known.
+    incomplete: Option<&'a HashSet<Box<str>>>,
+}
+
+impl WorkingCopy {
+    /// Tells BASE. The report is not finished.
+    ///
+    /// # Errors
+    /// Those of the report; SQLite's; that missing files cannot be written.
+    pub fn report(&self, how: &Crawl<'_>, report: &mut dyn Report) -> Result<()> {
+        let base = self.db().base(how.target)?.filter(|base| base.presence.is_there());
+        let Some(base) = base else {
+            let depth = if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth };
+            report.set_path("", Revnum::ZERO, depth, false, None)?;
+            report.delete_path("")?;
+            return Ok(());
+        };
+        let (Some(revision), Some(repos_id)) = (base.revision, base.repos_id) else {
+            return Err(Error::Corrupt {
+                path: self.abspath(how.target),
+                what: "a BASE node has no revision".to_owned(),
+            });
+        };
+        let recursive = matches!(how.depth, Depth::Infinity | Depth::Unknown);
+        let scope = match (recursive, base.kind) {
+            (true, Kind::Dir) => Scope::Subtree(how.target),
+            (false, Kind::Dir) => Scope::Children(how.target),
+            _ => Scope::One(how.target),
+        };
+        let table = self.db().read(|db| Table::read(db, scope))?;
+        let incomplete =
+            (recursive && how.restore).then(|| missing::incomplete(self.root(), &table));
+        let mut crawler = Crawler {
+            wc: self,
+            how,
+            report,
+            locks: HashMap::new(),
+            root: self.db().repository(repos_id)?.root,
+            table: &table,
+            incomplete: incomplete.as_ref(),
+        };
+        for lock in self.db().locks()? {
+            if lock.repos_id == repos_id {
+                crawler.locks.insert(lock.repos_relpath, lock.token);
+            }
+        }
+        if how.restore && disk_kind(&self.abspath(how.target))?.is_none() {
+            crawler.restore(how.target)?;
+        }
+        let start_empty = base.presence == Presence::Incomplete;
+        let mut depth = base.depth_or_infinity();
+        if how.honor_depth_exclude && how.depth != Depth::Unknown && how.depth < depth {
+            depth = how.depth;
+        }
+        crawler.report.set_path("", revision, depth, start_empty, None)?;
+        let repos_path = base.repos_path.clone().unwrap_or_default();
+        if base.kind != Kind::Dir {
+            return crawler.target_file(&base, &repos_path, revision);
+        }
+        if how.depth == Depth::Empty {
+            return Ok(());
+        }
+        crawler.dir(Told {
+            relpath: how.target,
+            repos_path: &repos_path,
+            implied: table.implied_path(how.target) == repos_path,
+            revision,
+            depth,
+            everything: start_empty,
+            restore: how.restore,
+        })
+    }
+}
+
+impl Crawler<'_> {
+    const fn is_recursive(&self) -> bool {
+        matches!(self.how.depth, Depth::Infinity | Depth::Unknown)
+    }
+
+    fn url(&self, repos_path: &str) -> String {
+        uri::join(&self.root, repos_path)
+    }
+
+    fn lock_of(&self, repos_path: &str) -> Option<String> {
+        self.locks.get(repos_path).cloned()
+    }
+
+    fn target_file(&mut self, base: &NodeRow, repos_path: &str, revision: Revnum) -> Result<()> {
+        let parent = self.wc.db().base(path::dirname(&base.relpath))?;
+        let parent = parent.and_then(|p| p.repos_path).unwrap_or_default();
+        let switched = path::join(&parent, base.name()) != repos_path;
+        let token = self.lock_of(repos_path);
+        if switched {
+            let url = self.url(repos_path);
+            self.report.link_path("", &url, revision, Depth::Infinity, false, token.as_deref())?;
+        } else if token.is_some() {
+            self.report.set_path("", revision, Depth::Infinity, false, token.as_deref())?;
+        }
+        Ok(())
+    }
+
+    fn dir(&mut self, told: Told<'_>) -> Result<()> {
+        let table = self.table;
+        let children = table.children(told.relpath);
+        let is_whole = self.incomplete.is_some_and(|dirs| !dirs.contains(told.relpath));
+        let has_base = |at: &u32| table.node(*at).is_some_and(|node| node.base.is_some());
+        let mut restore = told.restore && (is_whole || children.iter().any(has_base));
+        let mut names = HashSet::new();
+        if restore && !is_whole {
+            match fs::read_dir(self.wc.abspath(told.relpath)) {
+                Ok(entries) => names.extend(entries.filter_map(|e| Some(e.ok()?.file_name()))),
+                Err(_) => restore = false,
+            }
+        }
+        for at in children {
+            let Some(node) = table.node(*at) else { continue };
+            let Some(row) = &node.base else { continue };
+            let missing = restore && !is_whole && !names.contains(OsStr::new(node.name()));
+            self.child(Told { restore, ..told }, node, row, missing)?;
+        }
+        Ok(())
+    }
+
+    fn child(&mut self, told: Told<'_>, node: &Node, row: &Layer, missing: bool) -> Result<()> {
+        if row.file_external {
+            return Ok(());
+        }
+        // The path below the target, as the report wants it.
+        let below = path::skip_ancestor(self.how.target, &node.relpath).unwrap_or_default();
+        match row.presence {
+            Presence::Excluded if self.how.honor_depth_exclude => {
+                self.report.set_path(below, told.revision, Depth::Exclude, false, None)?;
+                return Ok(());
+            }
+            Presence::Excluded | Presence::ServerExcluded | Presence::NotPresent => {
+                if !told.everything {
+                    self.report.delete_path(below)?;
+                }
+                return Ok(());
+            }
+            _ => {}
+        }
+        if missing {
+            self.restore(&node.relpath)?;
+        }
+        let implied = row.repos_path == ReposPath::Implied;
+        let plain = implied && told.implied;
+        let revision = row.revision.unwrap_or(told.revision);
+        if plain
+            && row.kind != Kind::Dir
+            && revision == told.revision
+            && !told.everything
+            && told.depth != Depth::Empty
+            && self.locks.is_empty()
+        {
+            // What nearly all files are: there is nothing to say.
+            return Ok(());
+        }
+        let repos_path = match &row.repos_path {
+            ReposPath::Unset => String::new(),
+            ReposPath::Implied => self.table.implied_path(&node.relpath),
+            ReposPath::At(path) => path.to_string(),
+        };
+        let repos_path = repos_path.as_str();
+        let switched = !plain && path::join(told.repos_path, node.name()) != repos_path;
+        if row.kind != Kind::Dir {
+            let token = self.lock_of(repos_path);
+            let token = token.as_deref();
+            if switched {
+                let url = self.url(repos_path);
+                self.report.link_path(below, &url, revision, Depth::Infinity, false, token)?;
+            } else if told.everything
+                || revision != told.revision
+                || token.is_some()
+                || told.depth == Depth::Empty
+            {
+                self.report.set_path(below, revision, Depth::Infinity, false, token)?;
+            }
+            return Ok(());
+        }
+        if self.how.depth == Depth::Files {
+            return Ok(());
+        }
+        let depth = if row.depth == Depth::Unknown { Depth::Infinity } else { row.depth };
+        let said = if self.is_recursive() { depth } else { Depth::Empty };
+        let start_empty = row.presence == Presence::Incomplete;
+        if switched {
+            let url = self.url(repos_path);
+            self.report.link_path(below, &url, revision, said, start_empty, None)?;
+        } else if told.everything
+            || revision != told.revision
+            || start_empty
+            || matches!(told.depth, Depth::Empty | Depth::Files)
+            || (told.depth == Depth::Immediates && depth != Depth::Empty)
+            || (depth < Depth::Infinity && self.is_recursive())
+        {
+            self.report.set_path(below, revision, said, start_empty, None)?;
+        }
+        if self.is_recursive() {
+            self.dir(Told {
+                relpath: &node.relpath,
+                repos_path,
+                implied,
+                revision,
+                depth,
+                everything: start_empty,
+                restore: told.restore,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Writes a missing file or directory again, unless the user has deleted it.
+    fn restore(&self, relpath: &str) -> Result<()> {
+        let Some(view) = self.wc.view(relpath)? else { return Ok(()) };
+        let wanted = matches!(view.status(), Status::Normal | Status::Added | Status::Incomplete);
+        let kind = view.top().kind;
+        if !wanted || (kind != Kind::Dir && view.top().checksum.is_none()) {
+            return Ok(());
+        }
+        if kind == Kind::Dir {
+            crate::files::ensure_directory(&self.wc.abspath(relpath))?;
+        } else {
+            self.wc.db().add_work(&WorkItem::FileInstall {
+                relpath: relpath.to_owned(),
+                use_commit_times: self.wc.options().use_commit_times,
+                record_fileinfo: true,
+                source: None,
+            })?;
+            self.wc.run_queue(&CancelToken::new())?;
+            self.resolve_text(&view)?;
+        }
+        if let Some(notify) = self.how.notify {
+            let path = self.wc.abspath(relpath);
+            let path = path.to_string_lossy();
+            let mut value = Notify::new(Action::Restore, &path);
+            value.kind = Some(NodeKind::File);
+            notify(&value);
+        }
+        Ok(())
+    }
+
+    /// A file that was removed with a text conflict and comes back has none.
+    fn resolve_text(&self, view: &View) -> Result<()> {
+        let Some(actual) = &view.actual else { return Ok(()) };
+        let Some(bytes) = &actual.conflict_data else { return Ok(()) };
+        let mut conflict = Conflict::parse(bytes)?;
+        let Some(text) = conflict.text.take() else { return Ok(()) };
+        let mut row = actual.clone();
+        row.conflict_data = (!conflict.is_resolved()).then(|| conflict.write());
+        self.wc.db().write(|db| {
+            db.put_actual(&row)?;
+            for relpath in [text.old, text.mine, text.theirs].into_iter().flatten() {
+                db.add_work(&WorkItem::FileRemove { relpath })?;
+            }
+            Ok(())
+        })?;
+        self.wc.run_queue(&CancelToken::new())
+    }
+}

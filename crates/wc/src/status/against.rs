@@ -1,0 +1,407 @@
+//! The status of a working copy beside what its repository has ([`Incoming`]).
+//!
+//! One local walk, in which nothing that the repository spoke of is dropped, and then one status a
+//! path, in the order of the reference: of each directory that the edit went into first the
+//! directories that it went into there, then the other names, then the directory itself.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use sapwood_core::{Depth, path};
+
+use super::assemble::{Context, assemble, unversioned};
+use super::incoming::Incoming;
+use super::listing::Look;
+use super::table::{Node, Scope, Table};
+use super::value::{Remote, State, Status};
+use super::walk::{self, Item, Items, Walk};
+use super::{Options, Visit, has_descendants, look_at};
+use crate::error::{Error, Result};
+use crate::root::WorkingCopy;
+
+impl Status {
+    /// Whether there is nothing to say of a versioned node, as far as the working copy goes.
+    fn is_boring(&self) -> bool {
+        let plain = matches!(self.node, State::None | State::Normal)
+            || (self.node == State::Deleted && !self.op_root);
+        plain
+            && !self.switched
+            && !self.wc_locked
+            && self.lock.is_none()
+            && self.changelist.is_none()
+            && !self.conflicted
+            && self.moved_to.is_none()
+    }
+
+    /// Whether to tell of a name in a directory that the edit went into. Locks of the working copy
+    /// are no reason here, other than in a local walk.
+    fn is_worth_telling(&self, options: &Options) -> bool {
+        if self.remote.node != State::None || self.remote.lock.is_some() || self.conflicted {
+            return true;
+        }
+        if self.node == State::Ignored && !options.no_ignore {
+            return false;
+        }
+        let plain = matches!(self.node, State::None | State::Normal)
+            || (self.node == State::Deleted && !self.op_root);
+        options.all
+            || !plain
+            || self.switched
+            || (self.versioned && self.lock.is_some())
+            || self.changelist.is_some()
+            || self.moved_to.is_some()
+    }
+}
+
+impl WorkingCopy {
+    /// Walks a path and what is below it, beside what the repository has. `target` is a name in
+    /// `anchor`, or empty for the directory itself, as in the report.
+    ///
+    /// # Errors
+    /// As [`WorkingCopy::status`].
+    pub fn status_against(
+        &self,
+        anchor: &str,
+        target: &str,
+        options: &Options,
+        incoming: &Incoming,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        if !incoming.opened {
+            return self.status(&path::join(anchor, target), options, visit);
+        }
+        self.db().read(|_| {
+            if target.is_empty() {
+                self.directory_against(anchor, options, incoming, visit)
+            } else {
+                self.name_against(anchor, target, options, incoming, visit)
+            }
+        })
+    }
+
+    fn directory_against(
+        &self,
+        dir: &str,
+        options: &Options,
+        incoming: &Incoming,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
+        let scope = match depth {
+            Depth::Infinity => Scope::Subtree(dir),
+            Depth::Files | Depth::Immediates => Scope::Children(dir),
+            _ => Scope::One(dir),
+        };
+        let table = Table::read(self.db(), scope)?;
+        let look = look_at(&self.abspath(dir), dir.is_empty())?;
+        let not_found = || Error::NodeNotFound(self.abspath(dir));
+        let node = table.find(dir).ok_or_else(not_found)?;
+        let deep = matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity);
+        let items = if deep && has_descendants(&table, node) {
+            let walk = Walk {
+                table: &table,
+                root: self.root().to_owned(),
+                all: options.all || !incoming.locks.is_empty(),
+                unversioned: options.unversioned,
+                no_ignore: options.no_ignore,
+                config: options.ignores.clone(),
+                cancel: options.cancel.clone(),
+                found: None,
+                incoming: Some(incoming),
+            };
+            let inherited = self.inherited_patterns(dir, &options.ignores)?;
+            walk.run(dir, inherited, depth)?
+        } else {
+            Items::new()
+        };
+        let modified = self.compare(&table, &items)?;
+        let context = Context::of_target(self, &table, dir)?;
+        let mut tell = Against {
+            wc: self,
+            table: &table,
+            items: &items,
+            modified: &modified,
+            options,
+            incoming,
+            visit,
+        };
+        tell.opened(&context, depth, false)?;
+        let above = match dir.is_empty() {
+            true => None,
+            false => Some(Context::of_parent(self, dir)?),
+        };
+        let changed = self.compare_one(node, look)?;
+        let status = assemble(self, &table, node, look, changed, above.as_ref(), true)?;
+        let Some(mut status) = status else { return Ok(()) };
+        status.remote = incoming.anchor.clone();
+        if status.remote.changed.revision == status.revision {
+            status.remote.changed = super::value::Changed::default();
+        }
+        if status.is_worth_telling(options) { visit(status) } else { Ok(()) }
+    }
+
+    /// A target that is no directory under version control.
+    fn name_against(
+        &self,
+        anchor: &str,
+        target: &str,
+        options: &Options,
+        incoming: &Incoming,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
+        let relpath = path::join(anchor, target);
+        let table = Table::read(self.db(), Scope::One(&relpath))?;
+        let context = Context::of_parent(self, &relpath)?;
+        let look = look_at(&self.abspath(&relpath), false)?;
+        let (items, modified) = (Items::new(), HashMap::new());
+        let mut tell = Against {
+            wc: self,
+            table: &table,
+            items: &items,
+            modified: &modified,
+            options,
+            incoming,
+            visit,
+        };
+        let known =
+            table.find(&relpath).filter(|node| node.top().is_some_and(|t| !walk::is_marker(t)));
+        let local = match known {
+            Some(node) => {
+                let changed = self.compare_one(node, look)?;
+                assemble(self, &table, node, look, changed, Some(&context), true)?
+            }
+            None => {
+                let conflict = table.find(&relpath).and_then(|node| node.actual.as_ref());
+                let conflicted = conflict.is_some_and(|a| a.conflict.is_some());
+                let there = look.is_some() && target != crate::layout::ADM;
+                match there || conflicted {
+                    true => {
+                        let patterns = self.ignore_patterns(anchor, &options.ignores)?;
+                        let ignored = patterns.matches(target.as_bytes());
+                        let kind = look.map(|look| look.kind);
+                        Some(unversioned(&table, &relpath, kind, ignored, conflicted))
+                    }
+                    false => None,
+                }
+            }
+        };
+        let status = tell.beside(&context, target, local)?;
+        let gone = matches!(
+            status.as_ref().map(|status| status.remote.node),
+            Some(State::Deleted | State::Replaced)
+        );
+        let depth = match options.depth {
+            Depth::Files | Depth::Empty => None,
+            Depth::Immediates => Some(Depth::Empty),
+            deep => Some(deep),
+        };
+        if let Some(depth) = depth.filter(|_| incoming.dirs.contains_key(&relpath)) {
+            let below = context.child(&table, &relpath);
+            tell.opened(&below, depth, gone)?;
+        }
+        match status {
+            Some(status) => tell.tell(status),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Gives what was found, in order.
+struct Against<'t, 'v> {
+    wc: &'t WorkingCopy,
+    table: &'t Table,
+    items: &'t Items,
+    modified: &'t HashMap<u32, bool>,
+    options: &'t Options,
+    incoming: &'t Incoming,
+    visit: &'t mut Visit<'v>,
+}
+
+impl<'t> Against<'t, '_> {
+    /// What is below a directory that the edit went into. `gone` when it was deleted there, or
+    /// replaced: then so was all that is in it here.
+    fn opened(&mut self, context: &Context, depth: Depth, gone: bool) -> Result<()> {
+        let (items, incoming) = (self.items, self.incoming);
+        let here: BTreeMap<&str, &'t Item> = match depth {
+            Depth::Empty => BTreeMap::new(),
+            _ => items
+                .get(context.dir.as_str())
+                .into_iter()
+                .flatten()
+                .map(|i| self.named(i))
+                .collect(),
+        };
+        let mut names: BTreeSet<&str> = here.keys().copied().collect();
+        names.extend(incoming.told.get(&context.dir).into_iter().flatten().map(|t| t.0.as_str()));
+        let below = match depth {
+            Depth::Immediates => Some(Depth::Empty),
+            Depth::Files | Depth::Empty => None,
+            deep => Some(deep),
+        };
+        let dirs = incoming.dirs.get(&context.dir).map_or(&[][..], Vec::as_slice);
+        if let Some(depth) = below {
+            for name in dirs {
+                self.entered(context, name, here.get(name.as_str()).copied(), depth)?;
+                names.remove(name.as_str());
+            }
+        }
+        for name in names {
+            let item = here.get(name).copied();
+            if let (Some(Item::Versioned { node, .. }), Some(Depth::Infinity | Depth::Unknown)) =
+                (item, below)
+                && let Some(node) = self.table.node(*node)
+                && items.contains_key(&node.relpath)
+            {
+                self.plain(&context.below(self.table, node), gone)?;
+            }
+            let local = self.local(context, item)?;
+            let Some(mut status) = self.beside(context, name, local)? else { continue };
+            if gone {
+                status.remote.node = State::Deleted;
+            }
+            self.tell(status)?;
+        }
+        Ok(())
+    }
+
+    /// A directory in one that the edit went into, and that it went into too.
+    fn entered(
+        &mut self,
+        context: &Context,
+        name: &str,
+        item: Option<&'t Item>,
+        depth: Depth,
+    ) -> Result<()> {
+        let local = self.local(context, item)?;
+        let status = self.beside(context, name, local)?;
+        let node = match item {
+            Some(Item::Versioned { node, .. }) => self.table.node(*node),
+            _ => None,
+        };
+        let below = match node {
+            Some(node) => context.below(self.table, node),
+            None => context.child(self.table, &path::join(&context.dir, name)),
+        };
+        let gone = matches!(
+            status.as_ref().map(|status| status.remote.node),
+            Some(State::Deleted | State::Replaced)
+        );
+        self.opened(&below, depth, gone)?;
+        status.map_or(Ok(()), |status| self.tell(status))
+    }
+
+    /// What is below a directory that the edit did not go into.
+    fn plain(&mut self, context: &Context, gone: bool) -> Result<()> {
+        let items = self.items;
+        for item in items.get(context.dir.as_str()).into_iter().flatten() {
+            if let Some(mut status) = self.local(context, Some(item))? {
+                status.remote.lock = self.lock_of(&status);
+                let wanted = !status.versioned
+                    || self.options.all
+                    || status.remote.lock.is_some()
+                    || !status.is_boring();
+                if gone {
+                    status.remote.node = State::Deleted;
+                }
+                if wanted {
+                    (self.visit)(status)?;
+                }
+            }
+            if let Item::Versioned { node, .. } = item
+                && let Some(node) = self.table.node(*node)
+                && items.contains_key(&node.relpath)
+            {
+                self.plain(&context.below(self.table, node), gone)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn named(&self, item: &'t Item) -> (&'t str, &'t Item) {
+        let name = match item {
+            Item::Unversioned { name, .. } => name,
+            Item::Versioned { node, .. } => self.table.node(*node).map_or("", Node::name),
+        };
+        (name, item)
+    }
+
+    /// The status of a name here, whatever there is to say.
+    fn local(&self, context: &Context, item: Option<&Item>) -> Result<Option<Status>> {
+        let Some(item) = item else { return Ok(None) };
+        let (at, look) = match item {
+            Item::Unversioned { name, kind, ignored } => {
+                let relpath = path::join(&context.dir, name);
+                return Ok(Some(unversioned(self.table, &relpath, Some(*kind), *ignored, false)));
+            }
+            Item::Versioned { node, look, .. } => (*node, *look),
+        };
+        let Some(node) = self.table.node(at) else { return Ok(None) };
+        if node.top().is_none_or(walk::is_marker) {
+            let kind = look.map(|look| look.kind);
+            return Ok(Some(unversioned(self.table, &node.relpath, kind, false, true)));
+        }
+        let modified = self.modified.get(&at).copied().unwrap_or(false);
+        assemble(self.wc, self.table, node, look, modified, Some(context), true)
+    }
+
+    /// A name in a directory that the edit went into, with what the repository says of it; `None`
+    /// when neither side has it.
+    fn beside(
+        &self,
+        context: &Context,
+        name: &str,
+        local: Option<Status>,
+    ) -> Result<Option<Status>> {
+        let told = self.incoming.told.get(&context.dir).and_then(|names| names.get(name));
+        let remote = told.and_then(|told| told.beside(local.is_some()));
+        if let Some(mut status) = local {
+            let kind = status.kind;
+            status.remote = remote.unwrap_or_default();
+            if status.remote.node == State::Deleted {
+                status.remote.kind = kind;
+            }
+            status.remote.lock = self.lock_of(&status);
+            if status.repos_relpath.is_none() && status.remote.node != State::None {
+                status.repos_relpath = Some(context.path_of(self.table, name));
+            }
+            return Ok(Some(status));
+        }
+        let Some(remote) = remote else { return Ok(None) };
+        self.only_there(context, name, remote).map(Some)
+    }
+
+    /// A node that only the repository has.
+    fn only_there(&self, context: &Context, name: &str, remote: Remote) -> Result<Status> {
+        let relpath = path::join(&context.dir, name);
+        let look: Option<Look> = look_at(&self.wc.abspath(&relpath), false)?;
+        let kind = look.map(|look| look.kind);
+        // The walk may have left a node out by its kind (a directory, with --depth=files).
+        let table = Table::read(self.wc.db(), Scope::One(&relpath))?;
+        let known = table.find(&relpath).filter(|n| n.top().is_some_and(|t| !walk::is_marker(t)));
+        let local = match known {
+            Some(node) => {
+                let modified = self.wc.compare_one(node, look)?;
+                assemble(self.wc, &table, node, look, modified, Some(context), true)?
+            }
+            None => None,
+        };
+        let mut status =
+            local.unwrap_or_else(|| unversioned(self.table, &relpath, kind, false, false));
+        let repos_path = context.path_of(self.table, name);
+        status.remote = remote;
+        status.remote.lock = self.incoming.locks.get(&format!("/{repos_path}")).cloned();
+        status.repos_relpath = Some(repos_path);
+        Ok(status)
+    }
+
+    fn lock_of(&self, status: &Status) -> Option<super::value::LockInfo> {
+        if self.incoming.locks.is_empty() || !status.versioned {
+            return None;
+        }
+        let at = status.repos_relpath.as_deref()?;
+        self.incoming.locks.get(&format!("/{at}")).cloned()
+    }
+
+    fn tell(&mut self, status: Status) -> Result<()> {
+        if status.is_worth_telling(self.options) { (self.visit)(status) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,53 @@
+//! Many things, looked at by several threads. Which thread takes which is left to chance; what they find
+//! comes in no order.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::table::Table;
+
+/// Fewer things than this are looked at faster than threads start.
+const FEW: usize = 64;
+/// How many a thread takes at a time.
+const PIECE: usize = 32;
+
+/// Calls `look` with each thing, with a buffer and a list for what it finds. Returns the lists of all
+/// threads together.
+pub(crate) fn over<T: Sync, R: Send>(
+    all: &[T],
+    look: impl Fn(&T, &mut Vec<u8>, &mut Vec<R>) + Sync,
+) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let together = Mutex::new(Vec::new());
+    let work = || {
+        let (mut buffer, mut found) = (Vec::new(), Vec::new());
+        loop {
+            let at = next.fetch_add(PIECE, Ordering::Relaxed);
+            let Some(rest) = all.get(at..).filter(|rest| !rest.is_empty()) else { break };
+            for one in rest.iter().take(PIECE) {
+                look(one, &mut buffer, &mut found);
+            }
+        }
+        together.lock().unwrap_or_else(PoisonError::into_inner).append(&mut found);
+    };
+    let threads = match all.len() {
+        0..FEW => 1,
+        _ => std::thread::available_parallelism().map_or(1, |n| n.get().min(16)),
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
+    together.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// As [`over`], of the directories that have children in a table.
+pub(crate) fn over_directories<R: Send>(
+    table: &Table,
+    look: impl Fn(&str, &mut Vec<u8>, &mut Vec<R>) + Sync,
+) -> Vec<R> {
+    let dirs: Vec<&str> = table.dirs.keys().map(|dir| &**dir).collect();
+    over(&dirs, |dir, buffer, found| look(dir, buffer, found))
+}

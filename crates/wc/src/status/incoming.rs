@@ -1,0 +1,342 @@
+//! What the repository has that the working copy has not: an edit, taken down by path.
+//!
+//! The other side drives this editor with what differs from the report of a status
+//! ([`crate::report`]). Nothing is compared while it speaks: what it says of each node is kept, and
+//! [`super::against`] lays it beside the local status afterwards. Memory grows with what is out of
+//! date, not with the working copy.
+
+use std::collections::{BTreeMap, HashMap};
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::props::names;
+use sapwood_core::{ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult, path};
+use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
+
+use super::value::{Changed, LockInfo, Remote, State};
+use crate::props::rules::{PropKind, kind_of};
+
+/// What an edit said of one name in a directory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    /// Whether the node that was reported is gone there.
+    deleted: bool,
+    /// Whether there is one that was not reported.
+    added: bool,
+    remote: Remote,
+}
+
+impl Told {
+    /// What it means beside a local status, or without one: nodes that nobody knows here and that
+    /// are not added are not spoken of.
+    pub(super) fn beside(&self, local: bool) -> Option<Remote> {
+        if !local && !self.added {
+            return None;
+        }
+        let mut remote = self.remote.clone();
+        if self.added && self.deleted && local {
+            remote.node = State::Replaced;
+        }
+        Some(remote)
+    }
+}
+
+/// All that an edit said.
+#[derive(Debug, Default)]
+pub struct Incoming {
+    /// The revision that the other side compared with.
+    pub revision: Option<Revnum>,
+    /// Locks of the repository, by fspath.
+    pub locks: HashMap<String, LockInfo>,
+    /// Whether the edit had a root: otherwise it said nothing.
+    pub(super) opened: bool,
+    /// What was said of the anchor itself.
+    pub(super) anchor: Remote,
+    /// What was said, by directory and name.
+    pub(super) told: HashMap<String, BTreeMap<String, Told>>,
+    /// Directories that the edit went into, with the names of those below that it went into too,
+    /// in the order in which it left them.
+    pub(super) dirs: HashMap<String, Vec<String>>,
+}
+
+impl Incoming {
+    pub(super) fn of(&self, relpath: &str) -> Option<&Told> {
+        let (dir, name) = path::split(relpath);
+        self.told.get(dir)?.get(name)
+    }
+
+    /// Whether a node was deleted and another added in its place.
+    pub(super) fn is_replaced(&self, relpath: &str) -> bool {
+        self.of(relpath).is_some_and(|told| told.deleted && told.added)
+    }
+}
+
+/// A directory or file that the edit is in.
+#[derive(Debug, Default)]
+struct Open {
+    relpath: String,
+    parent: Option<u64>,
+    is_dir: bool,
+    added: bool,
+    text: bool,
+    props: bool,
+    changed: Changed,
+}
+
+/// Takes the edit down.
+#[derive(Debug)]
+pub struct StatusEditor {
+    anchor: String,
+    has_target: bool,
+    open: HashMap<u64, Open>,
+    next: u64,
+    incoming: Incoming,
+}
+
+/// What is to be written down of a node; `None` leaves what was said before.
+struct Words {
+    node: Option<State>,
+    text: Option<State>,
+    props: Option<State>,
+}
+
+const fn word(yes: bool, state: State) -> State {
+    if yes { state } else { State::None }
+}
+
+impl StatusEditor {
+    /// For a report of `anchor`, or (with `has_target`) of one name in it.
+    #[must_use]
+    pub fn new(anchor: &str, has_target: bool) -> Self {
+        Self {
+            anchor: anchor.to_owned(),
+            has_target,
+            open: HashMap::new(),
+            next: 0,
+            incoming: Incoming::default(),
+        }
+    }
+
+    /// What the edit said.
+    #[must_use]
+    pub fn finish(self) -> Incoming {
+        self.incoming
+    }
+
+    fn at(&mut self, handle: Handle) -> SvnResult<&mut Open> {
+        self.open.get_mut(&handle.0).ok_or_else(wrong_handle)
+    }
+
+    fn begin(
+        &mut self,
+        below: &str,
+        parent: Handle,
+        is_dir: bool,
+        added: bool,
+    ) -> SvnResult<Handle> {
+        if added {
+            self.at(parent)?.text = true;
+        }
+        let relpath = path::join(&self.anchor, below);
+        Ok(self.push(Open { relpath, parent: Some(parent.0), is_dir, added, ..Open::default() }))
+    }
+
+    fn push(&mut self, open: Open) -> Handle {
+        if open.is_dir {
+            self.incoming.dirs.entry(open.relpath.clone()).or_default();
+        }
+        self.next = self.next.wrapping_add(1);
+        self.open.insert(self.next, open);
+        Handle(self.next)
+    }
+
+    fn told(&mut self, relpath: &str) -> &mut Told {
+        let (dir, name) = path::split(relpath);
+        let dir = self.incoming.told.entry(dir.to_owned()).or_default();
+        dir.entry(name.to_owned()).or_default()
+    }
+
+    fn write(&mut self, open: &Open, words: &Words) {
+        let told = self.told(&open.relpath);
+        told.added |= open.added;
+        let remote = &mut told.remote;
+        remote.node = words.node.unwrap_or(remote.node);
+        remote.text = words.text.unwrap_or(remote.text);
+        remote.props = words.props.unwrap_or(remote.props);
+        remote.kind = Some(if open.is_dir { NodeKind::Dir } else { NodeKind::File });
+        remote.changed.revision = open.changed.revision;
+        remote.changed.date = open.changed.date;
+        if open.changed.author.is_some() {
+            remote.changed.author.clone_from(&open.changed.author);
+        }
+    }
+
+    fn prop(&mut self, handle: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        let open = self.at(handle)?;
+        if kind_of(name) == PropKind::Regular {
+            open.props = true;
+        }
+        let Some(text) = value.and_then(|value| std::str::from_utf8(value).ok()) else {
+            return Ok(());
+        };
+        match name {
+            names::ENTRY_COMMITTED_REV => open.changed.revision = text.parse().ok().map(Revnum),
+            names::ENTRY_LAST_AUTHOR => open.changed.author = Some(text.to_owned()),
+            names::ENTRY_COMMITTED_DATE => {
+                open.changed.date = Timestamp::parse(text.as_bytes())?.0;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn wrong_handle() -> SvnError {
+    SvnError::new(ErrorCode::RA_SVN_MALFORMED_DATA, "Use of a node that is not open")
+}
+
+impl Editor for StatusEditor {
+    ignore_absent!();
+    nothing_to_abort!();
+
+    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
+        self.incoming.revision = Some(revision);
+        Ok(())
+    }
+
+    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
+        self.incoming.opened = true;
+        let relpath = self.anchor.clone();
+        Ok(self.push(Open { relpath, is_dir: true, ..Open::default() }))
+    }
+
+    fn delete_entry(
+        &mut self,
+        path: &str,
+        revision: Option<Revnum>,
+        parent: Handle,
+    ) -> SvnResult<()> {
+        let relpath = path::join(&self.anchor, path);
+        let has_target = self.has_target;
+        let open = self.open.remove(&parent.0).ok_or_else(wrong_handle)?;
+        // Other sides do not say when; the last change of the directory is the best guess.
+        let revision = revision.or(open.changed.revision);
+        let told = self.told(&relpath);
+        told.deleted = true;
+        told.remote.node = State::Deleted;
+        told.remote.changed.revision = revision;
+        if open.parent.is_some() && !has_target {
+            let modified = Some(State::Modified);
+            self.write(&open, &Words { node: modified, text: modified, props: None });
+        }
+        self.open.insert(parent.0, open);
+        Ok(())
+    }
+
+    fn add_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        self.begin(path, parent, true, true)
+    }
+
+    fn open_directory(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        _: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        self.begin(path, parent, true, false)
+    }
+
+    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        self.prop(dir, name, value)
+    }
+
+    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
+        let open = self.open.remove(&dir.0).ok_or_else(wrong_handle)?;
+        if open.added || open.props || open.text || open.changed.revision.is_some() {
+            let words = if open.added {
+                Words {
+                    node: Some(State::Added),
+                    text: Some(State::None),
+                    props: Some(word(open.props, State::Added)),
+                }
+            } else {
+                Words {
+                    node: Some(word(open.text || open.props, State::Modified)),
+                    text: Some(word(open.text, State::Modified)),
+                    props: Some(word(open.props, State::Modified)),
+                }
+            };
+            if open.parent.is_some() {
+                self.write(&open, &words);
+            } else {
+                let none = |state: Option<State>| state.unwrap_or_default();
+                self.incoming.anchor = Remote {
+                    node: none(words.node),
+                    text: none(words.text),
+                    props: none(words.props),
+                    lock: None,
+                    kind: Some(NodeKind::Dir),
+                    changed: open.changed.clone(),
+                };
+            }
+        }
+        if open.parent.is_some() {
+            let (above, name) = path::split(&open.relpath);
+            if let Some(dirs) = self.incoming.dirs.get_mut(above) {
+                dirs.push(name.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn add_file(
+        &mut self,
+        path: &str,
+        parent: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        self.begin(path, parent, false, true)
+    }
+
+    fn open_file(&mut self, path: &str, parent: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
+        self.begin(path, parent, false, false)
+    }
+
+    fn apply_textdelta(
+        &mut self,
+        file: Handle,
+        _: Option<Md5>,
+        _: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        self.at(file)?.text = true;
+        Ok(())
+    }
+
+    fn change_file_prop(
+        &mut self,
+        file: Handle,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        self.prop(file, name, value)
+    }
+
+    fn close_file(&mut self, file: Handle, _: Option<Md5>) -> SvnResult<()> {
+        let open = self.open.remove(&file.0).ok_or_else(wrong_handle)?;
+        if open.added || open.props || open.text {
+            let modified = |yes: bool| yes.then_some(State::Modified);
+            let node = if open.added { State::Added } else { State::Modified };
+            let (text, props) = (modified(open.text), modified(open.props));
+            self.write(&open, &Words { node: Some(node), text, props });
+        }
+        Ok(())
+    }
+
+    fn close_edit(&mut self) -> SvnResult<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,431 @@
+//! The replies of the short reports as a client reads them, child by child of the root: the
+//! counterpart of [`super::log`] and [`super::reply`].
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::path::{canonical_relpath, is_canonical_fspath};
+use sapwood_core::{NodeKind, PropList, Revnum, base64};
+
+use crate::error::{Error, Result};
+use crate::xml::Element;
+use crate::{NS_DAV, NS_SVN};
+
+/// The bytes of an element that may be in base64.
+///
+/// # Errors
+/// For an encoding that is not known, or is not what it says.
+pub fn value(element: &Element) -> Result<Vec<u8>> {
+    match element.attribute("encoding") {
+        None => Ok(element.text.clone().into_bytes()),
+        Some("base64") => base64::decode(element.text.as_bytes()).ok_or(Error::Reply("encoding")),
+        Some(_) => Err(Error::Reply("encoding")),
+    }
+}
+
+fn number(element: &Element, name: &'static str) -> Result<Revnum> {
+    element
+        .attribute(name)
+        .and_then(|text| Revnum::parse(text.trim().as_bytes()))
+        .ok_or(Error::Reply(name))
+}
+
+fn fspath(path: &str) -> Result<String> {
+    if is_canonical_fspath(path) && !path.split('/').any(|part| matches!(part, "." | "..")) {
+        return Ok(path.to_owned());
+    }
+    Err(Error::ReplyPath(path.to_owned()))
+}
+
+/// A canonical relpath that leads nowhere but down.
+fn relpath(path: &str) -> Result<String> {
+    if *canonical_relpath(path) == *path && !path.split('/').any(|part| matches!(part, "." | ".."))
+    {
+        return Ok(path.to_owned());
+    }
+    Err(Error::ReplyPath(path.to_owned()))
+}
+
+/// The replies of `dated-rev-report` and `get-deleted-rev-report`: one revision, or none.
+///
+/// # Errors
+/// When there is no such element.
+pub fn one_revision(root: &Element) -> Result<Option<Revnum>> {
+    let name = root.child(NS_DAV, "version-name").ok_or(Error::Reply("version-name"))?;
+    match name.trimmed() {
+        "" | "-1" => Ok(None),
+        text => Revnum::parse(text.as_bytes()).map(Some).ok_or(Error::Reply("version-name")),
+    }
+}
+
+/// A changed path of a log entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The fspath.
+    pub path: String,
+    /// `A`, `D`, `M` or `R`.
+    pub action: u8,
+    /// Where it was copied from.
+    pub copy_from: Option<(String, Revnum)>,
+    /// File or directory, where that is told.
+    pub kind: Option<NodeKind>,
+    /// Whether the text changed.
+    pub text_mod: bool,
+    /// Whether properties changed.
+    pub prop_mod: bool,
+}
+
+/// An entry of `log-report`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LogItem {
+    /// The revision; none for what ends a list of merged revisions.
+    pub revision: Option<Revnum>,
+    /// Whether merged revisions follow.
+    pub has_children: bool,
+    /// Whether the revision was merged by being taken away.
+    pub subtractive_merge: bool,
+    /// The changed paths.
+    pub changes: Vec<Change>,
+    /// The revision properties.
+    pub revprops: Vec<(String, Vec<u8>)>,
+}
+
+/// Reads an entry of `log-report`; `None` for an element of another kind.
+///
+/// # Errors
+/// Numbers, paths and encodings that make no sense.
+pub fn log_item(element: &Element) -> Result<Option<LogItem>> {
+    if !element.is(NS_SVN, "log-item") {
+        return Ok(None);
+    }
+    let mut item = LogItem::default();
+    for child in &element.children {
+        match (child.namespace.as_str(), child.name.as_str()) {
+            (NS_DAV, "version-name") => item.revision = Revnum::parse(child.trimmed().as_bytes()),
+            (NS_DAV, "creator-displayname") => {
+                item.revprops.push(("svn:author".to_owned(), value(child)?));
+            }
+            (NS_SVN, "date") => item.revprops.push(("svn:date".to_owned(), value(child)?)),
+            (NS_DAV, "comment") => item.revprops.push(("svn:log".to_owned(), value(child)?)),
+            (NS_SVN, "revprop") => {
+                let name = child.attribute("name").ok_or(Error::Reply("revprop"))?;
+                item.revprops.push((name.to_owned(), value(child)?));
+            }
+            (NS_SVN, "has-children") => item.has_children = true,
+            (NS_SVN, "subtractive-merge") => item.subtractive_merge = true,
+            (NS_SVN, "added-path") => item.changes.push(change(child, b'A')?),
+            (NS_SVN, "replaced-path") => item.changes.push(change(child, b'R')?),
+            (NS_SVN, "deleted-path") => item.changes.push(change(child, b'D')?),
+            (NS_SVN, "modified-path") => item.changes.push(change(child, b'M')?),
+            _ => {}
+        }
+    }
+    Ok(Some(item))
+}
+
+fn change(element: &Element, action: u8) -> Result<Change> {
+    let copy_from = match element.attribute("copyfrom-path") {
+        Some(path) => Some((fspath(path)?, number(element, "copyfrom-rev")?)),
+        None => None,
+    };
+    Ok(Change {
+        path: fspath(&element.text)?,
+        action,
+        copy_from,
+        kind: element.attribute("node-kind").and_then(|w| NodeKind::from_word(w.as_bytes())),
+        text_mod: element.attribute("text-mods") == Some("true"),
+        prop_mod: element.attribute("prop-mods") == Some("true"),
+    })
+}
+
+/// Reads an element of `get-locations-report`; `None` for another kind.
+///
+/// # Errors
+/// What makes no sense.
+pub fn location(element: &Element) -> Result<Option<(Revnum, String)>> {
+    if !element.is(NS_SVN, "location") {
+        return Ok(None);
+    }
+    let path = element.attribute("path").ok_or(Error::Reply("path"))?;
+    Ok(Some((number(element, "rev")?, fspath(path)?)))
+}
+
+/// Reads an element of `get-location-segments-report`: path (none for a gap), first and last
+/// revision.
+///
+/// # Errors
+/// What makes no sense.
+pub fn segment(element: &Element) -> Result<Option<(Option<String>, Revnum, Revnum)>> {
+    if !element.is(NS_SVN, "location-segment") {
+        return Ok(None);
+    }
+    let path = element.attribute("path").map(|p| relpath(p.trim_start_matches('/'))).transpose()?;
+    Ok(Some((path, number(element, "range-start")?, number(element, "range-end")?)))
+}
+
+/// Reads an element of `mergeinfo-report`: the path as it is told, and the mergeinfo's text.
+///
+/// # Errors
+/// When a part is missing.
+pub fn mergeinfo(element: &Element) -> Result<Option<(String, String)>> {
+    if !element.is(NS_SVN, "mergeinfo-item") {
+        return Ok(None);
+    }
+    let part = |name| element.child(NS_SVN, name).map(|child| child.text.clone());
+    let path = part("mergeinfo-path").ok_or(Error::Reply("mergeinfo-path"))?;
+    Ok(Some((path, part("mergeinfo-info").unwrap_or_default())))
+}
+
+/// Reads an element of `inherited-props-report`: the relpath from the root of the repository, and
+/// the properties.
+///
+/// # Errors
+/// What makes no sense.
+pub fn inherited(element: &Element) -> Result<Option<(String, PropList)>> {
+    if !element.is(NS_SVN, "iprop-item") {
+        return Ok(None);
+    }
+    let (mut path, mut name, mut props) = (String::new(), None, PropList::new());
+    for child in &element.children {
+        match child.name.as_str() {
+            "iprop-path" => path = relpath(child.text.trim_start_matches('/'))?,
+            "iprop-propname" => name = Some(child.text.as_str()),
+            "iprop-propval" => {
+                let name = name.take().ok_or(Error::Reply("iprop-propname"))?;
+                props.set(name, value(child)?);
+            }
+            _ => {}
+        }
+    }
+    Ok(Some((path, props)))
+}
+
+/// A lock of `get-locks-report`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lock {
+    /// The fspath.
+    pub path: String,
+    /// The token.
+    pub token: String,
+    /// Since when.
+    pub created: Timestamp,
+    /// Until when.
+    pub expires: Option<Timestamp>,
+    /// Whose it is.
+    pub owner: String,
+    /// Why.
+    pub comment: Option<String>,
+}
+
+/// Reads an element of `get-locks-report`; `None` for another kind.
+///
+/// # Errors
+/// What makes no sense.
+pub fn lock(element: &Element) -> Result<Option<Lock>> {
+    if !element.is(NS_SVN, "lock") {
+        return Ok(None);
+    }
+    let mut lock = Lock::default();
+    let text = |element: &Element| {
+        String::from_utf8(value(element)?).map_err(|_| Error::Reply("encoding"))
+    };
+    let date = |element: &Element| {
+        Timestamp::parse(element.trimmed().as_bytes()).map_err(|_| Error::Reply("creationdate"))
+    };
+    for child in &element.children {
+        match child.name.as_str() {
+            "path" => lock.path = fspath(&child.text)?,
+            "token" => child.trimmed().clone_into(&mut lock.token),
+            "creationdate" => lock.created = date(child)?,
+            "expirationdate" if !child.trimmed().is_empty() => lock.expires = Some(date(child)?),
+            "owner" => lock.owner = text(child)?,
+            "comment" => lock.comment = Some(text(child)?),
+            _ => {}
+        }
+    }
+    if lock.path.is_empty() || lock.token.is_empty() {
+        return Err(Error::Reply("lock"));
+    }
+    Ok(Some(lock))
+}
+
+/// An entry of `list-report`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListItem {
+    /// The fspath.
+    pub path: String,
+    /// File or directory.
+    pub kind: Option<NodeKind>,
+    /// A file's length.
+    pub size: Option<u64>,
+    /// Whether there are properties.
+    pub has_props: bool,
+    /// The revision of the last change.
+    pub created_rev: Option<Revnum>,
+    /// Its date.
+    pub date: Option<Timestamp>,
+    /// Its author.
+    pub author: Option<String>,
+}
+
+/// Reads an element of `list-report`; `None` for another kind.
+///
+/// # Errors
+/// What makes no sense.
+pub fn list_item(element: &Element) -> Result<Option<ListItem>> {
+    if !element.is(NS_SVN, "item") {
+        return Ok(None);
+    }
+    let date = match element.attribute("date") {
+        None | Some("") => None,
+        Some(text) => Some(Timestamp::parse(text.as_bytes()).map_err(|_| Error::Reply("date"))?),
+    };
+    Ok(Some(ListItem {
+        path: fspath(&element.text)?,
+        kind: element.attribute("node-kind").and_then(|w| NodeKind::from_word(w.as_bytes())),
+        size: element.attribute("size").and_then(|text| text.parse().ok()),
+        has_props: element.attribute("has-props") == Some("true"),
+        created_rev: element.attribute("created-rev").and_then(|t| Revnum::parse(t.as_bytes())),
+        date,
+        author: element.child(NS_DAV, "creator-displayname").map(|child| child.text.clone()),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{log, reply, request::ListFields};
+    use super::*;
+    use crate::xml::{Document, Limits};
+
+    fn root(body: &[u8]) -> Element {
+        Document::open(body, Limits::default()).unwrap().into_root().unwrap()
+    }
+
+    fn reply_with(write: impl FnOnce(&mut Vec<u8>)) -> Element {
+        let mut out = Vec::new();
+        reply::begin(&mut out, "x");
+        write(&mut out);
+        reply::end(&mut out, "x");
+        root(&out)
+    }
+
+    #[test]
+    fn log_entries() {
+        let mut out = Vec::new();
+        log::begin(&mut out);
+        log::begin_entry(&mut out);
+        let change = log::Change {
+            path: "/a&b",
+            action: b'R',
+            copy_from: Some((Revnum(3), "/c d")),
+            kind: Some(NodeKind::Dir),
+            text_mod: false,
+            prop_mod: true,
+        };
+        log::change(&mut out, &change);
+        log::revision(&mut out, Some(Revnum(4)));
+        log::revprop(&mut out, "svn:log", b" \x01<", true);
+        log::revprop(&mut out, "svn:author", b"me", true);
+        log::revprop(&mut out, "mine", b"x", true);
+        log::end_entry(&mut out, true, true);
+        log::begin_entry(&mut out);
+        log::revision(&mut out, None);
+        log::end_entry(&mut out, false, false);
+        log::end(&mut out);
+        let root = root(&out);
+        let item = log_item(&root.children[0]).unwrap().unwrap();
+        assert_eq!((item.revision, item.has_children), (Some(Revnum(4)), true));
+        assert!(item.subtractive_merge);
+        let expected = Change {
+            path: "/a&b".to_owned(),
+            action: b'R',
+            copy_from: Some(("/c d".to_owned(), Revnum(3))),
+            kind: Some(NodeKind::Dir),
+            text_mod: false,
+            prop_mod: true,
+        };
+        assert_eq!(item.changes, [expected]);
+        let props: Vec<(&str, &[u8])> =
+            item.revprops.iter().map(|(name, value)| (name.as_str(), value.as_slice())).collect();
+        assert_eq!(props, [("svn:log", &b" \x01<"[..]), ("svn:author", b"me"), ("mine", b"x")]);
+        assert_eq!(log_item(&root.children[1]).unwrap().unwrap(), LogItem::default());
+        assert_eq!(log_item(&root).unwrap(), None);
+    }
+
+    #[test]
+    fn short_replies() {
+        let reply = reply_with(|out| {
+            reply::location(out, Revnum(2), "/a b");
+            reply::segment(out, Some("a/b"), Revnum(1), Revnum(2));
+            reply::segment(out, None, Revnum(3), Revnum(4));
+            reply::mergeinfo(out, "a", "/b:1-2");
+        });
+        let [a, b, c, d] = reply.children.as_slice() else { panic!("{reply:?}") };
+        assert_eq!(location(a).unwrap(), Some((Revnum(2), "/a b".to_owned())));
+        let told = segment(b).unwrap().unwrap();
+        assert_eq!(told, (Some("a/b".to_owned()), Revnum(1), Revnum(2)));
+        assert_eq!(segment(c).unwrap().unwrap(), (None, Revnum(3), Revnum(4)));
+        assert_eq!(mergeinfo(d).unwrap(), Some(("a".to_owned(), "/b:1-2".to_owned())));
+        let mut out = Vec::new();
+        reply::one_revision(&mut out, "x", Some(Revnum(8)));
+        assert_eq!(one_revision(&root(&out)).unwrap(), Some(Revnum(8)));
+        let mut out = Vec::new();
+        reply::one_revision(&mut out, "x", None);
+        assert_eq!(one_revision(&root(&out)).unwrap(), None);
+    }
+
+    #[test]
+    fn properties_locks_and_listings() {
+        let mut props = PropList::new();
+        props.set("a", b"\xff");
+        props.set("svn:ignore", b"x\n");
+        let time = Timestamp(1_000_000);
+        let reply = reply_with(|out| {
+            reply::inherited(out, "a/b", &props);
+            reply::lock(
+                out,
+                &reply::Lock {
+                    path: "/f",
+                    token: "t:1",
+                    created: &time.to_string(),
+                    expires: None,
+                    owner: "me",
+                    comment: Some("wh\u{1}y"),
+                },
+            );
+            let fields = ListFields {
+                kind: true,
+                size: true,
+                has_props: true,
+                created_rev: true,
+                date: true,
+                author: true,
+            };
+            let item = reply::ListItem {
+                path: "/d/f",
+                kind: NodeKind::File,
+                size: Some(5),
+                has_props: true,
+                created_rev: Revnum(6),
+                date: &time.to_string(),
+                author: Some("me & you"),
+            };
+            reply::list_item(out, &item, fields);
+        });
+        let [a, b, c] = reply.children.as_slice() else { panic!("{reply:?}") };
+        assert_eq!(inherited(a).unwrap(), Some(("a/b".to_owned(), props)));
+        let lock = lock(b).unwrap().unwrap();
+        assert_eq!((lock.path.as_str(), lock.created), ("/f", time));
+        assert_eq!(lock.comment.as_deref(), Some("wh\u{1}y"));
+        let item = list_item(c).unwrap().unwrap();
+        assert_eq!((item.path.as_str(), item.size), ("/d/f", Some(5)));
+        assert_eq!((item.date, item.author.as_deref()), (Some(time), Some("me & you")));
+        assert_eq!((item.created_rev, item.kind), (Some(Revnum(6)), Some(NodeKind::File)));
+    }
+
+    #[test]
+    fn paths_that_climb() {
+        let reply =
+            root(b"<x xmlns='svn:'><location rev='1' path='/a/../b'/><item>/../x</item></x>");
+        assert!(location(&reply.children[0]).is_err());
+        assert!(list_item(&reply.children[1]).is_err());
+    }
+}

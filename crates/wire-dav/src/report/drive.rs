@@ -1,0 +1,90 @@
+//! Replies that drive an editor: [`update`] (update reports), [`replay`] (replayed revisions), and
+//! [`file_revs`], which are texts in a row.
+//!
+//! Invariant: what a reply says is held in memory a piece at a time: an element's attributes, a
+//! property, a window of a text; open directories are a name each. Names that would lead anywhere
+//! but down are refused here, whatever the editor does.
+
+pub mod file_revs;
+pub mod replay;
+mod text;
+pub mod update;
+
+use sapwood_core::path::canonical_relpath;
+use sapwood_core::{Md5, PropList, Revnum, SvnResult};
+use sapwood_delta::TextDelta;
+
+pub use text::Text;
+
+use crate::error::{Error, Result};
+use crate::xml::Element;
+
+/// Directories within each other in an edit, at most.
+pub const MAX_DEPTH: usize = 100_000;
+
+/// Bytes of a property's value or checksum, at most.
+const MAX_VALUE: usize = 1 << 30;
+
+/// Fetches what a report without texts ("skelta") only names. All addresses are as the server told
+/// them.
+#[allow(clippy::missing_errors_doc)] // All: what the connection meets, and what the taker returns.
+pub trait Fetch {
+    /// The properties of a node, those of its last change (`svn:entry:...`) among them.
+    fn props(&mut self, address: &str) -> SvnResult<PropList>;
+
+    /// Hands a file's text to `take`, as a delta against nothing, or against the text at `base`.
+    fn text(
+        &mut self,
+        address: &str,
+        base: Option<&str>,
+        take: &mut dyn FnMut(&mut dyn TextDelta) -> SvnResult<()>,
+    ) -> SvnResult<()>;
+}
+
+/// The attribute that names a child of a directory.
+fn child_name(element: &Element) -> Result<&str> {
+    let name = element.attribute("name").unwrap_or_default();
+    if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
+        return Err(Error::ReplyPath(name.to_owned()));
+    }
+    Ok(name)
+}
+
+/// The attribute that is a path below the edit's root.
+fn below_name(element: &Element) -> Result<&str> {
+    let name = element.attribute("name").ok_or(Error::Reply("name"))?;
+    if name.is_empty()
+        || *canonical_relpath(name) != *name
+        || name.split('/').any(|part| matches!(part, "." | ".."))
+    {
+        return Err(Error::ReplyPath(name.to_owned()));
+    }
+    Ok(name)
+}
+
+/// A revision; none for -1 and for what is not told.
+fn revision(element: &Element, name: &'static str) -> Result<Option<Revnum>> {
+    match element.attribute(name).map(str::trim) {
+        None | Some("" | "-1") => Ok(None),
+        Some(text) => Revnum::parse(text.as_bytes()).map(Some).ok_or(Error::Reply(name)),
+    }
+}
+
+/// Where something was copied from.
+fn copy_from(element: &Element) -> Result<Option<(&str, Revnum)>> {
+    match element.attribute("copyfrom-path") {
+        None => Ok(None),
+        Some(path) => {
+            let revision =
+                revision(element, "copyfrom-rev")?.ok_or(Error::Reply("copyfrom-rev"))?;
+            Ok(Some((path, revision)))
+        }
+    }
+}
+
+fn md5(text: &str) -> Result<Md5> {
+    Md5::parse(text.trim().as_bytes()).ok_or(Error::Reply("checksum"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,342 @@
+//! The reply to an update report drives an editor.
+
+use std::io::Read;
+
+use sapwood_core::path::join;
+use sapwood_core::props::names;
+use sapwood_core::{Md5, SvnResult};
+use sapwood_delta::{Editor, Handle, TextDelta, Window};
+
+use super::{Fetch, MAX_DEPTH, MAX_VALUE, Text, child_name, copy_from, md5, revision};
+use crate::error::{Error, Result};
+use crate::xml::{Document, Element, Event};
+use crate::{NS_DAV, NS_SVN, NS_SVN_DAV};
+
+/// An open directory or file.
+struct Node {
+    handle: Handle,
+    path: String,
+    is_file: bool,
+    added: bool,
+    /// Where the node's version is.
+    address: Option<String>,
+    /// Whether its properties are to be fetched.
+    fetch_props: bool,
+    /// Whether its text is to be fetched, with the checksum of what the client has.
+    fetch_text: Option<Option<Md5>>,
+    /// The checksum that its text must have.
+    text: Option<Md5>,
+    /// What the report told of the last change, when it told that apart.
+    entry: Vec<(&'static str, String)>,
+}
+
+/// No windows: that a text changed is all there is to say.
+struct NoText;
+
+impl TextDelta for NoText {
+    fn next_window(&mut self) -> SvnResult<Option<Window>> {
+        Ok(None)
+    }
+}
+
+/// Drives an editor with a reply.
+pub struct Driver<'e, R> {
+    document: Document<R>,
+    editor: &'e mut dyn Editor,
+    fetch: &'e mut dyn Fetch,
+    /// Whether the reply holds texts and properties.
+    send_all: bool,
+    /// Whether it holds properties at least.
+    inline_props: bool,
+    /// Whether texts are wanted.
+    text_deltas: bool,
+    nodes: Vec<Node>,
+    finished: bool,
+}
+
+impl<R> std::fmt::Debug for Driver<'_, R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Driver").field("send_all", &self.send_all).finish_non_exhaustive()
+    }
+}
+
+impl<'e, R: Read> Driver<'e, R> {
+    /// A driver that has read the reply's root element.
+    ///
+    /// # Errors
+    /// When that is of another kind.
+    pub fn new(
+        document: Document<R>,
+        text_deltas: bool,
+        editor: &'e mut dyn Editor,
+        fetch: &'e mut dyn Fetch,
+    ) -> Result<Self> {
+        let root = document.root();
+        if !root.is(NS_SVN, "update-report") {
+            return Err(Error::Reply("update-report"));
+        }
+        let send_all = root.attribute("send-all") == Some("true");
+        let inline_props = send_all || root.attribute("inline-props") == Some("true");
+        Ok(Self {
+            document,
+            editor,
+            fetch,
+            send_all,
+            inline_props,
+            text_deltas,
+            nodes: Vec::new(),
+            finished: false,
+        })
+    }
+
+    /// Drives the edit to its end, `close_edit` included.
+    ///
+    /// # Errors
+    /// What the reply, the connection and the editor meet. The editor is not aborted here.
+    pub fn drive(mut self) -> SvnResult<()> {
+        while let Some(event) = self.document.next_event()? {
+            match event {
+                Event::Start(element) => self.start(element)?,
+                Event::Text(_) => {}
+                Event::End => self.close()?,
+            }
+        }
+        if !self.nodes.is_empty() || !self.finished {
+            return Err(Error::Reply("update-report").into());
+        }
+        self.editor.close_edit()
+    }
+
+    fn last(&mut self) -> Result<&mut Node> {
+        self.nodes.last_mut().ok_or(Error::Reply("update-report"))
+    }
+
+    fn directory(&self) -> Result<(Handle, &str)> {
+        match self.nodes.last() {
+            Some(node) if !node.is_file => Ok((node.handle, &node.path)),
+            _ => Err(Error::Reply("directory")),
+        }
+    }
+
+    fn start(&mut self, element: Element) -> SvnResult<()> {
+        if element.namespace == NS_DAV && element.name == "checked-in" {
+            let whole = self.document.whole(element)?;
+            let address = whole.child(NS_DAV, "href").map(|href| href.trimmed().to_owned());
+            self.last()?.address = address;
+            return Ok(());
+        }
+        if element.namespace != NS_SVN {
+            self.document.whole(element)?;
+            return Ok(());
+        }
+        match element.name.as_str() {
+            "open-directory" | "add-directory" | "open-file" | "add-file" => {
+                return self.open(&element);
+            }
+            "txdelta" => return self.text(&element),
+            "set-prop" => return self.property(&element),
+            "target-revision" => {
+                let target = revision(&element, "rev")?.ok_or(Error::Reply("target-revision"))?;
+                self.editor.set_target_revision(target)?;
+            }
+            "delete-entry" => {
+                let (parent, dir) = self.directory()?;
+                let path = join(dir, child_name(&element)?);
+                let base = revision(&element, "rev")?;
+                self.editor.delete_entry(&path, base, parent)?;
+            }
+            "absent-directory" | "absent-file" => {
+                let (parent, dir) = self.directory()?;
+                let path = join(dir, child_name(&element)?);
+                if element.name == "absent-file" {
+                    self.editor.absent_file(&path, parent)?;
+                } else {
+                    self.editor.absent_directory(&path, parent)?;
+                }
+            }
+            "remove-prop" => {
+                let name = element.attribute("name").ok_or(Error::Reply("remove-prop"))?;
+                self.change_prop(name, None)?;
+            }
+            "fetch-props" => self.last()?.fetch_props = true,
+            "fetch-file" => {
+                let base = element.attribute("base-checksum").map(md5).transpose()?;
+                self.last()?.fetch_text = Some(base);
+            }
+            "prop" => {
+                let facts = self.document.whole(element)?;
+                return Ok(self.facts(&facts)?);
+            }
+            _ => {}
+        }
+        self.document.whole(element)?;
+        Ok(())
+    }
+
+    fn open(&mut self, element: &Element) -> SvnResult<()> {
+        if self.nodes.len() >= MAX_DEPTH {
+            return Err(Error::TooLarge("directories within directories").into());
+        }
+        let (is_file, added) = match element.name.as_str() {
+            "open-directory" => (false, false),
+            "add-directory" => (false, true),
+            "open-file" => (true, false),
+            _ => (true, true),
+        };
+        let base = revision(element, "rev")?;
+        let (handle, path) = if self.nodes.is_empty() {
+            if is_file || added || self.finished {
+                return Err(Error::Reply("open-directory").into());
+            }
+            (self.editor.open_root(base)?, String::new())
+        } else {
+            let (parent, dir) = self.directory()?;
+            let path = join(dir, child_name(element)?);
+            let copy = copy_from(element)?;
+            let handle = match (is_file, added) {
+                (false, false) => self.editor.open_directory(&path, parent, base)?,
+                (false, true) => self.editor.add_directory(&path, parent, copy)?,
+                (true, false) => self.editor.open_file(&path, parent, base)?,
+                (true, true) => self.editor.add_file(&path, parent, copy)?,
+            };
+            (handle, path)
+        };
+        self.nodes.push(Node {
+            handle,
+            path,
+            is_file,
+            added,
+            address: None,
+            fetch_props: added && !self.inline_props,
+            fetch_text: (added && is_file && !self.send_all).then_some(None),
+            text: None,
+            entry: Vec::new(),
+        });
+        Ok(())
+    }
+
+    fn text(&mut self, element: &Element) -> SvnResult<()> {
+        let base = element.attribute("base-checksum").map(md5).transpose()?;
+        let node = self.nodes.last().filter(|node| node.is_file);
+        let handle = node.ok_or(Error::Reply("txdelta"))?.handle;
+        let mut text = Text::new(&mut self.document);
+        if self.text_deltas {
+            self.editor.apply_textdelta(handle, base, &mut text)?;
+        } else {
+            self.editor.apply_textdelta(handle, base, &mut NoText)?;
+        }
+        Ok(text.drain()?)
+    }
+
+    fn property(&mut self, element: &Element) -> SvnResult<()> {
+        let name = element.attribute("name").ok_or(Error::Reply("set-prop"))?;
+        let mut value = Vec::new();
+        loop {
+            match self.document.next_event()? {
+                Some(Event::Text(text)) => {
+                    if value.len().saturating_add(text.len()) > MAX_VALUE {
+                        return Err(Error::TooLarge("a property").into());
+                    }
+                    value.extend_from_slice(text.as_bytes());
+                }
+                Some(Event::End) => break,
+                _ => return Err(Error::Reply("set-prop").into()),
+            }
+        }
+        match element.attribute("encoding") {
+            None => {}
+            Some("base64") => {
+                value = sapwood_core::base64::decode(&value).ok_or(Error::Reply("set-prop"))?;
+            }
+            Some(_) => return Err(Error::Reply("set-prop").into()),
+        }
+        self.change_prop(name, Some(&value))
+    }
+
+    fn change_prop(&mut self, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        let node = self.nodes.last().ok_or(Error::Reply("set-prop"))?;
+        if node.is_file {
+            self.editor.change_file_prop(node.handle, name, value)
+        } else {
+            self.editor.change_dir_prop(node.handle, name, value)
+        }
+    }
+
+    /// What `prop` says: the checksum, and of old servers the last change.
+    fn facts(&mut self, facts: &Element) -> Result<()> {
+        let node = self.last()?;
+        for fact in &facts.children {
+            let name = match (fact.namespace.as_str(), fact.name.as_str()) {
+                (NS_SVN_DAV, "md5-checksum") => {
+                    node.text = Some(md5(fact.trimmed())?);
+                    continue;
+                }
+                (NS_DAV, "version-name") => names::ENTRY_COMMITTED_REV,
+                (NS_DAV, "creationdate") => names::ENTRY_COMMITTED_DATE,
+                (NS_DAV, "creator-displayname") => names::ENTRY_LAST_AUTHOR,
+                _ => continue,
+            };
+            node.entry.push((name, fact.text.clone()));
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> SvnResult<()> {
+        self.fetch_missing()?;
+        let node = self.nodes.pop().ok_or(Error::Reply("update-report"))?;
+        if node.is_file {
+            self.editor.close_file(node.handle, node.text)?;
+        } else {
+            self.editor.close_directory(node.handle)?;
+        }
+        self.finished = self.nodes.is_empty();
+        Ok(())
+    }
+
+    /// Fetches what the reply only named, of the node that ends.
+    fn fetch_missing(&mut self) -> SvnResult<()> {
+        let node = self.last()?;
+        let (handle, is_file, added) = (node.handle, node.is_file, node.added);
+        let entry = std::mem::take(&mut node.entry);
+        let (fetch_props, fetch_text) = (node.fetch_props, node.fetch_text);
+        let address = node.address.clone();
+        for (name, value) in &entry {
+            self.change_prop(name, Some(value.as_bytes()))?;
+        }
+        if !fetch_props && fetch_text.is_none() {
+            return Ok(());
+        }
+        let address = address.ok_or(Error::Reply("checked-in"))?;
+        if fetch_props {
+            let props = self.fetch.props(&address)?;
+            for (name, value) in props.iter() {
+                self.change_prop(name, Some(value))?;
+            }
+        }
+        let Some(base) = fetch_text else { return Ok(()) };
+        debug_assert!(is_file || !added);
+        if !self.text_deltas {
+            return self.editor.apply_textdelta(handle, base, &mut NoText);
+        }
+        let Self { fetch, editor, .. } = self;
+        let mut result: SvnResult<()> = Ok(());
+        fetch.text(&address, None, &mut |delta| {
+            result = editor.apply_textdelta(handle, base, delta);
+            result.clone()
+        })?;
+        result
+    }
+}
+
+/// Drives `editor` with the reply to an update report. `text_deltas` is what the request asked for.
+///
+/// # Errors
+/// What the reply, the connection and the editor meet. The editor is not aborted.
+pub fn drive<R: Read>(
+    document: Document<R>,
+    text_deltas: bool,
+    editor: &mut dyn Editor,
+    fetch: &mut dyn Fetch,
+) -> SvnResult<()> {
+    Driver::new(document, text_deltas, editor, fetch)?.drive()
+}
