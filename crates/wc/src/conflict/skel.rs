@@ -26,7 +26,8 @@ pub enum Operation {
 }
 
 impl Operation {
-    const ALL: [Self; 3] = [Self::Update, Self::Switch, Self::Merge];
+    /// All of them, in the order of the format.
+    pub const ALL: [Self; 3] = [Self::Update, Self::Switch, Self::Merge];
 
     /// The word in the skel, and the one that people read.
     #[must_use]
@@ -104,7 +105,8 @@ pub enum Reason {
 }
 
 impl Reason {
-    const ALL: [Self; 9] = [
+    /// All of them, in the order of the format.
+    pub const ALL: [Self; 9] = [
         Self::Edited,
         Self::Obstructed,
         Self::Deleted,
@@ -147,7 +149,8 @@ pub enum Action {
 }
 
 impl Action {
-    const ALL: [Self; 4] = [Self::Edit, Self::Add, Self::Delete, Self::Replace];
+    /// All of them, in the order of the format.
+    pub const ALL: [Self; 4] = [Self::Edit, Self::Add, Self::Delete, Self::Replace];
 
     /// The word in the skel.
     #[must_use]

@@ -1,0 +1,79 @@
+//! The tables of `docs/formats/wc.md` are those of the code.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)] // also in the helpers of tests
+
+use sapwood_wc::db::{Access, Db, FORMAT, Presence};
+use sapwood_wc::queue::WorkItem;
+
+const PAGE: &str = include_str!("../../../docs/formats/wc.md");
+
+/// The rows of a table, cell by cell, that follow a header row.
+fn rows(header: &str) -> Vec<Vec<&'static str>> {
+    let start = PAGE.find(header).unwrap_or_else(|| panic!("no table begins with {header}"));
+    let lines = PAGE[start..].lines().skip(2).take_while(|line| line.starts_with('|'));
+    lines.map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
+}
+
+/// The words in backquotes of a cell.
+fn words(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+#[test]
+fn tables_and_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::create(&folder.path().join("wc.db"), Access::default()).unwrap();
+    let list = |sql: &str| -> Vec<String> {
+        let mut statement = db.connection().prepare(sql).unwrap();
+        let found = statement.query_map([], |row| row.get(0)).unwrap();
+        found.collect::<Result<_, _>>().unwrap()
+    };
+    let made = list(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid",
+    );
+    let documented = rows("| table | columns |");
+    let names: Vec<_> = documented.iter().map(|row| row[0].to_owned()).collect();
+    assert_eq!(made, names);
+    for row in documented {
+        let columns = list(&format!("SELECT name FROM pragma_table_info('{}')", row[0]));
+        assert_eq!(columns.join(", "), row[1], "columns of {}", row[0]);
+    }
+    assert!(PAGE.contains(&format!("`PRAGMA user_version` is {FORMAT}.")));
+    assert_eq!(db.format().unwrap(), FORMAT);
+}
+
+#[test]
+fn presences() {
+    let table = rows("| presence | meaning |");
+    assert_eq!(table.len(), 6);
+    for row in table {
+        let word = words(row[0])[0];
+        assert_eq!(Presence::from_word(word).map(Presence::word), Some(word));
+    }
+}
+
+#[test]
+fn work_items() {
+    for row in rows("| item | arguments | does |") {
+        let name = words(row[0])[0];
+        let skel = format!("({name} 1 a 1 1 1 0 0 )");
+        let item = WorkItem::parse(skel.as_bytes());
+        let item = item.unwrap_or_else(|error| panic!("{skel}: {error:?}"));
+        let written = String::from_utf8(item.to_skel()).unwrap();
+        assert!(written.starts_with(&format!("({name}")), "{written}");
+    }
+    assert!(WorkItem::parse(b"(no-such-item 1 a)").is_err());
+}
+
+#[test]
+fn words_of_conflicts() {
+    use sapwood_wc::conflict::{Action, Operation, Reason};
+    let table = rows("| word of a conflict | one of |");
+    let said = |kind: &str| {
+        let row = table.iter().find(|row| row[0] == kind).unwrap();
+        words(row[1])
+    };
+    assert_eq!(said("operation"), Operation::ALL.map(Operation::word));
+    assert_eq!(said("reason"), Reason::ALL.map(Reason::word));
+    assert_eq!(said("action"), Action::ALL.map(Action::word));
+}
