@@ -1,6 +1,6 @@
 //! The tables of `docs/formats/wc.md` are those of the code.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)] // also in the helpers of tests
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // also in the helpers of tests
 
 use sapwood_wc::db::{Access, Db, FORMAT, Presence};
 use sapwood_wc::queue::WorkItem;
