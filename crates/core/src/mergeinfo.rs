@@ -150,6 +150,49 @@ impl Mergeinfo {
         )
     }
 
+    /// All ranges, whatever their source.
+    #[must_use]
+    pub fn all_ranges(&self) -> RangeList {
+        let mut all = RangeList::default();
+        self.0.values().for_each(|ranges| all.merge(ranges));
+        all
+    }
+
+    /// The oldest and the youngest boundary of all ranges; `None` when there are none.
+    #[must_use]
+    pub fn bounds(&self) -> Option<(u64, u64)> {
+        self.0
+            .values()
+            .filter_map(RangeList::bounds)
+            .reduce(|(oldest, youngest), (start, end)| (oldest.min(start), youngest.max(end)))
+    }
+
+    /// Only what is after `oldest`, up to and with `youngest`; sources without any are left out.
+    #[must_use]
+    pub fn within(&self, oldest: u64, youngest: u64) -> Self {
+        let window = RangeList::one(oldest, youngest, true);
+        Self(
+            self.0
+                .iter()
+                .map(|(source, ranges)| {
+                    (source.clone(), RangeList::intersect(&window, ranges, false))
+                })
+                .filter(|(_, ranges)| !ranges.is_empty())
+                .collect(),
+        )
+    }
+
+    /// Whether children do not inherit some of the ranges.
+    #[must_use]
+    pub fn has_noninheritable(&self) -> bool {
+        self.0.values().any(|ranges| ranges.0.iter().any(|range| !range.inheritable))
+    }
+
+    /// Drops sources without ranges.
+    pub fn drop_empty(&mut self) {
+        self.0.retain(|_, ranges| !ranges.is_empty());
+    }
+
     /// The same ranges with `relpath` appended to every source: what a child inherits.
     #[must_use]
     pub fn with_suffix(&self, relpath: &str) -> Self {

@@ -9,7 +9,7 @@ use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_ra::RevpropSelection;
 
-use self::print::Printer;
+pub(super) use self::print::Printer;
 pub(super) use self::print::SEPARATOR;
 use super::options::Opt;
 use super::{Command, Invocation, Revisions, xml_out};

@@ -105,6 +105,25 @@ impl RangeList {
         Self(self.0.iter().filter(|r| r.inheritable == inheritable).copied().collect())
     }
 
+    /// The same ranges, all of inheritability `inheritable`.
+    #[must_use]
+    pub fn as_inheritable(&self, inheritable: bool) -> Self {
+        let mut out = Self::default();
+        for range in &self.0 {
+            match out.0.last_mut() {
+                Some(last) if last.end == range.start => last.end = range.end,
+                _ => out.0.push(MergeRange { inheritable, ..*range }),
+            }
+        }
+        out
+    }
+
+    /// The oldest and the youngest boundary of (forward) ranges; `None` when there are none.
+    #[must_use]
+    pub fn bounds(&self) -> Option<(u64, u64)> {
+        self.0.first().zip(self.0.last()).map(|(first, last)| (first.start, last.end))
+    }
+
     /// Turns every range around, and their order.
     pub fn reverse(&mut self) {
         self.0.reverse();

@@ -4,6 +4,7 @@
 pub mod inherited;
 pub mod rules;
 mod set;
+mod values;
 
 pub use set::Change;
 pub(crate) use set::WorkingFile;

@@ -24,7 +24,7 @@ pub(in crate::svn) const SEPARATOR: &str =
     "------------------------------------------------------------------------\n";
 
 /// Prints entries one after the other.
-pub(super) struct Printer<'a> {
+pub(in crate::svn) struct Printer<'a> {
     out: Out,
     quiet: bool,
     /// What is compared for `--diff`, and how.
@@ -99,7 +99,11 @@ fn sorted<'c, 'e>(entry: &'c LogEntry<'e>) -> Vec<&'c LogChange<'e>> {
 }
 
 impl<'a> Printer<'a> {
-    pub(super) fn new(invocation: &'a Invocation, target: &'a Target, depth: Depth) -> Self {
+    pub(in crate::svn) fn new(
+        invocation: &'a Invocation,
+        target: &'a Target,
+        depth: Depth,
+    ) -> Self {
         let pattern = |text: &String| format!("*{}*", fold::fold(text));
         let search = &invocation.opt.search;
         Self {
@@ -139,7 +143,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Prints an entry for people.
-    pub(super) fn text(&mut self, entry: &LogEntry<'_>) -> SvnResult<()> {
+    pub(in crate::svn) fn text(&mut self, entry: &LogEntry<'_>) -> SvnResult<()> {
         let Some(revision) = entry.revision else {
             self.merging.pop();
             return Ok(());

@@ -1,0 +1,134 @@
+//! `svn mergeinfo` and merges that keep track of what was merged, by ours and by the reference.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a failure is a failed test"
+)]
+
+#[path = "common/sides.rs"]
+mod sides;
+
+use sides::compare;
+
+/// A trunk with changes on both sides of a branch, `B`, and a copy of that, `C`.
+const START: &str = r"
+mkdir -p A/D; echo a > A/a; echo b > A/D/b; echo c > A/c; svn add -q A
+svn ci -q -m one
+svn cp -q URL/A URL/B -m two
+svn up -q
+echo 3 >> A/a; svn ci -q -m three
+echo 4 >> A/D/b; svn ci -q -m four
+echo 5 >> A/a; echo 5 >> A/D/b; svn ci -q -m five
+svn up -q
+";
+
+fn run(steps: &str) {
+    compare(&format!("{START}{steps}"));
+}
+
+#[test]
+fn revisions_merged_and_eligible() {
+    run(r"
+= mergeinfo URL/A B
+= mergeinfo URL/A URL/B
+= mergeinfo --show-revs eligible URL/A B
+= mergeinfo --show-revs merged URL/A B
+svn merge -q -c4 URL/A B
+svn ci -q -m six
+= mergeinfo --show-revs eligible URL/A B
+= mergeinfo --show-revs merged URL/A B
+svn up -q
+= mergeinfo URL/A B
+= mergeinfo URL/A B@5
+= mergeinfo --show-revs eligible URL/A B
+= mergeinfo --show-revs merged URL/A B
+= mergeinfo --show-revs merged URL/A/D B/D
+= mergeinfo --show-revs eligible URL/A/D B/D
+= mergeinfo --show-revs eligible -r4:5 URL/A B
+= mergeinfo --show-revs eligible -r5:3 URL/A B
+= mergeinfo --show-revs eligible -r3 URL/A B
+= mergeinfo --show-revs eligible --log -q URL/A B
+svn merge -q -c5 URL/A/D B/D
+svn ci -q -m seven
+svn up -q
+= mergeinfo --show-revs eligible URL/A B
+= mergeinfo --show-revs eligible -R URL/A B
+= mergeinfo --show-revs merged -R URL/A B
+= mergeinfo --show-revs merged --depth files URL/A B
+svn merge -q URL/A B
+svn ci -q -m eight
+svn up -q
+= mergeinfo URL/A B
+= mergeinfo URL/B A
+= mergeinfo ^/B URL/A
+= mergeinfo --show-revs eligible -R URL/B A
+svn cp -q B C
+svn ci -q -m nine
+= mergeinfo URL/A C
+= mergeinfo URL/C B
+= mergeinfo C@9 B
+= mergeinfo URL/C URL/A
+svn merge -q URL/B A
+= mergeinfo --show-revs merged URL/B A
+svn ci -q -m ten
+svn up -q
+= mergeinfo --show-revs merged URL/B A
+= mergeinfo URL/A B
+= mergeinfo URL/B A
+");
+}
+
+#[test]
+fn parts_that_were_merged() {
+    run(r"
+svn ps -q svn:mergeinfo /A:3-4* B
+svn ps -q svn:mergeinfo /A/D:5 B/D
+svn ci -q -m six
+svn up -q
+= mergeinfo --show-revs merged URL/A B
+= mergeinfo --show-revs merged -R URL/A B
+= mergeinfo --show-revs eligible URL/A B
+= mergeinfo --show-revs eligible -R URL/A B
+= mergeinfo --show-revs merged URL/A/D B/D
+= mergeinfo --show-revs eligible URL/A/D/b B/D/b
+svn ps -q svn:mergeinfo /A:3-4*,5 B
+= mergeinfo --show-revs merged URL/A B
+svn pd -q svn:mergeinfo B
+= mergeinfo --show-revs merged URL/A B
+= mergeinfo --show-revs merged URL/A URL/B
+svn ps -q --force svn:mergeinfo nonsense B/D/b
+= mergeinfo --show-revs merged URL/A/D/b B/D/b
+");
+}
+
+#[test]
+fn wrong_mergeinfo_commands() {
+    run(r"
+= mergeinfo
+= mergeinfo a b c
+= mergeinfo -q URL/A B
+= mergeinfo -v URL/A B
+= mergeinfo --incremental URL/A B
+= mergeinfo -r3 URL/A B
+= mergeinfo -R URL/A B
+= mergeinfo --log URL/A B
+= mergeinfo URL/nope B
+= mergeinfo URL/A nope
+= mergeinfo OTHER B
+= mergeinfo --show-revs eligible -rBASE URL/A B
+= mergeinfo --show-revs eligible URL/A nope
+= mergeinfo --show-revs eligible URL/nope B
+mkdir N; svn add -q N
+= mergeinfo URL/A N
+= mergeinfo --show-revs eligible URL/A N
+svn rm -q B/D
+= mergeinfo URL/A/D B/D
+svn mkdir -q URL/M -m M
+= mergeinfo URL/M B
+= mergeinfo URL/M URL/B
+= mergeinfo --show-revs eligible URL/M URL/B
+= mergeinfo --show-revs merged URL/M URL/B
+");
+}

@@ -1,0 +1,198 @@
+//! Mergeinfo as a working copy has it, with what a node inherits from above: from the working copy
+//! as far as it surely shows what the node inherits in its revision, else from the repository.
+
+use std::collections::BTreeMap;
+
+use sapwood_core::props::names;
+use sapwood_core::{ErrorCode, Inherit, Revnum, SvnResult, path};
+use sapwood_ra::Session;
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::db::{Presence, parent_of};
+
+use super::place::Place;
+use super::{Catalog, Mergeinfo, merge_catalogs, remote};
+use crate::working::Node;
+
+/// What was found for a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The mergeinfo; `None` when there is none.
+    pub mergeinfo: Option<Mergeinfo>,
+    /// Whether it is from above the node.
+    pub inherited: bool,
+}
+
+/// What to do with a node's own value that is no mergeinfo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invalid {
+    /// It is an error.
+    Refuse,
+    /// It counts as empty.
+    Ignore,
+}
+
+/// The value that a node has itself.
+///
+/// # Errors
+/// E155010 for what is not known, E200020 for a value that is no mergeinfo.
+pub fn explicit(wc: &WorkingCopy, relpath: &str) -> SvnResult<Option<Mergeinfo>> {
+    let view = wc.require_view(relpath)?;
+    if !matches!(view.top().presence, Presence::Normal | Presence::Incomplete) {
+        return Ok(None);
+    }
+    match view.props()?.get(names::MERGEINFO) {
+        Some(value) => Mergeinfo::parse(value).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// The revision of a node's BASE, when it is there.
+pub(crate) fn base_revision(wc: &WorkingCopy, relpath: &str) -> SvnResult<Option<Revnum>> {
+    let base = wc.db().base(relpath)?.filter(|row| row.presence.is_there());
+    Ok(base.and_then(|row| row.revision))
+}
+
+/// The mergeinfo that a node has, or inherits from a parent in the working copy, no higher than
+/// `limit`.
+///
+/// # Errors
+/// As [`explicit`]; values of parents that are no mergeinfo count as empty.
+pub fn find(
+    wc: &WorkingCopy,
+    relpath: &str,
+    inherit: Inherit,
+    limit: Option<&str>,
+    invalid: Invalid,
+) -> SvnResult<Found> {
+    let mut at = relpath;
+    let mut skip = inherit == Inherit::NearestAncestor;
+    // Each parent must have been as it is now when its child was updated, so the child's revision
+    // must lie between the last change of the parent and the parent's revision.
+    let child_base = base_revision(wc, relpath)?;
+    let found = loop {
+        if !std::mem::take(&mut skip) {
+            match explicit(wc, at) {
+                Err(error)
+                    if error.code() == ErrorCode::MERGEINFO_PARSE_ERROR
+                        && (invalid == Invalid::Ignore || at != relpath) =>
+                {
+                    break Some(Mergeinfo::new());
+                }
+                Err(error) => return Err(error),
+                Ok(Some(found)) => break Some(found),
+                Ok(None) => {}
+            }
+        }
+        if inherit == Inherit::Explicit || limit == Some(at) || wc.is_switched(at)? {
+            break None;
+        }
+        let Some(parent) = parent_of(at) else { break None };
+        at = parent;
+        if let Some(base) = child_base {
+            let changed = wc.db().top(at)?.and_then(|row| row.changed_revision);
+            let has = base_revision(wc, at)?;
+            if changed.is_some_and(|changed| base < changed) || has.is_none_or(|has| has < base) {
+                break None;
+            }
+        }
+    };
+    let below = path::skip_ancestor(at, relpath).unwrap_or_default();
+    Ok(match found {
+        Some(found) if !below.is_empty() => {
+            Found { mergeinfo: Some(found.with_suffix(below).only(true)), inherited: true }
+        }
+        found => Found { mergeinfo: found.filter(|_| below.is_empty()), inherited: false },
+    })
+}
+
+/// The values of all nodes at and below a path that have one, by path in the working copy.
+///
+/// # Errors
+/// SQLite's.
+pub fn values_below(wc: &WorkingCopy, relpath: &str) -> SvnResult<BTreeMap<String, Vec<u8>>> {
+    Ok(wc.values_below(relpath, names::MERGEINFO)?.into_iter().collect())
+}
+
+/// The mergeinfo of a node (own or inherited) and of what is below it.
+fn catalog(
+    node: &Node,
+    inherit: Inherit,
+    descendants: bool,
+    invalid: Invalid,
+) -> SvnResult<(Catalog, bool)> {
+    let (wc, relpath) = (&node.wc, node.relpath.as_str());
+    let mut catalog = Catalog::new();
+    let Found { mergeinfo, inherited } = find(wc, relpath, inherit, None, invalid)?;
+    if let Some(mergeinfo) = mergeinfo {
+        catalog.insert(wc.repos_location(relpath)?.1, mergeinfo);
+    }
+    if descendants {
+        for (below, value) in values_below(wc, relpath)? {
+            if below != relpath {
+                let (_, repos_relpath) = wc.repos_location(&below)?;
+                catalog.insert(repos_relpath, Mergeinfo::parse(&value)?);
+            }
+        }
+    }
+    Ok((catalog, inherited))
+}
+
+/// Where to look for a node's mergeinfo.
+#[derive(Clone, Copy, Debug)]
+pub struct Lookup {
+    /// Whether to pass over the working copy.
+    pub repository_only: bool,
+    /// Where it may come from.
+    pub inherit: Inherit,
+    /// Whether what is below the node is wanted too.
+    pub descendants: bool,
+    /// What to do with values that are no mergeinfo.
+    pub invalid: Invalid,
+}
+
+/// The mergeinfo of a node of a working copy, from there or from the repository; and whether it is
+/// inherited.
+///
+/// # Errors
+/// As [`find`]; those of the session.
+pub fn catalog_anywhere(
+    node: &Node,
+    session: &dyn Session,
+    lookup: &Lookup,
+) -> SvnResult<(Catalog, bool)> {
+    let origin = Place::origin(node)?;
+    let mut descendants = lookup.descendants;
+    let (mut found, mut inherited) = (Catalog::new(), false);
+    if !lookup.repository_only {
+        (found, inherited) = catalog(node, lookup.inherit, descendants, lookup.invalid)?;
+        let has_own = origin.as_ref().is_some_and(|origin| found.contains_key(&origin.relpath));
+        if inherited || lookup.inherit == Inherit::Explicit || has_own {
+            return Ok((found, inherited));
+        }
+        descendants = false;
+    }
+    // Local changes that took all of the mergeinfo away are to be respected.
+    let pristine = node.wc.require_view(&node.relpath)?.pristine_props()?;
+    let Some(origin) = origin.filter(|_| pristine.get(names::MERGEINFO).is_none()) else {
+        return Ok((found, inherited));
+    };
+    let theirs = remote::catalog_if_known(session, &origin, lookup.inherit, descendants)?;
+    inherited |= theirs.contains_key(&origin.relpath);
+    merge_catalogs(&mut found, theirs);
+    Ok((found, inherited))
+}
+
+/// [`catalog_anywhere`] of the node alone.
+///
+/// # Errors
+/// As there.
+pub fn find_anywhere(
+    node: &Node,
+    session: &dyn Session,
+    inherit: Inherit,
+    repository_only: bool,
+) -> SvnResult<Found> {
+    let lookup = Lookup { repository_only, inherit, descendants: false, invalid: Invalid::Refuse };
+    let (catalog, inherited) = catalog_anywhere(node, session, &lookup)?;
+    Ok(Found { mergeinfo: catalog.into_values().next(), inherited })
+}

@@ -1,0 +1,298 @@
+//! Places in a repository, their histories as mergeinfo, and where two histories meet.
+
+use std::collections::BTreeMap;
+
+use sapwood_core::{ErrorCode, Revnum, Segment, SvnError, SvnResult, path, uri};
+use sapwood_ra::Session;
+
+use super::{MergeRange, Mergeinfo, RangeList};
+use crate::context::Context;
+use crate::open::{Located, session_at};
+use crate::revision::Revision;
+use crate::working::Node;
+
+/// A path of a repository in a revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The repository's URL.
+    pub root: String,
+    /// The repository's UUID.
+    pub uuid: String,
+    /// The path below the root.
+    pub relpath: String,
+    /// The revision.
+    pub revision: u64,
+}
+
+impl Place {
+    /// The URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        uri::join(&self.root, &self.relpath)
+    }
+
+    /// The path as mergeinfo has it.
+    #[must_use]
+    pub fn fspath(&self) -> String {
+        path::canonical_fspath(&self.relpath).into_owned()
+    }
+
+    /// Another path of the repository, in another revision.
+    #[must_use]
+    pub fn at(&self, relpath: &str, revision: u64) -> Self {
+        Self { relpath: relpath.to_owned(), revision, ..self.clone() }
+    }
+
+    /// What is below this path, in the same revision.
+    #[must_use]
+    pub fn below(&self, relpath: &str) -> Self {
+        self.at(&path::join(&self.relpath, relpath), self.revision)
+    }
+
+    /// Whether another place is in the same repository, under the same URL.
+    #[must_use]
+    pub fn is_same_repository(&self, other: &Self) -> bool {
+        self.root == other.root && self.uuid == other.uuid
+    }
+
+    /// Where a session is.
+    ///
+    /// # Errors
+    /// That its URL is not below its root.
+    pub fn of(session: &dyn Session, revision: Revnum) -> SvnResult<Self> {
+        let (root, url) = (session.root_url(), session.url());
+        let relpath = uri::skip_ancestor(&root, &url).ok_or_else(|| {
+            SvnError::new(ErrorCode::RA_ILLEGAL_URL, format!("'{url}' isn't below '{root}'"))
+        })?;
+        Ok(Self { root, uuid: session.uuid(), relpath, revision: revision.0 })
+    }
+
+    /// Opens a session where a target is in a revision.
+    ///
+    /// # Errors
+    /// As [`session_at`].
+    pub fn open(
+        ctx: &Context,
+        target: &str,
+        revision: Revision,
+    ) -> SvnResult<(Box<dyn Session>, Self)> {
+        let Located { session, revision, .. } =
+            session_at(ctx, target, revision, Revision::Unspecified)?;
+        let place = Self::of(session.as_ref(), revision)?;
+        Ok((session, place))
+    }
+
+    /// Where a node of a working copy is from: its place, or that of what it is a copy of; `None`
+    /// of additions and deletions.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn origin(node: &Node) -> SvnResult<Option<Self>> {
+        if node.is_deleted() {
+            return Ok(None);
+        }
+        let row = &node.top;
+        let (Some(id), Some(at), Some(revision)) = (row.repos_id, &row.repos_path, row.revision)
+        else {
+            return Ok(None);
+        };
+        let repository = node.wc.db().repository(id)?;
+        Ok(Some(Self {
+            root: repository.root,
+            uuid: repository.uuid,
+            relpath: at.clone(),
+            revision: revision.0,
+        }))
+    }
+}
+
+/// Does something with a session at another URL; afterwards the session is where it was.
+///
+/// # Errors
+/// Those of the session and of `work`.
+pub fn visit<T>(
+    session: &dyn Session,
+    url: &str,
+    work: impl FnOnce() -> SvnResult<T>,
+) -> SvnResult<T> {
+    let before = session.url();
+    if before == url {
+        return work();
+    }
+    session.reparent(url)?;
+    let result = work();
+    let back = session.reparent(&before);
+    let value = result?;
+    back?;
+    Ok(value)
+}
+
+/// Where a place was between two revisions, the oldest first.
+///
+/// # Errors
+/// E160013 when there is no such place; those of the session.
+pub fn segments(
+    session: &dyn Session,
+    place: &Place,
+    youngest: u64,
+    oldest: u64,
+) -> SvnResult<Vec<Segment>> {
+    let mut found = Vec::new();
+    visit(session, &place.url(), || {
+        session.location_segments(
+            "",
+            Some(Revnum(place.revision)),
+            Some(Revnum(youngest)),
+            Some(Revnum(oldest)),
+            &mut |segment| {
+                found.push(segment.clone());
+                Ok(())
+            },
+        )
+    })?;
+    found.sort_by_key(|segment| segment.start);
+    Ok(found)
+}
+
+/// Where a place is in another revision.
+///
+/// # Errors
+/// E195012 when it is not there.
+pub fn location(session: &dyn Session, place: &Place, revision: u64) -> SvnResult<Place> {
+    if place.revision == revision {
+        return Ok(place.clone());
+    }
+    let found = visit(session, &place.url(), || {
+        session.locations("", Revnum(place.revision), &[Revnum(revision)])
+    })?;
+    match found.iter().find(|(at, _)| at.0 == revision) {
+        Some((_, path)) => Ok(place.at(path::to_relpath(path), revision)),
+        None => Err(SvnError::new(
+            ErrorCode::CLIENT_UNRELATED_RESOURCES,
+            format!(
+                "Unable to find repository location for '{}' in revision {revision}",
+                place.url()
+            ),
+        )),
+    }
+}
+
+/// The line of places that a node was at.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// Where it ends.
+    pub tip: Place,
+    /// The places as mergeinfo, which cannot name revision 0.
+    pub mergeinfo: Mergeinfo,
+    /// Whether it begins in revision 0.
+    pub from_zero: bool,
+}
+
+impl History {
+    /// The whole history of a place.
+    ///
+    /// # Errors
+    /// As [`segments`].
+    pub fn of(session: &dyn Session, tip: &Place) -> SvnResult<Self> {
+        Self::between(session, tip, tip.revision, 0)
+    }
+
+    /// The history of a place as far as it lies between two revisions.
+    ///
+    /// # Errors
+    /// As [`segments`].
+    pub fn between(
+        session: &dyn Session,
+        tip: &Place,
+        youngest: u64,
+        oldest: u64,
+    ) -> SvnResult<Self> {
+        let found = segments(session, tip, youngest, oldest)?;
+        let from_zero = found.first().is_some_and(|segment| segment.start == Revnum::ZERO);
+        Ok(Self { tip: tip.clone(), mergeinfo: as_mergeinfo(&found), from_zero })
+    }
+
+    /// Where the node was in a revision.
+    #[must_use]
+    pub fn at(&self, revision: u64) -> Option<Place> {
+        let (fspath, _) =
+            self.mergeinfo.0.iter().find(|(_, ranges)| ranges.contains_revision(revision))?;
+        Some(self.tip.at(path::to_relpath(fspath), revision))
+    }
+
+    /// The youngest place that two histories have in common.
+    #[must_use]
+    pub fn meet(&self, other: &Self) -> Option<Place> {
+        if self.tip.root != other.tip.root {
+            return None;
+        }
+        let common = self.mergeinfo.0.iter().filter_map(|(fspath, mine)| {
+            let both = RangeList::intersect(mine, other.mergeinfo.0.get(fspath)?, true);
+            both.bounds().map(|(_, youngest)| (youngest, fspath))
+        });
+        match common.max_by_key(|(youngest, _)| *youngest) {
+            Some((youngest, fspath)) => Some(self.tip.at(path::to_relpath(fspath), youngest)),
+            None => (self.from_zero && other.from_zero).then(|| self.tip.at("", 0)),
+        }
+    }
+}
+
+/// The youngest place that both are descended from.
+///
+/// # Errors
+/// As [`segments`].
+pub fn common_ancestor(session: &dyn Session, a: &Place, b: &Place) -> SvnResult<Option<Place>> {
+    if a.root != b.root {
+        return Ok(None);
+    }
+    Ok(History::of(session, a)?.meet(&History::of(session, b)?))
+}
+
+fn as_mergeinfo(segments: &[Segment]) -> Mergeinfo {
+    let mut found: BTreeMap<String, RangeList> = BTreeMap::new();
+    for segment in segments {
+        let Some(relpath) = &segment.path else { continue };
+        if segment.end == Revnum::ZERO {
+            continue;
+        }
+        found.entry(path::canonical_fspath(relpath).into_owned()).or_default().0.push(MergeRange {
+            start: segment.start.0.saturating_sub(1),
+            end: segment.end.0,
+            inheritable: true,
+        });
+    }
+    Mergeinfo(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(relpath: &str, revision: u64, mergeinfo: &[u8], from_zero: bool) -> History {
+        let tip = Place {
+            root: "file:///r".to_owned(),
+            uuid: "u".to_owned(),
+            relpath: relpath.to_owned(),
+            revision,
+        };
+        History { tip, mergeinfo: Mergeinfo::parse(mergeinfo).unwrap(), from_zero }
+    }
+
+    #[test]
+    fn histories_meet_where_one_was_copied_from() {
+        let trunk = history("trunk", 9, b"/trunk:2-9", false);
+        let branch = history("branch", 8, b"/trunk:2-4\n/branch:5-8", false);
+        let met = trunk.meet(&branch).unwrap();
+        assert_eq!((met.relpath.as_str(), met.revision), ("trunk", 4));
+        assert_eq!(branch.at(4).unwrap().relpath, "trunk");
+        assert_eq!(branch.at(1), None);
+    }
+
+    #[test]
+    fn roots_meet_in_revision_0_at_least() {
+        let (a, b) = (history("a", 3, b"/a:3", false), history("b", 3, b"/b:3", true));
+        assert!(a.meet(&b).is_none());
+        let both = history("a", 3, b"/a:3", true).meet(&b).unwrap();
+        assert_eq!((both.relpath.as_str(), both.revision), ("", 0));
+    }
+}

@@ -1,0 +1,54 @@
+//! Mergeinfo as the repository has it.
+
+use sapwood_core::{ErrorCode, Inherit, Revnum, SvnResult, path};
+use sapwood_ra::{MergeinfoRequest, Session};
+
+use super::place::{Place, visit};
+use super::{Catalog, Mergeinfo};
+
+/// The mergeinfo of a place (and of what is below it, with `descendants`).
+///
+/// # Errors
+/// E200007 from servers that know nothing of mergeinfo; those of the session.
+pub fn catalog(
+    session: &dyn Session,
+    place: &Place,
+    inherit: Inherit,
+    descendants: bool,
+) -> SvnResult<Catalog> {
+    let request = MergeinfoRequest {
+        paths: &[""],
+        revision: Some(Revnum(place.revision)),
+        inherit,
+        include_descendants: descendants,
+    };
+    let found = visit(session, &place.url(), || session.mergeinfo(&request))?;
+    Ok(found
+        .into_iter()
+        .map(|(relpath, mergeinfo)| (path::join(&place.relpath, &relpath), mergeinfo))
+        .collect())
+}
+
+/// The mergeinfo of one place; `None` when it has and inherits none.
+///
+/// # Errors
+/// As [`catalog`].
+pub fn of(session: &dyn Session, place: &Place, inherit: Inherit) -> SvnResult<Option<Mergeinfo>> {
+    Ok(catalog(session, place, inherit, false)?.into_values().next())
+}
+
+/// A catalog, empty from servers that know nothing of mergeinfo.
+///
+/// # Errors
+/// Those of the session.
+pub(super) fn catalog_if_known(
+    session: &dyn Session,
+    place: &Place,
+    inherit: Inherit,
+    descendants: bool,
+) -> SvnResult<Catalog> {
+    match catalog(session, place, inherit, descendants) {
+        Err(error) if error.code() == ErrorCode::UNSUPPORTED_FEATURE => Ok(Catalog::new()),
+        other => other,
+    }
+}

@@ -1,0 +1,45 @@
+//! The values of one property in a whole tree.
+
+use rusqlite::params;
+
+use crate::db::Presence;
+use crate::error::Result;
+use crate::local::subtree;
+use crate::root::WorkingCopy;
+
+impl WorkingCopy {
+    /// The nodes at and below a path that have a property, with the value that the user sees, by
+    /// path. Looks at no node that has no such property in any layer.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn values_below(&self, relpath: &str, name: &str) -> Result<Vec<(String, Vec<u8>)>> {
+        let (above, end) = subtree(relpath);
+        let mut paths: Vec<String> = Vec::new();
+        for table in ["nodes", "actual_node"] {
+            let found: Vec<String> = self.db().all(
+                &format!(
+                    "SELECT DISTINCT local_relpath FROM {table} WHERE wc_id = ?1 AND (local_relpath \
+                     = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND \
+                     instr(properties, ?5) > 0"
+                ),
+                params![self.db().wc_id(), relpath, above, end, name.as_bytes()],
+                |row| row.get(0),
+            )?;
+            paths.extend(found);
+        }
+        paths.sort_unstable();
+        paths.dedup();
+        let mut values = Vec::new();
+        for path in paths {
+            let Some(view) = self.view(&path)? else { continue };
+            if !matches!(view.top().presence, Presence::Normal | Presence::Incomplete) {
+                continue;
+            }
+            if let Some(value) = view.props()?.get(name) {
+                values.push((path, value.to_vec()));
+            }
+        }
+        Ok(values)
+    }
+}
