@@ -1,5 +1,7 @@
 //! `svnadmin rmlocks`.
 
+use std::collections::HashMap;
+
 use sapwood_core::{SvnResult, path};
 use sapwood_fs::UnlockTarget;
 use sapwood_repos::{Repository, UnlockRequest, unlock_paths};
@@ -8,6 +10,8 @@ use crate::command::{Invocation, usage_error};
 use crate::report;
 
 /// `svnadmin rmlocks`. What cannot be unlocked is told, and the rest is unlocked all the same.
+///
+/// All at once: the list of a directory's locks is written again each time that some are taken out of it.
 pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
     let args = invocation.take_args(0, usize::MAX)?;
@@ -15,14 +19,21 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         let message = "No paths to unlock provided";
         return Err(usage_error(message));
     }
-    for arg in &args {
-        let target = path::canonical_fspath(arg);
-        let told = match remove(&repository, &target) {
-            Ok(true) => format!("Removed lock on '{target}'.\n"),
-            Ok(false) => format!("Path '{target}' isn't locked.\n"),
-            Err(error) => {
+    let targets: Vec<String> =
+        args.iter().map(|arg| path::canonical_fspath(arg).into_owned()).collect();
+    let mut removed = remove(&repository, &targets);
+    for target in &targets {
+        // A path that is named again is not locked any more.
+        let told = match removed.each.remove(target).unwrap_or(Removed::NotLocked) {
+            Removed::Yes => format!("Removed lock on '{target}'.\n"),
+            Removed::NotLocked => format!("Path '{target}' isn't locked.\n"),
+            failed => {
+                let error = match &failed {
+                    Removed::Refused(error) => Some(error),
+                    _ => removed.failure.as_ref(),
+                };
                 invocation.out.flush()?;
-                report::error(&error, "svnadmin: ");
+                error.into_iter().for_each(|error| report::error(error, "svnadmin: "));
                 continue;
             }
         };
@@ -33,15 +44,43 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     Ok(())
 }
 
-/// Breaks the lock on a path, if there is one, and asks no hooks.
-fn remove(repository: &Repository, target: &str) -> SvnResult<bool> {
-    if repository.fs().lock(target)?.is_none() {
-        return Ok(false);
+/// What became of the lock on a path.
+enum Removed {
+    Yes,
+    NotLocked,
+    Refused(sapwood_core::SvnError),
+    /// For the reason that holds for all.
+    Failed,
+}
+
+/// What became of all paths, and why some could not be tried.
+struct Outcome {
+    each: HashMap<String, Removed>,
+    failure: Option<sapwood_core::SvnError>,
+}
+
+/// Breaks the locks on paths, where there are any, and asks no hooks.
+fn remove(repository: &Repository, targets: &[String]) -> Outcome {
+    let mut each = HashMap::with_capacity(targets.len());
+    let mut locked = Vec::new();
+    for target in targets {
+        let found = match repository.fs().lock(target) {
+            Ok(None) => Removed::NotLocked,
+            Ok(Some(_)) => Removed::Failed,
+            Err(error) => Removed::Refused(error.into()),
+        };
+        let tried = matches!(found, Removed::Failed);
+        if each.insert(target.clone(), found).is_none() && tried {
+            locked.push(UnlockTarget { path: target.clone(), token: String::new() });
+        }
     }
     // Somebody must be named, whose name goes nowhere.
     let user = Some("administrator");
     let request = UnlockRequest { repository, hooks: None, user, break_lock: true };
-    let lock = UnlockTarget { path: target.to_owned(), token: String::new() };
-    unlock_paths(&request, vec![lock]).into_single()?;
-    Ok(true)
+    let done = unlock_paths(&request, locked);
+    for (path, result) in done.each {
+        let became = result.map_or_else(Removed::Refused, |()| Removed::Yes);
+        each.insert(path, became);
+    }
+    Outcome { each, failure: done.failure }
 }

@@ -168,6 +168,24 @@ fn requests_that_ask_too_much() {
     });
 }
 
+/// Each path of a request begins with that of the session: a few bytes stand for a megabyte.
+#[test]
+fn short_paths_below_a_long_one() {
+    while_others_work(0, |server, _| {
+        let url = "svn://localhost/repo".to_owned() + &"/x".repeat(500_000);
+        let reparent = format!("( reparent ( {}:{url} ) ) ", url.len());
+        let many = "( ".to_owned() + &"1:a ".repeat(60_000) + ") ";
+        for request in [
+            format!("( log ( {many}( ) ( 0 ) false false ) ) "),
+            format!("( get-mergeinfo ( {many}( ) inherited true ) ) "),
+        ] {
+            let reply = send(server, &[GREETING, reparent.as_bytes(), request.as_bytes()].concat());
+            let text = String::from_utf8_lossy(&reply);
+            assert!(text.contains("request size exceeds"), "{}", text.escape_debug());
+        }
+    });
+}
+
 #[test]
 fn disconnects_at_every_point() {
     while_others_work(1, |server, _| {

@@ -10,6 +10,7 @@
 //! is written in order.
 
 pub mod editor;
+mod props;
 mod record;
 mod threads;
 mod tracker;
@@ -18,13 +19,13 @@ use std::io::Write;
 
 use sapwood_core::{CancelToken, Depth, ErrorCode, Revnum, SvnError};
 
-use crate::access::revision_props;
 use crate::authorizer::{Everything, PathAuthorizer};
 use crate::dir_delta::{DirDelta, dir_delta};
 use crate::error::Result;
 use crate::replay::{ReplayRequest, replay};
 use crate::repository::Repository;
 use editor::{Found, NodeDumper, Settings};
+use props::PropsInTurn;
 
 pub use record::write_revision;
 
@@ -152,10 +153,12 @@ pub fn dump(
         threads::run(repository, options, start, end, out, notify)?
     } else {
         let mut all = Found::default();
+        let mut props = PropsInTurn::new(repository);
         let mut revision = start;
         while revision <= end {
             check_cancelled(options.cancel)?;
-            let found = dump_revision(repository, options, start, revision, out, notify)?;
+            let props = &mut props;
+            let found = dump_revision(repository, options, props, start, revision, out, notify)?;
             all.merge(found);
             if options.notices {
                 // Nothing is told of a revision before its records are written.
@@ -199,6 +202,7 @@ pub(crate) fn check_cancelled(cancel: &CancelToken) -> std::result::Result<(), S
 fn dump_revision(
     repository: &Repository,
     options: &DumpOptions<'_>,
+    props: &mut PropsInTurn<'_>,
     start: Revnum,
     revision: Revnum,
     out: &mut dyn Write,
@@ -206,13 +210,8 @@ fn dump_revision(
 ) -> Result<Found> {
     let fs = repository.fs();
     let mut head = Vec::new();
-    match options.filter {
-        Some(filter) => {
-            let props = revision_props(repository, revision, filter)?;
-            record::write_revision(&mut head, revision, Some(&props));
-        }
-        None => record::write_revision(&mut head, revision, Some(&*fs.revprops(revision)?)),
-    }
+    let filter = options.filter.map(|filter| -> &dyn PathAuthorizer { filter });
+    record::write_revision(&mut head, revision, Some(&*props.get(revision, filter)?));
     out.write_all(&head).map_err(record::write_error)?;
     if revision == Revnum::ZERO || !options.changes {
         return Ok(Found::default());

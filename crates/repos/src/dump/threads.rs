@@ -7,6 +7,7 @@ use sapwood_core::Revnum;
 use sapwood_store::ordered::{self, Ended, Outlet};
 
 use super::editor::Found;
+use super::props::PropsInTurn;
 use super::record::write_error;
 use super::{DumpOptions, Notice, check_cancelled, dump_revision};
 use crate::error::Result;
@@ -72,13 +73,15 @@ fn render(
 ) -> Result<Found> {
     let pending = RefCell::new(Pending { bytes: Vec::new(), notices: Vec::new(), to });
     let mut all = Found::default();
+    let mut props = PropsInTurn::new(repository);
     let mut revision = first;
     let mut result = Ok(());
     while revision <= last {
         let mut out = Output(&pending);
         let mut notify = |notice| pending.borrow_mut().notices.push(notice);
         let found = check_cancelled(options.cancel).map_err(Into::into).and_then(|()| {
-            dump_revision(repository, options, start, revision, &mut out, &mut notify)
+            let props = &mut props;
+            dump_revision(repository, options, props, start, revision, &mut out, &mut notify)
         });
         match found {
             Ok(found) => all.merge(found),

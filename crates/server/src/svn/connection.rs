@@ -29,6 +29,8 @@ const PAUSE_LOOK: Duration = Duration::from_millis(250);
 const INPUT: Sizes = Sizes { read: 16 << 10, trust: 128 << 10, keep: KEEP_BYTES };
 /// Parts (numbers, words, strings, lists) of one request.
 const MAX_TOKENS: usize = 1 << 20;
+/// How many times as large as the largest request may be what is made of one.
+const MADE_OF_REQUEST: usize = 4;
 
 /// Why the connection waits for input; decides how long it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,6 +223,21 @@ impl Connection {
         let len = self.fill(wait)?;
         self.input.take(len, &mut request.bytes, &mut request.decoder);
         self.requests_held = self.requests_held.saturating_add(request.held());
+        Ok(())
+    }
+
+    /// Notes that so many bytes more are made of the request that is being worked on.
+    ///
+    /// # Errors
+    /// The request is too large when that is [`MADE_OF_REQUEST`] times as much as a request may have;
+    /// E210002 after waiting for room in vain.
+    pub(crate) fn hold_more(&mut self, bytes: usize) -> SvnResult<()> {
+        if bytes > self.item_limits.bytes.saturating_mul(MADE_OF_REQUEST) {
+            return Err(sapwood_wire_svn::Error::RequestTooLarge.into());
+        }
+        self.requests_held = self.requests_held.saturating_add(bytes);
+        self.hold(0)?;
+        self.share.set_busy();
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use sapwood_delta::Version;
 use sapwood_fs::Root;
 use sapwood_repos::Repository;
 use sapwood_wire_svn::editor::WireOptions;
-use sapwood_wire_svn::{Encode as _, Error as WireError, Item};
+use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List};
 
 use crate::common::access::UserAccess;
 use crate::common::config::Blanket;
@@ -321,7 +321,21 @@ impl<'s> Session<'s> {
     pub(crate) fn full_path(&self, relative: &str) -> String {
         sapwood_core::path::join(&self.fs_path, relative)
     }
+
+    /// Makes room for as many paths in the repository as `list` has items, whose own bytes are
+    /// counted already. Each path begins with that of the session, which a client may choose to be
+    /// megabytes long: what is made of a request is limited as the request is.
+    ///
+    /// # Errors
+    /// E210009 when that would be too much; E210002 after waiting for room in vain.
+    pub(crate) fn make_room_for(&mut self, list: List<'_>) -> Result<(), Fail> {
+        let each = self.fs_path.len().saturating_add(BESIDE_A_PATH);
+        Ok(self.conn.hold_more(list.count_items().saturating_mul(each))?)
+    }
 }
+
+/// What a path that a request names takes beside its letters: owned, in a list, in a table.
+const BESIDE_A_PATH: usize = 64;
 
 /// Appends the server's greeting: protocol version 2 and what this server can do. Without
 /// compression it does not offer the svndiff versions that compress.

@@ -1,6 +1,6 @@
 //! By the number of revisions: one file that each of them changes.
 
-use sapwood_testkit::counted::Order::{Constant, Linear, Square};
+use sapwood_testkit::counted::Order::{Constant, Linear};
 
 use super::{Sizes, Work, loads, ours, targets};
 use crate::protocol::{long, long_stream};
@@ -74,9 +74,8 @@ fn packs_and_upgrades() {
     one.writes(Linear, "svnadmin pack -q R");
     let line = "svnfsfs dump-index -r 1 R";
     one.change(&format!("{line}, one pack"), Linear, |made| packed(made, line));
-    // The pack of revision properties is read again for each revision: to be mended.
     let line = "svnadmin dump-revprops -q R";
-    one.change(&format!("{line}, one pack"), Square, |made| packed(made, line));
+    one.change(&format!("{line}, one pack"), Linear, |made| packed(made, line));
     let old = Sizes::of(SIZE, |n| long_stream(n).load_as("1.6", Some(10)));
     old.change("svnadmin upgrade", Linear, |made| packed(made, "svnadmin upgrade R"));
 }

@@ -72,7 +72,8 @@ pub(super) fn commit(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comman
 
 /// Paths, relative to the session's URL, and the tokens of their locks. Ends at the first path
 /// that the user may not write.
-fn lock_tokens(session: &Session<'_>, list: List<'_>) -> Result<Vec<(String, String)>, Fail> {
+fn lock_tokens(session: &mut Session<'_>, list: List<'_>) -> Result<Vec<(String, String)>, Fail> {
+    session.make_room_for(list)?;
     let mut tokens = Vec::new();
     for item in list {
         let Item::List(pair) = item else {

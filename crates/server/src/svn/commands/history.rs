@@ -1,7 +1,7 @@
 //! Commands about history: log, locations, blame.
 
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, FileRev, Revnum, RevpropSelection, SvnError, SvnResult, path};
+use sapwood_core::{ErrorCode, FileRev, Revnum, RevpropSelection, SvnError, SvnResult};
 use sapwood_delta::TextDelta;
 use sapwood_delta::write_svndiff;
 use sapwood_repos::{
@@ -12,9 +12,10 @@ use sapwood_wire_svn::data::{
     ChangedPath, LogHead, write_changed_path, write_log_head, write_prop_changes, write_props,
 };
 use sapwood_wire_svn::editor::WireOptions;
-use sapwood_wire_svn::{Encode as _, Error as WireError, Item, Sink as _, Tuple};
+use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Sink as _, Tuple};
 
 use super::revisions::reply_rev;
+use super::{full_paths, strings};
 use crate::common::oplog::Operation;
 use crate::svn::auth::trivial_auth;
 use crate::svn::connection::Connection;
@@ -28,21 +29,9 @@ fn is_standard(name: &str) -> bool {
     STANDARD.contains(&name)
 }
 
-/// Strings of a list, with the error for anything else.
-fn strings<'a>(
-    list: sapwood_wire_svn::List<'a>,
-    otherwise: &'static str,
-) -> Result<Vec<&'a str>, WireError> {
-    list.map(|item| match item {
-        Item::Text(text) => sapwood_wire_svn::decode::as_text(text),
-        _ => Err(WireError::Part(otherwise)),
-    })
-    .collect()
-}
-
 /// What a `log` command asks for.
 struct LogParams<'a> {
-    paths: Vec<&'a str>,
+    paths: List<'a>,
     start: Option<Revnum>,
     end: Option<Revnum>,
     changed_paths: bool,
@@ -53,7 +42,7 @@ struct LogParams<'a> {
 }
 
 fn read_log<'a>(mut params: Tuple<'a>) -> Result<LogParams<'a>, WireError> {
-    let paths = strings(params.list()?, "Log path entry not a string")?;
+    let paths = params.list()?;
     let start = params.bracketed_rev()?;
     let end = params.bracketed_rev()?;
     let changed_paths = params.bool()?;
@@ -67,7 +56,8 @@ fn read_log<'a>(mut params: Tuple<'a>) -> Result<LogParams<'a>, WireError> {
         match params.word()? {
             "all-revprops" => revprops = None,
             "revprops" => {
-                revprops = Some(strings(params.list()?, "Log revprop entry not a string")?);
+                let names = strings(params.list()?, "Log revprop entry not a string");
+                revprops = Some(names.collect::<Result<_, _>>()?);
             }
             _ => return Err(WireError::Part("Unknown revprop word in log command")),
         }
@@ -78,8 +68,7 @@ fn read_log<'a>(mut params: Tuple<'a>) -> Result<LogParams<'a>, WireError> {
 /// `log`
 pub(super) fn log(session: &mut Session<'_>, params: Tuple<'_>) -> CommandResult {
     let params = read_log(params)?;
-    let paths: Vec<String> =
-        params.paths.iter().map(|p| session.full_path(&path::canonical_relpath(p))).collect();
+    let paths = full_paths(session, params.paths, "Log path entry not a string")?;
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     trivial_auth(&mut session.conn);
     log_line(session, &params, &paths);

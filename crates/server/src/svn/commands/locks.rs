@@ -174,11 +174,12 @@ struct Wanted<'a, T> {
 /// The paths of a request for many; `read` makes a target of what follows the path. Of a path that
 /// was given twice the last target counts, in every place.
 fn read_many<'a, T>(
-    session: &Session<'_>,
+    session: &mut Session<'_>,
     list: List<'a>,
     no_list: &'static str,
     read: impl Fn(String, &mut Tuple<'a>) -> Result<T, WireError>,
 ) -> Result<Vec<Wanted<'a, T>>, Fail> {
+    session.make_room_for(list)?;
     let mut wanted = Vec::new();
     for item in list {
         let Item::List(fields) = item else { return Err(WireError::Part(no_list).into()) };

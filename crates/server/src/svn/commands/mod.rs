@@ -13,7 +13,7 @@ mod revisions;
 mod writes;
 
 use sapwood_core::{ErrorCode, Revnum, SvnError};
-use sapwood_wire_svn::Tuple;
+use sapwood_wire_svn::{Error as WireError, Item, List, Tuple};
 
 use crate::svn::session::{CommandResult, Fail, Session};
 
@@ -94,4 +94,26 @@ fn path_of_url(session: &Session<'_>, url: &str) -> Result<String, Fail> {
 fn canonical_url(url: &str) -> Result<String, Fail> {
     sapwood_core::uri::canonicalize(url)
         .map_err(|e| Fail::Fatal(SvnError::new(ErrorCode::BAD_URL, e.to_string())))
+}
+
+/// Strings of a list, with the error for anything else.
+fn strings<'a>(
+    list: List<'a>,
+    otherwise: &'static str,
+) -> impl Iterator<Item = Result<&'a str, WireError>> {
+    list.map(move |item| match item {
+        Item::Text(text) => sapwood_wire_svn::decode::as_text(text),
+        _ => Err(WireError::Part(otherwise)),
+    })
+}
+
+/// The paths in the repository that a list names, with the error for what is no string.
+fn full_paths(
+    session: &mut Session<'_>,
+    list: List<'_>,
+    otherwise: &'static str,
+) -> Result<Vec<String>, Fail> {
+    session.make_room_for(list)?;
+    let full = |path| session.full_path(&sapwood_core::path::canonical_relpath(path));
+    Ok(strings(list, otherwise).map(|path| path.map(full)).collect::<Result<_, _>>()?)
 }

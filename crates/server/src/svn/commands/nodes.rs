@@ -1,7 +1,7 @@
 //! Commands about what is at a path: files, directories, properties, mergeinfo.
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::path::{self, skip_ancestor};
+use sapwood_core::path::skip_ancestor;
 use sapwood_core::{
     Depth, DirentFields, ErrorCode, Inherit, PropList, Revnum, SvnError, SvnResult,
 };
@@ -13,9 +13,9 @@ use sapwood_wire_svn::data::{
     Dirent, read_dirent_fields, write_dir_entry, write_dirent, write_list_entry, write_props,
 };
 use sapwood_wire_svn::encode::LARGE_STRING;
-use sapwood_wire_svn::{Encode as _, Error as WireError, Item, Sink as _, Tuple};
+use sapwood_wire_svn::{Encode as _, Error as WireError, Sink as _, Tuple};
 
-use super::or_youngest;
+use super::{full_paths, or_youngest, strings};
 use crate::common::access::Required;
 use crate::common::oplog::Operation;
 use crate::svn::auth::{must_have_access, trivial_auth};
@@ -339,14 +339,8 @@ pub(super) fn list(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
     let path = session.full_path(&relative);
     must_have_access(session, Required::Read, Some(&path), false)?;
     // There may be many: they are taken when it is clear that the client may read.
-    let patterns = patterns.map(|list| {
-        list.map(|item| match item {
-            Item::Text(text) => sapwood_wire_svn::decode::as_text(text),
-            _ => Err(WireError::Part("Pattern field not a string")),
-        })
-        .collect::<Result<Vec<_>, _>>()
-    });
-    let patterns = patterns.transpose()?;
+    let patterns = patterns.map(|list| strings(list, "Pattern field not a string").collect());
+    let patterns: Option<Vec<&str>> = patterns.transpose()?;
     let rev = or_youngest(session, rev)?;
     session.log_command(&Operation::List {
         path: &path,
@@ -398,14 +392,7 @@ pub(super) fn get_mergeinfo(session: &mut Session<'_>, mut params: Tuple<'_>) ->
     let rev = params.bracketed_rev()?;
     let inherit = Inherit::from_word(params.word()?.as_bytes()).unwrap_or(Inherit::Explicit);
     let descendants = params.bool()?;
-    let mut paths = Vec::new();
-    for item in list {
-        let Item::Text(text) = item else {
-            return Err(WireError::Part("Path is not a string").into());
-        };
-        let text = sapwood_wire_svn::decode::as_text(text)?;
-        paths.push(session.full_path(&path::canonical_relpath(text)));
-    }
+    let paths = full_paths(session, list, "Path is not a string")?;
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     session.log_command(&Operation::GetMergeinfo {
         paths: &paths,
