@@ -28,6 +28,7 @@ targets! {
     skel = "../../../fuzz/harness/skel.rs";
     text = "../../../fuzz/harness/text.rs";
     diff = "../../../fuzz/harness/diff.rs";
+    patch = "../../../fuzz/harness/patch.rs";
     fsfs_items = "../../../fuzz/harness/fsfs_items.rs";
     fsfs_index = "../../../fuzz/harness/fsfs_index.rs";
     fsfs_revprops = "../../../fuzz/harness/fsfs_revprops.rs";

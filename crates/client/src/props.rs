@@ -10,7 +10,7 @@ use sapwood_wc::WorkingCopy;
 use sapwood_wc::props::Change;
 use sapwood_wc::props::inherited::Source;
 use sapwood_wc::props::rules::{
-    FileForCheck, Newlines, PropKind, canonicalize, is_known_revision_prop, is_valid_name, kind_of,
+    FileForCheck, Newlines, PropKind, canonicalize, is_known_revision_prop, kind_of,
 };
 use sapwood_wc::view::{Status, View};
 
@@ -306,7 +306,7 @@ pub fn check_name(name: &str, sets: bool) -> SvnResult<()> {
     if kind_of(name) == PropKind::Wc {
         return wrong(format!("'{name}' is a wcprop, thus not accessible to clients"));
     }
-    if sets && !is_valid_name(name) {
+    if sets && !names::is_valid(name) {
         return wrong(format!("Bad property name: '{name}'"));
     }
     Ok(())

@@ -4,7 +4,6 @@ use sapwood_core::notify::{Action, Notify};
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Capability, RevpropChange};
-use sapwood_wc::props::rules::is_valid_name;
 
 use crate::context::Context;
 use crate::open::number_of;
@@ -61,7 +60,7 @@ pub fn set(ctx: &Context, url: &str, revision: Revision, change: &Change<'_>) ->
             "Author name should not contain a newline; value will not be set unless forced",
         ));
     }
-    if !is_valid_name(name) {
+    if !names::is_valid(name) {
         return Err(SvnError::new(
             ErrorCode::CLIENT_PROPERTY_NAME,
             format!("Bad property name: '{name}'"),

@@ -358,6 +358,14 @@ impl IntoIterator for PropList {
 
 /// Names of the properties that Subversion itself reads or writes.
 pub mod names {
+    /// Whether a name may be a property's: a letter, `:` or `_`, then these, digits, `-` and `.`.
+    #[must_use]
+    pub fn is_valid(name: &str) -> bool {
+        let mut bytes = name.bytes();
+        bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b':' | b'_'))
+            && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b':' | b'_'))
+    }
+
     /// Revision property: who made the revision.
     pub const AUTHOR: &str = "svn:author";
     /// Revision property: when, in the form of [`crate::date`].

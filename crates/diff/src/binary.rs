@@ -7,7 +7,7 @@ use flate2::write::ZlibEncoder;
 
 /// Bytes of compressed data on a line.
 const CHUNK: usize = 52;
-const LENGTHS: &[u8; 52] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+pub(crate) const LENGTHS: &[u8; 52] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const DIGITS: &[u8; 85] =
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
@@ -37,6 +37,11 @@ fn write_literal(out: &mut dyn Write, text: &[u8]) -> io::Result<()> {
         out.write_all(&line)?;
     }
     Ok(())
+}
+
+/// What a digit stands for.
+pub(crate) fn value_of(digit: u8) -> Option<u32> {
+    DIGITS.iter().position(|known| *known == digit).and_then(|at| u32::try_from(at).ok())
 }
 
 /// Up to four bytes as five digits.

@@ -4,7 +4,7 @@
 //! rest is aligned ([`lcs`]), and what results ([`Diff`]) is printed as a unified diff
 //! ([`mod@unified`]) or a property diff ([`props`]). Three texts are compared by [`mod@diff3`], and
 //! [`merged`] writes them as one, with marks around conflicts. Where several alignments are equally short the
-//! reference's choice is made, so that output is equal byte for byte.
+//! reference's choice is made, so that output is equal byte for byte. [`mod@patch`] reads what diffs are printed as.
 
 mod binary;
 mod compare;
@@ -15,6 +15,7 @@ mod lines;
 mod merged;
 mod normalize;
 mod options;
+pub mod patch;
 pub mod props;
 mod scan;
 mod unified;

@@ -11,13 +11,6 @@ fn bad_name(text: String) -> SvnError {
     SvnError::new(ErrorCode::CLIENT_PROPERTY_NAME, text)
 }
 
-/// Whether a name is one that a property can have.
-pub(crate) fn is_valid_name(name: &str) -> bool {
-    let mut bytes = name.bytes();
-    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || b":_".contains(&b))
-        && bytes.all(|b| b.is_ascii_alphanumeric() || b"-.:_".contains(&b))
-}
-
 /// Takes a `--with-revprop`.
 pub(crate) fn take(props: &mut PropList, text: &str) -> SvnResult<()> {
     if text.is_empty() {
@@ -32,7 +25,7 @@ pub(crate) fn take_bytes(props: &mut PropList, name: &str, value: &[u8]) -> SvnR
     if name.is_empty() && value.is_empty() {
         return Err(usage_error("Revision property pair is empty"));
     }
-    if !is_valid_name(name) {
+    if !names::is_valid(name) {
         return Err(bad_name(format!("'{name}' is not a valid Subversion property name")));
     }
     // As it was typed: only log messages are made to have one kind of line ends, and not here.
@@ -149,7 +142,7 @@ pub(crate) fn check_node_property(name: &str) -> SvnResult<()> {
         "svn:txn-check-locks",
         "svn:txn-check-ood",
     ];
-    if !is_valid_name(name) {
+    if !names::is_valid(name) {
         return Err(bad_name(format!("Bad property name: '{name}'")));
     }
     if REVISION.contains(&name) {

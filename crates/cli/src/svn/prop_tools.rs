@@ -5,8 +5,8 @@ use sapwood_client::open::url_of;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_wc::props::rules::{
-    check_mime_type, is_binary_mime_type, is_boolean, is_valid_name, known_node_props,
-    known_revision_props, needs_translation,
+    check_mime_type, is_binary_mime_type, is_boolean, known_node_props, known_revision_props,
+    needs_translation,
 };
 use sapwood_wc::translate::{Eol, Translator};
 
@@ -36,7 +36,7 @@ impl Use {
 
 /// E195011 for a name that no property can have.
 pub(super) fn check_valid(name: &str) -> SvnResult<()> {
-    if is_valid_name(name) {
+    if names::is_valid(name) {
         return Ok(());
     }
     Err(SvnError::new(

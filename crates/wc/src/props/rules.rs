@@ -76,14 +76,6 @@ pub fn needs_translation(name: &str) -> bool {
     name.starts_with(names::PREFIX)
 }
 
-/// Whether a name may be a property's: a letter, `:` or `_`, then these, digits, `-` and `.`.
-#[must_use]
-pub fn is_valid_name(name: &str) -> bool {
-    let mut bytes = name.bytes();
-    bytes.next().is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b':' | b'_'))
-        && bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b':' | b'_'))
-}
-
 /// What a property's name says of where it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PropKind {
@@ -380,8 +372,8 @@ mod tests {
 
     #[test]
     fn names() {
-        assert!(is_valid_name("svn:x-1.y") && is_valid_name("_a") && is_valid_name(":"));
-        assert!(!is_valid_name("") && !is_valid_name("1a") && !is_valid_name("a b"));
+        assert!(names::is_valid("svn:x-1.y") && names::is_valid("_a") && names::is_valid(":"));
+        assert!(!names::is_valid("") && !names::is_valid("1a") && !names::is_valid("a b"));
         assert_eq!(kind_of("svn:wc:x"), PropKind::Wc);
         assert_eq!(kind_of("svn:entry:x"), PropKind::Entry);
         assert!(is_binary_mime_type(b"application/x") && !is_binary_mime_type(b"text/x; c=d"));
