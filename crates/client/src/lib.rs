@@ -31,6 +31,7 @@ pub mod info_local;
 pub mod list;
 pub mod lock;
 pub mod log;
+pub mod merge;
 pub mod mergeinfo;
 pub mod mkdir_urls;
 pub mod open;

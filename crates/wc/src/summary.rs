@@ -73,7 +73,11 @@ impl WorkingCopy {
         Ok(Summary { revisions, modified, switched, sparse })
     }
 
-    fn has_switched(&self, relpath: &str, trail: Option<&str>) -> Result<bool> {
+    /// Whether something below a path is switched, or its URL does not end in `trail`.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn has_switched(&self, relpath: &str, trail: Option<&str>) -> Result<bool> {
         let db = self.db();
         let Some(base) = db.base(relpath)? else { return Ok(false) };
         let (Some(repos), Some(path)) = (base.repos_id, &base.repos_path) else {

@@ -17,4 +17,7 @@ pub use reject::{prej_text, prej_text_of_skel};
 pub use skel::{
     Action, Conflict, Location, Operation, PropConflict, Reason, TextConflict, TreeConflict,
 };
-pub use text::{ExternalMerge, TextMerge, TextMerged, TextOutcome, merge_text, update_labels};
+pub use text::{
+    ExternalMerge, TextMerge, TextMerged, TextOutcome, kept_extension, merge_text, try_text,
+    update_labels,
+};

@@ -80,6 +80,20 @@ pub struct TextMerged {
 /// # Errors
 /// When a file cannot be read or written; `E135001` for an unknown `svn:eol-style`.
 pub fn merge_text(wc: &WorkingCopy, merge: &TextMerge<'_>) -> Result<TextMerged> {
+    let mut merged = merge_or_try(wc, merge, false)?;
+    merged.work.push(WorkItem::SyncFileFlags { relpath: merge.relpath.to_owned() });
+    Ok(merged)
+}
+
+/// What would become of the working file, which is left as it is.
+///
+/// # Errors
+/// As [`merge_text`].
+pub fn try_text(wc: &WorkingCopy, merge: &TextMerge<'_>) -> Result<TextOutcome> {
+    Ok(merge_or_try(wc, merge, true)?.outcome)
+}
+
+fn merge_or_try(wc: &WorkingCopy, merge: &TextMerge<'_>, dry: bool) -> Result<TextMerged> {
     let target = wc.abspath(merge.relpath);
     let binary = merge.is_binary();
     let how = merge.detranslation();
@@ -91,13 +105,19 @@ pub fn merge_text(wc: &WorkingCopy, merge: &TextMerge<'_>) -> Result<TextMerged>
     // Line endings that the change sets count for both incoming texts.
     let repaired = merge.repaired_left(wc)?;
     let left = repaired.as_ref().map_or(merge.left, |file| &file.path);
-    let mut merged = match merge.trivial(wc, left, local.path(), &target)? {
-        Some(merged) => merged,
-        None if binary => merge.binary(wc, left, local)?,
-        None => merge.lines(wc, left, local.path(), &target)?,
-    };
-    merged.work.push(WorkItem::SyncFileFlags { relpath: merge.relpath.to_owned() });
-    Ok(merged)
+    match merge.trivial(wc, left, local.path(), &target, dry)? {
+        Some(merged) => Ok(merged),
+        None if binary && dry => Ok(TextMerged::only(TextOutcome::Conflict)),
+        None if binary => merge.binary(wc, left, local),
+        None => merge.lines(wc, left, local.path(), &target, dry),
+    }
+}
+
+impl TextMerged {
+    /// An outcome with nothing to do.
+    const fn only(outcome: TextOutcome) -> Self {
+        Self { outcome, work: Vec::new(), conflict: None }
+    }
 }
 
 /// A file below `.svn/tmp` that goes with this value, unless it is kept for a work item.
@@ -269,18 +289,21 @@ impl TextMerge<'_> {
         left: &Path,
         local: &Path,
         target: &Path,
+        dry: bool,
     ) -> Result<Option<TextMerged>> {
         let kind = fs::symlink_metadata(target).map(|m| m.is_file()).unwrap_or(false);
         if !kind {
             return Ok(None);
         }
-        let unchanged =
-            TextMerged { outcome: TextOutcome::Unchanged, work: Vec::new(), conflict: None };
+        let unchanged = TextMerged::only(TextOutcome::Unchanged);
         if !same_files(left, local)? {
             return Ok(same_files(self.right, local)?.then_some(unchanged));
         }
         if same_files(left, self.right)? {
             return Ok(Some(unchanged));
+        }
+        if dry {
+            return Ok(Some(TextMerged::only(TextOutcome::Merged)));
         }
         let (source, copied) = self.inside(wc, self.right)?;
         let mut work = vec![self.install(source.clone())];
@@ -297,6 +320,7 @@ impl TextMerge<'_> {
         left: &Path,
         local: &Path,
         target: &Path,
+        dry: bool,
     ) -> Result<TextMerged> {
         let result = Temporary::new(wc);
         let mut file = result.create()?;
@@ -312,14 +336,19 @@ impl TextMerge<'_> {
         };
         file.flush().map_err(|e| Error::io(e, "Can't write file", &result.path))?;
         drop(file);
-        let mut merged =
-            TextMerged { outcome: TextOutcome::Conflict, work: Vec::new(), conflict: None };
+        let mut merged = TextMerged::only(TextOutcome::Conflict);
+        if conflicts && dry {
+            return Ok(merged);
+        }
         if conflicts {
             merged.conflict = Some(self.preserve(wc, left, target, &mut merged.work)?);
         } else {
             let special = self.actual.get(names::SPECIAL).is_some();
             let same = same_files(&result.path, if special { local } else { target })?;
             merged.outcome = if same { TextOutcome::Unchanged } else { TextOutcome::Merged };
+        }
+        if dry {
+            return Ok(merged);
         }
         let result = result.keep(wc)?;
         if merged.outcome != TextOutcome::Unchanged {
@@ -409,6 +438,17 @@ impl TextMerge<'_> {
     }
 }
 
+/// The extension of a file name, with the dot, if it matches one of `preserved`; else nothing.
+#[must_use]
+pub fn kept_extension(name: &str, preserved: &[String]) -> String {
+    let extension = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
+    extension
+        .map(|(_, extension)| extension)
+        .filter(|e| preserved.iter().any(|pattern| glob::matches(pattern.as_bytes(), e.as_bytes())))
+        .map(|e| format!(".{e}"))
+        .unwrap_or_default()
+}
+
 /// The labels of an update: of the old and the new text and of the local one. The extension of
 /// files that match one of `preserved` (patterns of `preserved-conflict-file-exts`) stays at the
 /// end, so that programs still know what they are.
@@ -419,12 +459,7 @@ pub fn update_labels(
     new: Revnum,
     preserved: &[String],
 ) -> (String, String, String) {
-    let extension = name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
-    let kept = extension
-        .map(|(_, extension)| extension)
-        .filter(|e| preserved.iter().any(|pattern| glob::matches(pattern.as_bytes(), e.as_bytes())))
-        .map(|e| format!(".{e}"))
-        .unwrap_or_default();
+    let kept = kept_extension(name, preserved);
     let old = old.unwrap_or(Revnum::ZERO);
     (format!(".r{old}{kept}"), format!(".r{new}{kept}"), format!(".mine{kept}"))
 }

@@ -348,7 +348,7 @@ impl WorkingCopy {
         Ok(())
     }
 
-    fn check_addable(&self, relpath: &str) -> Result<NodeKind> {
+    pub(crate) fn check_addable(&self, relpath: &str) -> Result<NodeKind> {
         let path = self.abspath(relpath);
         let shown = path.display();
         if path::basename(relpath) == ".svn" {
@@ -376,7 +376,7 @@ impl WorkingCopy {
         }
     }
 
-    pub(super) fn check_parent_of_addition(&self, relpath: &str) -> Result<()> {
+    pub(crate) fn check_parent_of_addition(&self, relpath: &str) -> Result<()> {
         let path = self.abspath(relpath);
         let shown = path.display();
         let parent = parent_of(relpath).unwrap_or("");

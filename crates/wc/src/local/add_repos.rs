@@ -30,6 +30,33 @@ impl WorkingCopy {
         origin: Option<&Origin>,
         cancel: &CancelToken,
     ) -> Result<()> {
+        self.add_file_from(relpath, text, props, origin, None, cancel)
+    }
+
+    /// Adds a file of another repository: a new file with this text, in normal form, and these
+    /// properties. Needs a lock on the parent.
+    ///
+    /// # Errors
+    /// As [`WorkingCopy::add_repos_file`].
+    pub fn add_foreign_file(
+        &self,
+        relpath: &str,
+        text: PristineWriter,
+        props: &PropList,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        self.add_file_from(relpath, text, &PropList::new(), None, Some(props), cancel)
+    }
+
+    fn add_file_from(
+        &self,
+        relpath: &str,
+        text: PristineWriter,
+        props: &PropList,
+        origin: Option<&Origin>,
+        local: Option<&PropList>,
+        cancel: &CancelToken,
+    ) -> Result<()> {
         if let Some(view) = self.view(relpath)?
             && !matches!(view.status(), Status::NotPresent | Status::Deleted)
         {
@@ -53,7 +80,7 @@ impl WorkingCopy {
         let mut work = vec![WorkItem::FileInstall {
             relpath: relpath.to_owned(),
             use_commit_times: false,
-            record_fileinfo: true,
+            record_fileinfo: local.is_none(),
             source: source.clone(),
         }];
         work.extend(source.map(|relpath| WorkItem::FileRemove { relpath }));
@@ -80,7 +107,7 @@ impl WorkingCopy {
                 self.install_pristine(text)?;
             }
             db.put_node(&row)?;
-            db.set_actual_props(relpath, None)?;
+            db.set_actual_props(relpath, local.filter(|props| !props.is_empty()))?;
             if let Some(depth) = depths.not_present {
                 self.put_not_present(relpath, depth, Kind::File, &place)?;
             }

@@ -34,10 +34,10 @@ pub(crate) struct Copy<'c> {
 
 /// Where a copied node comes from in the repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct From {
-    pub(super) repos_id: Option<i64>,
-    pub(super) path: Option<String>,
-    pub(super) revision: Option<Revnum>,
+pub(crate) struct From {
+    pub(crate) repos_id: Option<i64>,
+    pub(crate) path: Option<String>,
+    pub(crate) revision: Option<Revnum>,
 }
 
 /// What a copied node is, as far as a copy wants to know.
@@ -53,11 +53,11 @@ enum Is {
 }
 
 /// The layers of a destination.
-pub(super) struct Depths {
+pub(crate) struct Depths {
     /// The layer of the copy.
-    pub(super) op_depth: i64,
+    pub(crate) op_depth: i64,
     /// The layer that gets a row "not present", where the copy starts a layer of its own.
-    pub(super) not_present: Option<i64>,
+    pub(crate) not_present: Option<i64>,
     /// The layer of the parent.
     parent: i64,
 }
@@ -446,7 +446,7 @@ impl WorkingCopy {
     }
 
     /// Which layers a copy goes to.
-    pub(super) fn depths_for_copy(&self, from: &From, to: &str) -> Result<Depths> {
+    pub(crate) fn depths_for_copy(&self, from: &From, to: &str) -> Result<Depths> {
         let parent = parent_of(to).unwrap_or("");
         let mut depths =
             Depths { op_depth: depth_of(to), not_present: None, parent: depth_of(parent) };
@@ -535,7 +535,7 @@ impl WorkingCopy {
     }
 
     /// Says that a layer has nothing at a path where the copy that it is of had something.
-    pub(super) fn put_not_present(
+    pub(crate) fn put_not_present(
         &self,
         relpath: &str,
         op_depth: i64,

@@ -22,6 +22,7 @@ use sapwood_core::notify::{Action, Notify};
 use crate::root::WorkingCopy;
 
 pub use add::AddOptions;
+pub(crate) use copy::From;
 pub use resolve::{Choice, Part};
 pub use revert::RevertOptions;
 pub(crate) use rows::SubtreeSql;

@@ -1,0 +1,139 @@
+//! One range: the difference is fetched and applied.
+
+use std::io::Write as _;
+use std::rc::Rc;
+
+use sapwood_core::{PropList, SvnError, SvnResult, path};
+use sapwood_ra::{ReportKind, ReportRequest, Session};
+
+use super::Merge;
+use super::apply::{Apply, Sides};
+use super::editor::RangeEditor;
+use super::files::Changed;
+use super::paths::nearest;
+use super::props::changes_between;
+use super::source::MergeSource;
+use crate::diff::sides::Text;
+use crate::mergeinfo::place::{Place, visit};
+
+/// Errors of files that a merge needs for a while.
+pub(super) fn temporary_failed(error: &std::io::Error) -> SvnError {
+    SvnError::io(error, "Can't create temporary file")
+}
+
+impl Merge<'_> {
+    /// A new temporary file beside the pristine texts, from where it can be moved into place.
+    pub(super) fn temporary(&self) -> SvnResult<tempfile::NamedTempFile> {
+        tempfile::NamedTempFile::new_in(sapwood_wc::layout::tmp(self.wc().root()))
+            .map_err(|e| temporary_failed(&e))
+    }
+
+    /// A file of the repository and its properties.
+    pub(super) fn fetch(
+        &self,
+        session: &dyn Session,
+        at: &str,
+        revision: sapwood_core::Revnum,
+    ) -> SvnResult<(Text, PropList)> {
+        let mut file = self.temporary()?;
+        let found = session.get_file(at, Some(revision), Some(&mut file), true)?;
+        file.flush().map_err(|e| temporary_failed(&e))?;
+        Ok((Text::Temporary(Rc::new(file.into_temp_path())), found.props))
+    }
+
+    /// Merges one range of a directory. Where mergeinfo counts, the first range that is left of each
+    /// of [`Merge::paths`] says where the difference begins for it.
+    ///
+    /// # Errors
+    /// Those of the sessions and of the working copy.
+    pub fn drive_dir(&mut self, source: &MergeSource) -> SvnResult<()> {
+        let depth = self.depth();
+        let starts = if self.honors_mergeinfo() { Some(self.starts(source)) } else { None };
+        let (start, below) = starts.unwrap_or((source.left.revision, Vec::new()));
+        let (primary, other) = (Rc::clone(&self.left), Rc::clone(&self.right));
+        let (from, to) = (source.left.url(), source.right.url());
+        let ignore_ancestry = self.options.ignore_ancestry;
+        visit(primary.as_ref(), &from, || {
+            visit(other.as_ref(), &from, || {
+                let request = ReportRequest {
+                    revision: Some(source.right_revision()),
+                    target: "",
+                    depth,
+                    kind: ReportKind::Diff { versus_url: &to, ignore_ancestry, text_deltas: true },
+                };
+                let mut editor = RangeEditor::new(self, other.as_ref(), source);
+                let mut report = primary.report(&request, &mut editor)?;
+                report.set_path("", sapwood_core::Revnum(start), depth, false, None)?;
+                for (relpath, revision) in &below {
+                    let revision = sapwood_core::Revnum(*revision);
+                    report.set_path(relpath, revision, depth, false, None)?;
+                }
+                report.finish()
+            })
+        })
+    }
+
+    /// Where the difference begins for the target, and for the nodes below it that differ in that
+    /// from what is above them.
+    fn starts(&self, source: &MergeSource) -> (u64, Vec<(String, u64)>) {
+        let end = source.right.revision;
+        let later = |start: u64| match source.is_reverse() {
+            true => start < end,
+            false => start > end,
+        };
+        let Some((target, below)) = self.paths.split_first() else {
+            return (source.left.revision, Vec::new());
+        };
+        let first = target.next().map(|range| range.start).filter(|start| !later(*start));
+        let mut starts = Vec::new();
+        for child in below.iter().filter(|child| !child.absent) {
+            let above = nearest(&self.paths, &child.relpath, false).and_then(|above| above.next());
+            let own = match (child.next(), above) {
+                (Some(own), _) if later(own.start) => continue,
+                (Some(own), Some(above)) if own.start == above.start => continue,
+                (Some(own), _) => own.start,
+                (None, None) => continue,
+                (None, Some(_)) => end,
+            };
+            let relpath = path::skip_ancestor(&target.relpath, &child.relpath);
+            starts.extend(relpath.map(|relpath| (relpath.to_owned(), own)));
+        }
+        (first.unwrap_or(end), starts)
+    }
+
+    /// Merges one range of a file. `related` says whether both sides have a common ancestor.
+    ///
+    /// # Errors
+    /// Those of the sessions and of the working copy.
+    pub fn drive_file(&mut self, source: &MergeSource, related: bool) -> SvnResult<()> {
+        self.begun = None;
+        let side = |session: &Rc<dyn Session>, place: &Place| {
+            let revision = sapwood_core::Revnum(place.revision);
+            visit(session.as_ref(), &place.url(), || self.fetch(session.as_ref(), "", revision))
+        };
+        let (left_text, left) = side(&self.left, &source.left)?;
+        let (right_text, right) = side(&self.right, &source.right)?;
+        let as_change = self.options.ignore_ancestry || related;
+        let mut apply = Apply::new(self, source.left_revision(), source.right_revision());
+        if as_change {
+            let opened = apply.open_file("", None, Sides::BOTH)?;
+            if opened.skip {
+                return Ok(());
+            }
+            let changes = changes_between(&left, &right);
+            let texts = Some((&left_text, &right_text));
+            return apply
+                .file_changed(opened.id, &Changed { texts, left: &left, changes: &changes });
+        }
+        let above = apply.begin_above_file()?;
+        let opened = apply.open_file("", Some(above), Sides::DELETED)?;
+        if !opened.skip {
+            apply.file_deleted(opened.id, &left_text, &left)?;
+        }
+        let opened = apply.open_file("", Some(above), Sides::ADDED)?;
+        if !opened.skip {
+            apply.file_added(opened.id, &right_text, &right)?;
+        }
+        Ok(())
+    }
+}

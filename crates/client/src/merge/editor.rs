@@ -1,0 +1,420 @@
+//! Takes the edit that leads from the left side to the right one, fetches what it does not bring,
+//! and gives each node to [`Apply`].
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Write as _};
+use std::rc::Rc;
+
+use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
+use sapwood_delta::apply::ApplyReader;
+use sapwood_delta::{Editor, Handle, TextDelta, nothing_to_abort};
+use sapwood_ra::{DirentFields, Session};
+use sapwood_wc::conflict::PropChange;
+
+use super::Merge;
+use super::apply::{Apply, Opened, Sides};
+use super::drive::temporary_failed;
+use super::files::Changed;
+use super::props::is_regular;
+use super::source::MergeSource;
+use crate::diff::sides::Text;
+
+/// An open directory or file of the edit.
+struct Open {
+    below: String,
+    /// The node, unless what is above it is not wanted.
+    node: Option<u64>,
+    skip: bool,
+    skip_children: bool,
+    added: bool,
+    /// The left side's revision of it.
+    base: Revnum,
+    changes: Vec<PropChange>,
+    /// Both texts, and the left properties.
+    texts: Option<(Text, Text, PropList)>,
+}
+
+/// Applies an edit.
+pub(super) struct RangeEditor<'m, 'a> {
+    apply: Apply<'m, 'a>,
+    session: &'m dyn Session,
+    revision: Revnum,
+    target_revision: Revnum,
+    open: HashMap<u64, Open>,
+    next: u64,
+}
+
+fn wrong_handle() -> SvnError {
+    SvnError::new(
+        ErrorCode::INCORRECT_PARAMS,
+        "Internal error: an edit uses a node that is not open",
+    )
+}
+
+/// Takes out changes to what is there already: some servers tell all properties.
+fn real_changes(props: &PropList, changes: Vec<PropChange>) -> Vec<PropChange> {
+    let same = |(name, value): &PropChange| value.is_some() && props.get(name) == value.as_deref();
+    changes.into_iter().filter(|change| !same(change)).collect()
+}
+
+impl<'m, 'a> RangeEditor<'m, 'a> {
+    pub(super) fn new(
+        merge: &'m mut Merge<'a>,
+        session: &'m dyn Session,
+        source: &MergeSource,
+    ) -> Self {
+        let (left, right) = (source.left_revision(), source.right_revision());
+        Self {
+            apply: Apply::new(merge, left, right),
+            session,
+            revision: left,
+            target_revision: right,
+            open: HashMap::new(),
+            next: 0,
+        }
+    }
+
+    fn put(&mut self, open: Open) -> Handle {
+        self.next = self.next.wrapping_add(1);
+        self.open.insert(self.next, open);
+        Handle(self.next)
+    }
+
+    fn get(&mut self, handle: Handle) -> SvnResult<&mut Open> {
+        self.open.get_mut(&handle.0).ok_or_else(wrong_handle)
+    }
+
+    fn close(&mut self, handle: Handle) -> SvnResult<Open> {
+        self.open.remove(&handle.0).ok_or_else(wrong_handle)
+    }
+
+    /// Opens a node below a directory, unless nothing below that is wanted.
+    fn enter(
+        &mut self,
+        below: &str,
+        parent: Option<Handle>,
+        kind: NodeKind,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        let above = match parent {
+            Some(parent) => {
+                let above = self.get(parent)?;
+                Some((above.node, above.skip_children))
+            }
+            None => None,
+        };
+        let sides = if base.is_some() { Sides::BOTH } else { Sides::ADDED };
+        let opened = match above {
+            Some((_, true) | (None, _)) => None,
+            Some((Some(id), false)) => Some(self.apply_open(below, Some(id), kind, sides)?),
+            None => Some(self.apply_open(below, None, kind, sides)?),
+        };
+        Ok(self.put(Open {
+            below: below.to_owned(),
+            node: opened.map(|o| o.id),
+            skip: opened.is_none_or(|o| o.skip),
+            skip_children: opened.is_none_or(|o| o.skip_children),
+            added: base.is_none(),
+            base: base.unwrap_or(self.revision),
+            changes: Vec::new(),
+            texts: None,
+        }))
+    }
+
+    fn apply_open(
+        &mut self,
+        below: &str,
+        parent: Option<u64>,
+        kind: NodeKind,
+        sides: Sides,
+    ) -> SvnResult<Opened> {
+        match kind {
+            NodeKind::Dir => self.apply.open_dir(below, parent, sides),
+            NodeKind::File => self.apply.open_file(below, parent, sides),
+        }
+    }
+
+    fn props_of_file(&self, below: &str, base: Revnum) -> SvnResult<PropList> {
+        Ok(self.session.get_file(below, Some(base), None, true)?.props)
+    }
+
+    /// The left text of a file that is to be changed: the pristine one where it is the same.
+    fn left_text(&self, open: &Open, sum: Option<Md5>) -> SvnResult<(Text, PropList)> {
+        if let Some(sum) = sum
+            && let Some(path) = self.apply.merge.pristine_like(&open.below, &sum)?
+        {
+            return Ok((Text::File(path), self.props_of_file(&open.below, open.base)?));
+        }
+        self.apply.merge.fetch(self.session, &open.below, open.base)
+    }
+
+    fn receive(&self, left: &Text, delta: &mut dyn TextDelta) -> SvnResult<Text> {
+        let source: Box<dyn Read> = match left.path() {
+            None => Box::new(io::empty()),
+            Some(path) => Box::new(File::open(path).map_err(|e| {
+                SvnError::io(&e, format_args!("Can't open file '{}'", path.display()))
+            })?),
+        };
+        let mut file = self.apply.merge.temporary()?;
+        io::copy(&mut ApplyReader::new(delta, source), &mut file).map_err(SvnError::from_stream)?;
+        file.flush().map_err(|e| temporary_failed(&e))?;
+        Ok(Text::Temporary(Rc::new(file.into_temp_path())))
+    }
+
+    fn deleted_file(&mut self, below: &str, parent: u64) -> SvnResult<()> {
+        let opened = self.apply.open_file(below, Some(parent), Sides::DELETED)?;
+        if !opened.skip {
+            let wanted =
+                !self.apply.merge.options.force_delete && !self.apply.node(opened.id)?.shadowed;
+            let (text, props) = match wanted {
+                true => self.apply.merge.fetch(self.session, below, self.revision)?,
+                false => (Text::Empty, PropList::new()),
+            };
+            self.apply.file_deleted(opened.id, &text, &props)?;
+        }
+        self.apply.close(opened.id);
+        Ok(())
+    }
+
+    /// A directory that only the left side has, with all that is in it.
+    fn deleted_dir(&mut self, below: &str, parent: u64) -> SvnResult<()> {
+        let opened = self.apply.open_dir(below, Some(parent), Sides::DELETED)?;
+        let mut props = PropList::new();
+        if !(opened.skip && opened.skip_children) {
+            let fields = DirentFields { kind: true, ..DirentFields::default() };
+            let wanted = (!opened.skip_children).then_some(fields);
+            let mut found =
+                self.session.get_dir(below, Some(self.revision), wanted, !opened.skip)?;
+            found.entries.sort_by(|a, b| a.0.cmp(&b.0));
+            props = found.props;
+            for (name, entry) in &found.entries {
+                let child = path::join(below, name);
+                match entry.kind {
+                    Some(NodeKind::File) => self.deleted_file(&child, opened.id)?,
+                    Some(NodeKind::Dir) => self.deleted_dir(&child, opened.id)?,
+                    None => {}
+                }
+            }
+        }
+        if !opened.skip {
+            self.apply.dir_deleted(opened.id, &props)?;
+        }
+        self.apply.close(opened.id);
+        Ok(())
+    }
+
+    fn change_prop(&mut self, node: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        let open = self.get(node)?;
+        if !open.skip && !name.starts_with("svn:wc:") {
+            open.changes.push((name.to_owned(), value.map(<[u8]>::to_vec)));
+        }
+        Ok(())
+    }
+
+    fn end_dir(&mut self, open: &mut Open, id: u64) -> SvnResult<()> {
+        let changed = open.changes.iter().any(|(name, _)| is_regular(name));
+        if open.added {
+            let props = added_props(&open.changes);
+            return self.apply.dir_added(id, &props);
+        }
+        if changed {
+            let found = self.session.get_dir(&open.below, Some(open.base), None, true)?;
+            let changes = real_changes(&found.props, std::mem::take(&mut open.changes));
+            if !changes.is_empty() {
+                return self.apply.dir_changed(id, &found.props, &changes);
+            }
+        }
+        self.apply.dir_closed(id)
+    }
+
+    fn end_file(&mut self, open: &mut Open, id: u64) -> SvnResult<()> {
+        let changed = open.changes.iter().any(|(name, _)| is_regular(name));
+        if open.added {
+            let props = added_props(&open.changes);
+            let text = open.texts.take().map_or(Text::Empty, |texts| texts.1);
+            return self.apply.file_added(id, &text, &props);
+        }
+        if open.texts.is_none() && !changed {
+            return Ok(());
+        }
+        let (texts, left) = match open.texts.take() {
+            Some((left, right, props)) => (Some((left, right)), props),
+            None => (None, self.props_of_file(&open.below, open.base)?),
+        };
+        let changes = real_changes(&left, std::mem::take(&mut open.changes));
+        let texts = texts.as_ref().map(|(left, right)| (left, right));
+        self.apply.file_changed(id, &Changed { texts, left: &left, changes: &changes })
+    }
+}
+
+fn added_props(changes: &[PropChange]) -> PropList {
+    let mut props = PropList::new();
+    for (name, value) in changes {
+        match value {
+            Some(value) => props.set(name, value),
+            None => props.remove(name),
+        };
+    }
+    props
+}
+
+impl Editor for RangeEditor<'_, '_> {
+    nothing_to_abort!();
+
+    fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {
+        self.target_revision = revision;
+        self.apply.right_revision = revision;
+        Ok(())
+    }
+
+    fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
+        let base = base.unwrap_or(self.revision);
+        self.enter("", None, NodeKind::Dir, Some(base))
+    }
+
+    fn delete_entry(&mut self, below: &str, _: Option<Revnum>, parent: Handle) -> SvnResult<()> {
+        let above = self.get(parent)?;
+        let Some(id) = above.node.filter(|_| !above.skip_children) else { return Ok(()) };
+        match self.session.check_path(below, Some(self.revision))? {
+            Some(NodeKind::File) => self.deleted_file(below, id),
+            Some(NodeKind::Dir) => self.deleted_dir(below, id),
+            None => Ok(()),
+        }
+    }
+
+    fn add_directory(
+        &mut self,
+        below: &str,
+        parent: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        self.enter(below, Some(parent), NodeKind::Dir, None)
+    }
+
+    fn open_directory(
+        &mut self,
+        below: &str,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        let base = base.unwrap_or(self.revision);
+        self.enter(below, Some(parent), NodeKind::Dir, Some(base))
+    }
+
+    fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
+        self.change_prop(dir, name, value)
+    }
+
+    fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
+        let mut open = self.close(dir)?;
+        let Some(id) = open.node else { return Ok(()) };
+        if !open.skip {
+            self.end_dir(&mut open, id)?;
+        }
+        self.apply.close(id);
+        Ok(())
+    }
+
+    fn absent_directory(&mut self, below: &str, parent: Handle) -> SvnResult<()> {
+        match self.get(parent)?.node {
+            Some(id) => self.apply.absent(below, id),
+            None => Ok(()),
+        }
+    }
+
+    fn absent_file(&mut self, below: &str, parent: Handle) -> SvnResult<()> {
+        self.absent_directory(below, parent)
+    }
+
+    fn add_file(
+        &mut self,
+        below: &str,
+        parent: Handle,
+        _: Option<(&str, Revnum)>,
+    ) -> SvnResult<Handle> {
+        self.enter(below, Some(parent), NodeKind::File, None)
+    }
+
+    fn open_file(
+        &mut self,
+        below: &str,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
+        let base = base.unwrap_or(self.revision);
+        self.enter(below, Some(parent), NodeKind::File, Some(base))
+    }
+
+    fn apply_textdelta(
+        &mut self,
+        file: Handle,
+        sum: Option<Md5>,
+        delta: &mut dyn TextDelta,
+    ) -> SvnResult<()> {
+        let Some(open) = self.open.get(&file.0) else { return Err(wrong_handle()) };
+        if open.skip {
+            while delta.next_window()?.is_some() {}
+            return Ok(());
+        }
+        let (left, props) = match open.added {
+            true => (Text::Empty, PropList::new()),
+            false => self.left_text(open, sum)?,
+        };
+        let right = self.receive(&left, delta)?;
+        self.get(file)?.texts = Some((left, right, props));
+        Ok(())
+    }
+
+    fn change_file_prop(
+        &mut self,
+        file: Handle,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> SvnResult<()> {
+        self.change_prop(file, name, value)
+    }
+
+    fn close_file(&mut self, file: Handle, sum: Option<Md5>) -> SvnResult<()> {
+        let mut open = self.close(file)?;
+        let Some(id) = open.node else { return Ok(()) };
+        if !open.skip {
+            if let (Some(sum), Some((_, right, _))) = (sum, &open.texts) {
+                check_sum(&open.below, right, &sum)?;
+            }
+            self.end_file(&mut open, id)?;
+        }
+        self.apply.close(id);
+        Ok(())
+    }
+
+    fn close_edit(&mut self) -> SvnResult<()> {
+        Ok(())
+    }
+}
+
+/// Refuses a text that is not the one that was meant.
+fn check_sum(below: &str, text: &Text, expected: &Md5) -> SvnResult<()> {
+    let mut sum = sapwood_core::checksum::Md5Hasher::new();
+    if let Some(path) = text.path() {
+        let mut file = File::open(path).map_err(|e| temporary_failed(&e))?;
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            let count = file.read(&mut buffer).map_err(|e| temporary_failed(&e))?;
+            if count == 0 {
+                break;
+            }
+            sum.update(buffer.get(..count).unwrap_or_default());
+        }
+    }
+    let actual = sum.finish();
+    if actual == *expected {
+        return Ok(());
+    }
+    Err(SvnError::new(
+        ErrorCode::CHECKSUM_MISMATCH,
+        format!(
+            "Checksum mismatch for '{below}':\n   expected:  {expected}\n     actual:  {actual}\n"
+        ),
+    ))
+}

@@ -1,0 +1,416 @@
+//! The operations: what a command line asks for becomes sources, and these a run.
+
+use sapwood_core::mergeinfo::{MergeRange, RangeList};
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_ra::Session;
+
+use super::automatic::{self, AutomaticMerge};
+use super::normalize::sources_of;
+use super::run::{Done, PathMergeinfo, Run, run};
+use super::source::MergeSource;
+use super::target::{Allowed, MergeTarget, lock_place};
+use super::{MergeOptions, record};
+use crate::context::Context;
+use crate::mergeinfo::merge_catalogs;
+use crate::mergeinfo::place::{Place, common_ancestor};
+use crate::open::number_at;
+use crate::revision::{Range, Revision};
+use crate::target::is_url;
+use crate::update::settle;
+
+/// Two sources whose difference is merged.
+#[derive(Clone, Copy, Debug)]
+pub struct TwoSources<'a> {
+    /// The left one: a URL or local path.
+    pub left: &'a str,
+    /// Its revision.
+    pub left_revision: Revision,
+    /// The right one.
+    pub right: &'a str,
+    /// Its revision.
+    pub right_revision: Revision,
+}
+
+fn wrong(words: &str) -> SvnError {
+    SvnError::new(ErrorCode::INCORRECT_PARAMS, words)
+}
+
+/// A local path stands for its URL, so the revision must be one of the repository.
+fn check_revision(path: &str, revision: Revision) -> SvnResult<()> {
+    let remote = matches!(revision, Revision::Number(_) | Revision::Date(_) | Revision::Head);
+    if remote || is_url(path) {
+        return Ok(());
+    }
+    Err(SvnError::new(
+        ErrorCode::CLIENT_BAD_REVISION,
+        format!(
+            "Invalid merge source '{path}'; a working copy path can only be used with a repository \
+             revision (a number, a date, or head)"
+        ),
+    ))
+}
+
+/// Two places that must be in one repository, whatever its URL.
+fn check_same_repository(
+    one: &Place,
+    one_shown: &str,
+    uuid: &str,
+    root: Option<&str>,
+    other_shown: &str,
+) -> SvnResult<()> {
+    if one.uuid == uuid && root.is_none_or(|root| one.root == root) {
+        return Ok(());
+    }
+    Err(SvnError::new(
+        ErrorCode::CLIENT_UNRELATED_RESOURCES,
+        format!("'{one_shown}' must be from the same repository as '{other_shown}'"),
+    ))
+}
+
+/// Does the work with the target locked, unless nothing is done to it.
+fn locked(
+    ctx: &Context,
+    target: &str,
+    dry_run: bool,
+    work: impl FnOnce() -> SvnResult<()>,
+) -> SvnResult<()> {
+    if dry_run {
+        return work();
+    }
+    let (wc, place) = lock_place(ctx, target)?;
+    let lock = wc.lock(&place, -1)?;
+    let result = work();
+    let released = lock.release();
+    settle(ctx);
+    result?;
+    Ok(released?)
+}
+
+const fn any(mixed: bool) -> Allowed {
+    Allowed { mixed, modified: true, switched: true }
+}
+
+const CLEAN: Allowed = Allowed { mixed: false, modified: false, switched: false };
+
+/// Merges the difference of two sources.
+///
+/// # Errors
+/// E195002 for missing revisions, E195012 for sources of two repositories, E155015 when conflicts
+/// keep revisions from being merged; those of sessions and of the working copy.
+pub fn merge_two(
+    ctx: &Context,
+    sources: TwoSources<'_>,
+    target: &str,
+    options: &MergeOptions,
+) -> SvnResult<()> {
+    let TwoSources { left, left_revision, right, right_revision } = sources;
+    if !left_revision.is_given() || !right_revision.is_given() {
+        return Err(SvnError::new(
+            ErrorCode::CLIENT_BAD_REVISION,
+            "Not all required revisions are specified",
+        ));
+    }
+    if is_url(left) != is_url(right) {
+        return Err(SvnError::new(
+            ErrorCode::ILLEGAL_TARGET,
+            "Merge sources must both be either paths or URLs",
+        ));
+    }
+    check_revision(left, left_revision)?;
+    check_revision(right, right_revision)?;
+    locked(ctx, target, options.dry_run, || {
+        let target = MergeTarget::open(ctx, target, any(options.allow_mixed))?;
+        let (first, one) = Place::open(ctx, left, left_revision)?;
+        let (second, two) = Place::open(ctx, right, right_revision)?;
+        check_same_repository(&one, &one.url(), &two.uuid, None, &two.url())?;
+        let same_repos = target.is_in_repository_of(&one);
+        let ancestor = match options.ignore_mergeinfo {
+            true => None,
+            false => common_ancestor(first.as_ref(), &one, &two)?,
+        };
+        let related = ancestor.is_some();
+        let way = |from: u64, to: u64| {
+            RangeList(vec![MergeRange { start: from, end: to, inheritable: true }])
+        };
+        let sources = match ancestor {
+            None => vec![MergeSource { left: one, right: two, ancestral: false }],
+            Some(common) if common == two => {
+                sources_of(first.as_ref(), &one, &way(one.revision, common.revision))?
+            }
+            Some(common) if common == one => {
+                sources_of(second.as_ref(), &two, &way(common.revision, two.revision))?
+            }
+            Some(common) => {
+                let source = MergeSource { left: one, right: two, ancestral: false };
+                let sessions = [first.as_ref(), second.as_ref()];
+                let done = cousins(ctx, &target, sessions, &source, &common, same_repos, options)?;
+                return done.check(&target);
+            }
+        };
+        drop((first, second));
+        run_plain(ctx, &sources, &target, related, same_repos, options)?.check(&target)
+    })
+}
+
+fn run_plain(
+    ctx: &Context,
+    sources: &[MergeSource],
+    target: &MergeTarget,
+    related: bool,
+    same_repos: bool,
+    options: &MergeOptions,
+) -> SvnResult<Done> {
+    run(
+        ctx,
+        Run {
+            sources,
+            target,
+            options: options.clone(),
+            related,
+            same_repos,
+            reintegrate: false,
+            quiet: false,
+            only: None,
+            catalog: None,
+        },
+    )
+}
+
+/// Merges the difference of two places that have a common ancestor, neither being it, and records
+/// it as two merges: back from the left one to the ancestor, and on to the right one.
+fn cousins(
+    ctx: &Context,
+    target: &MergeTarget,
+    [left, right]: [&dyn Session; 2],
+    source: &MergeSource,
+    common: &Place,
+    same_repos: bool,
+    options: &MergeOptions,
+) -> SvnResult<Done> {
+    let way = |from: u64, to: u64| {
+        RangeList(match from == to {
+            true => Vec::new(),
+            false => vec![MergeRange { start: from, end: to, inheritable: true }],
+        })
+    };
+    let back = sources_of(left, &source.left, &way(source.left.revision, common.revision))?;
+    let on = sources_of(right, &source.right, &way(common.revision, source.right.revision))?;
+    let mut done = Done::default();
+    let options = MergeOptions { ignore_mergeinfo: false, ..options.clone() };
+    if !options.record_only {
+        let whole = Run {
+            sources: std::slice::from_ref(source),
+            target,
+            options: MergeOptions { record_only: false, ..options.clone() },
+            related: true,
+            same_repos,
+            reintegrate: true,
+            quiet: false,
+            only: None,
+            catalog: None,
+        };
+        done = run(ctx, whole)?;
+        if done.is_stopped() {
+            return Ok(done);
+        }
+    } else if !same_repos {
+        return Err(wrong(
+            "Merge from foreign repository is not compatible with mergeinfo modification",
+        ));
+    }
+    if !same_repos || options.dry_run {
+        return Ok(done);
+    }
+    let shown = target.shown();
+    ctx.tell(&Notify::new(Action::MergeRecordInfoBegin, &shown));
+    let touched = (!options.record_only).then_some(&done.touched);
+    let mut catalogs = [PathMergeinfo::new(), PathMergeinfo::new()];
+    let mut conflict = done.conflict.clone();
+    for (sources, catalog) in [on, back].iter().zip(&mut catalogs) {
+        let part = run(
+            ctx,
+            Run {
+                sources,
+                target,
+                options: MergeOptions { record_only: true, ..options.clone() },
+                related: true,
+                same_repos,
+                reintegrate: true,
+                quiet: true,
+                only: touched,
+                catalog: Some(catalog),
+            },
+        )?;
+        conflict = part.conflict.clone();
+        if part.is_stopped() {
+            return Ok(part);
+        }
+    }
+    let [mut all, other] = catalogs;
+    merge_catalogs(&mut all, other);
+    record::write(ctx, target, all)?;
+    done.conflict = conflict;
+    Ok(done)
+}
+
+/// Merges revisions of one source, or what the target lacks of it when there are no `ranges`.
+///
+/// # Errors
+/// As [`merge_two`].
+pub fn merge_peg(
+    ctx: &Context,
+    source: &str,
+    peg: Revision,
+    ranges: Option<&[Range]>,
+    target: &str,
+    options: &MergeOptions,
+) -> SvnResult<()> {
+    let Some(ranges) = ranges else {
+        return merge_automatic(ctx, source, peg, target, options);
+    };
+    if ranges.is_empty() {
+        return Ok(());
+    }
+    locked(ctx, target, options.dry_run, || {
+        let target = MergeTarget::open(ctx, target, any(options.allow_mixed))?;
+        let (session, place) = Place::open(ctx, source, peg)?;
+        let ranges = numbers(ctx, session.as_ref(), source, ranges)?;
+        let sources = sources_of(session.as_ref(), &place, &ranges)?;
+        let same_repos = target.is_in_repository_of(&place);
+        drop(session);
+        run_plain(ctx, &sources, &target, true, same_repos, options)?.check(&target)
+    })
+}
+
+/// Ranges with numbers; empty ones are left out.
+fn numbers(
+    ctx: &Context,
+    session: &dyn Session,
+    source: &str,
+    ranges: &[Range],
+) -> SvnResult<RangeList> {
+    let mut found = RangeList::default();
+    for range in ranges {
+        if !range.start.is_given() || !range.end.is_given() {
+            return Err(SvnError::new(
+                ErrorCode::CLIENT_BAD_REVISION,
+                "Not all required revisions are specified",
+            ));
+        }
+        let start = number_at(ctx, session, source, range.start)?.0;
+        let end = number_at(ctx, session, source, range.end)?.0;
+        if start != end {
+            found.0.push(MergeRange { start, end, inheritable: true });
+        }
+    }
+    Ok(found)
+}
+
+fn merge_automatic(
+    ctx: &Context,
+    source: &str,
+    peg: Revision,
+    path: &str,
+    options: &MergeOptions,
+) -> SvnResult<()> {
+    if options.ignore_mergeinfo {
+        return Err(wrong("Cannot merge automatically while ignoring mergeinfo"));
+    }
+    let merge = {
+        let target = MergeTarget::open(ctx, path, any(options.allow_mixed))?;
+        let Some(_) = target.place else {
+            return Err(SvnError::new(
+                ErrorCode::CLIENT_UNRELATED_RESOURCES,
+                format!(
+                    "Can't perform automatic merge into '{}' because it is locally added and \
+                     therefore not related to the merge source",
+                    target.shown()
+                ),
+            ));
+        };
+        let (session, place) = Place::open(ctx, source, peg)?;
+        let (shown, root) = (target.shown(), target.root.as_str());
+        check_same_repository(&place, source, &target.uuid, Some(root), &shown)?;
+        automatic::find(ctx, session.as_ref(), &place, &target)?
+    };
+    locked(ctx, path, options.dry_run, || do_automatic(ctx, &merge, path, options))
+}
+
+fn do_automatic(
+    ctx: &Context,
+    merge: &AutomaticMerge,
+    path: &str,
+    options: &MergeOptions,
+) -> SvnResult<()> {
+    let allowed = if merge.reintegrate_like { CLEAN } else { any(options.allow_mixed) };
+    let target = MergeTarget::open(ctx, path, allowed)?;
+    let right = sapwood_ra::open(&merge.right.url(), &ctx.ra)?;
+    if !merge.reintegrate_like {
+        // Which subtree needs which revisions is found out from all since the common ancestor.
+        let range = MergeRange {
+            start: merge.ancestor.revision,
+            end: merge.right.revision,
+            inheritable: true,
+        };
+        let list = if range.start == range.end { Vec::new() } else { vec![range] };
+        let sources = sources_of(right.as_ref(), &merge.right, &RangeList(list))?;
+        drop(right);
+        return run_plain(ctx, &sources, &target, true, true, options)?.check(&target);
+    }
+    for (given, what) in [
+        (options.record_only, "record-only"),
+        (options.depth.is_some(), "depth"),
+        (options.force_delete, "force_delete"),
+    ] {
+        if given {
+            return Err(wrong(&format!(
+                "The required merge is reintegrate-like, and the {what} option cannot be used with \
+                 this kind of merge"
+            )));
+        }
+    }
+    let base = sapwood_ra::open(&merge.base.url(), &ctx.ra)?;
+    // Refuses what a reintegrate merge refuses, as revisions that the source lacks.
+    automatic::find_reintegrate(ctx, right.as_ref(), &merge.right, &target)?;
+    let source =
+        MergeSource { left: merge.base.clone(), right: merge.right.clone(), ancestral: false };
+    let options = MergeOptions { ignore_ancestry: false, ..options.clone() };
+    let sessions = [base.as_ref(), right.as_ref()];
+    cousins(ctx, &target, sessions, &source, &merge.ancestor, true, &options)?.check(&target)
+}
+
+/// Merges a branch back into where it came from.
+///
+/// # Errors
+/// As [`merge_two`]; E195012 and E195016 for branches that cannot be merged back.
+pub fn merge_reintegrate(
+    ctx: &Context,
+    source: &str,
+    peg: Revision,
+    path: &str,
+    options: &MergeOptions,
+) -> SvnResult<()> {
+    locked(ctx, path, options.dry_run, || {
+        let target = MergeTarget::open(ctx, path, CLEAN)?;
+        let Some(place) = &target.place else {
+            return Err(SvnError::new(
+                ErrorCode::CLIENT_UNRELATED_RESOURCES,
+                format!(
+                    "Can't reintegrate into '{}' because it is locally added and therefore not \
+                     related to the merge source",
+                    target.shown()
+                ),
+            ));
+        };
+        let other = sapwood_ra::open(&place.url(), &ctx.ra)?;
+        let (session, from) = Place::open(ctx, source, peg)?;
+        let (shown, root) = (target.shown(), target.root.as_str());
+        check_same_repository(&from, source, &target.uuid, Some(root), &shown)?;
+        let found = automatic::find_reintegrate(ctx, session.as_ref(), &from, &target)?;
+        let Some((source, common)) = found else { return Ok(()) };
+        let source = MergeSource { ancestral: false, ..source };
+        let sessions = [other.as_ref(), session.as_ref()];
+        cousins(ctx, &target, sessions, &source, &common, true, options)?.check(&target)
+    })
+}

@@ -1,0 +1,302 @@
+//! Files: what is decided when they are opened, and what becomes of them.
+
+use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::props::names;
+use sapwood_core::{Depth, NodeKind, PropList, SvnError, SvnResult, path};
+use sapwood_wc::conflict::{Action, PropChange, PropState, Reason, TextOutcome, kept_extension};
+use sapwood_wc::merge::{FileMerge, PropsMerge};
+use sapwood_wc::translate::{Translation, same_as_pristine};
+
+use super::apply::{Apply, Opened, Sides, Verdict};
+use super::conflicts::Victim;
+use super::props::{is_regular, props_state, same_props};
+use crate::diff::sides::Text;
+
+/// A file that both sides have.
+pub(super) struct Changed<'c> {
+    /// The texts, if they differ.
+    pub(super) texts: Option<(&'c Text, &'c Text)>,
+    /// The left side's properties.
+    pub(super) left: &'c PropList,
+    /// How they differ from the right side's.
+    pub(super) changes: &'c [PropChange],
+}
+
+impl Apply<'_, '_> {
+    /// A file is opened.
+    pub(super) fn open_file(
+        &mut self,
+        below: &str,
+        parent: Option<u64>,
+        sides: Sides,
+    ) -> SvnResult<Opened> {
+        let id = self.begin(below, parent, NodeKind::File, sides)?;
+        let opened = Opened { id, skip: false, skip_children: false };
+        if self.node(id)?.shadowed {
+            return Ok(opened);
+        }
+        if sides.left { self.open_known_file(opened, sides) } else { self.open_new_file(opened) }
+    }
+
+    fn open_known_file(&mut self, mut opened: Opened, sides: Sides) -> SvnResult<Opened> {
+        let id = opened.id;
+        let (relpath, parent) = (self.node(id)?.relpath.clone(), self.node(id)?.parent);
+        let found = self.obstruction(&relpath)?;
+        let node = self.node_mut(id)?;
+        if !sides.right {
+            node.action = Action::Delete;
+        }
+        node.local_kind = found.kind;
+        if found.state != State::Inapplicable {
+            node.shadowed = true;
+            node.verdict = Verdict::Skip;
+            node.skip_state = found.state;
+            return Ok(opened);
+        }
+        if found.deleted {
+            node.local_kind = None;
+        }
+        let verdict = match node.local_kind {
+            None => {
+                node.shadowed = true;
+                let shallow = found.parent_depth.is_some_and(|depth| depth < Depth::Files);
+                if parent.is_some() && (found.excluded || shallow) {
+                    node.verdict = Verdict::Skip;
+                    node.skip_state = State::Missing;
+                    return Ok(opened);
+                }
+                let reason = if found.deleted { Reason::Deleted } else { Reason::Missing };
+                Some(Verdict::Conflict(reason))
+            }
+            Some(NodeKind::File) => None,
+            Some(_) => Some(self.in_the_way(&relpath)?),
+        };
+        if let Some(verdict) = verdict {
+            let node = self.node_mut(id)?;
+            node.shadowed = true;
+            node.verdict = verdict;
+            opened.skip = true;
+            self.mark_edited(id)?;
+            return Ok(opened);
+        }
+        if !sides.right {
+            self.mark_edited(id)?;
+            if let Some(check) = self.check_of_parent(id)? {
+                opened.skip = self.check_mut(check)?.differs;
+            }
+        }
+        Ok(opened)
+    }
+
+    fn open_new_file(&mut self, mut opened: Opened) -> SvnResult<Opened> {
+        let id = opened.id;
+        let old = self.replaced(id)?;
+        let dry_run = self.merge.options.dry_run;
+        if let Some(old) = &old {
+            self.conflict_again(id, old, old.left.as_ref().and_then(|l| l.kind))?;
+            if !matches!(old.reason, Reason::Deleted | Reason::MovedAway) {
+                opened.skip = true;
+                return Ok(opened);
+            }
+        } else if !(dry_run && (self.parent_is_added(id)? || self.node(id)?.replaces)) {
+            let relpath = self.node(id)?.relpath.clone();
+            let found = self.obstruction(&relpath)?;
+            self.node_mut(id)?.local_kind = found.kind;
+            if found.state != State::Inapplicable {
+                let node = self.node_mut(id)?;
+                node.shadowed = true;
+                node.verdict = Verdict::Skip;
+                node.skip_state = found.state;
+            } else if found.kind.is_some() && !found.deleted {
+                let verdict = self.in_the_way(&relpath)?;
+                let node = self.node_mut(id)?;
+                node.shadowed = true;
+                node.verdict = verdict;
+            }
+        }
+        self.mark_edited(id)?;
+        Ok(opened)
+    }
+
+    /// A file that both sides have.
+    pub(super) fn file_changed(&mut self, id: u64, changed: &Changed<'_>) -> SvnResult<()> {
+        self.mark_edited(id)?;
+        if self.shadowed(id, Told::UpdateShadowedUpdate)? {
+            return Ok(());
+        }
+        let relpath = self.node(id)?.relpath.clone();
+        let changes = self.merge.prepare_props(&relpath, changed.changes)?;
+        let texts = changed.texts.filter(|_| !self.merge.options.record_only);
+        let (content, props) = match texts {
+            Some(texts) => self.merge_texts(&relpath, texts, changed.left, &changes)?,
+            None if changes.is_empty() => return Ok(()),
+            None => {
+                let kind = Some(NodeKind::File);
+                let merge = &*self.merge;
+                let props = merge.wc().merge_node_props(
+                    &PropsMerge {
+                        relpath: &relpath,
+                        locations: merge.locations(&relpath, None, kind, kind),
+                        left: changed.left,
+                        changes: &changes,
+                        dry_run: merge.options.dry_run,
+                    },
+                    merge.ctx.cancel(),
+                )?;
+                (State::Unchanged, props)
+            }
+        };
+        let merge = &mut *self.merge;
+        if content == State::Conflicted || props == PropState::Conflicted {
+            merge.conflicted.insert(relpath.clone());
+        }
+        let told = [State::Conflicted, State::Merged, State::Changed];
+        let props = props_state(props);
+        if told.contains(&content) || told.contains(&props) {
+            merge.record_change(&relpath, NodeKind::File, content, props);
+        }
+        Ok(())
+    }
+
+    fn merge_texts(
+        &self,
+        relpath: &str,
+        (left, right): (&Text, &Text),
+        left_props: &PropList,
+        changes: &[PropChange],
+    ) -> SvnResult<(State, PropState)> {
+        let merge = &*self.merge;
+        let wc = merge.wc();
+        let kept = kept_extension(path::basename(relpath), &wc.options().preserved_extensions);
+        let labels = [
+            format!(".merge-left.r{}{kept}", self.left_revision),
+            format!(".merge-right.r{}{kept}", self.right_revision),
+            format!(".working{kept}"),
+        ];
+        let modified = match wc.view(relpath)? {
+            Some(view) => wc.file_modified(&view)?,
+            None => false,
+        };
+        let kind = Some(NodeKind::File);
+        let (left_path, right_path) = (left.path(), right.path());
+        let merged = wc.merge_file(
+            &FileMerge {
+                relpath,
+                left: left_path,
+                right: right_path,
+                labels: [&labels[0], &labels[1], &labels[2]],
+                locations: merge.locations(relpath, None, kind, kind),
+                left_props,
+                changes,
+                options: merge.options.diff,
+                external: merge.ctx.merge_text.as_deref(),
+                dry_run: merge.options.dry_run,
+            },
+            merge.ctx.cancel(),
+        )?;
+        let content = match merged.text {
+            None => State::Missing,
+            Some(TextOutcome::Conflict) => State::Conflicted,
+            Some(TextOutcome::Unchanged) => State::Unchanged,
+            Some(TextOutcome::Merged) if modified => State::Merged,
+            Some(TextOutcome::Merged) => State::Changed,
+        };
+        Ok((content, merged.props))
+    }
+
+    /// A file that comes.
+    pub(super) fn file_added(&mut self, id: u64, text: &Text, props: &PropList) -> SvnResult<()> {
+        self.mark_edited(id)?;
+        if self.shadowed(id, Told::UpdateShadowedAdd)? || self.merge.options.record_only {
+            return Ok(());
+        }
+        let (relpath, replaces) = (self.node(id)?.relpath.clone(), self.node(id)?.replaces);
+        let inside = self.parent_is_added(id)?;
+        let revision = self.right_revision;
+        let merge = &mut *self.merge;
+        if merge.notes_paths() && !inside {
+            merge.touched.added.insert(relpath.clone());
+        }
+        if !merge.options.dry_run {
+            let wc = merge.wc().clone();
+            let mut pristine = wc.write_pristine()?;
+            if let Some(from) = text.path() {
+                let failed = |e: std::io::Error| {
+                    SvnError::io(&e, format_args!("Can't copy file '{}'", from.display()))
+                };
+                let mut file = std::fs::File::open(from).map_err(failed)?;
+                std::io::copy(&mut file, &mut pristine).map_err(failed)?;
+            }
+            if merge.same_repos {
+                let origin = merge.origin_of(&relpath, revision)?;
+                wc.add_repos_file(&relpath, pristine, props, Some(&origin), merge.ctx.cancel())?;
+                if props.get(names::MERGEINFO).is_some() {
+                    merge.new_mergeinfo.insert(relpath.clone());
+                }
+            } else {
+                let kept = |name: &str| is_regular(name) && name != names::MERGEINFO;
+                let props = props.iter().filter(|(name, _)| kept(name)).collect();
+                wc.add_foreign_file(&relpath, pristine, &props, merge.ctx.cancel())?;
+            }
+        }
+        merge.record_add(&relpath, NodeKind::File, replaces);
+        Ok(())
+    }
+
+    /// A file that goes, if it is what the left side has.
+    pub(super) fn file_deleted(&mut self, id: u64, text: &Text, props: &PropList) -> SvnResult<()> {
+        self.mark_edited(id)?;
+        if self.shadowed(id, Told::UpdateShadowedDelete)? || self.merge.options.record_only {
+            return Ok(());
+        }
+        let (relpath, parent) = (self.node(id)?.relpath.clone(), self.node(id)?.parent);
+        let same = self.merge.options.force_delete || self.same_file(&relpath, text, props)?;
+        if let Some(check) = self.check_of_parent(id)? {
+            let check = self.check_mut(check)?;
+            if same {
+                check.compared.insert(relpath);
+            } else {
+                check.differs = true;
+            }
+            return Ok(());
+        }
+        if !same {
+            let kind = Some(NodeKind::File);
+            let victim = Victim {
+                relpath: &relpath,
+                local: kind,
+                left: kind,
+                right: None,
+                action: Action::Delete,
+                reason: Reason::Edited,
+            };
+            return self.conflict(&victim, parent, None, true);
+        }
+        let merge = &mut *self.merge;
+        if !merge.options.dry_run {
+            let target = [relpath.clone()];
+            merge.wc().delete_unchecked(&target, false, merge.ctx.cancel(), &|_| {})?;
+        }
+        merge.deleted_mergeinfo.insert(relpath.clone());
+        self.deleted(&relpath, parent, NodeKind::File)
+    }
+
+    /// Whether a working file has a text, in normal form, and properties (but for mergeinfo).
+    fn same_file(&self, relpath: &str, text: &Text, left: &PropList) -> SvnResult<bool> {
+        let wc = self.merge.wc();
+        let props = wc.require_view(relpath)?.props()?;
+        if !same_props(left, &props) {
+            return Ok(false);
+        }
+        let failed = |e: std::io::Error| SvnError::io(&e, "Can't open a temporary file of a merge");
+        let Some(from) = text.path() else {
+            let found = std::fs::metadata(wc.abspath(relpath));
+            return Ok(found.is_ok_and(|found| found.len() == 0));
+        };
+        let len = std::fs::metadata(from).map_err(failed)?.len();
+        let translation = Translation::of(&props, None);
+        same_as_pristine(&wc.abspath(relpath), &translation, len, || {
+            std::fs::File::open(from).map_err(failed)
+        })
+    }
+}

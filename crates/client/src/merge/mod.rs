@@ -1,0 +1,207 @@
+//! `svn merge`: fetches a difference between two places of a repository and applies it to a working
+//! copy.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `source` | the two sides of a difference |
+//! | `entry` | the operations, and what they ask of their target |
+//! | `target` | the target, and whether it is fit to be one |
+//! | `run` | going through sources one after the other |
+//! | `drive` | one range of a directory or of a file |
+//! | `editor` | takes the edit that the repository tells |
+//! | `apply`, `dirs`, `files` | what becomes of each node |
+//! | `conflicts` | tree conflicts and skipped nodes |
+//! | `props` | which changes of properties are taken |
+//! | `normalize` | which places a range of history is merged from |
+//! | `aware`, `automatic`, `record` | what was merged before, and that it was merged |
+//! | `begin` | the line that says which revisions come next |
+//! | `paths` | the nodes of the target that need ranges of their own |
+//!
+//! A [`Merge`] is the state of one run over some sources; everything that happens to paths is noted
+//! in it, for those who record what was merged. Paths are relpaths below the working copy's root.
+
+mod apply;
+mod automatic;
+mod aware;
+mod begin;
+mod conflicts;
+mod dirs;
+pub mod drive;
+mod editor;
+mod entry;
+mod files;
+mod normalize;
+pub mod paths;
+mod props;
+mod record;
+pub mod run;
+pub mod source;
+pub mod target;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use sapwood_core::mergeinfo::MergeRange;
+use sapwood_core::{Depth, Md5, SvnResult, path};
+use sapwood_ra::Session;
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::conflict::Conflict;
+use sapwood_wc::local::Choice;
+
+pub use self::entry::{TwoSources, merge_peg, merge_reintegrate, merge_two};
+pub use self::paths::MergePath;
+pub use self::source::MergeSource;
+pub use self::target::MergeTarget;
+use crate::context::Context;
+
+/// Says what a conflict is settled on at once; `None` leaves it open.
+pub type Settle = dyn Fn(&WorkingCopy, &str, &Conflict) -> Option<Choice>;
+
+/// How it is merged.
+#[derive(Clone, Default)]
+pub struct MergeOptions {
+    /// How deep; `None` when it was not said.
+    pub depth: Option<Depth>,
+    /// Whether nothing is looked up or recorded of what was merged before.
+    pub ignore_mergeinfo: bool,
+    /// Whether unrelated nodes of the same name count as one that changed.
+    pub ignore_ancestry: bool,
+    /// Whether nodes are deleted that are not what the left side has.
+    pub force_delete: bool,
+    /// Whether it is recorded that changes were merged, without merging them.
+    pub record_only: bool,
+    /// Whether everything is told and nothing done.
+    pub dry_run: bool,
+    /// Whether the target may be of several revisions.
+    pub allow_mixed: bool,
+    /// What counts as a difference of texts.
+    pub diff: sapwood_diff::Options,
+    /// What conflicts are settled on before the next range is merged.
+    pub settle: Option<Rc<Settle>>,
+}
+
+impl std::fmt::Debug for MergeOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MergeOptions").field("depth", &self.depth).finish_non_exhaustive()
+    }
+}
+
+/// Paths that a merge touched.
+#[derive(Clone, Debug, Default)]
+pub struct Touched {
+    /// Changed, added or deleted.
+    pub merged: BTreeSet<String>,
+    /// Left out.
+    pub skipped: BTreeSet<String>,
+    /// Roots of what was added.
+    pub added: BTreeSet<String>,
+    /// In tree conflict.
+    pub tree_conflicts: BTreeSet<String>,
+}
+
+impl Touched {
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> BTreeSet<String> {
+        let sets = [&self.merged, &self.skipped, &self.added, &self.tree_conflicts];
+        sets.into_iter().flatten().cloned().collect()
+    }
+}
+
+/// A merge under way.
+pub struct Merge<'a> {
+    /// The caller.
+    pub ctx: &'a Context,
+    /// What is merged into.
+    pub target: &'a MergeTarget,
+    /// How.
+    pub options: MergeOptions,
+    /// Whether the sources are in the target's repository.
+    pub same_repos: bool,
+    /// Whether the other side keeps track of merges.
+    pub mergeinfo_capable: bool,
+    /// Whether it is a merge back into where the source came from.
+    pub reintegrate: bool,
+    /// What is merged at the moment.
+    pub source: MergeSource,
+    /// Revisions in which the present source was not there (after them the copy that made it).
+    pub gap: Option<MergeRange>,
+    /// The target (first) and nodes below it that need ranges of their own, by path. One of the
+    /// target alone where nothing is looked up of what was merged before.
+    pub paths: Vec<MergePath>,
+    /// What happened to which path, over all sources.
+    pub touched: Touched,
+    /// Paths that the present source brought into conflict.
+    pub conflicted: BTreeSet<String>,
+    /// Paths that had no mergeinfo, and got some from the present source.
+    pub new_mergeinfo: BTreeSet<String>,
+    /// Paths whose mergeinfo the present source took away.
+    pub deleted_mergeinfo: BTreeSet<String>,
+    /// A session at the left side, for edits.
+    pub left: Rc<dyn Session>,
+    /// Another, for what edits do not bring.
+    pub right: Rc<dyn Session>,
+    /// The path of the last line that said which revisions come.
+    pub begun: Option<String>,
+}
+
+impl std::fmt::Debug for Merge<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Merge").field("source", &self.source).finish_non_exhaustive()
+    }
+}
+
+impl Merge<'_> {
+    /// The working copy.
+    #[must_use]
+    pub fn wc(&self) -> &WorkingCopy {
+        &self.target.wc
+    }
+
+    /// Whether what was merged before counts.
+    #[must_use]
+    pub fn honors_mergeinfo(&self) -> bool {
+        self.mergeinfo_capable
+            && self.source.ancestral
+            && self.same_repos
+            && !self.options.ignore_mergeinfo
+    }
+
+    /// Whether what is merged is recorded.
+    #[must_use]
+    pub fn records_mergeinfo(&self) -> bool {
+        self.honors_mergeinfo() && !self.options.dry_run
+    }
+
+    /// Whether it is noted which paths are touched.
+    fn notes_paths(&self) -> bool {
+        self.source.ancestral || self.reintegrate
+    }
+
+    /// The depth.
+    #[must_use]
+    pub fn depth(&self) -> Depth {
+        match self.options.depth {
+            None | Some(Depth::Unknown) => Depth::Infinity,
+            Some(depth) => depth,
+        }
+    }
+
+    /// The file with the pristine text of the node at a path below the target, if it has this
+    /// checksum.
+    fn pristine_like(&self, below: &str, sum: &Md5) -> SvnResult<Option<PathBuf>> {
+        let relpath = path::join(&self.target.relpath, below);
+        let Some(view) = self.wc().view(&relpath)? else { return Ok(None) };
+        let Some(sha1) = view.pristine_row().and_then(|row| row.checksum) else {
+            return Ok(None);
+        };
+        let known = self.wc().db().pristine(&sha1)?.filter(|row| row.md5 == *sum);
+        let path = sapwood_wc::layout::pristine(self.wc().root(), &sha1);
+        Ok(known.map(|_| path).filter(|path| path.exists()))
+    }
+
+    fn check_cancel(&self) -> SvnResult<()> {
+        self.ctx.check_cancel()
+    }
+}

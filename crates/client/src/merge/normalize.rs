@@ -1,0 +1,134 @@
+//! Which places revisions of a line of history are merged from: a range over which the source was
+//! copied is one source for each place.
+
+use sapwood_core::mergeinfo::{MergeRange, RangeList};
+use sapwood_core::{Revnum, Segment, SvnResult};
+use sapwood_ra::Session;
+
+use super::source::MergeSource;
+use crate::mergeinfo::place::{Place, location, segments};
+
+/// The sources of ranges of the history of a place, in the order of the ranges; within one the way
+/// it goes.
+///
+/// # Errors
+/// E195012 when the place is not there in the youngest of the revisions; those of the session.
+pub(super) fn sources_of(
+    session: &dyn Session,
+    place: &Place,
+    ranges: &RangeList,
+) -> SvnResult<Vec<MergeSource>> {
+    let bounds = |range: &MergeRange| (range.start.min(range.end), range.start.max(range.end));
+    let all = ranges.0.iter().map(bounds).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let Some((oldest, youngest)) = all else { return Ok(Vec::new()) };
+    let mut peg = place.clone();
+    if peg.revision < youngest {
+        // That it is the same node is all that the other side can be asked here.
+        location(session, place, youngest)?;
+        peg.revision = youngest;
+    }
+    let mut history = segments(session, &peg, youngest, oldest)?;
+    let mut trim = 0;
+    if let Some(first) = history.first() {
+        if first.start.0 != oldest {
+            trim = first.start.0;
+        } else if first.path.is_none()
+            && let Some(source) = copied_from(session, place, history.get(1))?
+        {
+            history.insert(0, source);
+        }
+    }
+    let mut sources = Vec::new();
+    for range in &ranges.0 {
+        if range.start.max(range.end) < trim {
+            continue;
+        }
+        let range = MergeRange { start: range.start.max(trim), end: range.end.max(trim), ..*range };
+        sources.extend(cut(&history, place, &range));
+    }
+    Ok(sources)
+}
+
+/// The last revision of what a segment begins as a copy of.
+fn copied_from(
+    session: &dyn Session,
+    place: &Place,
+    segment: Option<&Segment>,
+) -> SvnResult<Option<Segment>> {
+    let Some((path, start)) = segment.and_then(|s| Some((s.path.as_ref()?, s.start))) else {
+        return Ok(None);
+    };
+    let found = segments(session, &place.at(path, start.0), start.0, 0)?;
+    let older = found.into_iter().rev().find(|s| s.path.is_some() && s.end < start);
+    Ok(older.map(|segment| Segment { start: segment.end, ..segment }))
+}
+
+/// The sources of one range.
+fn cut(history: &[Segment], place: &Place, range: &MergeRange) -> Vec<MergeSource> {
+    let min = range.start.min(range.end).saturating_add(1);
+    let max = range.start.max(range.end);
+    let mut sources = Vec::new();
+    for (at, segment) in history.iter().enumerate() {
+        let (start, end) = (segment.start.0, segment.end.0);
+        let Some(path) = segment.path.as_ref().filter(|_| end >= min && start <= max) else {
+            continue;
+        };
+        let before = |back: usize| at.checked_sub(back).and_then(|at| history.get(at));
+        let mut revision = start.max(min).saturating_sub(1);
+        let older = if min > start {
+            Some(path)
+        } else {
+            match (before(1).and_then(|s| s.path.as_ref()), before(2)) {
+                (Some(path), _) => Some(path),
+                // Before a copy from further back there was nothing: what was copied counts.
+                (None, Some(Segment { path: Some(path), end: Revnum(end), .. })) => {
+                    revision = *end;
+                    Some(path)
+                }
+                (None, _) => None,
+            }
+        };
+        let Some(older) = older else { continue };
+        let (left, right) = (place.at(older, revision), place.at(path, end.min(max)));
+        sources.push(if range.start > range.end {
+            MergeSource { left: right, right: left, ancestral: true }
+        } else {
+            MergeSource { left, right, ancestral: true }
+        });
+    }
+    if range.start > range.end {
+        sources.reverse();
+    }
+    sources
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(path: Option<&str>, start: u64, end: u64) -> Segment {
+        Segment { path: path.map(str::to_owned), start: Revnum(start), end: Revnum(end) }
+    }
+
+    #[test]
+    fn ranges_over_copies() {
+        let place = Place {
+            root: "file:///r".to_owned(),
+            uuid: "u".to_owned(),
+            relpath: "b".to_owned(),
+            revision: 20,
+        };
+        let history = [segment(Some("t"), 1, 5), segment(None, 6, 9), segment(Some("b"), 10, 20)];
+        let found = |start, end| {
+            let range = MergeRange { start, end, inheritable: true };
+            let shown = |p: &Place| format!("{}@{}", p.relpath, p.revision);
+            cut(&history, &place, &range)
+                .iter()
+                .map(|s| format!("{} {}", shown(&s.left), shown(&s.right)))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(found(11, 14), ["b@11 b@14"]);
+        assert_eq!(found(3, 14), ["t@3 t@5", "t@5 b@14"]);
+        assert_eq!(found(14, 3), ["b@14 t@5", "t@5 t@3"]);
+    }
+}

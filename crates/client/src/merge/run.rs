@@ -1,0 +1,288 @@
+//! Going through merge sources: one after the other, until one leaves conflicts open.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
+use sapwood_ra::{Capability, Session};
+use sapwood_wc::conflict::Conflict;
+
+use super::paths::MergePath;
+use super::source::MergeSource;
+use super::target::MergeTarget;
+use super::{Merge, MergeOptions, Touched, aware, record};
+use crate::context::Context;
+
+/// Mergeinfo by path below the working copy's root.
+pub type PathMergeinfo = BTreeMap<String, Mergeinfo>;
+
+/// A range that left conflicts open.
+#[derive(Clone, Debug)]
+pub struct RangeConflict {
+    /// The range.
+    pub range: MergeSource,
+    /// What is left after it.
+    pub remaining: Option<MergeSource>,
+}
+
+/// What a run is to do.
+#[derive(Debug)]
+pub struct Run<'r> {
+    /// What is merged.
+    pub sources: &'r [MergeSource],
+    /// What into.
+    pub target: &'r MergeTarget,
+    /// How.
+    pub options: MergeOptions,
+    /// Whether both sides of the sources have a common ancestor.
+    pub related: bool,
+    /// Whether the sources are in the target's repository.
+    pub same_repos: bool,
+    /// Whether it is a merge back into where the source came from.
+    pub reintegrate: bool,
+    /// Whether nobody is told that mergeinfo is recorded.
+    pub quiet: bool,
+    /// With `record_only`: the paths that were touched; mergeinfo is recorded on subtrees with some.
+    pub only: Option<&'r BTreeSet<String>>,
+    /// Takes the mergeinfo that would be recorded; it is not recorded then.
+    pub catalog: Option<&'r mut PathMergeinfo>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Default)]
+pub struct Done {
+    /// The paths that were touched.
+    pub touched: BTreeSet<String>,
+    /// The range that left conflicts open, and whether it was the last one.
+    pub conflict: Option<(MergeSource, bool)>,
+}
+
+impl Done {
+    /// E155015 when conflicts keep revisions from being merged.
+    ///
+    /// # Errors
+    /// That one.
+    pub fn check(&self, target: &MergeTarget) -> SvnResult<()> {
+        let Some((range, false)) = &self.conflict else { return Ok(()) };
+        Err(SvnError::new(
+            ErrorCode::WC_FOUND_CONFLICT,
+            format!(
+                "One or more conflicts were produced while merging r{}:{} into\n'{}' --\nresolve all \
+                 conflicts and rerun the merge to apply the remaining\nunmerged revisions",
+                range.left.revision,
+                range.right.revision,
+                target.shown()
+            ),
+        ))
+    }
+
+    /// Whether nothing more may be merged before conflicts are resolved.
+    #[must_use]
+    pub const fn is_stopped(&self) -> bool {
+        matches!(self.conflict, Some((_, false)))
+    }
+}
+
+/// The session at a URL, moved there if it is in the same repository.
+fn session_to(
+    ctx: &Context,
+    known: Option<Rc<dyn Session>>,
+    url: &str,
+) -> SvnResult<Rc<dyn Session>> {
+    if let Some(session) = known {
+        match session.reparent(url) {
+            Ok(()) => return Ok(session),
+            Err(error) if error.code() == ErrorCode::RA_ILLEGAL_URL => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Rc::from(sapwood_ra::open(url, &ctx.ra)?))
+}
+
+fn check_record_only(run: &Run<'_>) -> SvnResult<()> {
+    let wrong = |words: &str| Err(SvnError::new(ErrorCode::INCORRECT_PARAMS, words));
+    if !run.sources.iter().all(|source| source.ancestral) {
+        return wrong("Use of two URLs is not compatible with mergeinfo modification");
+    }
+    if !run.same_repos {
+        return wrong(
+            "Merge from foreign repository is not compatible with mergeinfo modification",
+        );
+    }
+    Ok(())
+}
+
+/// Merges the sources.
+///
+/// # Errors
+/// Those of sessions and of the working copy.
+pub fn run(ctx: &Context, mut run: Run<'_>) -> SvnResult<Done> {
+    if run.options.record_only {
+        check_record_only(&run)?;
+        if run.options.dry_run {
+            return Ok(Done::default());
+        }
+    }
+    let mut sessions: [Option<Rc<dyn Session>>; 2] = [None, None];
+    let mut touched = Touched::default();
+    if let Some(only) = run.only.filter(|_| run.options.record_only) {
+        touched.merged.clone_from(only);
+    }
+    let mut capable = None;
+    let mut done = Done::default();
+    let count = run.sources.len();
+    for (at, source) in run.sources.iter().enumerate() {
+        if source.left == source.right {
+            continue;
+        }
+        let [left, right] = &mut sessions;
+        let first = session_to(ctx, left.take(), &source.left.url())?;
+        let second = session_to(ctx, right.take(), &source.right.url())?;
+        sessions = [Some(Rc::clone(&first)), Some(Rc::clone(&second))];
+        let mergeinfo_capable = match capable {
+            Some(known) => known,
+            None => *capable.insert(first.has_capability(Capability::Mergeinfo)?),
+        };
+        let mut merge = Merge {
+            ctx,
+            target: run.target,
+            options: run.options.clone(),
+            same_repos: run.same_repos,
+            mergeinfo_capable,
+            reintegrate: run.reintegrate,
+            source: source.clone(),
+            gap: None,
+            paths: Vec::new(),
+            touched: std::mem::take(&mut touched),
+            conflicted: BTreeSet::new(),
+            new_mergeinfo: BTreeSet::new(),
+            deleted_mergeinfo: BTreeSet::new(),
+            left: first,
+            right: second,
+            begun: None,
+        };
+        let conflict = merge.whole(&mut run)?;
+        touched = merge.touched;
+        if !run.options.dry_run {
+            record::elide(ctx, run.target)?;
+        }
+        if let Some(conflict) = conflict {
+            let last = at.saturating_add(1) == count && conflict.remaining.is_none();
+            done.conflict = Some((conflict.range, last));
+            break;
+        }
+    }
+    if !done.is_stopped() {
+        ctx.tell(&Notify::new(Action::MergeCompleted, &run.target.shown()));
+    }
+    done.touched = touched.all();
+    Ok(done)
+}
+
+impl Merge<'_> {
+    /// Merges the present source as far as conflicts allow. Those that can be settled at once are,
+    /// and it goes on.
+    fn whole(&mut self, run: &mut Run<'_>) -> SvnResult<Option<RangeConflict>> {
+        let kind = self.left.check_path("", Some(self.source.left_revision()))?;
+        let mut source = self.source.clone();
+        loop {
+            let catalog = run.catalog.as_deref_mut();
+            let conflict = if kind == Some(NodeKind::Dir) {
+                self.directory(&source, catalog, run.quiet)?
+            } else {
+                self.file(&source, run.related, catalog, run.quiet)?
+            };
+            let Some(found) = conflict else { return Ok(None) };
+            let settle = self.options.settle.clone();
+            let Some(settle) = settle.filter(|_| !self.options.dry_run) else {
+                return Ok(Some(found));
+            };
+            if !self.settle(&*settle)? {
+                return Ok(Some(found));
+            }
+            self.conflicted.clear();
+            match found.remaining {
+                Some(remaining) => source = remaining,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    fn directory(
+        &mut self,
+        source: &MergeSource,
+        catalog: Option<&mut PathMergeinfo>,
+        quiet: bool,
+    ) -> SvnResult<Option<RangeConflict>> {
+        self.paths.clear();
+        let result = if self.honors_mergeinfo() {
+            aware::directory(self, source, catalog, quiet)?
+        } else {
+            self.paths.push(MergePath {
+                remaining: Some(source.ranges()),
+                ..MergePath::new(self.target.relpath.clone())
+            });
+            self.drive_dir(source)?;
+            self.range_conflict(source, None)
+        };
+        self.paths.clear();
+        Ok(result)
+    }
+
+    fn file(
+        &mut self,
+        source: &MergeSource,
+        related: bool,
+        catalog: Option<&mut PathMergeinfo>,
+        quiet: bool,
+    ) -> SvnResult<Option<RangeConflict>> {
+        self.paths.clear();
+        let result = if self.honors_mergeinfo() {
+            aware::file(self, source, related, catalog, quiet)?
+        } else if self.options.record_only {
+            None
+        } else {
+            if source.ancestral {
+                self.paths.push(MergePath {
+                    remaining: Some(source.ranges()),
+                    ..MergePath::new(self.target.relpath.clone())
+                });
+            }
+            self.drive_file(source, related)?;
+            self.range_conflict(source, None)
+        };
+        self.begun = None;
+        self.paths.clear();
+        Ok(result)
+    }
+
+    /// The record of conflicts that a range left, if it left some.
+    #[must_use]
+    pub fn range_conflict(
+        &self,
+        range: &MergeSource,
+        remaining: Option<MergeSource>,
+    ) -> Option<RangeConflict> {
+        (!self.conflicted.is_empty()).then(|| RangeConflict { range: range.clone(), remaining })
+    }
+
+    /// Settles what came into conflict. Whether nothing is left open.
+    fn settle(&self, settle: &super::Settle) -> SvnResult<bool> {
+        let mut all = true;
+        for relpath in &self.conflicted {
+            let record = self.wc().db().actual(relpath)?.and_then(|a| a.conflict_data);
+            let Some(record) = record else { continue };
+            if let Some(choice) = settle(self.wc(), relpath, &Conflict::parse(&record)?)
+                && self.wc().resolve(relpath, choice, self.ctx.cancel(), &|_| {})?
+            {
+                let path = self.wc().abspath(relpath);
+                self.ctx.tell(&Notify::new(Action::Resolved, &path.to_string_lossy()));
+            }
+            let left = self.wc().db().actual(relpath)?.and_then(|a| a.conflict_data);
+            all &= left.is_none();
+        }
+        Ok(all)
+    }
+}

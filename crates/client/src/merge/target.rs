@@ -1,0 +1,141 @@
+//! What is merged into, and whether it is fit for it.
+
+use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::root::disk_kind;
+use sapwood_wc::view::Status;
+
+use crate::context::Context;
+use crate::mergeinfo::place::Place;
+use crate::working::Node;
+
+/// A node of a working copy that is merged into.
+#[derive(Clone, Debug)]
+pub struct MergeTarget {
+    /// The working copy.
+    pub wc: WorkingCopy,
+    /// The path below its root.
+    pub relpath: String,
+    /// Where it is from in the repository; `None` of what was added.
+    pub place: Option<Place>,
+    /// The repository's URL.
+    pub root: String,
+    /// The repository's UUID.
+    pub uuid: String,
+}
+
+/// What a target may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowed {
+    /// Of several revisions.
+    pub mixed: bool,
+    /// Changed locally.
+    pub modified: bool,
+    /// Partly switched.
+    pub switched: bool,
+}
+
+fn not_ready(code: ErrorCode, words: impl Into<String>) -> SvnResult<()> {
+    Err(SvnError::new(code, words.into()))
+}
+
+impl MergeTarget {
+    /// Finds a target.
+    ///
+    /// # Errors
+    /// E200009 for what is not under version control, E195020 for what is not as it must be.
+    pub fn open(ctx: &Context, target: &str, allowed: Allowed) -> SvnResult<Self> {
+        let node = Node::find(ctx, target)?;
+        let place = Place::origin(&node)?;
+        let (root, uuid) = match &place {
+            Some(place) => (place.root.clone(), place.uuid.clone()),
+            None => {
+                let (root, uuid, _) = node.repository()?;
+                (root, uuid)
+            }
+        };
+        let found = Self { wc: node.wc.clone(), relpath: node.relpath.clone(), place, root, uuid };
+        found.check(&node, allowed)?;
+        Ok(found)
+    }
+
+    /// The path as it is shown.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        self.wc.abspath(&self.relpath).display().to_string()
+    }
+
+    /// Whether the target is in the repository of a place.
+    #[must_use]
+    pub fn is_in_repository_of(&self, place: &Place) -> bool {
+        self.root == place.root && self.uuid == place.uuid
+    }
+
+    /// Whether the target is a directory.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn is_dir(&self) -> SvnResult<bool> {
+        Ok(self.wc.view(&self.relpath)?.is_some_and(|view| view.is_dir()))
+    }
+
+    fn check(&self, node: &Node, allowed: Allowed) -> SvnResult<()> {
+        let wc = &self.wc;
+        if disk_kind(&wc.abspath(&self.relpath))?.is_none() {
+            return not_ready(
+                ErrorCode::WC_PATH_NOT_FOUND,
+                format!("Path '{}' does not exist", self.shown()),
+            );
+        }
+        if node.is_deleted() {
+            return not_ready(
+                ErrorCode::ILLEGAL_TARGET,
+                format!("Merge target '{}' does not exist in the working copy", self.shown()),
+            );
+        }
+        if !allowed.mixed {
+            let Some((min, max)) = wc.revision_range(&self.relpath)? else {
+                if wc.view(&self.relpath)?.is_some_and(|view| view.status() == Status::Added) {
+                    return Ok(());
+                }
+                return not_ready(
+                    ErrorCode::CLIENT_NOT_READY_TO_MERGE,
+                    "Cannot determine revision of working copy",
+                );
+            };
+            if min != max {
+                return not_ready(
+                    ErrorCode::CLIENT_MERGE_UPDATE_REQUIRED,
+                    format!(
+                        "Cannot merge into mixed-revision working copy [{min}:{max}]; try updating \
+                         first"
+                    ),
+                );
+            }
+        }
+        if !allowed.switched && wc.has_switched(&self.relpath, None)? {
+            return not_ready(
+                ErrorCode::CLIENT_NOT_READY_TO_MERGE,
+                "Cannot merge into a working copy with a switched subtree",
+            );
+        }
+        if !allowed.modified && wc.has_local_changes(&self.relpath)? {
+            return not_ready(
+                ErrorCode::CLIENT_NOT_READY_TO_MERGE,
+                "Cannot merge into a working copy that has local modifications",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The directory that is locked while something is merged into a local path.
+///
+/// # Errors
+/// E155007 for what is in no working copy.
+pub(super) fn lock_place(ctx: &Context, target: &str) -> SvnResult<(WorkingCopy, String)> {
+    let (wc, relpath) = ctx.working_copy(&ctx.absolute(target))?;
+    let is_dir = wc.view(&relpath)?.is_some_and(|view| view.kind() == Some(NodeKind::Dir));
+    let place = if is_dir { relpath } else { path::dirname(&relpath).to_owned() };
+    Ok((wc, place))
+}

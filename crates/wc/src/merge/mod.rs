@@ -1,0 +1,9 @@
+//! Applying a difference to nodes of a working copy, as merges and patches do: BASE stays as it is,
+//! all that changes is what the user sees.
+
+mod node;
+mod obstruction;
+mod tree;
+
+pub use node::{FileMerge, FileMerged, PropsMerge};
+pub use obstruction::Obstruction;

@@ -1,0 +1,233 @@
+//! Merging a change of a file or of properties into a node.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use sapwood_core::{CancelToken, ErrorCode, PropList};
+use sapwood_diff::Options;
+
+use crate::conflict::{
+    Conflict, ExternalMerge, Location, Operation, PropChange, PropState, TextMerge, TextOutcome,
+    merge_props, merge_text, names, try_text,
+};
+use crate::db::Kind;
+use crate::error::{Error, Result};
+use crate::local_mods::is_magic;
+use crate::queue::WorkItem;
+use crate::root::WorkingCopy;
+use crate::view::{Status, View};
+
+/// A change of properties.
+#[derive(Clone, Debug)]
+pub struct PropsMerge<'a> {
+    /// The node, below the working copy's root.
+    pub relpath: &'a str,
+    /// What the two sides are, for the record of a conflict.
+    pub locations: [Location; 2],
+    /// The properties that the change was made to.
+    pub left: &'a PropList,
+    /// The change.
+    pub changes: &'a [PropChange],
+    /// Only finds out what would be.
+    pub dry_run: bool,
+}
+
+/// A change of a file.
+#[derive(Clone)]
+pub struct FileMerge<'a> {
+    /// The file, below the working copy's root.
+    pub relpath: &'a str,
+    /// The old text in normal form; `None` when it is empty.
+    pub left: Option<&'a Path>,
+    /// The new text.
+    pub right: Option<&'a Path>,
+    /// What the old, the new and the local text are called in marks and file names.
+    pub labels: [&'a str; 3],
+    /// What the two sides are, for the record of a conflict.
+    pub locations: [Location; 2],
+    /// The properties that the change was made to.
+    pub left_props: &'a PropList,
+    /// The change of properties.
+    pub changes: &'a [PropChange],
+    /// What counts as a difference.
+    pub options: Options,
+    /// `diff3-cmd`.
+    pub external: Option<ExternalMerge<'a>>,
+    /// Only finds out what would be.
+    pub dry_run: bool,
+}
+
+impl std::fmt::Debug for FileMerge<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileMerge").field("relpath", &self.relpath).finish_non_exhaustive()
+    }
+}
+
+/// What became of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileMerged {
+    /// Its text; `None` when there was no file to merge into.
+    pub text: Option<TextOutcome>,
+    /// Its properties.
+    pub props: PropState,
+}
+
+/// A text that may be nothing.
+struct TextFile {
+    path: PathBuf,
+    made: bool,
+}
+
+impl TextFile {
+    fn of(wc: &WorkingCopy, path: Option<&Path>) -> Result<Self> {
+        if let Some(path) = path {
+            return Ok(Self { path: path.to_owned(), made: false });
+        }
+        let path = wc.temporary();
+        fs::write(&path, b"").map_err(|e| Error::io(e, "Can't write to file", &path))?;
+        Ok(Self { path, made: true })
+    }
+}
+
+impl Drop for TextFile {
+    fn drop(&mut self) {
+        if self.made {
+            // What stays here is for cleanup.
+            let _removed = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl WorkingCopy {
+    /// E155035 when a node is in conflict already.
+    fn check_unconflicted(&self, view: &View) -> Result<()> {
+        let Some(record) = view.conflict_data() else { return Ok(()) };
+        let conflict = Conflict::parse(record)?;
+        if conflict.tree.is_none() && !self.is_still_conflicted(&conflict) {
+            return Ok(());
+        }
+        let shown = self.abspath(view.relpath());
+        Err(Error::new(
+            ErrorCode::WC_PATH_UNEXPECTED_STATUS,
+            format!("Can't merge into conflicted node '{}'", shown.display()),
+        ))
+    }
+
+    /// Merges a change of properties. Needs a lock.
+    ///
+    /// # Errors
+    /// E155010 and E155035 for what has no properties, or is in conflict.
+    pub fn merge_node_props(
+        &self,
+        merge: &PropsMerge<'_>,
+        cancel: &CancelToken,
+    ) -> Result<PropState> {
+        let view = self.require_view(merge.relpath)?;
+        match view.status() {
+            Status::Excluded | Status::ServerExcluded | Status::NotPresent => {
+                return Err(Error::NodeNotFound(self.abspath(merge.relpath)));
+            }
+            Status::Deleted => {
+                let shown = self.abspath(merge.relpath);
+                return Err(Error::new(
+                    ErrorCode::WC_PATH_UNEXPECTED_STATUS,
+                    format!(
+                        "The node '{}' does not have properties in this state.",
+                        shown.display()
+                    ),
+                ));
+            }
+            Status::Normal | Status::Incomplete | Status::Added => {}
+        }
+        self.check_unconflicted(&view)?;
+        let merged =
+            merge_props(merge.left, &view.pristine_props()?, &view.props()?, merge.changes);
+        if merge.dry_run {
+            return Ok(merged.state);
+        }
+        let conflict = merged.conflict.map(|prop| {
+            let mut conflict = Self::conflict_of(&merge.locations);
+            conflict.prop = Some(prop);
+            conflict
+        });
+        self.finish(&view, merged.actual, merge.changes, conflict, Vec::new(), cancel)?;
+        Ok(merged.state)
+    }
+
+    fn conflict_of([left, right]: &[Location; 2]) -> Conflict {
+        Conflict::new(Operation::Merge, Some(left.clone()), Some(right.clone()))
+    }
+
+    /// Merges a change of a text and of properties. Needs a lock on the parent.
+    ///
+    /// # Errors
+    /// E155035 for what is in conflict; that files cannot be read or written.
+    pub fn merge_file(&self, merge: &FileMerge<'_>, cancel: &CancelToken) -> Result<FileMerged> {
+        let view = self.require_view(merge.relpath)?;
+        let there = matches!(view.status(), Status::Normal | Status::Added);
+        if view.top().kind == Kind::Dir || !there {
+            return Ok(FileMerged { text: None, props: PropState::Unchanged });
+        }
+        self.check_unconflicted(&view)?;
+        let actual = view.props()?;
+        let props = merge_props(merge.left_props, &view.pristine_props()?, &actual, merge.changes);
+        let left = TextFile::of(self, merge.left)?;
+        let right = TextFile::of(self, merge.right)?;
+        let [left_label, right_label, target_label] = merge.labels;
+        let text = TextMerge {
+            relpath: merge.relpath,
+            left: &left.path,
+            right: &right.path,
+            left_label,
+            right_label,
+            target_label,
+            actual: &actual,
+            changes: merge.changes,
+            options: merge.options,
+            external: merge.external,
+            suffix: None,
+        };
+        if merge.dry_run {
+            let text = Some(try_text(self, &text)?);
+            return Ok(FileMerged { text, props: props.state });
+        }
+        let text = merge_text(self, &text)?;
+        let conflict = (text.conflict.is_some() || props.conflict.is_some()).then(|| {
+            let mut conflict = Self::conflict_of(&merge.locations);
+            conflict.text = text.conflict;
+            conflict.prop = props.conflict;
+            conflict
+        });
+        self.finish(&view, props.actual, merge.changes, conflict, text.work, cancel)?;
+        Ok(FileMerged { text: Some(text.outcome), props: props.state })
+    }
+
+    /// Writes properties and the conflict, and does the work.
+    fn finish(
+        &self,
+        view: &View,
+        props: PropList,
+        changes: &[PropChange],
+        mut conflict: Option<Conflict>,
+        mut work: Vec<WorkItem>,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        let relpath = view.relpath();
+        if let Some(prop) = conflict.as_mut().and_then(|c| c.prop.as_mut()) {
+            prop.marker = Some(names::reserve_prej(self, relpath)?);
+            work.push(WorkItem::PrejInstall { relpath: relpath.to_owned(), old_skel: None });
+        }
+        let magic = changes.iter().any(|(name, _)| is_magic(name));
+        self.db().write(|db| {
+            self.store_props(view, &props)?;
+            if magic {
+                db.record_fileinfo(relpath, -1, 0)?;
+            }
+            if let Some(conflict) = &conflict {
+                db.mark_conflict(relpath, &conflict.write())?;
+            }
+            work.iter().try_for_each(|item| db.add_work(item).map(|_| ()))
+        })?;
+        if work.is_empty() { Ok(()) } else { self.run_queue(cancel) }
+    }
+}

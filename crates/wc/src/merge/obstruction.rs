@@ -1,0 +1,113 @@
+//! Whether a node is what the database says it is.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use sapwood_core::notify::State;
+use sapwood_core::{Depth, NodeKind, path};
+
+use crate::error::{Error, Result};
+use crate::layout;
+use crate::root::WorkingCopy;
+use crate::view::Status;
+
+/// What stands between a node and a change of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Obstruction {
+    /// Inapplicable when there is nothing, obstructed when something unexpected is on disk, missing
+    /// when something expected is not.
+    pub state: State,
+    /// The kind under version control; `None` of what is not or not there.
+    pub kind: Option<NodeKind>,
+    /// Deleted locally.
+    pub deleted: bool,
+    /// Left out of the working copy.
+    pub excluded: bool,
+    /// The depth of the parent, of a node that is not known.
+    pub parent_depth: Option<Depth>,
+    /// Obstructed by another working copy.
+    pub working_copy: bool,
+}
+
+/// What is on disk, links counting as what they lead to.
+fn disk_kind(path: &Path) -> Result<Option<NodeKind>> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Ok(Some(NodeKind::Dir)),
+        Ok(_) => Ok(Some(NodeKind::File)),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(Error::io(e, "Can't check path", path)),
+    }
+}
+
+impl WorkingCopy {
+    /// Compares a path on disk with the database. What is merged into may itself be the root of a
+    /// working copy.
+    ///
+    /// # Errors
+    /// That it cannot be looked at; SQLite's.
+    pub fn obstruction(&self, relpath: &str, is_target: bool) -> Result<Obstruction> {
+        let abspath = self.abspath(relpath);
+        let disk = disk_kind(&abspath)?;
+        let mut found = Obstruction {
+            state: State::Inapplicable,
+            kind: None,
+            deleted: false,
+            excluded: false,
+            parent_depth: None,
+            working_copy: false,
+        };
+        let inner = !is_target && !relpath.is_empty() && layout::db(&abspath).exists();
+        if inner {
+            found.state = State::Obstructed;
+            found.working_copy = true;
+            return Ok(found);
+        }
+        let Some(view) = self.view(relpath)? else {
+            found.state = match disk {
+                Some(_) => State::Obstructed,
+                None => self.parent_takes(relpath, &mut found)?,
+            };
+            return Ok(found);
+        };
+        let kind = view.kind();
+        match view.status() {
+            Status::Deleted => {
+                found.kind = kind;
+                found.deleted = true;
+                if disk.is_some() {
+                    found.state = State::Obstructed;
+                }
+            }
+            Status::NotPresent if disk.is_some() => found.state = State::Obstructed,
+            Status::NotPresent => {}
+            Status::Excluded | Status::ServerExcluded => {
+                found.excluded = true;
+                found.state = State::Missing;
+            }
+            Status::Incomplete => {
+                found.kind = kind;
+                found.state = State::Missing;
+            }
+            Status::Normal | Status::Added => {
+                found.kind = kind;
+                found.state = match disk {
+                    None => State::Missing,
+                    Some(_) if disk != kind => State::Obstructed,
+                    Some(_) => State::Inapplicable,
+                };
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether something could be added to the parent of a path.
+    fn parent_takes(&self, relpath: &str, found: &mut Obstruction) -> Result<State> {
+        let Some(parent) = self.view(path::dirname(relpath))? else {
+            return Ok(State::Obstructed);
+        };
+        found.parent_depth = parent.top().depth.filter(|depth| *depth != Depth::Unknown);
+        let takes = parent.is_dir() && matches!(parent.status(), Status::Normal | Status::Added);
+        Ok(if takes { State::Inapplicable } else { State::Obstructed })
+    }
+}
