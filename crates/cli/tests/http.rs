@@ -366,6 +366,37 @@ fn what_no_client_sends() {
 }
 
 #[test]
+fn locks_that_other_programs_make() {
+    let served = Served::open();
+    let (file, url) = (served.scratch("f"), format!("{}/f", served.http));
+    fs::write(&file, "x").unwrap();
+    ok(&[&["import", "-q", "-m", "f", file.to_str().unwrap(), &url][..], &USER].concat());
+    let harry = "Authorization: Basic aGFycnk6c2VjcmV0\r\n";
+    let body = "<D:lockinfo xmlns:D='DAV:'><D:lockscope><D:exclusive/></D:lockscope><D:locktype>\
+                <D:write/></D:locktype><D:owner><D:href>me</D:href></D:owner></D:lockinfo>";
+    let limited = format!("{harry}Timeout: Second-86400\r\n");
+    let made = served.request("LOCK", "/repo/f", &limited, body);
+    assert!(made.contains("<D:timeout>Second-86") && made.contains("<owner xmlns=\"DAV:\">"));
+    let token = made.lines().find_map(|l| l.strip_prefix("lock-token: ")).unwrap().to_owned();
+    assert!(ok(&["info", &url]).contains("Lock Expires: "));
+    let longer = format!("{harry}Timeout: Infinite\r\nIf: ({token})\r\n");
+    let same = served.request("LOCK", "/repo/f", &longer, "");
+    assert!(same.contains("<D:timeout>Infinite") && same.contains(token.trim_matches(['<', '>'])));
+    assert!(!ok(&["info", &url]).contains("Lock Expires: "));
+    // A lock outlives its file, and can be found and ended.
+    let wc = served.scratch("wc");
+    let wc = wc.to_str().unwrap();
+    let unlock = format!("{harry}Lock-Token: {token}\r\n");
+    assert!(served.request("UNLOCK", "/repo/f", &unlock, "").starts_with("HTTP/1.1 204"));
+    ok(&[&["checkout", "-q", "--depth=files", &served.http, wc][..], &USER].concat());
+    let in_wc = format!("{wc}/f");
+    ok(&[&["lock", "-m", "", &in_wc][..], &USER].concat());
+    ok(&["rm", "-q", &in_wc]);
+    ok(&[&["commit", "-q", "--no-unlock", "-m", "", &in_wc][..], &USER].concat());
+    assert!(ok(&[&["unlock", &url][..], &USER].concat()).contains("unlocked"));
+}
+
+#[test]
 fn for_other_programs() {
     let served = Served::open();
     let url = format!("{}/page.txt", served.http);

@@ -21,6 +21,10 @@ pub struct LockRequest<'a> {
     pub comment: Option<&'a str>,
     /// Whether to take over locks of others.
     pub steal: bool,
+    /// Whether the comment is XML of a DAV client.
+    pub is_dav_comment: bool,
+    /// When the locks end, in microseconds since 1970; `None` for never.
+    pub expires: Option<i64>,
 }
 
 /// Paths that shall be unlocked.
@@ -88,7 +92,7 @@ fn writer(repository: &Repository) -> SvnResult<std::sync::Arc<Writer>> {
 /// without a user, E165008 when `post-lock` fails, and system errors.
 #[must_use]
 pub fn lock_paths(request: &LockRequest<'_>, targets: Vec<LockTarget>) -> LockResults<Lock> {
-    let LockRequest { repository, hooks, user, comment, steal } = *request;
+    let LockRequest { repository, hooks, user, comment, steal, is_dav_comment, expires } = *request;
     let mut results = LockResults { each: Vec::new(), failure: None };
     if targets.is_empty() {
         return results;
@@ -117,7 +121,7 @@ pub fn lock_paths(request: &LockRequest<'_>, targets: Vec<LockTarget>) -> LockRe
         Ok(writer) => writer,
         Err(error) => return LockResults { failure: Some(error), ..results },
     };
-    let options = LockOptions { user, comment, is_dav_comment: false, expires: None, steal };
+    let options = LockOptions { user, comment, is_dav_comment, expires, steal };
     results.finish(writer.lock_paths(&allowed, &options), |locked| {
         let error = hooks?.post_lock(locked, user).err()?;
         Some(error.wrap(

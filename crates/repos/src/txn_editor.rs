@@ -15,8 +15,8 @@ use std::sync::Arc;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::TextDelta;
-use sapwood_fs::Roots;
 use sapwood_fs::txn::{Txn, WriteOptions, Writer, flags};
+use sapwood_fs::{Relation, Roots};
 
 use crate::authz::Access;
 use crate::hooks::Hooks;
@@ -250,6 +250,29 @@ impl TxnEditor {
             return Err(sapwood_fs::Error::NoSuchRevision(base).into());
         }
         Ok(())
+    }
+
+    /// Checks that a directory which this transaction changed already, for something below it was
+    /// changed first, was in its base what the client has as of `base`.
+    ///
+    /// # Errors
+    /// E160028 when it was not, E160006 for a revision that is younger than the transaction's base.
+    pub fn check_changed_dir(&mut self, path: &str, base: Revnum) -> SvnResult<()> {
+        let began = self.txn.base_revision();
+        if base == began || self.txn.node_revision(path)?.is_some() {
+            return Ok(());
+        }
+        if base > began {
+            return Err(sapwood_fs::Error::NoSuchRevision(base).into());
+        }
+        let had = self.sources.get(base)?.find(path)?;
+        let has = self.sources.get(began)?.find(path)?;
+        match (had, has) {
+            (Some(had), Some(has)) if had.relation(&has) == Relation::Unchanged => Ok(()),
+            // What is new in the transaction was never what the client has.
+            (_, None) => Ok(()),
+            _ => Err(out_of_date(path, Some(NodeKind::Dir))),
+        }
     }
 
     /// Checks that the user has the rights at a path.

@@ -8,7 +8,8 @@ use crate::xml::{Element, HEADER, Xml as _};
 /// What a LOCK asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// The owner element: of Subversion's clients the lock's comment as text; of others any XML.
+    /// What the owner element says: of Subversion's clients the lock's comment as text; of others the
+    /// element itself, whatever is in it.
     pub owner: Option<String>,
     /// Whether the owner element is more than text.
     pub is_xml: bool,
@@ -32,20 +33,28 @@ pub fn read(root: &Element) -> Result<Wanted> {
     }
     let owner = root.child(NS_DAV, "owner");
     let is_xml = owner.is_some_and(|owner| !owner.children.is_empty());
-    Ok(Wanted { owner: owner.map(inner), is_xml })
+    Ok(Wanted { owner: owner.map(whole), is_xml })
 }
 
-/// What is in an element: its text, or its elements written anew (without what others call
-/// significant white space).
-fn inner(element: &Element) -> String {
+/// An element's text; one that holds others is written anew (without what others call significant
+/// white space).
+fn whole(element: &Element) -> String {
     if element.children.is_empty() {
         return element.text.clone();
     }
     let mut out = Vec::new();
-    for child in &element.children {
-        write(&mut out, child, 0);
-    }
+    write(&mut out, element, 0);
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The seconds that a `Timeout` header asks for: of its first word that makes sense. `None` is for
+/// ever.
+#[must_use]
+pub fn timeout(header: &str) -> Option<u64> {
+    header.split(',').map(str::trim).find_map(|word| match word.strip_prefix("Second-") {
+        Some(seconds) => seconds.parse().ok().map(Some),
+        None => word.eq_ignore_ascii_case("infinite").then_some(None),
+    })?
 }
 
 fn write(out: &mut Vec<u8>, element: &Element, depth: usize) {
@@ -116,9 +125,9 @@ pub fn read_reply(root: &Element) -> Result<Told> {
 pub struct Shown<'a> {
     /// The token.
     pub token: &'a str,
-    /// The owner element: text, unless `is_xml`.
+    /// What the owner element says, or the element itself.
     pub owner: Option<&'a str>,
-    /// Whether the owner element holds elements.
+    /// Whether it is the element itself.
     pub is_xml: bool,
     /// The percent-encoded path of what is locked.
     pub root: &'a str,
@@ -132,9 +141,8 @@ pub fn active(out: &mut Vec<u8>, lock: &Shown<'_>) {
     out.raw("<D:lockscope><D:exclusive/></D:lockscope>\n<D:depth>0</D:depth>\n");
     if let Some(owner) = lock.owner {
         if lock.is_xml {
-            out.raw("<D:owner>");
             out.raw(owner);
-            out.raw("</D:owner>\n");
+            out.raw("\n");
         } else {
             out.element("D:owner", &fuzzy(owner.as_bytes()));
         }
@@ -184,9 +192,19 @@ mod tests {
         assert_eq!(wanted.owner.as_deref(), Some("why\nnot"));
         assert!(!wanted.is_xml);
         let wanted = read(&body("exclusive", "<D:owner><D:href>m&amp;e</D:href></D:owner>"));
-        assert_eq!(wanted.unwrap().owner.unwrap(), "<href xmlns=\"DAV:\">m&amp;e</href>");
+        assert_eq!(
+            wanted.unwrap().owner.unwrap(),
+            "<owner xmlns=\"DAV:\"><href xmlns=\"DAV:\">m&amp;e</href></owner>"
+        );
         assert!(read(&body("shared", "")).is_err());
         assert!(read(&parse("<a/>")).is_err());
+    }
+
+    #[test]
+    fn timeouts() {
+        assert_eq!(timeout("Infinite, Second-4100000000"), None);
+        assert_eq!(timeout("Extend, Second-60"), Some(60));
+        assert_eq!(timeout("Second-x"), None);
     }
 
     #[test]

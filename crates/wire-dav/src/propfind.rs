@@ -216,10 +216,13 @@ pub(crate) fn propstat(out: &mut Vec<u8>, props: &[u8], status: &str) {
     out.raw("</D:status>\n</D:propstat>\n");
 }
 
-/// An author's name as XML can carry it: properties of the protocol have no base64.
+/// An author's name as XML can carry it, for live properties have no base64: without the control
+/// characters that XML cannot hold.
 #[must_use]
 pub fn author(name: &[u8]) -> String {
-    fuzzy(name)
+    let kept: Vec<u8> =
+        name.iter().copied().filter(|b| !matches!(b, 0..=8 | 11 | 12 | 14..=31 | 127)).collect();
+    fuzzy(&kept)
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         user: Some(user),
         comment: Some(&comment),
         steal: false,
+        is_dav_comment: false,
+        expires: None,
     };
     let lock = LockTarget { path: target.clone(), token: token.first().cloned(), revision: None };
     lock_paths(&request, vec![lock]).into_single()?;

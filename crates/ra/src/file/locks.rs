@@ -38,6 +38,8 @@ impl FileSession {
             user: self.user(),
             comment,
             steal,
+            is_dav_comment: false,
+            expires: None,
         };
         tell(lock_paths(&request, targets.collect()), &names, told)
     }

@@ -164,11 +164,10 @@ pub(super) fn mkcol(session: &Session<'_>, exchange: &mut Exchange) -> DavResult
     let mut locked = txn.lock();
     let editor = locked.editor()?;
     editor.show_tokens(shown_tokens(session));
-    if editor.kind(&path)?.is_some() {
-        let message = format!("Path '{path}' already exists");
-        return Err(Fail::with(SvnError::new(ErrorCode::FS_ALREADY_EXISTS, message), 405));
-    }
-    editor.add(&path, NodeKind::Dir, &session.access)?;
+    editor.add(&path, NodeKind::Dir, &session.access).map_err(|error| match error.code() {
+        ErrorCode::FS_ALREADY_EXISTS => Fail::with(error, 405),
+        _ => error.into(),
+    })?;
     exchange.status(201);
     Ok(())
 }

@@ -80,9 +80,31 @@ pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
         user: session.access.user(),
         comment: wanted.owner.as_deref(),
         steal,
+        is_dav_comment: wanted.is_xml,
+        expires: expires(session),
     };
     let target = LockTarget { path: path.clone(), token: None, revision: version_name(session) };
-    let made = lock_paths(&request, vec![target]).into_single().map_err(|error| {
+    let made = locked(session, &request, target)?;
+    tell(session, exchange, &made);
+    Ok(())
+}
+
+/// When a lock shall end that is made now.
+fn expires(session: &Session<'_>) -> Option<i64> {
+    let seconds = i64::try_from(wire::timeout(session.head.header("timeout")?)?).ok()?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(now.as_micros()).ok()?.checked_add(seconds.checked_mul(1_000_000)?)
+}
+
+/// Locks a path. That `post-lock` fails is for the log only: the client needs the lock's token.
+fn locked(session: &Session<'_>, request: &LockRequest<'_>, target: LockTarget) -> DavResult<Lock> {
+    let mut done = lock_paths(request, vec![target]);
+    if let [(_, Ok(_))] = done.each.as_slice()
+        && let Some(error) = done.failure.take()
+    {
+        session.log_error(&error);
+    }
+    let made = done.into_single().map_err(|error| {
         let status = match error.code() {
             ErrorCode::FS_PATH_ALREADY_LOCKED => 423,
             ErrorCode::FS_OUT_OF_DATE | ErrorCode::FS_NOT_FOUND => 409,
@@ -93,8 +115,7 @@ pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
     let Some(made) = made else {
         return Err(Fail::status(500, "internal error: a lock was neither made nor refused"));
     };
-    tell(session, exchange, &made);
-    Ok(())
+    Ok(made)
 }
 
 fn tell(session: &Session<'_>, exchange: &mut Exchange, lock: &Lock) {
@@ -106,17 +127,32 @@ fn tell(session: &Session<'_>, exchange: &mut Exchange, lock: &Lock) {
     wire::reply(exchange.out(), &shown(lock, &root));
 }
 
-/// A LOCK without a body wants a lock to last longer. Ours last until they are ended.
+/// A LOCK without a body wants a lock to last longer, as its `Timeout` says.
 fn refresh(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
     let shown = super::edit::shown_tokens(session);
     let found = session.repository.fs().lock(path)?;
-    match found.filter(|lock| shown.iter().any(|(_, token)| *token == lock.token)) {
-        Some(lock) => {
-            tell(session, exchange, &lock);
-            Ok(())
-        }
-        None => Err(Fail::status(412, "There is no such lock to refresh")),
+    let found = found.filter(|lock| shown.iter().any(|(_, token)| *token == lock.token));
+    let Some(lock) = found else {
+        return Err(Fail::status(412, "There is no such lock to refresh"));
+    };
+    if session.access.user() != Some(&lock.owner) {
+        return Err(Fail::status(403, "The lock belongs to another user"));
     }
+    let request = LockRequest {
+        repository: &session.repository,
+        hooks: None,
+        user: Some(&lock.owner),
+        comment: lock.comment.as_deref(),
+        // Its own lock, under its own token.
+        steal: true,
+        is_dav_comment: lock.is_dav_comment,
+        expires: expires(session),
+    };
+    let target =
+        LockTarget { path: path.to_owned(), token: Some(lock.token.clone()), revision: None };
+    let made = locked(session, &request, target)?;
+    tell(session, exchange, &made);
+    Ok(())
 }
 
 pub(super) fn unlock(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {

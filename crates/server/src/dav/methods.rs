@@ -24,6 +24,7 @@ pub(super) fn handle(shared: &Arc<Shared>, head: Head, exchange: &mut Exchange) 
     match done {
         Ok(Ok(())) => exchange.finish(),
         Ok(Err((Fail::AskWho, realm))) => ask_who(exchange, &realm),
+        Ok(Err((Fail::Forbidden, _))) => forbidden(exchange),
         Ok(Err((Fail::Error(error, 404), _)))
             if error.code() == ErrorCode::FS_NOT_FOUND && !exchange.has_begun() && looks =>
         {
@@ -37,29 +38,36 @@ pub(super) fn handle(shared: &Arc<Shared>, head: Head, exchange: &mut Exchange) 
     }
 }
 
-/// What is looked at is not there. Clients of Subversion make a sentence of their own of this.
-fn not_there(exchange: &mut Exchange) {
-    exchange.reset();
-    exchange.read_over();
-    exchange.status(404);
-    exchange.header("content-type", "text/plain; charset=utf-8");
-    exchange.out().extend_from_slice(b"Not found\n");
-    exchange.finish();
-}
-
-fn ask_who(exchange: &mut Exchange, realm: &str) {
+/// A reply that is for people. Clients of Subversion make a sentence of their own of its status.
+fn say(exchange: &mut Exchange, status: u16, header: Option<(&'static str, &str)>, words: &str) {
     if exchange.has_begun() {
         let error = SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, "");
-        return exchange.fail(&error, 401);
+        return exchange.fail(&error, status);
     }
     exchange.reset();
     exchange.read_over();
-    exchange.status(401);
-    let realm: String = realm.chars().filter(|c| !matches!(c, '"' | '\\')).collect();
-    exchange.header("www-authenticate", &format!("Basic realm=\"{realm}\", charset=\"UTF-8\""));
+    exchange.status(status);
+    if let Some((name, value)) = header {
+        exchange.header(name, value);
+    }
     exchange.header("content-type", "text/plain; charset=utf-8");
-    exchange.out().extend_from_slice(b"Authentication required\n");
+    exchange.out().extend_from_slice(words.as_bytes());
     exchange.finish();
+}
+
+/// What is looked at is not there.
+fn not_there(exchange: &mut Exchange) {
+    say(exchange, 404, None, "Not found\n");
+}
+
+fn forbidden(exchange: &mut Exchange) {
+    say(exchange, 403, None, "Access forbidden\n");
+}
+
+fn ask_who(exchange: &mut Exchange, realm: &str) {
+    let realm: String = realm.chars().filter(|c| !matches!(c, '"' | '\\')).collect();
+    let challenge = format!("Basic realm=\"{realm}\", charset=\"UTF-8\"");
+    say(exchange, 401, Some(("www-authenticate", &challenge)), "Authentication required\n");
 }
 
 fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (Fail, String)> {
@@ -79,10 +87,10 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
     let place = found.map_err(|error| {
         log(&error, false);
         nowhere(match error.code() {
-            // What is wrong with the files is the administrator's business only.
-            code @ (ErrorCode::AUTHZ_INVALID_CONFIG | ErrorCode::AUTHN_FAILED) => {
-                Fail::with(SvnError::new(code, ""), 500)
-            }
+            // What is wrong with the files is the administrator's business only. Rules that cannot
+            // be read let nobody in.
+            ErrorCode::AUTHZ_INVALID_CONFIG => Fail::Forbidden,
+            code @ ErrorCode::AUTHN_FAILED => Fail::with(SvnError::new(code, ""), 500),
             _ => Fail::from(error),
         })
     })?;

@@ -35,9 +35,9 @@ const NODE_DAV: [&str; 10] = [
 const NODE_SVN: [&str; 5] = [
     "baseline-relative-path",
     "md5-checksum",
-    "sha1-checksum",
     "repository-uuid",
     "deadprop-count",
+    "sha1-checksum",
 ];
 const BASELINE_DAV: [&str; 5] =
     ["resourcetype", "baseline-collection", "version-name", "creationdate", "creator-displayname"];
@@ -75,6 +75,9 @@ pub(super) fn propfind(session: &Session<'_>, exchange: &mut Exchange) -> DavRes
             baseline(session, exchange, *rev, &wanted)
         }
         _ => match session.tree()? {
+            Some((_, path)) if is_lock_alone(session, &path)? => {
+                lock_alone(session, exchange, &path, &wanted)
+            }
             Some((root, path)) => {
                 // All of a tree at once is asked for by mistake only.
                 if depth == Depth::Infinity && root.node(&path)?.kind() == NodeKind::Dir {
@@ -88,6 +91,46 @@ pub(super) fn propfind(session: &Session<'_>, exchange: &mut Exchange) -> DavRes
             None => in_transaction(session, exchange, &wanted),
         },
     }
+}
+
+/// Whether nothing is at the path but a lock: of a file that was deleted since.
+fn is_lock_alone(session: &Session<'_>, path: &str) -> DavResult<bool> {
+    let fs = session.repository.fs();
+    Ok(matches!(session.resource, Resource::Public(_))
+        && fs.lock(path)?.is_some()
+        && fs.revision_root(fs.youngest()?)?.kind(path)?.is_none())
+}
+
+/// The properties of such a path.
+fn lock_alone(
+    session: &Session<'_>,
+    exchange: &mut Exchange,
+    path: &str,
+    wanted: &Wanted,
+) -> DavResult {
+    session.must(Required::Read, Some(path))?;
+    let Some(found) = session.repository.fs().lock(path)? else {
+        return Err(Fail::status(404, "Not found"));
+    };
+    let address = session.address(&session.resource);
+    let mut shown = Vec::new();
+    lock::active(&mut shown, &super::locks::shown(&found, &address));
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    exchange.header(names::CREATION_DATE, &Timestamp(found.created).to_string());
+    exchange.header(names::LOCK_OWNER, &found.owner);
+    let live = ["resourcetype", "lockdiscovery"].map(|name| Name::new(NS_DAV, name));
+    let mut response = Response::default();
+    fill(&mut response, wanted, &live, &PropList::new(), |name| {
+        Ok(match (name.namespace.as_str(), name.name.as_str()) {
+            (NS_DAV, "resourcetype") => Some(Value::Text(String::new())),
+            (NS_DAV, "lockdiscovery") => Some(Value::Xml(shown.clone())),
+            _ => None,
+        })
+    })?;
+    begin(exchange);
+    response.write(exchange.out(), &address);
+    propfind::end(exchange.out());
+    Ok(())
 }
 
 fn begin(exchange: &mut Exchange) {
@@ -184,11 +227,12 @@ fn fill(
 ) -> DavResult {
     match wanted {
         Wanted::Names => {
-            live.iter().for_each(|name| response.name(name));
             props.iter().for_each(|(name, _)| response.name(&Name::of_property(name)));
+            live.iter().for_each(|name| response.name(name));
         }
         Wanted::All => {
-            for name in live {
+            // What kinds of locks there are is told when it is asked for.
+            for name in live.iter().filter(|name| name.name != "supportedlock") {
                 if let Some(found) = value(name)? {
                     put(response, name, Some(found));
                 }
@@ -253,7 +297,7 @@ fn tree(
         .iter()
         .map(|name| Name::new(NS_DAV, name))
         .chain(NODE_SVN.iter().map(|name| Name::new(NS_SVN_DAV, name)))
-        .chain([Name::new(NS_DAV, "lockdiscovery")])
+        .chain(["supportedlock", "lockdiscovery"].map(|name| Name::new(NS_DAV, name)))
         .collect();
     let wants_props =
         wants(&|name| name.property().is_some()) || matches!(wanted, Wanted::All | Wanted::Names);

@@ -1,6 +1,6 @@
 //! PROPPATCH: properties of nodes and of the commit in transactions, and of revisions.
 
-use sapwood_core::{ErrorCode, Revnum, SvnError};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError};
 use sapwood_repos::{RevpropHooks, RevpropRequest, change_revision_prop};
 use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::proppatch::{self, Change};
@@ -74,6 +74,9 @@ fn transaction(session: &Session<'_>, changes: &[(String, &Change)]) -> DavResul
     editor.check_writable(&path, kind, None, &session.access)?;
     if let Some(base) = version_name(session) {
         editor.check_base(&path, kind, base)?;
+        if kind == NodeKind::Dir {
+            editor.check_changed_dir(&path, base)?;
+        }
     }
     for (name, change) in changes {
         editor.change_prop(&path, name, change.value.as_deref())?;

@@ -20,6 +20,8 @@ use crate::common::shared::Shared;
 pub enum Fail {
     /// The client must give a user's name.
     AskWho,
+    /// What the user wants is not for them. Subversion's clients make a sentence of their own of this.
+    Forbidden,
     /// An error, with the status that goes with it.
     Error(SvnError, u16),
 }
@@ -29,6 +31,9 @@ pub type DavResult<T = ()> = Result<T, Fail>;
 
 impl From<SvnError> for Fail {
     fn from(error: SvnError) -> Self {
+        if error.code() == ErrorCode::AUTHZ_UNWRITABLE {
+            return Self::Forbidden;
+        }
         let status = sapwood_wire_dav::failure::status_of(error.code()).unwrap_or(500);
         Self::Error(error, status)
     }
@@ -148,13 +153,7 @@ impl<'s> Session<'s> {
         match self.decide(required, path) {
             Decision::Allow => Ok(()),
             Decision::AskWho => Err(Fail::AskWho),
-            Decision::Deny => {
-                let code = match required {
-                    Required::Read => ErrorCode::AUTHZ_UNREADABLE,
-                    Required::Write => ErrorCode::AUTHZ_UNWRITABLE,
-                };
-                Err(Fail::with(SvnError::new(code, "Access denied"), 403))
-            }
+            Decision::Deny => Err(Fail::Forbidden),
         }
     }
 
@@ -164,7 +163,7 @@ impl<'s> Session<'s> {
     /// What is to be answered instead.
     pub(super) fn admit(&self) -> DavResult {
         if self.access.blanket() == Blanket::None && self.access.user().is_some() {
-            return Err(Fail::status(403, "Access denied"));
+            return Err(Fail::Forbidden);
         }
         let writes = !matches!(
             self.head.method.as_str(),
@@ -172,6 +171,8 @@ impl<'s> Session<'s> {
         );
         let required = if writes { Required::Write } else { Required::Read };
         match self.resource_path() {
+            // What is merged was looked at when it was changed.
+            Some(_) if self.head.method == "MERGE" => self.must(required, None),
             Some(path) => self.must(required, Some(path)),
             None if writes => self.must(required, None),
             None if self.access.blanket() >= Blanket::Read => Ok(()),

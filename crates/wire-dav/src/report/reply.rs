@@ -155,7 +155,7 @@ pub fn list_item(out: &mut Vec<u8>, item: &ListItem<'_>, fields: ListFields) {
     out.text(item.path);
     if let (true, Some(author)) = (fields.author, item.author) {
         out.raw("<D:creator-displayname>");
-        out.text(&crate::xml::write::fuzzy(author.as_bytes()));
+        out.text(&crate::propfind::author(author.as_bytes()));
         out.raw("</D:creator-displayname>");
     }
     out.raw("</S:item>\n");

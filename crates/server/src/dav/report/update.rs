@@ -14,7 +14,7 @@ use sapwood_wire_dav::report::update::{
 use sapwood_wire_dav::resource::SPECIAL;
 use sapwood_wire_dav::xml::Document;
 
-use crate::common::access::Required;
+use crate::common::access::{Decision, Required};
 use crate::common::oplog::Operation;
 use crate::common::settings::BulkUpdates;
 use crate::dav::exchange::Exchange;
@@ -81,7 +81,11 @@ pub(super) fn read<'a, R: Read>(
     }
     let plan = plan(session, reading.wanted()?)?;
     let wanted = &plan.wanted;
-    session.must(Required::Read, Some(&join(&plan.source, &wanted.target)))?;
+    // What may not be read is told as being absent. But who has not said a name may still do so.
+    let target = join(&plan.source, &wanted.target);
+    if session.decide(Required::Read, Some(&target)) == Decision::AskWho {
+        return Err(Fail::AskWho);
+    }
     let request = ReportRequest {
         revision: plan.revision,
         anchor: &plan.source,

@@ -104,6 +104,8 @@ fn lock_all(
         user: session.access.user(),
         comment,
         steal,
+        is_dav_comment: false,
+        expires: None,
     };
     lock_paths(&request, targets)
 }
