@@ -17,7 +17,7 @@ use sapwood_wc::local::Choice;
 use super::given::Accept;
 use super::notify::{ConflictKind, shown_below};
 use super::options::Opt;
-use super::targets::Arg;
+use super::targets::{Arg, local_style};
 use super::{Command, Invocation, Revisions};
 use crate::command::usage_error;
 
@@ -202,8 +202,9 @@ fn check_revision(path: &str, revision: Revision) -> SvnResult<()> {
     Err(SvnError::new(
         ErrorCode::CLIENT_BAD_REVISION,
         format!(
-            "Invalid merge source '{path}'; a working copy path can only be used with a repository \
-             revision (a number, a date, or head)"
+            "Invalid merge source '{}'; a working copy path can only be used with a repository \
+             revision (a number, a date, or head)",
+            local_style(path)
         ),
     ))
 }

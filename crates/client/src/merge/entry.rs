@@ -45,8 +45,9 @@ fn check_revision(path: &str, revision: Revision) -> SvnResult<()> {
     Err(SvnError::new(
         ErrorCode::CLIENT_BAD_REVISION,
         format!(
-            "Invalid merge source '{path}'; a working copy path can only be used with a repository \
-             revision (a number, a date, or head)"
+            "Invalid merge source '{}'; a working copy path can only be used with a repository \
+             revision (a number, a date, or head)",
+            if path.is_empty() { "." } else { path }
         ),
     ))
 }
