@@ -69,6 +69,66 @@ printf '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0' > other/.svn/wc.db
 svn st other
 ";
 
+/// File externals, copies of what is not there, and comparisons that notice ancestry.
+const MORE: &str = r"
+svnadmin create repo
+svnadmin setuuid repo 11111111-1111-4111-8111-111111111111
+svn co -q URL/repo wc
+svn diff -rPREV wc
+svn ls -rPREV wc
+mkdir -p wc/a/e wc/a/g wc/b; echo f > wc/f; for i in one two; do echo $i > wc/a/e/$i; echo $i > wc/a/g/$i; done
+svn add -q wc/a wc/b wc/f
+svn ci -q -m 1 wc
+svn up -q wc
+svn ps -q svn:externals '^/f b/x/file' wc
+svn up wc
+svn ci -q -m 2 wc
+svn up -q wc
+svn st -v wc/b
+svn info --show-item revision wc/b/x/file
+svn ps -q svn:externals '^/f b/y' wc
+svn up wc
+svn ci -q -m 4 wc
+svn cp -q -m 5 URL/repo/f URL/repo/b/y
+svn up wc
+svn pd -q svn:externals wc
+svn up wc
+svn up wc
+svn st -v wc/b
+svn ci -q -m 6 wc
+svn up -q wc
+svn rm -q wc/a/e/one
+svn ci -q -m 7 wc
+svn cp -q wc/a/e wc/e
+svn info --show-item kind wc/e/one
+svn info --show-item depth wc/e/one
+svn st wc
+svn revert -q -R wc
+svn rm -q wc/a/e
+svn cp -q wc/f wc/a/e
+svn st wc
+svn st -v wc/a
+svn revert -q -R wc
+echo more > wc/a/g/one
+svn ci -q -m 8 wc
+svn up -q wc
+svn mv -q wc/a/g/one wc/a/moved
+svn diff -r1 wc/a/moved
+svn diff -r1 --show-copies-as-adds wc/a/moved
+svn diff -r1 --notice-ancestry wc/a/moved
+svn diff -r1 --git wc/a/moved
+svn diff -r2 --git wc
+svn diff -r1 --git wc/a
+svn diff -r2 --show-copies-as-adds wc/a
+svn revert -q -R wc
+svn ci -q -m 9 wc
+svn co -q --depth empty URL/repo later
+rmdir later/.svn/tmp
+svn up -q --set-depth infinity later
+svn cleanup later
+svn st later
+";
+
 fn run(programs: &Programs, line: &str, folder: &std::path::Path) -> String {
     let shown = folder.display().to_string();
     let mut command = match line.strip_prefix("svn ") {
@@ -102,11 +162,20 @@ fn run(programs: &Programs, line: &str, folder: &std::path::Path) -> String {
     said.replace(&shown, "FOLDER")
 }
 
-#[test]
-fn as_the_reference_says() {
+fn compare(steps: &str) {
     let (ours, theirs) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    for line in STEPS.lines().filter(|line| !line.is_empty()) {
+    for line in steps.lines().filter(|line| !line.is_empty()) {
         let said = run(&Programs::ours(), line, ours.path());
         assert_eq!(said, run(&Programs::reference(), line, theirs.path()));
     }
+}
+
+#[test]
+fn as_the_reference_says() {
+    compare(STEPS);
+}
+
+#[test]
+fn as_the_reference_says_of_externals_and_comparisons() {
+    compare(MORE);
 }

@@ -24,6 +24,7 @@ use sapwood_wc::update::{Params, UpdateEditor};
 use crate::checkout::{Checkout, checkout_to};
 use crate::context::Context;
 use crate::open::locate;
+use crate::relocate::relocate;
 use crate::revision::Revision;
 use crate::switch::{Switch, switch_at};
 use crate::target::Target;
@@ -227,8 +228,9 @@ fn bring_dir(
             return register(wc, place, item, Kind::Dir, session, &url);
         }
         let (id, _) = inner.repos_location("")?;
-        let same = uri::skip_ancestor(&inner.db().repository(id)?.root, &url).is_some();
-        if same {
+        let inner_repos = inner.db().repository(id)?.root;
+        let same = uri::skip_ancestor(&inner_repos, &url).is_some();
+        if same || has_moved(ctx, &at, &inner_repos, &session.root_url())? {
             let to = Target { text: url.clone(), peg: Revision::Number(revision) };
             let how = Switch {
                 revision: Revision::Number(revision),
@@ -254,6 +256,23 @@ fn bring_dir(
     };
     checkout_to(ctx, &source, &at, &how, &mut shared)?;
     register(wc, place, item, Kind::Dir, session, &url)
+}
+
+/// Whether an external's working copy is of the same repository at another URL: it is told the new
+/// one.
+fn has_moved(ctx: &Context, at: &Path, from: &str, to: &str) -> SvnResult<bool> {
+    match relocate(ctx, &at.to_string_lossy(), from, to, false) {
+        Ok(()) => Ok(true),
+        Err(error)
+            if matches!(
+                error.code(),
+                ErrorCode::WC_INVALID_RELOCATION | ErrorCode::CLIENT_INVALID_RELOCATION
+            ) =>
+        {
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// The working copy whose root is a path.

@@ -3,7 +3,7 @@
 use sapwood_core::{Depth, SvnResult, path, uri};
 use sapwood_ra::Lock;
 use sapwood_wc::WorkingCopy;
-use sapwood_wc::db::{Kind, NodeRow};
+use sapwood_wc::db::{Kind, NodeRow, Presence};
 use sapwood_wc::view::{Status, View};
 
 use crate::conflict_info::ConflictInfo;
@@ -121,12 +121,15 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         Status::Deleted => view.pristine_row().unwrap_or(top),
         _ => top,
     };
+    // A copy may lack what its source has: nothing more is known than that.
+    let unknown = view.status() == Status::Deleted && shown.presence == Presence::NotPresent;
     let absolute = |relpath: String| wc.abspath(&relpath).to_string_lossy().into_owned();
     let mut working = WorkingInfo {
         root: wc.root().to_string_lossy().into_owned(),
         schedule: schedule_of(view),
         depth: match view.status() {
             Status::Excluded => Some(Depth::Exclude),
+            _ if unknown => Some(Depth::Exclude),
             _ if top.kind == Kind::Dir => Some(shown.depth.unwrap_or(Depth::Unknown)),
             _ => None,
         },
@@ -155,7 +158,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
     Ok(Info {
         url: Some(uri::join(&repository.root, &repos_path)),
         revision,
-        kind: view.kind(),
+        kind: view.kind().filter(|_| !unknown),
         root_url: Some(repository.root),
         uuid: Some(repository.uuid),
         changed_revision: shown.changed_revision,

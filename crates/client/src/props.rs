@@ -81,7 +81,7 @@ pub fn list(
             let (path, found) = match Node::find(ctx, request.target)?.origin()? {
                 Some(_) => {
                     let Located { session, revision, .. } =
-                        session_at(ctx, request.target, peg, revision)?;
+                        session_of(ctx, request.target, peg, revision)?;
                     (session.url(), remote_inherited(session.as_ref(), revision, request)?)
                 }
                 None => (String::new(), Vec::new()),
@@ -101,9 +101,27 @@ pub fn list(
     if url && (peg.needs_working_copy() || revision.needs_working_copy()) {
         return Err(SvnError::new(ErrorCode::CLIENT_VERSIONED_PATH_REQUIRED, ""));
     }
-    let Located { session, revision, .. } = session_at(ctx, request.target, peg, revision)?;
+    let Located { session, revision, .. } = session_of(ctx, request.target, peg, revision)?;
     remote_list(ctx, session.as_ref(), revision, request, receiver)?;
     Ok(Some(revision))
+}
+
+/// A session at a target. What was copied here is, for its properties, where it came from.
+fn session_of(ctx: &Context, target: &str, peg: Revision, wanted: Revision) -> SvnResult<Located> {
+    if is_url(target) || !peg.needs_working_copy() {
+        return session_at(ctx, target, peg, wanted);
+    }
+    let node = Node::find(ctx, target)?;
+    match node.origin()?.filter(|_| !node.is_deleted()) {
+        Some(origin) => {
+            let number = |revision: Revision| match revision.needs_working_copy() {
+                true => node.number_of(revision).map(Revision::Number),
+                false => Ok(revision),
+            };
+            session_at(ctx, &origin.url, number(peg)?, number(wanted)?)
+        }
+        None => session_at(ctx, target, peg, wanted),
+    }
 }
 
 /// Properties that people see: not those about the last change, nor a working copy's own.

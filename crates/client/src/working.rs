@@ -194,7 +194,13 @@ impl Node {
             ));
         };
         Ok(match revision {
-            Revision::Previous => Revnum(found.0.saturating_sub(1)),
+            Revision::Previous => {
+                let shown = self.abspath();
+                Revnum(found.0.checked_sub(1).ok_or_else(|| {
+                    let message = format!("Path '{}' has no previous revision", shown.display());
+                    SvnError::new(ErrorCode::CLIENT_BAD_REVISION, message)
+                })?)
+            }
             _ => found,
         })
     }

@@ -11,7 +11,7 @@ use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
 use sapwood_ra::{ReportKind, ReportRequest};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::PropChange;
-use sapwood_wc::db::Kind;
+use sapwood_wc::db::{Kind, Presence};
 use sapwood_wc::report::Crawl;
 use sapwood_wc::status::{self, State};
 use sapwood_wc::view::{self, Status};
@@ -116,6 +116,8 @@ pub(super) fn run(
         local_changes(ctx, &node, request.depth, &mut interesting)?;
     }
     let listed = changelists(request);
+    let own_anchor = start.is_empty() || !target.is_empty() || node.wc.is_switched(start)?;
+    let moves_below = if own_anchor { start } else { path::dirname(start) };
     let below = sink.is_summary();
     sink.with(ctx, places, &mut |processor, _| {
         let mut reversed;
@@ -133,6 +135,7 @@ pub(super) fn run(
             ctx,
             wc: &node.wc,
             start,
+            moves_below: moves_below.to_owned(),
             record: &recorder,
             interesting: &interesting,
             is_base,
@@ -350,6 +353,8 @@ struct Walk<'a> {
     ctx: &'a Context,
     wc: &'a WorkingCopy,
     start: &'a str,
+    /// What the sources of moves are shown relative to: the parent of a directory, too.
+    moves_below: String,
     record: &'a Recorder<'a>,
     interesting: &'a Interesting,
     is_base: bool,
@@ -390,7 +395,11 @@ impl Walk<'_> {
         let base = self.wc.db().base(relpath)?.filter(|row| row.presence.is_there());
         let Some(base) = base else { return Ok(None) };
         let Some(kind) = base.kind.node_kind() else { return Ok(None) };
-        let props = base.props()?;
+        // Of a directory that is incomplete all properties come.
+        let props = match base.presence {
+            Presence::Incomplete => PropList::new(),
+            _ => base.props()?,
+        };
         Ok(Some(Side {
             kind,
             revision,
@@ -495,14 +504,12 @@ impl Walk<'_> {
         if self.ignore_ancestry {
             return Ok(true);
         }
+        // What BASE has is not what the repository adds, and what is added here is neither.
         let change = self.record.changes.get(relpath);
-        let replaced_there = change.is_some_and(|c| c.deleted && c.added.is_some());
-        let replaced_here = !self.is_base
-            && self
-                .wc
-                .view(relpath)?
-                .is_some_and(|view| view.status() == Status::Added && view.base().is_some());
-        Ok(!replaced_there && !replaced_here)
+        let other_there = change.is_some_and(|c| c.added.is_some());
+        let other_here = !self.is_base
+            && self.wc.view(relpath)?.is_some_and(|view| view.status() == Status::Added);
+        Ok(!other_there && !other_here)
     }
 
     /// What a file that only the working copy has is shown as: unchanged ones have a revision; copies
@@ -529,10 +536,14 @@ impl Walk<'_> {
             return Ok(None);
         }
         let props = view.pristine_props()?;
+        // Only the root of a move is shown as one.
+        let moved_from = self.wc.moved_from(&view)?.filter(|(own, root)| own == root);
+        let moved_from = moved_from
+            .and_then(|(own, _)| path::skip_ancestor(&self.moves_below, &own).map(str::to_owned));
         Ok(top.repos_path.as_ref().map(|from| CopySource {
             revision: top.revision,
             repos_relpath: from.clone(),
-            moved_from: None,
+            moved_from,
             text: pristine_text(self.wc, top),
             props,
         }))

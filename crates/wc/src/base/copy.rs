@@ -177,6 +177,19 @@ impl Db {
         )
     }
 
+    /// Where nodes at and below a path were moved to, in whatever layer, as far as that is not below
+    /// the path itself.
+    pub(crate) fn moved_outside(&self, relpath: &str) -> Result<Vec<String>> {
+        let (above, end) = below(relpath);
+        self.all(
+            "SELECT moved_to FROM nodes WHERE wc_id = ?1 AND moved_to IS NOT NULL AND \
+             (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND NOT (moved_to > \
+             ?3 AND moved_to < ?4)",
+            params![self.wc_id(), relpath, above, end],
+            |row| row.get(0),
+        )
+    }
+
     /// Makes a move a copy and a deletion.
     pub(crate) fn break_move(&self, source: &MovedSource) -> Result<()> {
         self.set_moved_to(&source.relpath, source.op_depth, None)?;

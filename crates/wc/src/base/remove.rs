@@ -72,7 +72,12 @@ impl Db {
     }
 
     /// Leaves a row in place of one that went.
-    fn put_marker(&self, base: &NodeRow, presence: Presence, at: Option<Revnum>) -> Result<()> {
+    pub(crate) fn put_marker(
+        &self,
+        base: &NodeRow,
+        presence: Presence,
+        at: Option<Revnum>,
+    ) -> Result<()> {
         let mut row = NodeRow::new(base.relpath.clone(), 0, presence, base.kind);
         row.repos_id = base.repos_id;
         row.repos_path.clone_from(&base.repos_path);

@@ -2,7 +2,7 @@
 
 use rusqlite::params;
 use sapwood_core::props::names;
-use sapwood_core::{CancelToken, Depth};
+use sapwood_core::{CancelToken, Depth, Revnum};
 
 use crate::db::{Kind, Presence, depth_of};
 use crate::error::Result;
@@ -74,6 +74,11 @@ impl WorkingCopy {
         self.db().write(|db| {
             db.remove_node(relpath, 0)?;
             db.remove_actual(relpath)?;
+            // The repository may have a node of that name, which updates passed over: the next one
+            // has to ask for it.
+            if let Some(external) = view.base() {
+                db.put_marker(external, Presence::NotPresent, Some(Revnum::ZERO))?;
+            }
             Ok(())
         })?;
         if !modified {

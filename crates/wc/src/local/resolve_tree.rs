@@ -19,8 +19,8 @@ impl WorkingCopy {
     /// to, too.
     pub(super) fn lock_to_resolve(&self, relpath: &str) -> Result<Lock> {
         let mut required = parent_of(relpath).unwrap_or("").to_owned();
-        for moved in self.db().moved_sources_below(relpath, 0)? {
-            required = path::common_ancestor(&required, &moved.moved_to).to_owned();
+        for moved_to in self.db().moved_outside(relpath)? {
+            required = path::common_ancestor(&required, &moved_to).to_owned();
         }
         self.lock(&required, -1)
     }

@@ -14,7 +14,7 @@ use super::listing::Look;
 use super::table::{Node, Scope, Table};
 use super::value::{Remote, State, Status};
 use super::walk::{self, Item, Items, Walk};
-use super::{Options, Visit, has_descendants, look_at};
+use super::{Options, Visit, look_at};
 use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
 
@@ -96,7 +96,7 @@ impl WorkingCopy {
         let not_found = || Error::NodeNotFound(self.abspath(dir));
         let node = table.find(dir).ok_or_else(not_found)?;
         let deep = matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity);
-        let items = if deep && has_descendants(&table, node) {
+        let items = if deep && table.has_descendants(node) {
             let walk = Walk {
                 table: &table,
                 root: self.root().to_owned(),

@@ -267,7 +267,7 @@ pub(super) fn assemble(
     status.filesize = look.filter(|l| l.kind == DiskKind::File).map(|l| l.size);
     status.revision = if is_work { None } else { top.revision };
     status.changed = table.changed(top);
-    status.has_descendants = node.was_dir();
+    status.has_descendants = table.has_descendants(node);
     status.repos_id = node.base.as_ref().and_then(|b| b.repos_id);
     status.repos_relpath = match (is_work, layer_path(table, node, top), context) {
         (false, Some(path), _) => Some(path),

@@ -119,7 +119,7 @@ impl WorkingCopy {
         let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
         let node = table.find(relpath);
         let walked = node.filter(|node| {
-            node.top().is_some_and(|top| !walk::is_marker(top)) && has_descendants(&table, node)
+            node.top().is_some_and(|top| !walk::is_marker(top)) && table.has_descendants(node)
         });
         let Some(node) = walked else {
             return self.single(&table, relpath, node, on_disk, options, visit);
@@ -307,13 +307,6 @@ fn look_at(path: &Path, is_root: bool) -> Result<Option<Look>> {
 pub(crate) fn is_missing(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
-}
-
-fn has_descendants(table: &Table, node: &Node) -> bool {
-    match node.top() {
-        Some(top) if top.kind == crate::db::Kind::Dir => true,
-        _ => node.was_dir() && table.has_conflict_below(&node.relpath),
-    }
 }
 
 /// Gives what was found, in order.

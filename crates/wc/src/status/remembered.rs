@@ -113,7 +113,7 @@ pub(super) type Found = Vec<(Box<str>, Option<Stamp>)>;
 
 /// Writes down what a walk of everything found. That it cannot be written is no matter.
 pub(super) fn keep(wc: &WorkingCopy, options: &Options, table: &Table, found: &Found, began: i64) {
-    if !table.locks.is_empty() || !table.wc_locks.is_empty() || !table.externals.is_empty() {
+    if !table.locks.is_empty() || !table.wc_locks.is_empty() || table.has_externals {
         return;
     }
     let Some(key) = Key::of(wc, options) else { return };

@@ -133,8 +133,12 @@ pub(crate) struct Table {
     pub(crate) locks: HashMap<Box<str>, LockInfo>,
     /// Directories that are locked in the working copy, and how deep.
     pub(crate) wc_locks: Vec<(Box<str>, i64)>,
-    /// Where externals are.
-    pub(crate) externals: Vec<Box<str>>,
+    /// Where conflicts are recorded, in order.
+    conflicts: Vec<Box<str>>,
+    /// Where externals are that the nodes of the scan define, in order.
+    externals: Vec<Box<str>>,
+    /// Whether the working copy has externals at all.
+    pub(crate) has_externals: bool,
 }
 
 const COLUMNS: &str = "local_relpath, op_depth, presence, kind, revision, repos_id, repos_path, \
@@ -191,6 +195,7 @@ impl Table {
         table.read_nodes(db, scope)?;
         table.read_actual(db, scope)?;
         table.read_locks(db)?;
+        table.read_externals(db, scope)?;
         table.link();
         Ok(table)
     }
@@ -214,6 +219,7 @@ impl Table {
         }
         table.read_actual(db, Scope::Subtree(""))?;
         table.read_locks(db)?;
+        table.read_externals(db, Scope::Subtree(""))?;
         table.link();
         Ok(table)
     }
@@ -333,8 +339,12 @@ impl Table {
                 props: properties.map(Into::into),
                 conflict: row.get::<_, Option<Vec<u8>>>(3)?.map(Into::into),
             };
+            if actual.conflict.is_some() {
+                self.conflicts.push(relpath.as_str().into());
+            }
             self.node_mut(&relpath).actual = Some(Box::new(actual));
         }
+        self.conflicts.sort_unstable();
         Ok(())
     }
 
@@ -362,12 +372,22 @@ impl Table {
             let (path, levels) = lock?;
             self.wc_locks.push((path.into(), levels));
         }
-        let mut statement = db
-            .connection()
-            .prepare_cached("SELECT local_relpath FROM externals WHERE wc_id = 1")?;
-        let found = statement.query_map([], |row| row.get::<_, String>(0))?;
-        for path in found {
-            self.externals.push(path?.into());
+        Ok(())
+    }
+
+    fn read_externals(&mut self, db: &Db, scope: Scope<'_>) -> Result<()> {
+        let mut statement = db.connection().prepare_cached(
+            "SELECT local_relpath, def_local_relpath FROM externals WHERE wc_id = 1 \
+             ORDER BY local_relpath",
+        )?;
+        let mut rows = statement.query([])?;
+        let (Scope::Subtree(top) | Scope::Children(top) | Scope::One(top)) = scope;
+        while let Some(row) = rows.next()? {
+            self.has_externals = true;
+            let owner: String = row.get(1)?;
+            if sapwood_core::path::is_ancestor(top, &owner) {
+                self.externals.push(row.get::<_, String>(0)?.into());
+            }
         }
         Ok(())
     }
@@ -440,17 +460,23 @@ impl Table {
     }
 
     /// Whether there is a conflict below a path.
-    pub(crate) fn has_conflict_below(&self, path: &str) -> bool {
-        self.nodes.iter().any(|node| {
-            node.actual.as_ref().is_some_and(|a| a.conflict.is_some())
-                && node.relpath.len() > path.len()
-                && sapwood_core::path::is_ancestor(path, &node.relpath)
-        })
+    fn has_conflict_below(&self, path: &str) -> bool {
+        has_below(&self.conflicts, path)
+    }
+
+    /// Whether a status goes below a node: it is a directory, or was one and there are conflicts in
+    /// what it was.
+    pub(crate) fn has_descendants(&self, node: &Node) -> bool {
+        match node.top() {
+            Some(top) if top.kind == Kind::Dir => true,
+            _ => node.was_dir() && self.has_conflict_below(&node.relpath),
+        }
     }
 
     /// Whether an external is at or below a path.
     pub(crate) fn is_external(&self, path: &str) -> bool {
-        self.externals.iter().any(|e| sapwood_core::path::is_ancestor(path, e))
+        self.externals.binary_search_by(|at| (**at).cmp(path)).is_ok()
+            || has_below(&self.externals, path)
     }
 }
 
@@ -497,6 +523,13 @@ fn nodes_query(scope: Scope<'_>) -> (String, Option<&str>) {
         ),
         Scope::One(path) => (format!("{from} wc_id = 1 AND local_relpath = ?1"), Some(path)),
     }
+}
+
+/// Whether there is something below a path among paths in order.
+fn has_below(paths: &[Box<str>], path: &str) -> bool {
+    let above = format!("{path}/");
+    let next = paths.partition_point(|at| **at < *above);
+    paths.get(next).is_some_and(|at| at.starts_with(&above))
 }
 
 fn actual_filter(scope: Scope<'_>) -> (&'static str, Option<&str>) {

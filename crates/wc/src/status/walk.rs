@@ -286,7 +286,7 @@ impl Walk<'_> {
             return;
         }
         let check_text = needs_text_check(node, look);
-        let descend = task.depth == Depth::Infinity && node.was_dir();
+        let descend = task.depth == Depth::Infinity && self.table.has_descendants(node);
         let locked = !self.table.locks.is_empty();
         let wanted = self.all || check_text || descend || locked || place.spoken.has(node.name());
         if wanted || !is_plain(node, look) {

@@ -129,6 +129,7 @@ impl UpdateEditor<'_> {
             return Ok(());
         }
         self.mark_file_edited(handle)?;
+        self.require_temporary()?;
         let file = self.file_mut(handle)?;
         let (relpath, adding) = (file.relpath.clone(), file.adding);
         let old = file.old_text.filter(|_| !adding);
@@ -167,6 +168,23 @@ impl UpdateEditor<'_> {
             None => receive(&wc, std::io::empty(), delta)?,
         };
         self.file_mut(handle)?.new_text = Some(text);
+        Ok(())
+    }
+
+    /// Before the first text: the folder for temporary files must be there. Small texts need none, but
+    /// whether an update succeeds is not to depend on their size.
+    fn require_temporary(&mut self) -> SvnResult<()> {
+        if self.temporary_seen {
+            return Ok(());
+        }
+        let folder = layout::tmp(self.wc.root());
+        if let Err(error) = fs::metadata(&folder) {
+            let what = "Can't create temporary file from template";
+            let error = SvnError::io(&error, format!("{what} '{}/svn-XXXXXX'", folder.display()));
+            let code = error.code();
+            return Err(error.wrap(code, "Unable to create pristine install stream"));
+        }
+        self.temporary_seen = true;
         Ok(())
     }
 
@@ -254,6 +272,7 @@ impl UpdateEditor<'_> {
         let prop_state = told(merged.state);
         let new_sum = file.new_text.as_ref().map(|t| t.sha1).or(file.old_text);
 
+        self.file_closed = true;
         let mut row = NodeRow::new(file.relpath.clone(), 0, Presence::Normal, Kind::File);
         row.repos_id = Some(self.repos_id);
         row.repos_path = Some(file.repos_path.clone());

@@ -107,6 +107,10 @@ pub struct UpdateEditor<'a> {
     externals: Vec<ExternalsChange>,
     /// The target is a file external: it has a name of its own, and nothing else changes.
     file_external: bool,
+    /// Whether a file was closed that was not skipped.
+    file_closed: bool,
+    /// Whether the folder for temporary files was looked for.
+    temporary_seen: bool,
 }
 
 impl std::fmt::Debug for UpdateEditor<'_> {
@@ -159,6 +163,8 @@ impl<'a> UpdateEditor<'a> {
             next: 0,
             externals: Vec::new(),
             file_external: false,
+            file_closed: false,
+            temporary_seen: false,
         })
     }
 
@@ -260,7 +266,9 @@ impl<'a> UpdateEditor<'a> {
         if !self.root_opened && self.params.target.is_empty() {
             self.wc.db().end_directory(&self.params.anchor)?;
         }
-        if !self.target_deleted && !self.file_external {
+        // A file external that came anew has its row as it should be.
+        let whole = self.file_external && self.file_closed;
+        if !self.target_deleted && !whole {
             let bump = Bump {
                 revision,
                 repos: self.params.switch_to.as_deref().map(|path| (self.repos_id, path)),

@@ -97,8 +97,8 @@ impl UpdateEditor<'_> {
         let mut dir = Dir::new(relpath.clone(), None, false);
         let handle = self.handle();
         if self.file_external {
-            // It has nothing to do with the directory that it is put into.
-            dir.repos_path = self.wc.repos_location(&relpath)?.1;
+            // It has nothing to do with the directory that it is put into, which may have no place in
+            // the repository.
             self.dirs.insert(handle, dir);
             return Ok(handle);
         }
