@@ -39,6 +39,7 @@ mod svnserve;
 mod svnsync;
 mod svnversion;
 mod user_date;
+mod watch;
 mod xml;
 
 use std::ffi::OsString;

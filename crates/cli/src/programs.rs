@@ -36,6 +36,13 @@ pub(crate) static PROGRAMS: &[Program] = &[
         manual: Some(crate::bench::manual),
     },
     Program {
+        name: "watch",
+        linked: false,
+        about: "watch working copies, so that 'svn status' need not look at every file",
+        run: crate::watch::run,
+        manual: Some(crate::watch::manual),
+    },
+    Program {
         name: "install-links",
         linked: false,
         about: "link every program's name to this program in a folder",

@@ -26,6 +26,8 @@ pub struct Options {
     pub wait_for_tick: bool,
     /// Where the user lives: keywords have local time.
     pub zone: jiff::tz::TimeZone,
+    /// The socket of the user's monitor, if there may be one (`sapwood-watch`).
+    pub monitor: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -36,6 +38,7 @@ impl Default for Options {
             preserved_extensions: Vec::new(),
             wait_for_tick: true,
             zone: jiff::tz::TimeZone::UTC,
+            monitor: None,
         }
     }
 }

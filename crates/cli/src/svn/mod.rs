@@ -437,6 +437,7 @@ fn working_copy_options(ctx: &Context) -> SvnResult<sapwood_wc::Options> {
             .map(str::to_owned)
             .collect(),
         zone: crate::user_date::zone(),
+        monitor: Some(crate::watch::socket()),
     })
 }
 

@@ -103,13 +103,15 @@ impl WorkingCopy {
         let whole = relpath.is_empty() && depth == Depth::Infinity;
         let remembers = whole && remembered::applies(self, options);
         // The question takes the lock under which nobody changes what is compared then.
-        if remembers
-            && self.db().base("")?.is_some()
-            && let Some(dirs) = remembered::changed(self, options)
-        {
-            return self.status_of_some(&dirs, options, visit);
+        let known = match remembers && self.db().base("")?.is_some() {
+            true => remembered::known(self, options),
+            false => remembered::Known::default(),
+        };
+        if let Some(dirs) = &known.changed {
+            return self.status_of_some(dirs, options, visit);
         }
-        let began = crate::clock::coarse_nanoseconds();
+        let clock = crate::clock::coarse_nanoseconds();
+        let began = remembered::Began { clock, token: known.token };
         let scope = match depth {
             Depth::Infinity => Scope::Subtree(relpath),
             Depth::Files | Depth::Immediates => Scope::Children(relpath),
@@ -148,8 +150,8 @@ impl WorkingCopy {
         let inherited = self.inherited_patterns(relpath, &options.ignores)?;
         let items = walk.run(relpath, inherited, depth)?;
         if keeps {
-            let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-            remembered::keep(self, options, &table, &found, began);
+            let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            remembered::keep(self, options, &table, &mut found, began);
         }
         let modified = self.compare(&table, &items)?;
         let mut tell =

@@ -7,6 +7,9 @@
 //! directory that is not as it was, is looked at as if there were no such file. It may be deleted at any
 //! moment.
 //!
+//! Where a monitor watches the working copy (`sapwood-watch`), it is asked in place of the disk: the file
+//! holds the token of the moment before the walk.
+//!
 //! A directory is remembered when all that BASE has in it is there with recorded size and time, nothing
 //! but ignored names lies beside it, and it had not changed within the clock's last steps. Its time tells
 //! whether names came or went since.
@@ -19,6 +22,8 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sapwood_watch::protocol::{Changed, Token};
+
 use super::listing::{Look, OpenDir, Stamp};
 use super::table::{Node, Table};
 use super::value::DiskKind;
@@ -27,7 +32,7 @@ use crate::layout;
 use crate::root::WorkingCopy;
 
 /// What the file begins with; another number for another form.
-const MAGIC: &[u8; 8] = b"sapstat1";
+const MAGIC: &[u8; 8] = b"sapstat2";
 /// Where SQLite keeps the counter of changes in a database.
 const COUNTER: u64 = 24;
 /// Directories that changed within so many nanoseconds before the walk are not remembered: the next
@@ -111,16 +116,35 @@ pub(super) fn applies(wc: &WorkingCopy, options: &Options) -> bool {
 /// Directories that a walk found in order, with what tells that they changed; `None` for others.
 pub(super) type Found = Vec<(Box<str>, Option<Stamp>)>;
 
+/// When a walk began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Began {
+    /// By the clock that stamps files, in nanoseconds.
+    pub(super) clock: i64,
+    /// By the monitor.
+    pub(super) token: Token,
+}
+
 /// Writes down what a walk of everything found. That it cannot be written is no matter.
-pub(super) fn keep(wc: &WorkingCopy, options: &Options, table: &Table, found: &Found, began: i64) {
+pub(super) fn keep(
+    wc: &WorkingCopy,
+    options: &Options,
+    table: &Table,
+    found: &mut Found,
+    began: Began,
+) {
     if !table.locks.is_empty() || !table.wc_locks.is_empty() || table.has_externals {
         return;
     }
     let Some(key) = Key::of(wc, options) else { return };
     let mut out = MAGIC.to_vec();
     key.write(&mut out);
+    out.extend(began.token.watch.to_le_bytes());
+    out.extend(began.token.at.to_le_bytes());
+    found.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    let young = began.clock.saturating_sub(TOO_YOUNG);
     for (dir, stamp) in found {
-        let stamp = stamp.filter(|s| s.changed.max(s.written) < began.saturating_sub(TOO_YOUNG));
+        let stamp = stamp.filter(|s| s.changed.max(s.written) < young);
         write_directory(&mut out, table, dir, stamp);
     }
     let end = sum(&out);
@@ -212,7 +236,8 @@ struct Remembered<'b> {
     files: &'b [u8],
 }
 
-fn parse(bytes: &[u8], key: Key) -> Option<Vec<Remembered<'_>>> {
+/// The monitor's token, and the directories in the order of their paths.
+fn parse(bytes: &[u8], key: Key) -> Option<(Token, Vec<Remembered<'_>>)> {
     let (body, end) = bytes.split_at_checked(bytes.len().checked_sub(8)?)?;
     let mut head = MAGIC.to_vec();
     key.write(&mut head);
@@ -222,6 +247,7 @@ fn parse(bytes: &[u8], key: Key) -> Option<Vec<Remembered<'_>>> {
         return None;
     }
     let mut reader = Reader(rest);
+    let token = Token { watch: reader.u64()?, at: reader.u64()? };
     let mut all = Vec::new();
     while !reader.0.is_empty() {
         let dir = reader.name()?;
@@ -229,26 +255,73 @@ fn parse(bytes: &[u8], key: Key) -> Option<Vec<Remembered<'_>>> {
         let stamp = Stamp { inode: reader.u64()?, changed: reader.i64()?, written: reader.i64()? };
         all.push(Remembered { dir, stamp: known.then_some(stamp), files: reader.part()? });
     }
-    Some(all)
+    Some((token, all))
 }
 
-/// The directories that must be looked at; `None` when everything must.
-pub(super) fn changed(wc: &WorkingCopy, options: &Options) -> Option<BTreeSet<String>> {
-    let bytes = fs::read(place(wc)).ok()?;
-    let all = parse(&bytes, Key::of(wc, options)?)?;
-    let root = OpenDir::open(wc.root()).ok()??;
+/// What is known before a status of everything begins.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// The directories that must be looked at; `None` when everything must.
+    pub(super) changed: Option<BTreeSet<String>>,
+    /// The monitor's token of now.
+    pub(super) token: Token,
+}
+
+/// Asks the file, and the monitor or the disk.
+pub(super) fn known(wc: &WorkingCopy, options: &Options) -> Known {
+    let bytes = fs::read(place(wc)).unwrap_or_default();
+    let parsed = Key::of(wc, options).and_then(|key| parse(&bytes, key));
+    let (since, all) = match parsed {
+        Some((token, all)) => (token, Some(all)),
+        None => (Token::default(), None),
+    };
+    let monitor = wc.options().monitor.as_deref();
+    let told = monitor.and_then(|socket| sapwood_watch::ask::since(socket, wc.root(), since));
+    let (told, token) = told.unwrap_or_default();
+    let Some(all) = all else { return Known { changed: None, token } };
     let limit = (all.len() >> 3).saturating_add(8);
     // What is known to need a look already costs nothing more to find.
-    let known = all.iter().filter(|one| one.stamp.is_none()).count();
-    if known > limit {
-        return None;
+    let mut found: BTreeSet<String> =
+        all.iter().filter(|one| one.stamp.is_none()).map(|one| one.dir.to_owned()).collect();
+    if found.len() > limit {
+        return Known { changed: None, token };
     }
-    let found = fan_out::over(&all, |one, _, found| {
+    match told {
+        Some(told) => found.extend(told.iter().flat_map(|one| remembered_of(&all, one))),
+        None => found = changed_on_disk(wc, &all),
+    }
+    Known { changed: (found.len() <= limit).then_some(found), token }
+}
+
+/// What the monitor told of, as far as it is remembered: other directories are not versioned.
+fn remembered_of(all: &[Remembered<'_>], told: &Changed) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Ok(at) = all.binary_search_by(|one| one.dir.cmp(&told.dir)) {
+        found.extend(all.get(at).map(|one| one.dir.to_owned()));
+    }
+    if told.below {
+        let below = match told.dir.is_empty() {
+            true => String::new(),
+            false => format!("{}/", told.dir),
+        };
+        let first = all.partition_point(|one| one.dir < below.as_str());
+        let later = all.iter().skip(first).take_while(|one| one.dir.starts_with(&below));
+        found.extend(later.map(|one| one.dir.to_owned()));
+    }
+    found
+}
+
+/// The directories that are not as they were, by a look at each and at its files.
+fn changed_on_disk(wc: &WorkingCopy, all: &[Remembered<'_>]) -> BTreeSet<String> {
+    let Ok(Some(root)) = OpenDir::open(wc.root()) else {
+        return all.iter().map(|one| one.dir.to_owned()).collect();
+    };
+    let found = fan_out::over(all, |one, _, found| {
         if !is_as_it_was(&root, one) {
             found.push(one.dir.to_owned());
         }
     });
-    (found.len() <= limit).then(|| found.into_iter().collect())
+    found.into_iter().collect()
 }
 
 fn is_as_it_was(root: &OpenDir, one: &Remembered<'_>) -> bool {
@@ -303,7 +376,7 @@ mod tests {
     use crate::view::FileStat;
 
     struct Place {
-        _folder: tempfile::TempDir,
+        folder: tempfile::TempDir,
         root: PathBuf,
     }
 
@@ -342,7 +415,7 @@ mod tests {
             let pristine = layout::pristine(&root, &sum);
             fs::create_dir_all(pristine.parent().unwrap()).unwrap();
             fs::write(pristine, "text").unwrap();
-            Self { _folder: folder, root }
+            Self { folder, root }
         }
 
         fn status(&self) -> Vec<String> {
@@ -383,7 +456,7 @@ mod tests {
         let remembered = fs::read(place.file()).unwrap();
         assert!(place.agree("nothing").is_empty());
         let wc = WorkingCopy::open_root(root, crate::Options::default()).unwrap();
-        let dirs = || changed(&wc, &Options::default()).unwrap();
+        let dirs = || known(&wc, &Options::default()).changed.unwrap();
         assert!(dirs().is_empty(), "all is remembered as in order: {:?}", dirs());
 
         fs::write(root.join("a/b/three"), "longer text").unwrap();
@@ -401,9 +474,36 @@ mod tests {
         assert_eq!(fs::read(place.file()).unwrap(), remembered, "it was in use all the time");
 
         wc.db().put_node(&NodeRow::new("d/six", 2, Presence::BaseDeleted, Kind::File)).unwrap();
-        assert!(changed(&wc, &Options::default()).is_none(), "the database changed");
+        assert!(known(&wc, &Options::default()).changed.is_none(), "the database changed");
         let told = place.agree("a file is deleted");
         assert!(told.iter().any(|status| status.contains("d/six")), "{told:?}");
+    }
+
+    /// A change that leaves no trace in sizes and times, which only a monitor can know of.
+    #[test]
+    fn a_monitor_is_asked_in_place_of_the_disk() {
+        let place = Place::new();
+        let socket = place.folder.path().join("own/watch.socket");
+        let mut monitor = sapwood_watch::monitor::Monitor::new(&socket).unwrap();
+        monitor.add(&place.root).unwrap();
+        let running = std::thread::spawn(move || monitor.run(&|| false).unwrap());
+        std::thread::sleep(Duration::from_millis(40));
+        let watched = crate::Options { monitor: Some(socket.clone()), ..crate::Options::default() };
+        let wc = WorkingCopy::open_root(&place.root, watched).unwrap();
+        wc.status("", &Options::default(), &mut |_| Ok(())).unwrap();
+        let dirs = |wc: &WorkingCopy| known(wc, &Options::default()).changed.unwrap();
+        assert!(dirs(&wc).is_empty(), "{:?}", dirs(&wc));
+        let file = place.root.join("a/b/three");
+        let before = fs::metadata(&file).unwrap().modified().unwrap();
+        fs::write(&file, "TEXT").unwrap();
+        let opened = File::options().write(true).open(&file).unwrap();
+        opened.set_modified(before).unwrap();
+        assert_eq!(dirs(&wc).into_iter().collect::<Vec<_>>(), ["a/b"]);
+        let unwatched = WorkingCopy::open_root(&place.root, crate::Options::default()).unwrap();
+        assert!(dirs(&unwatched).is_empty(), "{:?}", dirs(&unwatched));
+        sapwood_watch::ask::stop(&socket).unwrap();
+        running.join().unwrap();
+        assert!(dirs(&wc).is_empty(), "without the monitor the disk is asked");
     }
 
     #[test]
@@ -413,7 +513,7 @@ mod tests {
         place.status();
         let good = fs::read(place.file()).unwrap();
         let wc = WorkingCopy::open_root(&place.root, crate::Options::default()).unwrap();
-        let usable = || changed(&wc, &Options::default()).is_some();
+        let usable = || known(&wc, &Options::default()).changed.is_some();
         assert!(usable());
         for at in 0..good.len() {
             let mut bad = good.clone();
@@ -428,7 +528,7 @@ mod tests {
         fs::write(place.file(), &good).unwrap();
         let ignores = crate::ignore::Patterns::of_config("*.x");
         let other = Options { ignores, ..Options::default() };
-        assert!(changed(&wc, &other).is_none(), "other patterns");
+        assert!(known(&wc, &other).changed.is_none(), "other patterns");
         let copy = layout::db(&place.root).with_extension("copy");
         fs::copy(layout::db(&place.root), &copy).unwrap();
         fs::rename(copy, layout::db(&place.root)).unwrap();

@@ -1,0 +1,186 @@
+//! The process: waits for events of all working copies and for questions, one after the other.
+//!
+//! It is the only one that listens at its socket: a lock file beside it (POSIX `fcntl`, gone with the
+//! process) says so.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FlockOperation, fcntl_lock};
+
+use crate::protocol::{Answer, Identity, QUESTION_MAX, Question, Token, Watched};
+use crate::tree::Tree;
+use crate::{Error, Result};
+
+/// How long a client may take for its question: it is one of the user's own programs.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How often to look whether to end, in seconds.
+const TICK: i64 = 1;
+/// The file in `.svn/sapwood` that says that a monitor may watch a working copy unasked.
+const MARK: &str = ".svn/sapwood/watched";
+
+/// A monitor that has its socket.
+#[derive(Debug)]
+pub struct Monitor {
+    socket: PathBuf,
+    listener: UnixListener,
+    /// Held as long as the process lives.
+    _lock: File,
+    trees: Vec<Tree>,
+}
+
+impl Monitor {
+    /// Takes the socket. Its folder is made, for this user alone.
+    ///
+    /// # Errors
+    /// [`Error::Running`] when another monitor has it; [`Error::NotOwn`] when others may write to the
+    /// folder.
+    pub fn new(socket: &Path) -> Result<Self> {
+        let folder = socket.parent().unwrap_or(Path::new("/"));
+        let made = DirBuilder::new().mode(0o700).create(folder);
+        if let Err(error) = made
+            && error.kind() != std::io::ErrorKind::AlreadyExists
+        {
+            return Err(Error::io(error, "Can't create directory", folder));
+        }
+        let found = fs::symlink_metadata(folder);
+        let found = found.map_err(|e| Error::io(e, "Can't look at", folder))?;
+        let own = found.uid() == rustix::process::geteuid().as_raw();
+        if !own || !found.is_dir() || found.mode() & 0o022 != 0 {
+            return Err(Error::NotOwn(folder.to_owned()));
+        }
+        let place = socket.with_extension("lock");
+        let lock = File::options().create(true).truncate(false).write(true).open(&place);
+        let lock = lock.map_err(|e| Error::io(e, "Can't open", &place))?;
+        match fcntl_lock(&lock, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::ACCESS) => {
+                return Err(Error::Running);
+            }
+            Err(error) => return Err(Error::io(error, "Can't lock", &place)),
+        }
+        // That of a monitor that was killed.
+        let _ = fs::remove_file(socket);
+        let listener = UnixListener::bind(socket);
+        let listener = listener.map_err(|e| Error::io(e, "Can't listen at", socket))?;
+        Ok(Self { socket: socket.to_owned(), listener, _lock: lock, trees: Vec::new() })
+    }
+
+    /// Watches a working copy, and marks it so that the next monitor does so unasked.
+    ///
+    /// # Errors
+    /// Why it cannot be watched.
+    pub fn add(&mut self, path: &Path) -> Result<()> {
+        let found = fs::metadata(path).map_err(|e| Error::io(e, "Can't look at", path))?;
+        self.trees.retain(|tree| tree.identity() != Identity::from(&found));
+        let tree = Tree::watch(path)?;
+        let mark = path.join(MARK);
+        if let Some(folder) = mark.parent() {
+            let _ = fs::create_dir(folder);
+        }
+        File::create(&mark).map_err(|e| Error::io(e, "Can't write to file", &mark))?;
+        self.trees.push(tree);
+        Ok(())
+    }
+
+    /// Answers questions until it is told to stop, `ends` says so, or the socket was removed.
+    ///
+    /// # Errors
+    /// When it can no longer wait for events.
+    pub fn run(&mut self, ends: &dyn Fn() -> bool) -> Result<()> {
+        let tick = Timespec { tv_sec: TICK, tv_nsec: 0 };
+        while !ends() && self.socket.exists() {
+            let mut waiting = vec![PollFd::new(&self.listener, PollFlags::IN)];
+            waiting.extend(self.trees.iter().map(|t| PollFd::new(t.events(), PollFlags::IN)));
+            match poll(&mut waiting, Some(&tick)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(Error::io(error, "Can't wait at", &self.socket)),
+            }
+            let asked = waiting.first().is_some_and(|first| !first.revents().is_empty());
+            let news = waiting.iter().skip(1).map(|fd| !fd.revents().is_empty());
+            let news: Vec<bool> = news.collect();
+            drop(waiting);
+            let mut news = news.into_iter();
+            // What can no longer be watched is forgotten: questions are answered by "unknown".
+            self.trees.retain_mut(|tree| news.next() != Some(true) || tree.catch_up().is_ok());
+            if asked
+                && let Ok((stream, _)) = self.listener.accept()
+                && self.serve(stream).unwrap_or(false)
+            {
+                break;
+            }
+        }
+        let _ = fs::remove_file(&self.socket);
+        Ok(())
+    }
+
+    /// Answers one client; whether the monitor is to stop.
+    fn serve(&mut self, mut stream: UnixStream) -> std::io::Result<bool> {
+        stream.set_nonblocking(false)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let mut line = String::new();
+        BufReader::new((&stream).take(QUESTION_MAX)).read_line(&mut line)?;
+        let question: Question = serde_json::from_str(&line)?;
+        let stops = question == Question::Stop;
+        let mut answer = serde_json::to_vec(&self.answer(question))?;
+        answer.push(b'\n');
+        stream.write_all(&answer)?;
+        Ok(stops)
+    }
+
+    fn answer(&mut self, question: Question) -> Answer {
+        let told = |done: Result<()>| match done {
+            Ok(()) => Answer::Done,
+            Err(error) => Answer::Refused(error.to_string()),
+        };
+        match question {
+            Question::Since { root, path, token } => self.since(root, Path::new(&path), token),
+            Question::Add { path } => told(self.add(Path::new(&path))),
+            Question::Forget { path } => told(self.forget(Path::new(&path))),
+            Question::List => {
+                let watched = |tree: &Tree| Watched {
+                    path: tree.path().to_string_lossy().into_owned(),
+                    directories: u64::try_from(tree.directories()).unwrap_or(u64::MAX),
+                };
+                Answer::List(self.trees.iter().map(watched).collect())
+            }
+            Question::Stop => Answer::Done,
+        }
+    }
+
+    fn since(&mut self, root: Identity, path: &Path, token: Token) -> Answer {
+        let known = self.trees.iter().any(|tree| tree.identity() == root);
+        if !known && path.join(MARK).is_file() {
+            let _ = self.add(path);
+        }
+        let unknown = Answer::Since { now: Token::default(), changed: None };
+        let Some(at) = self.trees.iter().position(|tree| tree.identity() == root) else {
+            return unknown;
+        };
+        let answer = self.trees.get_mut(at).map(|tree| tree.since(token));
+        match answer {
+            Some(Ok((changed, now))) => Answer::Since { now, changed },
+            _ => {
+                drop(self.trees.swap_remove(at));
+                unknown
+            }
+        }
+    }
+
+    fn forget(&mut self, path: &Path) -> Result<()> {
+        let found = fs::metadata(path).map_err(|e| Error::io(e, "Can't look at", path))?;
+        let before = self.trees.len();
+        self.trees.retain(|tree| tree.identity() != Identity::from(&found));
+        let marked = fs::remove_file(path.join(MARK)).is_ok();
+        if before == self.trees.len() && !marked {
+            return Err(Error::Unwatchable { path: path.to_owned(), why: "it is not watched" });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! What is asked of the monitor, and what it answers: one line of JSON each way, then the connection
+//! ends.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes of the longest question.
+pub const QUESTION_MAX: u64 = 64 << 10;
+/// Bytes of the longest answer that is believed.
+pub const ANSWER_MAX: u64 = 16 << 20;
+/// More changed directories than this are "unknown": a walk is cheaper.
+pub const CHANGED_MAX: usize = 20_000;
+
+/// What tells one directory from another, whatever its path is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Identity {
+    /// The file system.
+    pub device: u64,
+    /// The inode.
+    pub inode: u64,
+}
+
+impl From<&Metadata> for Identity {
+    fn from(found: &Metadata) -> Self {
+        Self { device: found.dev(), inode: found.ino() }
+    }
+}
+
+/// A moment in what the monitor knows of a working copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Token {
+    /// A number made by chance when the watch began, or began again; 0 is none.
+    pub watch: u64,
+    /// How many changes there were.
+    pub at: u64,
+}
+
+/// A question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Question {
+    /// What changed in a working copy.
+    Since {
+        /// Its root.
+        root: Identity,
+        /// Its path, for a monitor that does not know it yet.
+        path: String,
+        /// Since when.
+        token: Token,
+    },
+    /// Watch a working copy.
+    Add {
+        /// Its root.
+        path: String,
+    },
+    /// No longer watch one.
+    Forget {
+        /// Its root.
+        path: String,
+    },
+    /// What is watched?
+    List,
+    /// End.
+    Stop,
+}
+
+/// A directory that changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    /// Its path below the root.
+    pub dir: String,
+    /// Whether all below it must be taken for changed, too.
+    pub below: bool,
+}
+
+/// A working copy in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watched {
+    /// Its path when it was added.
+    pub path: String,
+    /// How many directories are watched for it.
+    pub directories: u64,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    /// To [`Question::Since`].
+    Since {
+        /// The moment of the answer.
+        now: Token,
+        /// What changed; `None` when that is not known.
+        changed: Option<Vec<Changed>>,
+    },
+    /// To [`Question::List`].
+    List(Vec<Watched>),
+    /// It is done.
+    Done,
+    /// It cannot be done.
+    Refused(String),
+}

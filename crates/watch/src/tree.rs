@@ -1,0 +1,366 @@
+//! One working copy as the kernel tells of it: a watch on each directory, and when each last changed.
+//!
+//! Administrative folders are not watched, nor what lies below a directory with one of its own, but
+//! for the root: that is another working copy. A directory's watch is set before the directory is
+//! read, so that no name can come unseen. The root is reached through a handle: that a directory
+//! above it gets another name is no matter.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::CStr;
+use std::fs;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::protocol::{CHANGED_MAX, Changed, Identity, Token};
+use crate::{Error, Result};
+
+/// The administrative folder.
+const ADM: &str = ".svn";
+/// Bytes of events that are read at once.
+const EVENTS: usize = 64 << 10;
+/// Numbers of file systems whose files change without this kernel's knowledge: NFS, SMB, CIFS, FUSE,
+/// 9P, AFS, Ceph.
+const REMOTE: [u32; 8] =
+    [0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x6573_5546, 0x0102_1997, 0x5346_414f, 0x00c3_6400];
+
+/// When a directory changed.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    at: u64,
+    below: bool,
+}
+
+/// A watched working copy.
+#[derive(Debug)]
+pub struct Tree {
+    path: PathBuf,
+    root: OwnedFd,
+    identity: Identity,
+    events: OwnedFd,
+    /// Directories by the number of their watch.
+    dirs: HashMap<i32, String>,
+    /// The same the other way round, in the order of paths.
+    watches: BTreeMap<String, i32>,
+    changes: HashMap<String, Change>,
+    now: Token,
+    /// Set when the root itself is gone.
+    lost: bool,
+}
+
+/// What an event was about, taken out of the buffer.
+struct Seen {
+    watch: i32,
+    what: ReadFlags,
+    name: Option<String>,
+}
+
+impl Tree {
+    /// Begins to watch a working copy.
+    ///
+    /// # Errors
+    /// [`Error::Unwatchable`] for what is no root of a working copy, or lies on a network file
+    /// system; what the system says, of its limits too.
+    pub fn watch(path: &Path) -> Result<Self> {
+        let failed = |e: Errno| Error::io(e, "Can't open", path);
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
+        let refused = |why| Err(Error::Unwatchable { path: path.to_owned(), why });
+        if !path.join(ADM).is_dir() {
+            return refused("it is not the root of a working copy");
+        }
+        let kind = rustix::fs::fstatfs(&root).map_err(failed)?.f_type;
+        // The type of the number differs between platforms; its lower half is the number.
+        if u32::try_from(kind & 0xffff_ffff).is_ok_and(|kind| REMOTE.contains(&kind)) {
+            return refused("its file system may be changed by other machines");
+        }
+        let found = fs::metadata(path).map_err(|e| Error::io(e, "Can't look at", path))?;
+        let events = new_queue(path)?;
+        let mut tree = Self {
+            path: path.to_owned(),
+            root,
+            identity: Identity::from(&found),
+            events,
+            dirs: HashMap::new(),
+            watches: BTreeMap::new(),
+            changes: HashMap::new(),
+            now: Token { watch: new_name(), at: 0 },
+            lost: false,
+        };
+        tree.add("")?;
+        Ok(tree)
+    }
+
+    /// Its path when the watch began.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its root.
+    #[must_use]
+    pub const fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// What becomes readable when there is news.
+    #[must_use]
+    pub const fn events(&self) -> &OwnedFd {
+        &self.events
+    }
+
+    /// How many directories are watched.
+    #[must_use]
+    pub fn directories(&self) -> usize {
+        self.dirs.len()
+    }
+
+    /// What changed since a token, up to now: everything that was done before the call is known.
+    /// `None` when that is not known.
+    ///
+    /// # Errors
+    /// When it can no longer be watched.
+    pub fn since(&mut self, token: Token) -> Result<(Option<Vec<Changed>>, Token)> {
+        self.catch_up()?;
+        if token.watch != self.now.watch || token.at > self.now.at {
+            return Ok((None, self.now));
+        }
+        let later = self.changes.iter().filter(|(_, change)| change.at > token.at);
+        let later = later.map(|(dir, change)| Changed { dir: dir.clone(), below: change.below });
+        let changed: Vec<Changed> = later.take(CHANGED_MAX.saturating_add(1)).collect();
+        Ok(((changed.len() <= CHANGED_MAX).then_some(changed), self.now))
+    }
+
+    /// Takes in all that the kernel has to tell.
+    ///
+    /// # Errors
+    /// When it can no longer be watched.
+    pub fn catch_up(&mut self) -> Result<()> {
+        loop {
+            let (seen, overflowed) = self.read()?;
+            if overflowed {
+                self.begin_again()?;
+                continue;
+            }
+            if seen.is_empty() {
+                break;
+            }
+            for event in seen {
+                self.take(&event)?;
+            }
+        }
+        if self.lost {
+            let path = self.path.clone();
+            return Err(Error::Unwatchable { path, why: "it was moved, removed or unmounted" });
+        }
+        Ok(())
+    }
+
+    /// One buffer of events; whether some were lost.
+    fn read(&self) -> Result<(Vec<Seen>, bool)> {
+        let mut buffer = vec![MaybeUninit::uninit(); EVENTS];
+        let mut reader = inotify::Reader::new(&self.events, &mut buffer);
+        let mut seen = Vec::new();
+        loop {
+            match reader.next() {
+                Ok(event) => {
+                    if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
+                        return Ok((seen, true));
+                    }
+                    let name = event.file_name().map(CStr::to_bytes).map(String::from_utf8_lossy);
+                    let name = name.map(std::borrow::Cow::into_owned);
+                    seen.push(Seen { watch: event.wd(), what: event.events(), name });
+                }
+                Err(Errno::AGAIN) => return Ok((seen, false)),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(Error::io(error, "Can't read events of", &self.path)),
+            }
+            if reader.is_buffer_empty() {
+                return Ok((seen, false));
+            }
+        }
+    }
+
+    fn take(&mut self, event: &Seen) -> Result<()> {
+        if event.what.contains(ReadFlags::IGNORED) {
+            // The directory is gone, or its watch was taken away; its number may come again.
+            if let Some(dir) = self.dirs.remove(&event.watch)
+                && self.watches.get(&dir) == Some(&event.watch)
+            {
+                self.watches.remove(&dir);
+            }
+            return Ok(());
+        }
+        let Some(dir) = self.dirs.get(&event.watch).cloned() else { return Ok(()) };
+        let own = ReadFlags::MOVE_SELF | ReadFlags::DELETE_SELF | ReadFlags::UNMOUNT;
+        if event.what.intersects(own) {
+            self.lost |= dir.is_empty();
+            self.changed(&dir, true);
+            return Ok(());
+        }
+        let Some(name) = &event.name else {
+            // The directory's own attributes.
+            self.changed(&dir, false);
+            return Ok(());
+        };
+        if name == ADM {
+            self.changed(&dir, false);
+            return Ok(());
+        }
+        if !event.what.contains(ReadFlags::ISDIR) {
+            self.changed(&dir, false);
+            return Ok(());
+        }
+        let below = join(&dir, name);
+        if event.what.intersects(ReadFlags::MOVED_FROM | ReadFlags::DELETE) {
+            self.remove(&below);
+            self.changed(&dir, false);
+            self.changed(&below, true);
+        } else if event.what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) {
+            self.changed(&dir, false);
+            self.changed(&below, true);
+            self.add(&below)?;
+        } else {
+            self.changed(&dir, false);
+        }
+        Ok(())
+    }
+
+    fn changed(&mut self, dir: &str, below: bool) {
+        self.now.at = self.now.at.saturating_add(1);
+        let at = self.now.at;
+        match self.changes.get_mut(dir) {
+            Some(change) => *change = Change { at, below: below || change.below },
+            None => drop(self.changes.insert(dir.to_owned(), Change { at, below })),
+        }
+    }
+
+    /// Forgets everything and looks anew, under a new name.
+    fn begin_again(&mut self) -> Result<()> {
+        self.events = new_queue(&self.path)?;
+        self.dirs.clear();
+        self.watches.clear();
+        self.changes.clear();
+        self.now = Token { watch: new_name(), at: 0 };
+        self.add("")
+    }
+
+    /// The way to a directory, through the root's handle.
+    fn way_to(&self, dir: &str) -> PathBuf {
+        let root = PathBuf::from(format!("/proc/self/fd/{}", self.root.as_raw_fd()));
+        // The dot makes the root a directory to look into, not the link in /proc.
+        root.join(if dir.is_empty() { "." } else { dir })
+    }
+
+    /// Watches a directory and all below it. What went away in between is passed over: its events
+    /// tell.
+    fn add(&mut self, dir: &str) -> Result<()> {
+        let mut left = vec![dir.to_owned()];
+        while let Some(dir) = left.pop() {
+            let way = self.way_to(&dir);
+            let shown = || self.path.join(&dir);
+            match inotify::add_watch(&self.events, &way, wanted()) {
+                Ok(watch) => {
+                    if let Some(before) = self.dirs.insert(watch, dir.clone())
+                        && before != dir
+                        && self.watches.get(&before) == Some(&watch)
+                    {
+                        self.watches.remove(&before);
+                    }
+                    self.watches.insert(dir.clone(), watch);
+                }
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if !dir.is_empty() => continue,
+                Err(Errno::NOSPC) => {
+                    let why = "there are too many directories (fs.inotify.max_user_watches)";
+                    return Err(Error::Unwatchable { path: self.path.clone(), why });
+                }
+                Err(error) => return Err(Error::io(error, "Can't watch", shown())),
+            }
+            match self.below(&way, dir.is_empty()) {
+                Ok(names) => left.extend(names.iter().map(|name| join(&dir, name))),
+                Err(error) if is_gone(&error) && !dir.is_empty() => {}
+                Err(error) => return Err(Error::io(error, "Can't read directory", shown())),
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of the directories in a directory that are to be watched.
+    fn below(&self, way: &Path, is_root: bool) -> std::io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        if fs::metadata(way)?.dev() != self.identity.device {
+            return Err(std::io::Error::other("another file system is mounted here"));
+        }
+        for entry in fs::read_dir(way)? {
+            let entry = entry?;
+            if !entry.file_type()?.is_dir() {
+                continue;
+            }
+            // What is not UTF-8 cannot be versioned.
+            match entry.file_name().into_string() {
+                Ok(name) if name == ADM && is_root => {}
+                Ok(name) if name == ADM => return Ok(Vec::new()),
+                Ok(name) => names.push(name),
+                Err(_) => {}
+            }
+        }
+        Ok(names)
+    }
+
+    /// Watches a directory and what is below it no longer.
+    fn remove(&mut self, dir: &str) {
+        let below = format!("{dir}/");
+        let mut gone: Vec<(String, i32)> = Vec::new();
+        gone.extend(self.watches.get(dir).map(|watch| (dir.to_owned(), *watch)));
+        let later = self.watches.range(below.clone()..);
+        let later = later.take_while(|(path, _)| path.starts_with(&below));
+        gone.extend(later.map(|(path, watch)| (path.clone(), *watch)));
+        for (path, watch) in gone {
+            self.watches.remove(&path);
+            self.dirs.remove(&watch);
+            // Of a directory that was deleted the kernel took it away itself.
+            let _ = inotify::remove_watch(&self.events, watch);
+        }
+    }
+}
+
+fn wanted() -> WatchFlags {
+    WatchFlags::ATTRIB
+        | WatchFlags::CREATE
+        | WatchFlags::DELETE
+        | WatchFlags::DELETE_SELF
+        | WatchFlags::MODIFY
+        | WatchFlags::CLOSE_WRITE
+        | WatchFlags::MOVE
+        | WatchFlags::MOVE_SELF
+        | WatchFlags::DONT_FOLLOW
+        | WatchFlags::ONLYDIR
+}
+
+fn new_queue(path: &Path) -> Result<OwnedFd> {
+    inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
+        .map_err(|error| Error::io(error, "Can't begin to watch", path))
+}
+
+/// A number that no other watch has, and that is not 0.
+fn new_name() -> u64 {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    // Its keys come from the system's random numbers.
+    std::collections::hash_map::RandomState::new().build_hasher().finish().max(1)
+}
+
+fn is_gone(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+}
+
+fn join(dir: &str, name: &str) -> String {
+    if dir.is_empty() { name.to_owned() } else { format!("{dir}/{name}") }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! Each kind of change, by what is told of it.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use super::*;
+
+struct Place {
+    folder: tempfile::TempDir,
+    tree: Tree,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for dir in [".svn/pristine", "wc", "wc/.svn/pristine/00", "wc/a/b/c", "wc/d"] {
+            fs::create_dir_all(folder.path().join(dir)).unwrap();
+        }
+        fs::write(folder.path().join("wc/a/b/file"), "text").unwrap();
+        let tree = Tree::watch(&folder.path().join("wc")).unwrap();
+        Self { folder, tree }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("wc")
+    }
+
+    fn token(&mut self) -> Token {
+        self.tree.since(Token::default()).unwrap().1
+    }
+
+    /// The directories that changed since, with a star where all below counts.
+    fn since(&mut self, token: Token) -> Option<Vec<String>> {
+        let (changed, _) = self.tree.since(token).unwrap();
+        let shown = |one: Changed| format!("{}{}", one.dir, if one.below { "*" } else { "" });
+        let mut all: Vec<String> = changed?.into_iter().map(shown).collect();
+        all.sort();
+        Some(all)
+    }
+}
+
+#[test]
+fn each_kind_of_change_is_told_once_it_is_done() {
+    let mut place = Place::new();
+    let root = place.root();
+    assert_eq!(place.tree.directories(), 5, "administrative folders are not watched");
+    let begin = place.token();
+    assert_eq!(place.since(begin).unwrap(), Vec::<String>::new());
+    fs::write(root.join("a/b/file"), "TEXT").unwrap();
+    assert_eq!(place.since(begin).unwrap(), ["a/b"]);
+    let later = place.token();
+    fs::set_permissions(root.join("a/b/file"), std::os::unix::fs::PermissionsExt::from_mode(0o600))
+        .unwrap();
+    assert_eq!(place.since(later).unwrap(), ["a/b"]);
+    let later = place.token();
+    fs::rename(root.join("a/b/file"), root.join("d/file")).unwrap();
+    assert_eq!(place.since(later).unwrap(), ["a/b", "d"]);
+    let later = place.token();
+    fs::remove_file(root.join("d/file")).unwrap();
+    assert_eq!(place.since(later).unwrap(), ["d"]);
+    let later = place.token();
+    fs::write(root.join(".svn/wc.db"), "").unwrap();
+    assert_eq!(place.since(later).unwrap(), Vec::<String>::new());
+    assert_eq!(place.since(begin).unwrap(), ["a/b", "d"]);
+}
+
+#[test]
+fn directories_that_come_and_go() {
+    let mut place = Place::new();
+    let root = place.root();
+    let begin = place.token();
+    fs::create_dir_all(root.join("new/deep/deeper")).unwrap();
+    fs::write(root.join("new/deep/deeper/x"), "").unwrap();
+    assert!(place.since(begin).unwrap().starts_with(&["".to_owned(), "new*".to_owned()]));
+    let later = place.token();
+    fs::write(root.join("new/deep/deeper/x"), "more").unwrap();
+    assert_eq!(place.since(later).unwrap(), ["new/deep/deeper"]);
+    let later = place.token();
+    fs::rename(root.join("a"), root.join("d/a")).unwrap();
+    let told = place.since(later).unwrap();
+    for dir in ["", "a*", "d", "d/a*"] {
+        assert!(told.iter().any(|t| t == dir), "{dir} in {told:?}");
+    }
+    let later = place.token();
+    fs::write(root.join("d/a/b/file"), "moved").unwrap();
+    assert_eq!(place.since(later).unwrap(), ["d/a/b"], "it is watched at its new place");
+    fs::remove_dir_all(root.join("d/a")).unwrap();
+    assert!(place.since(later).unwrap().contains(&"d/a*".to_owned()));
+    assert_eq!(place.tree.directories(), 5, "what is left is watched, and nothing else");
+}
+
+#[test]
+fn what_is_not_known_is_said() {
+    let mut place = Place::new();
+    let now = place.token();
+    assert!(place.since(Token { watch: now.watch ^ 1, at: 0 }).is_none(), "another watch");
+    assert!(place.since(Token { at: now.at + 1, ..now }).is_none(), "of the future");
+    place.tree.begin_again().unwrap();
+    assert!(place.since(now).is_none(), "begun again");
+    assert_eq!(place.tree.directories(), 5);
+    let elsewhere = place.folder.path().join("elsewhere");
+    fs::rename(place.root(), &elsewhere).unwrap();
+    assert!(place.tree.since(now).is_err(), "the root was moved");
+    assert!(Tree::watch(&elsewhere.join("d")).is_err(), "not a root");
+}
+
+/// The kernel's queue has an end; here it is filled.
+#[test]
+fn a_queue_that_overflows_is_noticed() {
+    let mut place = Place::new();
+    let root = place.root();
+    let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
+    let limit: usize = limit.trim().parse().unwrap();
+    if limit > 100_000 {
+        // Filling it would take too long; what follows from it is tested above.
+        return;
+    }
+    let now = place.token();
+    for _ in 0..limit.div_ceil(2) {
+        // Two events of two names each: equal events in a row would be made one.
+        for name in ["a/x", "d/x"] {
+            fs::write(root.join(name), "").unwrap();
+        }
+    }
+    assert!(place.since(now).is_none());
+    let later = place.token();
+    fs::write(root.join("a/x"), "again").unwrap();
+    assert_eq!(place.since(later).unwrap(), ["a"]);
+}
