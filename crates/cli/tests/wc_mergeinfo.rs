@@ -132,3 +132,56 @@ svn mkdir -q URL/M -m M
 = mergeinfo --show-revs merged URL/M URL/B
 ");
 }
+
+#[test]
+fn merges_that_keep_track() {
+    run(r"
+= merge -c4 URL/A B
+= mergeinfo --show-revs merged URL/A B
+= diff B
+svn ci -q -m six
+= merge URL/A B
+svn up -q
+= merge URL/A B
+= st
+svn ci -q -m seven
+svn up -q
+= merge URL/A B
+= merge -c-4 URL/A B
+svn ci -q -m eight
+svn up -q
+echo b >> B/c; svn ci -q -m nine
+= merge URL/A B
+svn ci -q -m ten
+svn up -q
+= merge --dry-run URL/B A
+= merge URL/B A
+= st
+svn ci -q -m eleven
+svn up -q
+= merge --reintegrate URL/B A
+= merge --record-only -c3 URL/A B
+= merge --record-only URL/A B
+");
+}
+
+#[test]
+fn nodes_with_mergeinfo_of_their_own() {
+    run(r"
+= merge -c5 URL/A/D B/D
+svn ci -q -m six
+svn up -q
+= merge URL/A B
+svn ci -q -m seven
+svn up -q
+echo 8 >> A/D/b; echo 8 >> A/c; svn ci -q -m eight
+= merge -c8 URL/A/D/b B/D/b
+= merge URL/A B
+svn revert -qR .
+= merge -c8 --depth files URL/A B
+svn ci -q -m nine
+svn up -q
+= merge URL/A B
+= merge -c-8 URL/A B
+");
+}

@@ -6,6 +6,7 @@ use sapwood_core::{CancelToken, Depth, ErrorCode};
 use crate::base::Removal;
 use crate::db::{Kind, Presence, parent_of};
 use crate::error::{Error, Result};
+use crate::local::subtree;
 use crate::root::WorkingCopy;
 use crate::status::{Options, State};
 use crate::view::{Status, View};
@@ -28,6 +29,21 @@ impl WorkingCopy {
         };
         let expected = sapwood_core::path::join(above, base.name());
         Ok(base.repos_id != parent.repos_id || *own != expected)
+    }
+
+    /// The nodes below a path that are left out, by the user or by the server, by path.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn excluded_below(&self, relpath: &str) -> Result<Vec<String>> {
+        let (above, end) = subtree(relpath);
+        self.db().all(
+            "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND \
+             local_relpath < ?3 AND op_depth = 0 AND presence IN ('server-excluded', 'excluded') \
+             ORDER BY local_relpath",
+            rusqlite::params![self.db().wc_id(), above, end],
+            |row| row.get(0),
+        )
     }
 
     /// Takes a node out of the working copy; its parent remembers that it is not wanted. What has

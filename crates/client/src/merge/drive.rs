@@ -10,7 +10,7 @@ use super::Merge;
 use super::apply::{Apply, Sides};
 use super::editor::RangeEditor;
 use super::files::Changed;
-use super::paths::nearest;
+use super::paths::{MergePath, parents};
 use super::props::changes_between;
 use super::source::MergeSource;
 use crate::diff::sides::Text;
@@ -86,8 +86,9 @@ impl Merge<'_> {
         };
         let first = target.next().map(|range| range.start).filter(|start| !later(*start));
         let mut starts = Vec::new();
-        for child in below.iter().filter(|child| !child.absent) {
-            let above = nearest(&self.paths, &child.relpath, false).and_then(|above| above.next());
+        let above = parents(&self.paths).into_iter().skip(1);
+        for (child, above) in below.iter().zip(above).filter(|(child, _)| !child.absent) {
+            let above = above.and_then(|at| self.paths.get(at)).and_then(MergePath::next);
             let own = match (child.next(), above) {
                 (Some(own), _) if later(own.start) => continue,
                 (Some(own), Some(above)) if own.start == above.start => continue,

@@ -13,9 +13,12 @@
 //! | `conflicts` | tree conflicts and skipped nodes |
 //! | `props` | which changes of properties are taken |
 //! | `normalize` | which places a range of history is merged from |
-//! | `aware`, `automatic`, `record` | what was merged before, and that it was merged |
+//! | `aware` | slices of what is missing, one after the other |
+//! | `subtrees`, `paths` | the nodes of the target that need ranges of their own |
+//! | `remaining`, `trim` | what each of them needs |
+//! | `record`, `elide` | that it was merged |
+//! | `automatic`, `reintegrate` | what is to be merged when no revisions are given |
 //! | `begin` | the line that says which revisions come next |
-//! | `paths` | the nodes of the target that need ranges of their own |
 //!
 //! A [`Merge`] is the state of one run over some sources; everything that happens to paths is noted
 //! in it, for those who record what was merged. Paths are relpaths below the working copy's root.
@@ -28,15 +31,20 @@ mod conflicts;
 mod dirs;
 pub mod drive;
 mod editor;
+mod elide;
 mod entry;
 mod files;
 mod normalize;
 pub mod paths;
 mod props;
 mod record;
+mod reintegrate;
+mod remaining;
 pub mod run;
 pub mod source;
+mod subtrees;
 pub mod target;
+mod trim;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

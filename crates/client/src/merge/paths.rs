@@ -12,6 +12,8 @@ pub struct MergePath {
     pub missing_child: bool,
     /// A directory with a child that is switched.
     pub switched_child: bool,
+    /// It is switched.
+    pub switched: bool,
     /// Its mergeinfo has ranges that children do not inherit.
     pub has_noninheritable: bool,
     /// It is not in the working copy.
@@ -20,12 +22,10 @@ pub struct MergePath {
     pub child_of_noninheritable: bool,
     /// A directory right below the target of a merge of depth immediates.
     pub immediate_dir: bool,
-    /// A file right below the target of a merge of depth files or immediates.
-    pub immediate_file: bool,
     /// Whether it gets mergeinfo of this merge.
     pub record: bool,
-    /// It goes with this merge.
-    pub deleted: bool,
+    /// Whether children do not inherit that.
+    pub noninheritable: bool,
     /// Its mergeinfo is its parent's.
     pub inherited: bool,
     /// What is left to be merged; `None` where it is not known.
@@ -48,6 +48,25 @@ impl MergePath {
     pub fn next(&self) -> Option<&MergeRange> {
         self.remaining.as_ref()?.0.first()
     }
+}
+
+/// For each path of a list (in the order of paths) the place of the nearest one above it.
+#[must_use]
+pub fn parents(paths: &[MergePath]) -> Vec<Option<usize>> {
+    let mut above: Vec<usize> = Vec::new();
+    let mut found = Vec::with_capacity(paths.len());
+    for (at, path) in paths.iter().enumerate() {
+        let is_above = |other: &usize| {
+            let other = paths.get(*other);
+            other.is_some_and(|other| path::is_ancestor(&other.relpath, &path.relpath))
+        };
+        while above.last().is_some_and(|last| !is_above(last)) {
+            above.pop();
+        }
+        found.push(above.last().copied());
+        above.push(at);
+    }
+    found
 }
 
 /// The nearest path of the list at or (unless it counts itself) above another.
@@ -105,6 +124,12 @@ mod tests {
     fn path(relpath: &str, start: u64, end: u64) -> MergePath {
         let range = MergeRange { start, end, inheritable: true };
         MergePath { remaining: Some(RangeList(vec![range])), ..MergePath::new(relpath) }
+    }
+
+    #[test]
+    fn nearest_above() {
+        let paths = ["", "a", "a/b/c", "a-b", "d/e"].map(MergePath::new);
+        assert_eq!(parents(&paths), [None, Some(0), Some(1), Some(0), Some(0)]);
     }
 
     #[test]

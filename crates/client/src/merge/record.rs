@@ -1,17 +1,430 @@
-//! Recording what was merged.
+//! Recording what was merged: on the target, and on the nodes below it that would inherit too much or
+//! too little.
 
-use sapwood_core::SvnResult;
+use std::collections::{BTreeSet, HashSet};
+use std::rc::Rc;
 
+use sapwood_core::notify::{Action, Notify, State};
+use sapwood_core::props::names;
+use sapwood_core::{Depth, ErrorCode, Inherit, NodeKind, Revnum, SvnResult, path};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::props::Change;
+
+use super::Merge;
+use super::elide::elide;
+use super::paths::parents;
+use super::remaining::forward;
 use super::run::PathMergeinfo;
+use super::source::MergeSource;
 use super::target::MergeTarget;
+use super::trim::plain_log;
 use crate::context::Context;
+use crate::mergeinfo::local::{Invalid, explicit, find};
+use crate::mergeinfo::place::{History, Place, visit};
+use crate::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 
-/// Removes the target's mergeinfo when a parent says the same.
-pub(super) fn elide(_: &Context, _: &MergeTarget) -> SvnResult<()> {
+/// Sets the mergeinfo of a node or takes it away; tells so if wanted.
+pub(super) fn write_one(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &str,
+    mergeinfo: Option<&Mergeinfo>,
+    tell: bool,
+) -> SvnResult<()> {
+    let value = mergeinfo.map(|mergeinfo| mergeinfo.to_value().into_bytes());
+    let view = wc.require_view(relpath)?;
+    let has = |props: sapwood_core::PropList| props.get(names::MERGEINFO).map(<[u8]>::to_vec);
+    let changed = has(view.props()?) != has(view.pristine_props()?);
+    let change = Change { name: names::MERGEINFO, value: value.as_deref(), force: true };
+    wc.set_prop(relpath, change, Depth::Empty, &HashSet::new(), ctx.cancel(), &|_| {})?;
+    if tell {
+        let path = wc.abspath(relpath);
+        let shown = path.to_string_lossy();
+        let props = if changed { State::Merged } else { State::Changed };
+        ctx.tell(&Notify { props, ..Notify::new(Action::MergeRecordInfo, &shown) });
+    }
     Ok(())
 }
 
-/// Writes mergeinfo of paths.
-pub(super) fn write(_: &Context, _: &MergeTarget, _: PathMergeinfo) -> SvnResult<()> {
+/// Writes mergeinfo of paths, and tells so.
+pub(super) fn write(ctx: &Context, target: &MergeTarget, all: PathMergeinfo) -> SvnResult<()> {
+    let mut all: Vec<(String, Mergeinfo)> = all.into_iter().collect();
+    all.sort_by(|a, b| path::compare(&a.0, &b.0));
+    for (relpath, mergeinfo) in all {
+        known(write_one(ctx, &target.wc, &relpath, Some(&mergeinfo), true))?;
+    }
     Ok(())
+}
+
+/// Passes over what the server knows and the working copy does not.
+fn known(result: SvnResult<()>) -> SvnResult<()> {
+    match result {
+        Err(error) if error.code() == ErrorCode::ENTRY_NOT_FOUND => Ok(()),
+        other => other,
+    }
+}
+
+/// Whether a path of a set is at or below another.
+fn has_below(set: &BTreeSet<String>, relpath: &str) -> bool {
+    if relpath.is_empty() {
+        return !set.is_empty();
+    }
+    let below = format!("{relpath}/");
+    set.contains(relpath)
+        || set.range(below.clone()..).next().is_some_and(|p| p.starts_with(&below))
+}
+
+/// What is recorded for a range of a node: not what is the node's own history.
+fn without_own(fspath: &str, implicit: Option<&Mergeinfo>, range: &MergeRange) -> RangeList {
+    let asked = RangeList(vec![*range]);
+    match implicit.and_then(|implicit| implicit.0.get(fspath)) {
+        Some(own) if range.start < range.end => RangeList::remove(own, &asked, false),
+        _ => asked,
+    }
+}
+
+/// Joins a source's fspath and what is below the target.
+fn source_below(fspath: &str, below: &str) -> String {
+    path::join(fspath, below)
+}
+
+impl Merge<'_> {
+    fn tell_recording(&self, relpath: &str, (start, end): (u64, u64)) {
+        let path = self.wc().abspath(relpath);
+        let shown = path.to_string_lossy();
+        let range = Some((Revnum(start), Revnum(end)));
+        self.ctx.tell(&Notify { range, ..Notify::new(Action::MergeRecordInfoBegin, &shown) });
+    }
+
+    /// Adds a range to the mergeinfo of a node (or takes it away), or to the catalog.
+    fn add_range(
+        &self,
+        relpath: &str,
+        fspath: String,
+        ranges: &RangeList,
+        reverse: bool,
+        catalog: Option<&mut PathMergeinfo>,
+    ) -> SvnResult<()> {
+        let wc = self.wc();
+        let own = match explicit(wc, relpath) {
+            Err(error)
+                if [ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::WC_NOT_LOCKED]
+                    .contains(&error.code()) =>
+            {
+                return Ok(());
+            }
+            other => other?,
+        };
+        let own = match own {
+            // Nothing is recorded to override what is inherited.
+            None if ranges.is_empty() => {
+                find(wc, relpath, Inherit::NearestAncestor, None, Invalid::Refuse)?.mergeinfo
+            }
+            own => own,
+        };
+        let mut mergeinfo = own.unwrap_or_default();
+        let list = mergeinfo.0.entry(fspath).or_default();
+        if reverse {
+            *list = RangeList::remove(&forward(ranges, true), list, false);
+        } else {
+            list.merge(ranges);
+        }
+        mergeinfo.drop_empty();
+        match catalog {
+            Some(catalog) => {
+                catalog.entry(relpath.to_owned()).or_default().merge(&mergeinfo);
+                Ok(())
+            }
+            None => known(write_one(self.ctx, wc, relpath, Some(&mergeinfo), true)),
+        }
+    }
+
+    /// Whether the merge did something at or below a path.
+    fn touches(&self, relpath: &str) -> bool {
+        let touched = &self.touched;
+        [&touched.merged, &touched.skipped, &touched.added, &touched.tree_conflicts]
+            .into_iter()
+            .any(|set| has_below(set, relpath))
+    }
+
+    /// Paths that were left out do not inherit what the target is about to get.
+    fn override_skipped(&self, fspath: &str, reverse: bool) -> SvnResult<()> {
+        for relpath in &self.touched.skipped {
+            if self.is_obstructed(relpath)? {
+                continue;
+            }
+            let source = source_below(fspath, self.below_target(relpath));
+            self.add_range(relpath, source, &RangeList::default(), reverse, None)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a path is not under version control, or missing on disk.
+    fn is_obstructed(&self, relpath: &str) -> SvnResult<bool> {
+        let Some(view) = self.wc().view(relpath)? else { return Ok(true) };
+        if !view.top().presence.is_there() {
+            return Ok(true);
+        }
+        Ok(sapwood_wc::view::stat_file(&self.wc().abspath(relpath))?.is_none())
+    }
+
+    /// Directories below the target in which something more would have been merged had the merge not
+    /// been limited in depth.
+    fn operative_children(&self, range: &MergeRange, fspath: &str) -> SvnResult<BTreeSet<String>> {
+        let depth = self.depth();
+        let mut found = BTreeSet::new();
+        let session = Rc::clone(&self.left);
+        let url = self.source.primary().url();
+        visit(session.as_ref(), &url, || {
+            let bounds = (range.end, range.start.saturating_add(1));
+            plain_log(session.as_ref(), "", bounds, true, &mut |entry| {
+                for change in &entry.changes {
+                    let Some(below) = path::skip_ancestor(fspath, change.path) else { continue };
+                    if below.is_empty() {
+                        continue;
+                    }
+                    let child = match path::dirname(below) {
+                        "" if depth == Depth::Immediates => continue,
+                        "" if depth == Depth::Files && change.kind != Some(NodeKind::Dir) => {
+                            continue;
+                        }
+                        "" => below,
+                        dir => dir,
+                    };
+                    found.insert(path::join(&self.target.relpath, child));
+                }
+                Ok(())
+            })
+        })?;
+        Ok(found)
+    }
+
+    /// Decides which nodes get mergeinfo, and which of them such that children do not inherit.
+    fn flag(&mut self, range: &MergeRange, fspath: &str, operative: bool) -> SvnResult<()> {
+        let depth = self.depth();
+        let limited = !self.options.record_only && range.start <= range.end;
+        let children = match limited && depth < Depth::Infinity {
+            true => self.operative_children(range, fspath)?,
+            false => BTreeSet::new(),
+        };
+        let above = parents(&self.paths);
+        // Switched nodes that are recorded, by their parents: what is below comes first here.
+        let mut switched: HashSet<String> = HashSet::new();
+        for at in (0..above.len()).rev() {
+            let Some(mut entry) = self.paths.get(at).cloned() else { continue };
+            if entry.absent || self.touched.skipped.contains(&entry.relpath) {
+                continue;
+            }
+            let relpath = entry.relpath.clone();
+            entry.record |= at == 0
+                || (self.options.record_only && !self.reintegrate)
+                || (entry.immediate_dir && entry.before.is_none() && children.contains(&relpath));
+            if operative && self.touches(&relpath) {
+                entry.record = true;
+                if !self.reintegrate && !has_below(&self.touched.skipped, &relpath) {
+                    entry.missing_child = false;
+                }
+                entry.switched_child &= switched.contains(&relpath);
+            }
+            let is_dir = self
+                .wc()
+                .view(&relpath)?
+                .is_some_and(|view| view.is_dir() && view.top().presence.is_there());
+            if entry.record && is_dir {
+                entry.noninheritable = entry.missing_child || entry.switched_child;
+                if at == 0 {
+                    entry.noninheritable |= depth < Depth::Immediates && !children.is_empty();
+                } else if depth == Depth::Immediates {
+                    entry.noninheritable |= children.contains(&relpath);
+                }
+            }
+            if !entry.record && entry.child_of_noninheritable {
+                // It got some before the merge, in case it would be touched.
+                write_one(self.ctx, self.wc(), &relpath, None, false)?;
+            }
+            if entry.record && entry.switched {
+                switched.insert(path::dirname(&relpath).to_owned());
+            }
+            if let Some(place) = self.paths.get_mut(at) {
+                *place = entry;
+            }
+        }
+        Ok(())
+    }
+
+    /// The part of a node's ranges in which its source was there, and was what it is at their end.
+    fn existing(
+        &self,
+        ranges: RangeList,
+        fspath: &str,
+        range: &MergeRange,
+        inheritable: bool,
+    ) -> SvnResult<RangeList> {
+        let place = Place {
+            root: self.target.root.clone(),
+            uuid: self.target.uuid.clone(),
+            relpath: path::to_relpath(fspath).to_owned(),
+            revision: range.end,
+        };
+        let history = match History::between(self.right.as_ref(), &place, range.end, range.start) {
+            Err(error) if error.code() == ErrorCode::FS_NOT_FOUND => return Ok(ranges),
+            other => other?.mergeinfo,
+        };
+        let own = history.0.get(fspath).cloned().unwrap_or_default();
+        let both = RangeList::intersect(&ranges, &own, false);
+        Ok(if inheritable { both } else { both.as_inheritable(false) })
+    }
+}
+
+/// Records a merge into a directory.
+pub(super) fn directory(
+    merge: &mut Merge<'_>,
+    merged: &MergeRange,
+    fspath: &str,
+    mut catalog: Option<&mut PathMergeinfo>,
+    quiet: bool,
+) -> SvnResult<()> {
+    let reverse = merged.start > merged.end;
+    let mut range = *merged;
+    let operative = merge.touches(&merge.target.relpath);
+    merge.paths.retain(|entry| !entry.absent);
+    merge.flag(&range, fspath, operative)?;
+    let above = parents(&merge.paths);
+    let mut elsewhere: Vec<bool> = Vec::with_capacity(above.len());
+    let gap = merge.gap.map(|gap| RangeList(vec![gap]));
+    for (at, above) in above.into_iter().enumerate() {
+        let Some(entry) = merge.paths.get(at).cloned() else { break };
+        let inherits = above.and_then(|above| elsewhere.get(above)).copied().unwrap_or(false);
+        elsewhere.push(at > 0 && (entry.switched || inherits));
+        if entry.record {
+            let source = source_below(fspath, merge.below_target(&entry.relpath));
+            let mut ranges = without_own(&source, entry.implicit.as_ref(), &range);
+            if ranges.is_empty() {
+                continue;
+            }
+            if !quiet {
+                skip_gap(&mut range, merge.gap);
+                merge.tell_recording(&entry.relpath, (range.start, range.end));
+            }
+            if at == 0 {
+                merge.override_skipped(fspath, reverse)?;
+            }
+            if entry.noninheritable {
+                ranges = ranges.as_inheritable(false);
+            }
+            if entry.inherited {
+                let before = entry.before.as_ref();
+                write_one(merge.ctx, merge.wc(), &entry.relpath, before, false)?;
+            }
+            if let Some(gap) = &gap {
+                let left = RangeList::remove(gap, &forward(&ranges, reverse), false);
+                ranges = forward(&left, reverse);
+            }
+            if (!merge.options.record_only || merge.reintegrate) && !reverse {
+                ranges = merge.existing(ranges, &source, &range, !entry.noninheritable)?;
+            }
+            let catalog = catalog.as_deref_mut();
+            merge.add_range(&entry.relpath, source, &ranges, reverse, catalog)?;
+            merge.touched.added.remove(&entry.relpath);
+        }
+        if at > 0 {
+            let limit = match elsewhere.last() {
+                Some(true) => None,
+                _ => Some(merge.target.relpath.as_str()),
+            };
+            elide(merge.ctx, merge.wc(), &entry.relpath, limit, None)?;
+        }
+    }
+    Ok(())
+}
+
+/// A range as it is told: without revisions in which the source was not there.
+fn skip_gap(range: &mut MergeRange, gap: Option<MergeRange>) {
+    let Some(gap) = gap else { return };
+    if range.start < range.end {
+        if gap.start == range.start {
+            range.start = gap.end;
+        }
+    } else if gap.start == range.end {
+        range.end = gap.end;
+    }
+}
+
+/// Records a merge on what it added that has mergeinfo from the source, or does not inherit what was
+/// recorded above it.
+pub(super) fn additions(
+    merge: &Merge<'_>,
+    range: &MergeRange,
+    fspath: &str,
+    quiet: bool,
+) -> SvnResult<()> {
+    let wc = merge.wc();
+    for relpath in &merge.touched.added {
+        let own = explicit(wc, relpath)?;
+        if own.is_none() {
+            let above = explicit(wc, path::dirname(relpath))?;
+            if !above.is_some_and(|above| above.has_noninheritable()) {
+                continue;
+            }
+        }
+        let source = source_below(fspath, merge.below_target(relpath));
+        let place = Place {
+            root: merge.target.root.clone(),
+            uuid: merge.target.uuid.clone(),
+            relpath: path::to_relpath(&source).to_owned(),
+            revision: range.end,
+        };
+        // It came at some revision of the range, perhaps more than once.
+        let history = History::between(merge.right.as_ref(), &place, range.end, range.start)?;
+        let mut all = Mergeinfo::new();
+        all.0.insert(source, RangeList::one(range.start, range.end, true));
+        let mut all = all.intersect(&history.mergeinfo, false);
+        if let Some(own) = own {
+            all.merge(&own);
+        }
+        write_one(merge.ctx, wc, relpath, Some(&all), !quiet)?;
+    }
+    Ok(())
+}
+
+/// Records a merge into a file. `before` is what it inherited until now.
+pub(super) fn file(
+    merge: &Merge<'_>,
+    source: &MergeSource,
+    range: &MergeRange,
+    implicit: &Mergeinfo,
+    before: Option<&Mergeinfo>,
+    catalog: Option<&mut PathMergeinfo>,
+    quiet: bool,
+) -> SvnResult<()> {
+    let fspath = source.primary().fspath();
+    let ranges = without_own(&fspath, Some(implicit), range);
+    let target = &merge.target.relpath;
+    let (Some(first), Some(last)) = (ranges.0.first(), ranges.0.last()) else { return Ok(()) };
+    if !merge.touched.skipped.is_empty() {
+        return Ok(());
+    }
+    if before.is_some() {
+        write_one(merge.ctx, merge.wc(), target, before, false)?;
+    }
+    if !quiet {
+        merge.tell_recording(target, (first.start, last.end));
+    }
+    merge.add_range(target, fspath, &ranges, source.is_reverse(), catalog)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_paths() {
+        let set: BTreeSet<String> = ["a-b", "a/b/c", "b"].map(str::to_owned).into();
+        for (relpath, want) in
+            [("", true), ("a", true), ("a/b", true), ("a/b/c/d", false), ("a-", false), ("b", true)]
+        {
+            assert_eq!(has_below(&set, relpath), want, "{relpath}");
+        }
+        assert!(!has_below(&BTreeSet::new(), ""));
+    }
 }

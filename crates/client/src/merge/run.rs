@@ -12,7 +12,7 @@ use sapwood_wc::conflict::Conflict;
 use super::paths::MergePath;
 use super::source::MergeSource;
 use super::target::MergeTarget;
-use super::{Merge, MergeOptions, Touched, aware, record};
+use super::{Merge, MergeOptions, Touched, aware};
 use crate::context::Context;
 
 /// Mergeinfo by path below the working copy's root.
@@ -164,10 +164,10 @@ pub fn run(ctx: &Context, mut run: Run<'_>) -> SvnResult<Done> {
             begun: None,
         };
         let conflict = merge.whole(&mut run)?;
-        touched = merge.touched;
         if !run.options.dry_run {
-            record::elide(ctx, run.target)?;
+            merge.elide_target()?;
         }
+        touched = merge.touched;
         if let Some(conflict) = conflict {
             let last = at.saturating_add(1) == count && conflict.remaining.is_none();
             done.conflict = Some((conflict.range, last));
