@@ -35,6 +35,7 @@ pub mod merge;
 pub mod mergeinfo;
 pub mod mkdir_urls;
 pub mod open;
+pub mod patch;
 mod pin;
 pub mod props;
 pub mod relocate;

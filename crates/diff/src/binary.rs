@@ -11,6 +11,9 @@ pub(crate) const LENGTHS: &[u8; 52] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 const DIGITS: &[u8; 85] =
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
+/// The second byte of a zlib stream that was made at the usual level.
+const USUAL_LEVEL: u8 = 0x9c;
+
 /// Writes the patch that makes `new` of `old` and back.
 ///
 /// # Errors
@@ -23,9 +26,13 @@ pub fn write_binary(out: &mut dyn Write, old: &[u8], new: &[u8]) -> io::Result<(
 }
 
 fn write_literal(out: &mut dyn Write, text: &[u8]) -> io::Result<()> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    // The reference's zlib looks for short matches at its usual level; ours does at its best one only.
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(text)?;
-    let compressed = encoder.finish()?;
+    let mut compressed = encoder.finish()?;
+    if let Some(level) = compressed.get_mut(1) {
+        *level = USUAL_LEVEL;
+    }
     writeln!(out, "literal {}", text.len())?;
     for chunk in compressed.chunks(CHUNK) {
         let mut line = Vec::with_capacity(CHUNK.saturating_mul(2));
@@ -70,6 +77,14 @@ mod tests {
         assert_eq!(&digits(&[0, 0, 0, 84]), b"0000~");
         assert_eq!(&digits(&[255, 255, 255, 255]), b"|NsC0");
         assert_eq!(digits(&[1]), digits(&[1, 0, 0, 0]));
+    }
+
+    /// What 1.14 prints of a short text: with a match of three letters in it.
+    #[test]
+    fn a_short_text() {
+        let mut out = Vec::new();
+        write_literal(&mut out, b"This is the file 'iota'.\n").unwrap();
+        assert_eq!(out, b"literal 25\nec$^E#$ShU>qLPeMg|y6^R0Z|S{E|d<JuU!m{s;*G\n");
     }
 
     /// What 1.14 prints of a file that was emptied.

@@ -1,0 +1,119 @@
+//! Applying a patch file to a working copy.
+//!
+//! One patch of it after the other: what it is about ([`target`]), where its hunks fit ([`place`]) in what is there
+//! ([`content`]), the patched contents ([`apply`]), and only then changes of the working copy ([`install`]). What
+//! does not fit is left beside the file as `.svnpatch.rej`; nothing is asked and nothing becomes a conflict.
+
+mod apply;
+mod content;
+mod install;
+mod known;
+mod output;
+mod place;
+mod target;
+
+use std::fs::{self, File};
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_diff::patch::{How, PatchFile};
+use sapwood_wc::WorkingCopy;
+
+use crate::context::Context;
+use crate::target::is_url;
+use crate::update::settle;
+
+/// What to apply, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'r> {
+    /// The patch file.
+    pub patch: &'r str,
+    /// The directory of a working copy that it is applied to.
+    pub target: &'r str,
+    /// Says what would be done, and does nothing.
+    pub dry_run: bool,
+    /// How many parts of the names in the patch are left out.
+    pub strip: u64,
+    /// Backwards.
+    pub reverse: bool,
+    /// White space may differ where hunks fit.
+    pub ignore_whitespace: bool,
+}
+
+/// A patch file that is being applied.
+struct Run<'r> {
+    ctx: &'r Context,
+    request: Request<'r>,
+    file: PatchFile<File>,
+    /// The folder that it is applied to, absolute.
+    root: String,
+    wc: WorkingCopy,
+    known: known::Known,
+    witnesses: install::Witnesses,
+}
+
+/// Applies a patch file.
+///
+/// # Errors
+/// E200009 for what is not a patch file or not a directory; those of the patch file and of the working copy.
+pub fn patch(ctx: &Context, request: &Request<'_>) -> SvnResult<()> {
+    let illegal = |text| Err(SvnError::new(ErrorCode::ILLEGAL_TARGET, text));
+    if is_url(request.target) {
+        return illegal(format!("'{}' is not a local path", request.target));
+    }
+    let (patch, root) = (ctx.absolute(request.patch), ctx.absolute(request.target));
+    match fs::metadata(&patch) {
+        Ok(found) if found.is_file() => {}
+        Ok(_) => return illegal(format!("'{}' is not a file", patch.display())),
+        Err(_) => return illegal(format!("'{}' does not exist", patch.display())),
+    }
+    match fs::metadata(&root) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return illegal(format!("'{}' is not a directory", root.display())),
+        Err(_) => return illegal(format!("'{}' does not exist", root.display())),
+    }
+    let (wc, relpath) = ctx.working_copy(&root)?;
+    let _lock = wc.lock(&relpath, -1)?;
+    let file = File::open(&patch)
+        .map_err(|e| SvnError::io(&e, format!("Can't open file '{}'", patch.display())))?;
+    let how = How { reverse: request.reverse, ignore_whitespace: request.ignore_whitespace };
+    let mut run = Run {
+        ctx,
+        request: *request,
+        file: PatchFile::new(file, how),
+        root: root.to_string_lossy().into_owned(),
+        wc: wc.clone(),
+        known: known::Known::default(),
+        witnesses: install::Witnesses::new(),
+    };
+    let result = run.all();
+    settle(ctx);
+    result
+}
+
+impl Run<'_> {
+    fn all(&mut self) -> SvnResult<()> {
+        loop {
+            self.ctx.check_cancel()?;
+            let Some(patch) = self.file.next_patch()? else { return Ok(()) };
+            let mut target = self.apply(&patch)?;
+            // What was meant counts for later patches, even where it could not be done.
+            let (added, deleted) = (target.added, target.deleted);
+            if !target.skipped {
+                let moved = target.move_to.is_some();
+                if target.has_text || added || moved || deleted {
+                    self.install(&mut target)?;
+                }
+                if target.has_props && !deleted {
+                    self.install_props(&mut target)?;
+                }
+                self.write_rejects(&target)?;
+                self.known.add(target.abspath()?, added, deleted);
+            }
+            self.tell(&target);
+            if target.deleted && !target.skipped {
+                let abspath = target.abspath()?.to_owned();
+                self.delete_empty_parents(&abspath)?;
+            }
+        }
+    }
+}
