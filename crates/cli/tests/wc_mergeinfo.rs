@@ -7,9 +7,12 @@
     reason = "a failure is a failed test"
 )]
 
+#[path = "common/merge_walk.rs"]
+mod merge_walk;
 #[path = "common/sides.rs"]
 mod sides;
 
+use merge_walk::Walk;
 use sides::compare;
 
 /// A trunk with changes on both sides of a branch, `B`, and a copy of that, `C`.
@@ -184,4 +187,20 @@ svn up -q
 = merge URL/A B
 = merge -c-8 URL/A B
 ");
+}
+
+/// `SAPWOOD_LONG=1` makes many walks, `SAPWOOD_MERGES=SEED` the one of that seed.
+#[test]
+fn random_merges() {
+    let seeds: Vec<u64> = match std::env::var("SAPWOOD_MERGES") {
+        Ok(seed) => vec![seed.parse().unwrap()],
+        Err(_) if sapwood_testkit::long() => (0..200).collect(),
+        Err(_) => vec![1],
+    };
+    for seed in seeds {
+        let mut walk = Walk::new(seed);
+        for _ in 0..20 {
+            walk.step();
+        }
+    }
 }

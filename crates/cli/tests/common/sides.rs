@@ -63,7 +63,7 @@ impl Side {
         // Both sides do the same at different times.
         let dated = |line: &&str| line.starts_with("Last Changed Date: ");
         let mut out: Vec<String> =
-            text(&output.stdout).lines().filter(|line| !dated(line)).map(str::to_owned).collect();
+            text(&output.stdout).lines().filter(|line| !dated(line)).map(without_date).collect();
         if out.iter().all(|line| line.len() > 8) {
             // The reference tells of children in the order of a hash table.
             out.sort();
@@ -128,6 +128,17 @@ impl Side {
         // Lines with a date are left out.
         let dated = |line: &&str| !line.contains(" | ");
         text.lines().filter(dated).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A line; of the first of a log entry what is not its date.
+fn without_date(line: &str) -> String {
+    let parts: Vec<&str> = line.split(" | ").collect();
+    match parts.as_slice() {
+        [revision, author, _, rest @ ..] if revision.starts_with('r') => {
+            format!("{revision} {author} {rest:?}")
+        }
+        _ => line.to_owned(),
     }
 }
 

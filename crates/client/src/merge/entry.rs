@@ -1,5 +1,7 @@
 //! The operations: what a command line asks for becomes sources, and these a run.
 
+use std::rc::Rc;
+
 use sapwood_core::mergeinfo::{MergeRange, RangeList};
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
@@ -7,7 +9,7 @@ use sapwood_ra::Session;
 
 use super::automatic::{self, AutomaticMerge};
 use super::normalize::sources_of;
-use super::run::{Done, PathMergeinfo, Run, run};
+use super::run::{Done, PathMergeinfo, Run, Sessions, run};
 use super::source::MergeSource;
 use super::target::{Allowed, MergeTarget, lock_place};
 use super::{MergeOptions, record};
@@ -122,8 +124,8 @@ pub fn merge_two(
     check_revision(right, right_revision)?;
     locked(ctx, target, options.dry_run, || {
         let target = MergeTarget::open(ctx, target, any(options.allow_mixed))?;
-        let (first, one) = Place::open(ctx, left, left_revision)?;
-        let (second, two) = Place::open(ctx, right, right_revision)?;
+        let (first, one) = shared(Place::open(ctx, left, left_revision)?);
+        let (second, two) = shared(Place::open(ctx, right, right_revision)?);
         check_same_repository(&one, &one.url(), &two.uuid, None, &two.url())?;
         let same_repos = target.is_in_repository_of(&one);
         let ancestor = match options.ignore_mergeinfo {
@@ -144,13 +146,13 @@ pub fn merge_two(
             }
             Some(common) => {
                 let source = MergeSource { left: one, right: two, ancestral: false };
-                let sessions = [first.as_ref(), second.as_ref()];
+                let sessions = [first, second];
                 let done = cousins(ctx, &target, sessions, &source, &common, same_repos, options)?;
                 return done.check(&target);
             }
         };
-        drop((first, second));
-        run_plain(ctx, &sources, &target, related, same_repos, options)?.check(&target)
+        let sessions = [Some(first), Some(second)];
+        run_plain(ctx, &sources, &target, related, same_repos, options, sessions)?.check(&target)
     })
 }
 
@@ -161,21 +163,25 @@ fn run_plain(
     related: bool,
     same_repos: bool,
     options: &MergeOptions,
+    sessions: Sessions,
 ) -> SvnResult<Done> {
-    run(
-        ctx,
-        Run {
-            sources,
-            target,
-            options: options.clone(),
-            related,
-            same_repos,
-            reintegrate: false,
-            quiet: false,
-            only: None,
-            catalog: None,
-        },
-    )
+    let run_of_all = Run {
+        sources,
+        target,
+        options: options.clone(),
+        related,
+        same_repos,
+        reintegrate: false,
+        quiet: false,
+        only: None,
+        catalog: None,
+    };
+    run(ctx, run_of_all, sessions)
+}
+
+/// A session that a run can have.
+fn shared((session, place): (Box<dyn Session>, Place)) -> (Rc<dyn Session>, Place) {
+    (Rc::from(session), place)
 }
 
 /// Merges the difference of two places that have a common ancestor, neither being it, and records
@@ -183,7 +189,7 @@ fn run_plain(
 fn cousins(
     ctx: &Context,
     target: &MergeTarget,
-    [left, right]: [&dyn Session; 2],
+    [left, right]: [Rc<dyn Session>; 2],
     source: &MergeSource,
     common: &Place,
     same_repos: bool,
@@ -195,8 +201,10 @@ fn cousins(
             false => vec![MergeRange { start: from, end: to, inheritable: true }],
         })
     };
-    let back = sources_of(left, &source.left, &way(source.left.revision, common.revision))?;
-    let on = sources_of(right, &source.right, &way(common.revision, source.right.revision))?;
+    let back =
+        sources_of(left.as_ref(), &source.left, &way(source.left.revision, common.revision))?;
+    let on =
+        sources_of(right.as_ref(), &source.right, &way(common.revision, source.right.revision))?;
     let mut done = Done::default();
     let options = MergeOptions { ignore_mergeinfo: false, ..options.clone() };
     if !options.record_only {
@@ -211,7 +219,7 @@ fn cousins(
             only: None,
             catalog: None,
         };
-        done = run(ctx, whole)?;
+        done = run(ctx, whole, [Some(Rc::clone(&left)), Some(Rc::clone(&right))])?;
         if done.is_stopped() {
             return Ok(done);
         }
@@ -242,6 +250,7 @@ fn cousins(
                 only: touched,
                 catalog: Some(catalog),
             },
+            [Some(Rc::clone(&left)), Some(Rc::clone(&right))],
         )?;
         conflict = part.conflict.clone();
         if part.is_stopped() {
@@ -275,12 +284,12 @@ pub fn merge_peg(
     }
     locked(ctx, target, options.dry_run, || {
         let target = MergeTarget::open(ctx, target, any(options.allow_mixed))?;
-        let (session, place) = Place::open(ctx, source, peg)?;
+        let (session, place) = shared(Place::open(ctx, source, peg)?);
         let ranges = numbers(ctx, session.as_ref(), source, ranges)?;
         let sources = sources_of(session.as_ref(), &place, &ranges)?;
         let same_repos = target.is_in_repository_of(&place);
-        drop(session);
-        run_plain(ctx, &sources, &target, true, same_repos, options)?.check(&target)
+        let sessions = [Some(session), None];
+        run_plain(ctx, &sources, &target, true, same_repos, options, sessions)?.check(&target)
     })
 }
 
@@ -318,7 +327,7 @@ fn merge_automatic(
     if options.ignore_mergeinfo {
         return Err(wrong("Cannot merge automatically while ignoring mergeinfo"));
     }
-    let merge = {
+    let (merge, session) = {
         let target = MergeTarget::open(ctx, path, any(options.allow_mixed))?;
         let Some(_) = target.place else {
             return Err(SvnError::new(
@@ -330,12 +339,12 @@ fn merge_automatic(
                 ),
             ));
         };
-        let (session, place) = Place::open(ctx, source, peg)?;
+        let (session, place) = shared(Place::open(ctx, source, peg)?);
         let (shown, root) = (target.shown(), target.root.as_str());
         check_same_repository(&place, source, &target.uuid, Some(root), &shown)?;
-        automatic::find(ctx, session.as_ref(), &place, &target)?
+        (automatic::find(ctx, session.as_ref(), &place, &target)?, session)
     };
-    locked(ctx, path, options.dry_run, || do_automatic(ctx, &merge, path, options))
+    locked(ctx, path, options.dry_run, || do_automatic(ctx, &merge, path, options, session))
 }
 
 fn do_automatic(
@@ -343,10 +352,10 @@ fn do_automatic(
     merge: &AutomaticMerge,
     path: &str,
     options: &MergeOptions,
+    right: Rc<dyn Session>,
 ) -> SvnResult<()> {
     let allowed = if merge.reintegrate_like { CLEAN } else { any(options.allow_mixed) };
     let target = MergeTarget::open(ctx, path, allowed)?;
-    let right = sapwood_ra::open(&merge.right.url(), &ctx.ra)?;
     if !merge.reintegrate_like {
         // Which subtree needs which revisions is found out from all since the common ancestor.
         let range = MergeRange {
@@ -356,8 +365,8 @@ fn do_automatic(
         };
         let list = if range.start == range.end { Vec::new() } else { vec![range] };
         let sources = sources_of(right.as_ref(), &merge.right, &RangeList(list))?;
-        drop(right);
-        return run_plain(ctx, &sources, &target, true, true, options)?.check(&target);
+        let sessions = [Some(right), None];
+        return run_plain(ctx, &sources, &target, true, true, options, sessions)?.check(&target);
     }
     for (given, what) in [
         (options.record_only, "record-only"),
@@ -371,13 +380,13 @@ fn do_automatic(
             )));
         }
     }
-    let base = sapwood_ra::open(&merge.base.url(), &ctx.ra)?;
+    let base: Rc<dyn Session> = Rc::from(sapwood_ra::open(&merge.base.url(), &ctx.ra)?);
     // Refuses what a reintegrate merge refuses, as revisions that the source lacks.
     automatic::find_reintegrate(ctx, right.as_ref(), &merge.right, &target)?;
     let source =
         MergeSource { left: merge.base.clone(), right: merge.right.clone(), ancestral: false };
     let options = MergeOptions { ignore_ancestry: false, ..options.clone() };
-    let sessions = [base.as_ref(), right.as_ref()];
+    let sessions = [base, right];
     cousins(ctx, &target, sessions, &source, &merge.ancestor, true, &options)?.check(&target)
 }
 
@@ -404,14 +413,14 @@ pub fn merge_reintegrate(
                 ),
             ));
         };
-        let other = sapwood_ra::open(&place.url(), &ctx.ra)?;
-        let (session, from) = Place::open(ctx, source, peg)?;
+        let other: Rc<dyn Session> = Rc::from(sapwood_ra::open(&place.url(), &ctx.ra)?);
+        let (session, from) = shared(Place::open(ctx, source, peg)?);
         let (shown, root) = (target.shown(), target.root.as_str());
         check_same_repository(&from, source, &target.uuid, Some(root), &shown)?;
         let found = automatic::find_reintegrate(ctx, session.as_ref(), &from, &target)?;
         let Some((source, common)) = found else { return Ok(()) };
         let source = MergeSource { ancestral: false, ..source };
-        let sessions = [other.as_ref(), session.as_ref()];
+        let sessions = [other, session];
         cousins(ctx, &target, sessions, &source, &common, true, options)?.check(&target)
     })
 }

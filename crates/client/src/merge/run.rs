@@ -114,18 +114,20 @@ fn check_record_only(run: &Run<'_>) -> SvnResult<()> {
     Ok(())
 }
 
+/// Sessions that are open already, for both sides of what is merged.
+pub type Sessions = [Option<Rc<dyn Session>>; 2];
+
 /// Merges the sources.
 ///
 /// # Errors
 /// Those of sessions and of the working copy.
-pub fn run(ctx: &Context, mut run: Run<'_>) -> SvnResult<Done> {
+pub fn run(ctx: &Context, mut run: Run<'_>, mut sessions: Sessions) -> SvnResult<Done> {
     if run.options.record_only {
         check_record_only(&run)?;
         if run.options.dry_run {
             return Ok(Done::default());
         }
     }
-    let mut sessions: [Option<Rc<dyn Session>>; 2] = [None, None];
     let mut touched = Touched::default();
     if let Some(only) = run.only.filter(|_| run.options.record_only) {
         touched.merged.clone_from(only);
