@@ -7,9 +7,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
-use unicode_normalization::UnicodeNormalization as _;
-use unicode_normalization::char::is_combining_mark;
+use sapwood_core::{ErrorCode, SvnError, SvnResult, ascii};
 
 mod installed;
 
@@ -49,7 +47,7 @@ pub(crate) fn encode(text: &str) -> Cow<'_, [u8]> {
     if text.is_ascii() || is_utf8() {
         return Cow::Borrowed(text.as_bytes());
     }
-    Cow::Owned(to_ascii(text).into_bytes())
+    Cow::Owned(ascii::of_text(text).into_bytes())
 }
 
 /// Bytes that should be UTF-8, in the encoding of the terminal; what is not UTF-8 is written as
@@ -58,19 +56,7 @@ pub(crate) fn encode_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
     if bytes.is_ascii() || (is_utf8() && std::str::from_utf8(bytes).is_ok()) {
         return Cow::Borrowed(bytes);
     }
-    Cow::Owned(bytes_to_ascii(bytes).into_bytes())
-}
-
-/// What ASCII can express of bytes that should be UTF-8.
-fn bytes_to_ascii(bytes: &[u8]) -> String {
-    let mut out = String::new();
-    for chunk in bytes.utf8_chunks() {
-        out.push_str(&to_ascii(chunk.valid()));
-        for byte in chunk.invalid() {
-            out.push_str(&format!("?\\{byte:02X}"));
-        }
-    }
-    out
+    Cow::Owned(ascii::of_bytes(bytes).into_bytes())
 }
 
 /// Valid bytes that an error about invalid ones shows, and invalid ones.
@@ -86,7 +72,7 @@ pub(crate) fn decode(bytes: Vec<u8>) -> SvnResult<String> {
 
 fn decode_from(bytes: Vec<u8>, utf8: bool) -> SvnResult<String> {
     if !utf8 && !bytes.is_ascii() {
-        return Err(SvnError::new(ErrorCode::EINVAL, bytes_to_ascii(&bytes))
+        return Err(SvnError::new(ErrorCode::EINVAL, ascii::of_bytes(&bytes))
             .wrap(ErrorCode::EINVAL, "Can't convert string from native encoding to 'UTF-8':"));
     }
     String::from_utf8(bytes).map_err(|e| {
@@ -132,39 +118,6 @@ pub(crate) fn with_newlines(text: String) -> SvnResult<String> {
     Ok(out)
 }
 
-/// What ASCII can express of `text`.
-fn to_ascii(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.nfkd().filter(|c| !is_combining_mark(*c)) {
-        match lumped(c) {
-            Some(ascii) => out.push(ascii),
-            None => out.push_str(&format!("{{U+{:04X}}}", u32::from(c))),
-        }
-    }
-    out
-}
-
-/// The ASCII character that stands for `c` and its like.
-fn lumped(c: char) -> Option<char> {
-    Some(match c {
-        c if c.is_ascii() => c,
-        '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
-        '\u{2018}' | '\u{2019}' | '\u{2bc}' | '\u{2c8}' => '\'',
-        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{58a}' | '\u{5be}' | '\u{301c}' => '-',
-        '\u{2044}' | '\u{2215}' => '/',
-        '\u{2236}' => ':',
-        '\u{2039}' | '\u{2329}' | '\u{3008}' => '<',
-        '\u{203a}' | '\u{232a}' | '\u{3009}' => '>',
-        '\u{2216}' => '\\',
-        '\u{2c4}' | '\u{2c6}' | '\u{2038}' | '\u{2303}' => '^',
-        '\u{203f}' | '\u{2040}' | '\u{2054}' | '\u{2cd}' => '_',
-        '\u{2cb}' => '`',
-        '\u{2223}' => '|',
-        '\u{223c}' => '~',
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,7 +140,6 @@ mod tests {
 
     #[test]
     fn ascii_fallback() {
-        assert_eq!(to_ascii("\u{e9} \u{2014} \u{263a}"), "e - {U+263A}");
         assert_eq!(encode_bytes(b"a\xe9b").as_ref(), b"a?\\E9b");
     }
 

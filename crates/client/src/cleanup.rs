@@ -34,18 +34,22 @@ pub fn cleanup(ctx: &Context, path: &str, how: &Cleanup) -> SvnResult<()> {
 }
 
 fn clean(ctx: &Context, abspath: &Path, how: &Cleanup) -> SvnResult<()> {
-    if fs::symlink_metadata(abspath).is_err() {
-        let shown = abspath.display();
-        return Err(SvnError::new(ErrorCode(2), format!("'{shown}' does not exist")));
-    }
-    let (wc, relpath) = ctx.working_copy(abspath).map_err(|error| {
-        if error.code() != ErrorCode::WC_NOT_WORKING_COPY {
-            return error;
-        }
-        let shown = abspath.display();
+    let there = fs::symlink_metadata(abspath).is_ok();
+    let shown = abspath.display();
+    let not_one = || {
         let message = format!("'{shown}' is not a working copy directory");
         SvnError::new(ErrorCode::WC_NOT_WORKING_COPY, message)
+    };
+    let (wc, relpath) = ctx.working_copy(abspath).map_err(|error| match error.code() {
+        ErrorCode::WC_NOT_WORKING_COPY if there => not_one(),
+        ErrorCode::WC_NOT_WORKING_COPY => {
+            SvnError::new(ErrorCode(2), format!("'{shown}' does not exist"))
+        }
+        _ => error,
     })?;
+    if !there {
+        return Err(not_one());
+    }
     let mend = Mend {
         break_locks: how.mend,
         clear_dav_cache: how.mend,

@@ -4,6 +4,7 @@
 //!
 //! Nothing here does I/O, reads the environment or prints.
 
+pub mod ascii;
 pub mod base64;
 pub mod cancel;
 pub mod checksum;

@@ -1,6 +1,5 @@
 //! `svn merge`.
 
-use std::path::Path;
 use std::rc::Rc;
 
 use sapwood_client::merge::{
@@ -213,7 +212,8 @@ fn check_revision(path: &str, revision: Revision) -> SvnResult<()> {
 /// source's name.
 fn implied_target(inv: &Invocation, wanted: &Wanted) -> SvnResult<String> {
     let here = String::new();
-    let is_file = |path: &str| Path::new(&inv.ctx.absolute(path)).is_file();
+    let is_file =
+        |path: &str| inv.ctx.absolute(path).symlink_metadata().is_ok_and(|found| !found.is_dir());
     if !is_url(&wanted.left) {
         let file = wanted.left == wanted.right && is_file(&wanted.left);
         return Ok(if file { wanted.left.clone() } else { here });

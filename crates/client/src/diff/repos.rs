@@ -40,9 +40,9 @@ fn resolve(
 
 /// Where both sides are. A side that is not there has the other one's URL, if history was asked for.
 fn places(ctx: &Context, request: &Request<'_>, session: &dyn Session) -> SvnResult<[Place; 2]> {
-    let same = request.peg.is_given() || request.old == request.new;
+    let same = request.peg.is_given();
     let find = |path: &str, revision| -> SvnResult<Option<(String, Revnum)>> {
-        if request.peg.is_given() || request.old == request.new || !is_url(path) {
+        if same || !is_url(path) {
             return resolve(ctx, path, request.peg, revision);
         }
         Ok(None)

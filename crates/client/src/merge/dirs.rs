@@ -5,6 +5,7 @@ use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnResult};
 use sapwood_wc::conflict::{Action, PropChange, PropState, Reason};
 use sapwood_wc::merge::PropsMerge;
+use sapwood_wc::root::disk_kind;
 use sapwood_wc::status::{Options as StatusOptions, State as Letter};
 
 use super::apply::{Apply, Opened, Recorded, Sides, Verdict};
@@ -169,7 +170,7 @@ impl Apply<'_, '_> {
             let free = found.deleted || found.kind.is_none();
             taken_over = found.state == State::Obstructed
                 && free
-                && self.merge.wc().abspath(&relpath).is_dir();
+                && disk_kind(&self.merge.wc().abspath(&relpath))?.is_some_and(|k| k.is_dir());
             if found.state != State::Inapplicable && !taken_over {
                 let node = self.node_mut(id)?;
                 node.shadowed = true;

@@ -1,7 +1,7 @@
 //! What a `.prej` file says: for each property in conflict a sentence, and the values.
 
-use sapwood_core::PropList;
 use sapwood_core::skel::Skel;
+use sapwood_core::{PropList, ascii};
 use sapwood_diff::{ConflictStyle, Labels, Options, diff3_whole, write_merged};
 
 use super::skel::{Conflict, Operation};
@@ -85,7 +85,8 @@ impl Values {
         if ![mine, incoming, base].into_iter().any(is_binary) {
             let diff = diff3_whole(&Options::default(), base, mine, incoming);
             if diff.has_conflicts() {
-                let texts = (base, mine, incoming);
+                let [base, mine, incoming] = [base, mine, incoming].map(plain);
+                let texts = (base.as_bytes(), mine.as_bytes(), incoming.as_bytes());
                 let style = ConflictStyle::ModifiedOriginalLatest;
                 // Writing to memory does not fail.
                 let _written = write_merged(out, &diff, texts, &LABELS, style);
@@ -144,6 +145,12 @@ impl Values {
             ),
         }
     }
+}
+
+/// A value as it is shown between the marks of a conflict: in ASCII, and as far as its first NUL.
+fn plain(value: &[u8]) -> String {
+    let end = value.iter().position(|b| *b == 0).unwrap_or(value.len());
+    ascii::of_bytes(value.get(..end).unwrap_or_default())
 }
 
 /// Whether bytes are no text: they hold a NUL, or mostly bytes that texts in ASCII do not have.

@@ -30,9 +30,9 @@ pub struct Obstruction {
     pub working_copy: bool,
 }
 
-/// What is on disk, links counting as what they lead to.
+/// What is on disk, links counting as files.
 fn disk_kind(path: &Path) -> Result<Option<NodeKind>> {
-    match fs::metadata(path) {
+    match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => Ok(Some(NodeKind::Dir)),
         Ok(_) => Ok(Some(NodeKind::File)),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
