@@ -7,7 +7,7 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use sapwood_testkit::{Programs, Repository, Shape};
+use sapwood_testkit::{Output, Programs, Repository, Shape};
 
 pub(crate) const GREETING: &str = "( 2 ( edit-pipeline svndiff1 accepts-svndiff2 absent-entries depth mergeinfo \
                         log-revprops ) 21:svn://localhost/repo/ 10:SVN/1.14.2 ( ) ) \
@@ -301,4 +301,34 @@ fn without_tokens(command: &str) -> String {
             && name[1..].bytes().all(|b| b.is_ascii_digit())
     };
     command.split(' ').filter(|word| !is_token(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A clock that was set back and forth between commits: the dates of revisions are in no order.
+#[test]
+fn dates_in_no_order() {
+    let repo = repo();
+    let date = |day: usize| format!("2004-03-{:02}T12:00:00.000000Z", day % 28 + 1);
+    let mut stream = "SVN-fs-dump-format-version: 2\n\n".to_owned();
+    for number in 0..=43 {
+        // Mostly forwards, with jumps over up to twelve days in both directions.
+        let date = date((number / 2 + [0, 9, 0, 0, 12, 3][number % 6]) * 27 / 28);
+        let props = format!("K 8\nsvn:date\nV 27\n{date}\nPROPS-END\n");
+        let len = props.len();
+        stream.push_str(&format!(
+            "Revision-number: {number}\nProp-content-length: {len}\nContent-length: {len}\n\n{props}\n"
+        ));
+    }
+    let mut load = Programs::reference().command("svnadmin");
+    load.args(["load-revprops", "-q"]).arg(repo.path());
+    let file = repo.parent().join("dates");
+    std::fs::write(&file, stream).unwrap();
+    load.stdin(Stdio::from(std::fs::File::open(&file).unwrap()));
+    Output::of(&mut load).expect_success("load-revprops");
+    let mut requests = String::new();
+    for day in 0..28 {
+        requests.push_str(&format!("( get-dated-rev ( 27:{} ) ) ", date(day)));
+        let between = date(day).replace("T12", "T18");
+        requests.push_str(&format!("( get-dated-rev ( 27:{between} ) ) "));
+    }
+    compare(&repo, &[], &requests, true);
 }
