@@ -31,6 +31,9 @@ struct Told {
     code: i32,
 }
 
+/// What stands for the exit code of a program that ended by a signal.
+const CRASHED: i32 = -1;
+
 const FILES: [&str; 6] = ["a", "D/b", "D/E/c", "D/E/d", "F/g", "F/h"];
 const DIRS: [&str; 4] = ["D", "D/E", "F", "G"];
 
@@ -182,6 +185,10 @@ impl Walk {
         writeln!(self.story, "svn {words}").unwrap();
         let ours = self.run(&Programs::ours(), "ours", &words);
         let theirs = self.run(&Programs::reference(), "theirs", &words);
+        if theirs.code == CRASHED {
+            // Record-only merges and those of two URLs with --depth immediates, in 1.14.2.
+            return self.level();
+        }
         assert_eq!(ours, theirs, "{}", self.story);
         assert_eq!(self.state("ours"), self.state("theirs"), "{}", self.story);
         // A branch in conflict goes no further.
@@ -193,7 +200,7 @@ impl Walk {
 
     fn run(&self, programs: &Programs, side: &str, words: &str) -> Told {
         let mut command = programs.command("svn");
-        command.args(words.split(' ')).args(["--non-interactive", "--username", "jo"]);
+        command.args(words.split(' ')).args(["--accept", "postpone", "--username", "jo"]);
         let output = quick(command.current_dir(self.wc(side))).output().unwrap();
         let folder = self.wc(side).display().to_string();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&folder, "WC");
@@ -201,7 +208,7 @@ impl Walk {
         let mut lines: Vec<String> = out.lines().map(str::to_owned).collect();
         let headings = lines.iter().filter(|line| line.starts_with("---")).cloned().collect();
         lines.sort();
-        let code = output.status.code().unwrap_or(-1);
+        let code = output.status.code().unwrap_or(CRASHED);
         Told { lines, headings, errors: text(&output.stderr), code }
     }
 

@@ -174,7 +174,9 @@ impl Merge<'_> {
         let depth = self.depth();
         let mut found = BTreeSet::new();
         let session = Rc::clone(&self.left);
-        let url = self.source.primary().url();
+        // As in 1.14 the left side is asked: of a source that was copied since, this is what it was
+        // copied from, whose changes say nothing of the source.
+        let url = self.source.left.url();
         visit(session.as_ref(), &url, || {
             let bounds = (range.end, range.start.saturating_add(1));
             plain_log(session.as_ref(), "", bounds, true, &mut |entry| {
