@@ -1,15 +1,17 @@
-//! `--accept`: what conflicts are settled on, those that an operation met or those of `svn resolve`.
+//! `--accept`: what conflicts are settled on, those that an operation met or those of `svn resolve`. Without it
+//! each is asked about ([`super::questions`]).
 
 use std::process::{Command, Stdio};
 
 use sapwood_client::resolve::resolve;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
-use sapwood_wc::conflict::Conflict;
+use sapwood_wc::conflict::{Conflict, TextConflict};
 use sapwood_wc::local::Choice;
 
 use super::Invocation;
 use super::given::Accept;
+use super::questions::{End, Questions};
 use crate::remote::editor;
 use crate::{report, signals};
 
@@ -24,7 +26,7 @@ impl Invocation {
     /// Settles the conflicts at and below local paths, as `--accept` says. Conflicts that cannot be
     /// settled in this way are told, and others go on.
     pub(super) fn walk_conflicts(&self, paths: &[String], depth: Depth) -> SvnResult<()> {
-        let mut walk = Walk { inv: self, program_failed: false };
+        let mut walk = Walk { inv: self, depth, program_failed: false, summed_up: false };
         let mut failed = false;
         for path in paths {
             self.ctx.check_cancel()?;
@@ -61,8 +63,11 @@ impl Invocation {
 /// One walk through conflicts.
 struct Walk<'a> {
     inv: &'a Invocation,
+    depth: Depth,
     /// Whether an editor or merge tool failed: it is not asked again.
     program_failed: bool,
+    /// Whether it was said how many conflicts there are.
+    summed_up: bool,
 }
 
 impl Walk<'_> {
@@ -89,8 +94,25 @@ impl Walk<'_> {
             }
             Some(Accept::Launch) => self.launch(wc, relpath, conflict)?,
             // Nothing is recommended for conflicts of texts and properties.
-            Some(Accept::Postpone | Accept::Recommended) | None => None,
+            Some(Accept::Postpone | Accept::Recommended) => None,
+            None => {
+                self.ask(wc, relpath)?;
+                None
+            }
         })
+    }
+
+    /// Asks what is to be done.
+    fn ask(&mut self, wc: &WorkingCopy, relpath: &str) -> SvnResult<()> {
+        if !std::mem::replace(&mut self.summed_up, true) {
+            let summary = self.inv.notifier.stats().borrow().summary();
+            self.inv.out.text(&summary)?;
+        }
+        let end = Questions { inv: self.inv, wc, relpath }.ask()?;
+        if end == End::Quit && self.depth != Depth::Empty {
+            return Err(SvnError::new(ErrorCode::CANCELLED, ""));
+        }
+        Ok(())
     }
 
     /// Says that a program failed. It is no reason to stop, unless `stops`.
@@ -112,52 +134,62 @@ impl Walk<'_> {
         conflict: &Conflict,
     ) -> SvnResult<Option<Choice>> {
         let Some(text) = &conflict.text else { return Ok(None) };
-        let (Some(base), Some(theirs), Some(mine)) = (&text.old, &text.theirs, &text.mine) else {
-            return Ok(None);
-        };
         let mut clean = false;
-        let done = self.merge_tool().and_then(|tool| {
-            let files = [base, theirs, mine].map(|file| wc.abspath(file));
-            let merged = wc.abspath(relpath);
-            let status = signals::while_child_has_terminal(|| {
-                let mut process = Command::new(&tool);
-                process.args(&files).arg(&merged).arg(&merged).stdin(Stdio::inherit()).status()
-            });
-            // What cannot be started counts as a program that failed.
-            let code = status.map_or(Some(255), |status| status.code());
-            clean = code == Some(0);
-            match code {
-                Some(0 | 1) => Ok(()),
-                code => Err(SvnError::new(
-                    ErrorCode::EXTERNAL_PROGRAM,
-                    format!(
-                        "The external merge tool '{tool}' exited with exit code {}.",
-                        code.unwrap_or(-1)
-                    ),
-                )),
-            }
+        let done = run_merge_tool(self.inv, wc, relpath, text).map(|merged| {
+            clean = merged == Some(true);
         });
         self.program(done, ErrorCode::CL_NO_EXTERNAL_MERGE_TOOL, true)?;
         Ok(clean.then_some(Choice::Working))
     }
+}
 
-    fn merge_tool(&self) -> SvnResult<String> {
-        let config = self.inv.ctx.config();
-        let variable = std::env::var_os("SVN_MERGE").map(|v| v.to_string_lossy().into_owned());
-        let configured = || config.get("helpers", "merge-tool-cmd").map(|v| v.into_owned());
-        let wrong = |text: &str| SvnError::new(ErrorCode::CL_NO_EXTERNAL_MERGE_TOOL, text);
-        let Some(tool) = variable.or_else(configured) else {
-            return Err(wrong(
-                "The environment variable SVN_MERGE and the merge-tool-cmd run-time \
-                 configuration option were not set.\n",
-            ));
-        };
-        if tool.trim_ascii().is_empty() {
-            return Err(wrong(
-                "The SVN_MERGE environment variable is empty or consists solely of whitespace. \
-                 Expected a shell command.\n",
-            ));
-        }
-        Ok(tool)
+/// Runs a merge tool on the three texts and the file; whether it left no conflict. `None` when not all of
+/// them are there.
+pub(super) fn run_merge_tool(
+    inv: &Invocation,
+    wc: &WorkingCopy,
+    relpath: &str,
+    text: &TextConflict,
+) -> SvnResult<Option<bool>> {
+    let (Some(base), Some(theirs), Some(mine)) = (&text.old, &text.theirs, &text.mine) else {
+        return Ok(None);
+    };
+    let tool = merge_tool(inv)?;
+    let files = [base, theirs, mine].map(|file| wc.abspath(file));
+    let merged = wc.abspath(relpath);
+    let status = signals::while_child_has_terminal(|| {
+        let mut process = Command::new(&tool);
+        process.args(&files).arg(&merged).arg(&merged).stdin(Stdio::inherit()).status()
+    });
+    // What cannot be started counts as a program that failed.
+    match status.map_or(Some(255), |status| status.code()) {
+        Some(code @ (0 | 1)) => Ok(Some(code == 0)),
+        code => Err(SvnError::new(
+            ErrorCode::EXTERNAL_PROGRAM,
+            format!(
+                "The external merge tool '{tool}' exited with exit code {}.",
+                code.unwrap_or(-1)
+            ),
+        )),
     }
+}
+
+fn merge_tool(inv: &Invocation) -> SvnResult<String> {
+    let config = inv.ctx.config();
+    let variable = std::env::var_os("SVN_MERGE").map(|v| v.to_string_lossy().into_owned());
+    let configured = || config.get("helpers", "merge-tool-cmd").map(|v| v.into_owned());
+    let wrong = |text: &str| SvnError::new(ErrorCode::CL_NO_EXTERNAL_MERGE_TOOL, text);
+    let Some(tool) = variable.or_else(configured) else {
+        return Err(wrong(
+            "The environment variable SVN_MERGE and the merge-tool-cmd run-time \
+                 configuration option were not set.\n",
+        ));
+    };
+    if tool.trim_ascii().is_empty() {
+        return Err(wrong(
+            "The SVN_MERGE environment variable is empty or consists solely of whitespace. \
+                 Expected a shell command.\n",
+        ));
+    }
+    Ok(tool)
 }

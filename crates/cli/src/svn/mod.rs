@@ -37,6 +37,7 @@ mod propedit;
 mod propget;
 mod proplist;
 mod propset;
+mod questions;
 mod relocate;
 mod resolve;
 mod resolved;

@@ -13,8 +13,8 @@ pub(super) const COMMAND: Command = Command {
     help: "Resolve conflicts on working copy files or directories.\n\
         usage: resolve [PATH...]\n\
         \n  \
-        Settle conflicts of each PATH. With --accept=ARG it is settled without a question; conflicts below\n  \
-        a folder too with -R. Then the files that the conflict left go, and PATH can be committed.\n",
+        Settle conflicts of each PATH and what is below it: each is asked about. With --accept=ARG PATH alone is\n  \
+        settled without a question; with -R what is below it too. Then the files that the conflict left go, and PATH can be committed.\n",
     options: &[Opt::Targets, Opt::Recursive, Opt::Depth, Opt::Quiet, Opt::Accept],
     overrides: &[(
         Opt::Accept,
@@ -36,11 +36,15 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         check_local(&target.path)?;
     }
     match inv.opt.accept {
-        None => return Err(usage_error("missing --accept option")),
+        None if inv.opt.non_interactive => {
+            return Err(usage_error("missing --accept option"));
+        }
         Some(Accept::Postpone | Accept::Edit | Accept::Launch) => {
             return Err(usage_error("invalid 'accept' ARG"));
         }
-        Some(_) => {}
+        _ => {}
     }
-    inv.walk_conflicts(&paths, inv.opt.depth_or(Depth::Empty))
+    // What is asked about is everything below, what is settled at once only what is named.
+    let usual = if inv.opt.accept.is_none() { Depth::Infinity } else { Depth::Empty };
+    inv.walk_conflicts(&paths, inv.opt.depth_or(usual))
 }

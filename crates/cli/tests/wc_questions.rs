@@ -1,0 +1,109 @@
+//! Conflicts that are asked about at a terminal, by ours and by the reference: the same answers are typed to
+//! both, and the screens and the files afterwards are compared.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a failure is a failed test"
+)]
+
+use std::process::Command;
+
+use sapwood_testkit::Programs;
+use sapwood_testkit::terminal::converse;
+
+/// Two revisions of a tree, and `wc`, which has the first one and local changes of the same lines and of the same property: the reference asks about several in no order.
+const START: &str = r"
+svnadmin create repo
+svn co -q file://$PWD/repo wc
+cd wc; seq 1 9 > f; seq 1 9 > g; printf 'a\0b' > bin; svn add -q f g bin
+svn ps -q p v f; svn ps -q svn:mime-type application/octet-stream bin
+svn ci -q -m one; svn up -q
+sed -i 's/^5$/theirs/;s/^1$/one/' f; sed -i s/5/theirs/ g; printf 'a\0c' > bin
+svn ps -q p theirs f; svn ci -q -m two; svn up -q -r1
+sed -i 's/^5$/mine/' f; sed -i s/5/mine/ g; printf 'a\0d' > bin; svn ps -q p mine f
+cd ..
+printf '#!/bin/sh\ncp $3 $4; exit ${CODE:-0}\n' > tool; chmod +x tool
+";
+
+/// Runs a command in `wc` at a terminal; the screen, the exit code, and what is there afterwards.
+fn talk(programs: &Programs, before: &str, command: &str, answers: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().display().to_string();
+    let shell = |dir: &str, line: &str| {
+        let output = Command::new("sh").args(["-c", line]).current_dir(dir).output().unwrap();
+        format!(
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        )
+    };
+    let said = shell(&at, &format!("set -e\n{START}"));
+    assert_eq!(said, "", "the start");
+    let wc = format!("{at}/wc");
+    shell(&wc, before);
+    let svn = programs.command("svn").get_program().to_string_lossy().into_owned();
+    let line = format!("cd {wc}; {}", command.replace("svn ", &format!("{svn} ")));
+    let mut program = programs.command("svn");
+    let mut talker = Command::new("sh");
+    talker.args(["-c", &line]);
+    for (name, value) in program.arg("x").get_envs() {
+        if let Some(value) = value {
+            talker.env(name, value);
+        }
+    }
+    let answers: Vec<(&str, &str)> = answers.iter().map(|answer| (": ", *answer)).collect();
+    let told = converse(&talker, &answers);
+    let after = shell(
+        &wc,
+        "svn st; svn pl -v f; for f in *; do echo $f; cat -v $f; done; svn info f | grep -i conflict",
+    );
+    format!("{}\n{}\n{after}", told.screen, told.code).replace(&at, "FOLDER")
+}
+
+fn compare(before: &str, command: &str, answers: &[&str]) {
+    let ours = talk(&Programs::ours(), before, command, answers);
+    let theirs = talk(&Programs::reference(), before, command, answers);
+    assert!(!theirs.contains("nothing more happens"), "{theirs}");
+    assert_eq!(ours, theirs, "{command} {answers:?}");
+}
+
+#[test]
+fn texts() {
+    compare(
+        "svn revert -q bin g",
+        "svn up",
+        &["x", "h", "r", "dc", "df", "s", "", "mc", "mf", "tf"],
+    );
+    compare("svn revert -q bin", "svn up", &["tc", "q", "q"]);
+    compare(
+        "svn revert -q bin",
+        "SVN_EDITOR='sed -i s/mine/ours/' svn up f",
+        &["e", "r", "p", "p"],
+    );
+    compare("", "SVN_MERGE=../tool svn up bin g", &["tf", "l", "r"]);
+    compare("", "CODE=1 SVN_MERGE=../tool svn up bin g", &["mf", "m", "r"]);
+    compare("", "CODE=7 SVN_MERGE=../tool svn up g", &["m", "l", "?", "p"]);
+}
+
+#[test]
+fn properties() {
+    let edits = "SVN_EDITOR='sed -i s/mine/ours/' svn resolve f";
+    let before = "svn up -q --accept postpone; svn resolve -q --accept working g bin";
+    compare(before, edits, &["tf", "r", "dc", "h", "e", "dc", "r"]);
+    compare(before, "svn resolve", &["q", "tf"]);
+    compare(before, "svn resolve --depth empty f f", &["q", "q", "p", "q"]);
+    compare(before, "svn resolve -R", &["p", "x", "tf"]);
+    compare(before, "svn resolve f", &["q", "q"]);
+    compare(before, "svn resolve f g", &["mf", "?", "mc"]);
+}
+
+#[test]
+fn switches_and_merges() {
+    let before = "svn cp -q -m branch ^/ ^/b 2>/dev/null; svn revert -q bin";
+    compare(before, "svn switch -q ^/@2 --ignore-ancestry", &["df", "mc", "p", "p"]);
+    compare("", "svn up --non-interactive", &[]);
+    compare("", "svn up --accept postpone", &[]);
+    compare("", "svn up --config-option config:miscellany:interactive-conflicts=no", &[]);
+}
