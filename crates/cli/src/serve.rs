@@ -1,6 +1,7 @@
 //! `sapwood serve PATH`: serves a repository, or a folder of repositories, with good defaults, and
 //! says how to use it. `sapwood serve --demo` brings a repository of its own.
 
+mod config;
 mod demo;
 
 use std::ffi::OsString;
@@ -11,7 +12,8 @@ use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_repos::Repository;
-use sapwood_server::dav::{HttpServer, TlsFiles};
+use sapwood_server::common::htpasswd::Htpasswd;
+use sapwood_server::dav::{AccessLog, HttpServer, TlsFiles};
 use sapwood_server::oplog::OpLog;
 use sapwood_server::settings::{BulkUpdates, HttpSettings, Location};
 use sapwood_server::svn::DEFAULT_PORT;
@@ -35,6 +37,8 @@ const SPECS: &[OptionSpec] = &[
     OptionSpec::flag("folder", None, ""),
     OptionSpec::value("location", None, ""),
     OptionSpec::value("config-file", None, ""),
+    OptionSpec::value("config", None, ""),
+    OptionSpec::flag("check", None, ""),
     OptionSpec::value("bulk-updates", None, ""),
     OptionSpec::flag("no-http-v2", None, ""),
     OptionSpec::flag("help", Some('h'), ""),
@@ -42,6 +46,7 @@ const SPECS: &[OptionSpec] = &[
 
 const HELP: &str = "\
 usage: sapwood serve PATH
+       sapwood serve --config FILE [PATH]
        sapwood serve --demo [PATH]
 
 Serves the repository at PATH, or all repositories in the folder PATH, over svn://,
@@ -50,6 +55,10 @@ http:// and (with a certificate) https://, until Ctrl-C. Each repository's conf/
 With --demo, a small repository with some history is made first, at PATH or in the
 user's data folder, if there is none. Everybody may read it; the user 'demo' with the
 password 'demo' may commit.
+
+With --config, a file in TOML says what is served where and to whom, with logins of its own for
+http:// (docs/serve.md describes it); options and PATH take precedence. With --check, too, the file
+is looked at, what is wrong with it is said, and nothing is served.
 
 Options:
   --listen ADDRESS   listen there (127.0.0.1: this machine only; 0.0.0.0: everywhere)
@@ -90,6 +99,9 @@ struct Options {
     key: Option<PathBuf>,
     folder: bool,
     config_file: Option<PathBuf>,
+    config: Option<PathBuf>,
+    check: bool,
+    file: config::File,
     http: HttpSettings,
 }
 
@@ -106,13 +118,71 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
     if options.help {
         return output::print("sapwood serve", HELP);
     }
-    match serve(&options) {
+    let served = match take_config(options) {
+        Ok(options) if options.check => return check(&options.file),
+        Ok(options) => serve(&options),
+        Err(error) => Err(error),
+    };
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             report::exit_error(&error, "sapwood serve: ");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Reads the configuration file and fills in what the command line does not say.
+fn take_config(mut options: Options) -> SvnResult<Options> {
+    let Some(path) = &options.config else { return Ok(options) };
+    let file = config::File::read(path)?;
+    options.path = options.path.or_else(|| file.path.clone());
+    options.listen = options.listen.or_else(|| file.listen.clone());
+    options.port = options.port.or(file.svn_port);
+    options.http_port = options.http_port.or(file.http_port);
+    options.https_port = options.https_port.or(file.https_port);
+    options.certificate = options.certificate.or_else(|| file.tls_certificate.clone());
+    options.key = options.key.or_else(|| file.tls_key.clone());
+    options.log_file = options.log_file.or_else(|| file.log_file.clone());
+    options.config_file = options.config_file.or_else(|| file.svnserve_conf.clone());
+    let (bulk, v2) = (options.http.bulk_updates, options.http.v2);
+    file.http(&mut options.http)?;
+    // What the command line says otherwise than usual stays.
+    if bulk != BulkUpdates::Prefer {
+        options.http.bulk_updates = bulk;
+    }
+    options.http.v2 &= v2;
+    options.folder |= file.path.is_some();
+    options.file = file;
+    if options.path.is_none() && options.http.locations.is_empty() && !options.demo {
+        let message = "The configuration names neither a 'path' nor a 'location'";
+        return Err(SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message));
+    }
+    let has_certificate = options.certificate.is_some() && options.key.is_some();
+    if !has_certificate && (options.certificate.is_some() || options.https_port.is_some()) {
+        let message = "https needs both 'tls-certificate' and 'tls-key'";
+        return Err(SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message));
+    }
+    Ok(options)
+}
+
+/// `--check`: says what is wrong with what the configuration names.
+fn check(file: &config::File) -> ExitCode {
+    let mut problems = file.problems();
+    for (place, path) in file.htpasswd_files() {
+        let Ok(text) = std::fs::read_to_string(path) else { continue };
+        for user in Htpasswd::parse(&text).unknown() {
+            problems.push(format!(
+                "{place}: '{}': the password of '{user}' has a hash that is not supported",
+                path.display()
+            ));
+        }
+    }
+    if problems.is_empty() {
+        return output::print("sapwood serve", "The configuration is sound.\n");
+    }
+    problems.iter().for_each(|problem| report::stderr(&format!("sapwood serve: {problem}\n")));
+    ExitCode::FAILURE
 }
 
 /// The manual page.
@@ -149,6 +219,8 @@ fn parse(args: Vec<OsString>) -> Result<Options, String> {
             "tls-key" => options.key = Some(value.into()),
             "folder" => options.folder = true,
             "no-http-v2" => options.http.v2 = false,
+            "config" => options.config = Some(value.into()),
+            "check" => options.check = true,
             "config-file" => options.config_file = Some(value.into()),
             "location" => options.http.locations.push(location(&value.to_string_lossy())?),
             "bulk-updates" => {
@@ -173,10 +245,14 @@ fn parse(args: Vec<OsString>) -> Result<Options, String> {
     let has_certificate = options.certificate.is_some() && options.key.is_some();
     let wants_tls =
         options.certificate.is_some() || options.key.is_some() || options.https_port.is_some();
-    if wants_tls && !has_certificate {
+    if options.check && options.config.is_none() {
+        return Err("--check needs --config FILE".to_owned());
+    }
+    if wants_tls && !has_certificate && options.config.is_none() {
         return Err("https needs both --tls-certificate and --tls-key".to_owned());
     }
-    if !options.help && !options.demo && options.path.is_none() {
+    let needs_path = !options.help && !options.demo && options.config.is_none();
+    if needs_path && options.path.is_none() {
         return Err("a repository, or a folder of repositories, is needed (or --demo)".to_owned());
     }
     Ok(options)
@@ -186,13 +262,17 @@ fn parse(args: Vec<OsString>) -> Result<Options, String> {
 fn location(text: &str) -> Result<Location, String> {
     let wrong = || format!("'{text}' is not /URL/PATH=FOLDER");
     let (prefix, folder) = text.split_once('=').ok_or_else(wrong)?;
-    let prefix = prefix.trim_matches('/').to_owned();
     let root = std::path::absolute(folder).map_err(|_| wrong())?;
-    Ok(Location { prefix, root })
+    Ok(Location::new(prefix, root))
 }
 
 fn serve(options: &Options) -> SvnResult<()> {
-    let path = options.path.clone().unwrap_or_else(demo::default_place);
+    let only_locations = options.path.is_none() && !options.demo;
+    let path = match &options.path {
+        Some(path) => path.clone(),
+        None if only_locations => PathBuf::from("/"),
+        None => demo::default_place(),
+    };
     if options.demo {
         demo::unpack(&path).map_err(|e| {
             SvnError::io(&e, format_args!("Can't make the demonstration in '{}'", path.display()))
@@ -200,15 +280,16 @@ fn serve(options: &Options) -> SvnResult<()> {
     }
     let root = std::fs::canonicalize(&path)
         .map_err(|e| SvnError::io(&e, format_args!("Can't open '{}'", path.display())))?;
-    let repositories = find_repositories(&root);
-    if repositories.is_empty() && !options.folder {
+    let repositories = if only_locations { Vec::new() } else { find_repositories(&root) };
+    if repositories.is_empty() && !options.folder && !only_locations {
         return Err(SvnError::new(
             ErrorCode::RA_SVN_REPOS_NOT_FOUND,
             format!("No repository found in '{}'", root.display()),
         ));
     }
     let log = options.log_file.as_deref().map(OpLog::file).transpose()?;
-    let listener = listen(options)?;
+    // Places of the configuration are for http only.
+    let listener = if only_locations { None } else { Some(listen(options)?) };
     // A repository is served under its own name, as it would be in a folder of several.
     let served_root = if repositories == [root.clone()] {
         root.parent().unwrap_or(&root).to_owned()
@@ -220,6 +301,8 @@ fn serve(options: &Options) -> SvnResult<()> {
     let only = (repositories == [root.clone()]).then(|| root.clone());
     settings.only = only;
     settings.http = options.http.clone();
+    settings.http.locations_only = only_locations;
+    options.file.others(&mut settings);
     settings.config_file = match &options.config_file {
         Some(file) => Some(
             std::path::absolute(file)
@@ -227,7 +310,12 @@ fn serve(options: &Options) -> SvnResult<()> {
         ),
         None => None,
     };
-    let shared = Arc::new(Shared::new(settings, log));
+    let access_log = settings.http.access_log.as_deref();
+    let access_log =
+        access_log.map(|path| AccessLog::new(path, settings.http.combined_log)).transpose()?;
+    let mut shared = Shared::new(settings, log);
+    shared.access_log = access_log;
+    let shared = Arc::new(shared);
     if let Some(file) = &shared.settings.config_file {
         // What is wrong with it is told now, not to the first client.
         shared.files.server(file, true)?;
@@ -252,9 +340,15 @@ fn serve(options: &Options) -> SvnResult<()> {
     };
     let pages: Vec<String> =
         [url("http", 80, &http), url("https", 443, &https)].into_iter().flatten().collect();
-    let hello = hello(&listener, &pages, &served_root, &repositories, options.demo);
+    let hello = match &listener {
+        Some(listener) => hello(listener, &pages, &served_root, &repositories, options.demo),
+        None => hello_places(&pages, &shared.settings.http.locations),
+    };
     told(out.text(&hello).and_then(|()| out.flush()))?;
-    svnserve::serve(&listener, &shared, false)?;
+    match &listener {
+        Some(listener) => svnserve::serve(listener, &shared, false)?,
+        None => svnserve::wait(&shared)?,
+    }
     [http, https].into_iter().flatten().for_each(HttpServer::stop);
     told(out.text("\nEnded.\n").and_then(|()| out.flush()))
 }
@@ -329,6 +423,17 @@ fn authority(address: Option<SocketAddr>, usual: u16) -> String {
         _ => "localhost".to_owned(),
     };
     if port == usual { host } else { format!("{host}:{port}") }
+}
+
+fn hello_places(bases: &[String], places: &[Location]) -> String {
+    let mut text = String::from("Serving:\n");
+    for place in places.iter().take(MAX_LISTED) {
+        for base in bases {
+            text.push_str(&format!("  {base}/{}\n", uri::encode(&place.prefix)));
+        }
+    }
+    text.push_str("\nCtrl-C ends it.\n");
+    text
 }
 
 fn hello(

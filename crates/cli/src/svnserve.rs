@@ -300,6 +300,25 @@ pub(crate) fn serve(listener: &Listener, shared: &Arc<Shared>, single: bool) -> 
     listener.serve(shared, sapwood_server::serve_stream, single, &stopper)
 }
 
+/// Waits for the signal that ends a server whose listeners have threads of their own.
+pub(crate) fn wait(shared: &Shared) -> SvnResult<()> {
+    raise_file_limit();
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])
+        .map_err(|e| SvnError::io(&e, "Can't watch for signals"))?;
+    supervisor::tell(supervisor::State::Ready);
+    for signal in signals.forever() {
+        if signal != SIGHUP {
+            crate::signals::note(signal);
+            supervisor::tell(supervisor::State::Stopping);
+            break;
+        }
+        if let (Err(error), Some(log)) = (shared.reload(), &shared.log) {
+            log.error(Default::default(), &error, false);
+        }
+    }
+    Ok(())
+}
+
 /// SIGTERM and SIGINT end the server, SIGHUP makes it read its configuration again.
 fn watch_signals(shared: &Arc<Shared>, stopper: &Stopper) -> SvnResult<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP])

@@ -151,6 +151,11 @@ impl<'s> UserAccess<'s> {
         }
     }
 
+    /// The rules for what a reply tells of.
+    fn inner_rules(&self) -> Option<&UserAuthz> {
+        self.rules.as_ref().filter(|_| self.config.each_path)
+    }
+
     fn rules_allow(&self, required: Required, path: Option<&str>, recursive: bool) -> bool {
         let Some(rules) = &self.rules else { return true };
         let rights = match required {
@@ -179,19 +184,19 @@ impl<'s> UserAccess<'s> {
 
 impl PathAuthorizer for UserAccess<'_> {
     fn readable(&self, path: &str) -> SvnResult<bool> {
-        Ok(self.rules_allow(Required::Read, Some(path), false))
+        Ok(!self.config.each_path || self.rules_allow(Required::Read, Some(path), false))
     }
 
     fn everything_readable(&self) -> bool {
-        self.rules.as_ref().is_none_or(PathAuthorizer::everything_readable)
+        self.inner_rules().is_none_or(PathAuthorizer::everything_readable)
     }
 
     fn subtree(&self, path: &str) -> SvnResult<SubtreeAccess> {
-        self.rules.as_ref().map_or(Ok(SubtreeAccess::Readable), |rules| rules.subtree(path))
+        self.inner_rules().map_or(Ok(SubtreeAccess::Readable), |rules| rules.subtree(path))
     }
 
     fn rules(&self) -> Option<RulesId> {
-        self.rules.as_ref().and_then(PathAuthorizer::rules)
+        self.inner_rules().and_then(PathAuthorizer::rules)
     }
 
     fn notes_refusals(&self) -> bool {

@@ -39,9 +39,34 @@ impl UsernameCase {
     }
 }
 
+/// Whether users have to prove their names. (Over http; svn:// knows [`Login::Optional`] only.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Login {
+    /// They cannot.
+    Never,
+    /// When what they want is not for everybody.
+    #[default]
+    Optional,
+    /// The same; and who says a wrong password is anybody, not refused.
+    Lenient,
+    /// Always.
+    Required,
+}
+
 /// How one repository may be used.
 #[derive(Clone, Debug)]
 pub struct AccessConfig {
+    /// Whether users have to prove their names.
+    pub login: Login,
+    /// A password file of httpd, for http.
+    pub htpasswd: Option<PathBuf>,
+    /// The header in which a trusted proxy says who the user is.
+    pub user_header: Option<String>,
+    /// Whether the authz file is asked about each path that a reply tells of, and not about that of the
+    /// request only.
+    pub each_path: bool,
+    /// Whether names of authz files are relative to the repository's `conf` folder.
+    pub is_relative_to_conf: bool,
     /// What unauthenticated users may do.
     pub anon_access: Blanket,
     /// What authenticated users may do.

@@ -10,6 +10,8 @@ use parking_lot::Mutex;
 use sapwood_core::config::{Case, Config};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
+use crate::common::htpasswd::Htpasswd;
+
 /// Largest configuration file that is read, in bytes.
 const MAX_FILE: u64 = 64 << 20;
 /// Most files that are kept parsed.
@@ -106,6 +108,7 @@ impl<T: Clone> FileCache<T> {
 pub struct ConfigFiles {
     servers: FileCache<Arc<Config>>,
     passwords: FileCache<Arc<Config>>,
+    htpasswd: FileCache<Arc<Htpasswd>>,
 }
 
 impl ConfigFiles {
@@ -144,10 +147,24 @@ impl ConfigFiles {
         }
     }
 
+    /// A password file of httpd.
+    ///
+    /// # Errors
+    /// E215004 with the reason below.
+    pub fn htpasswd(&self, path: &Path) -> SvnResult<Arc<Htpasswd>> {
+        self.htpasswd
+            .get(path, || {
+                let bytes = read_limited(path).map_err(|(_, error)| error)?;
+                Ok(Arc::new(Htpasswd::parse(&String::from_utf8_lossy(&bytes))))
+            })
+            .map_err(|e| e.wrap(ErrorCode::AUTHN_FAILED, ""))
+    }
+
     /// Forgets everything, so that every file is read again.
     pub fn clear(&self) {
         self.servers.clear();
         self.passwords.clear();
+        self.htpasswd.clear();
     }
 }
 

@@ -91,7 +91,7 @@ pub fn find(shared: &Shared, url: &str, warn: &mut dyn FnMut(SvnError)) -> SvnRe
     };
     let inner = full.strip_prefix(&top).unwrap_or(Path::new("")).to_string_lossy();
     let depth = inner.split('/').filter(|part| !part.is_empty()).count();
-    let found = describe(shared, &settings.root, &top, warn)?;
+    let found = describe(shared, &settings.root, &top, None, warn)?;
     Ok(Found {
         url: without_last_components(url, depth).to_owned(),
         fs_path: format!("/{inner}"),
@@ -100,7 +100,7 @@ pub fn find(shared: &Shared, url: &str, warn: &mut dyn FnMut(SvnError)) -> SvnRe
 }
 
 /// Finds out all about the repository whose folder is `top`, named by its path below `root`; its
-/// URL is empty and the fspath is the root.
+/// URL is empty and the fspath is the root. `access` takes the place of what its own files say.
 ///
 /// # Errors
 /// As [`find`].
@@ -108,19 +108,36 @@ pub fn describe(
     shared: &Shared,
     root: &Path,
     top: &Path,
+    access: Option<&AccessConfig>,
     warn: &mut dyn FnMut(SvnError),
 ) -> SvnResult<Found> {
     let settings = &shared.settings;
     let repository = shared.repository(top)?;
     let relative = top.strip_prefix(root).unwrap_or(Path::new("")).to_string_lossy();
-    let authz_name = relative.into_owned();
+    let mut authz_name = relative.into_owned();
     let name = if authz_name.is_empty() {
         top.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
     } else {
         authz_name.clone()
     };
-    let (config, base) = configuration(shared, &repository)?;
-    let config = AccessConfig::from_config(&config, &base, settings.read_only)?;
+    if access.is_some() && authz_name.is_empty() {
+        // Of a repository that has a place of its own, as mod_authz_svn names it.
+        authz_name.clone_from(&name);
+    }
+    let config = match access {
+        Some(access) => AccessConfig {
+            base: if access.is_relative_to_conf {
+                repository.conf_dir()
+            } else {
+                access.base.clone()
+            },
+            ..access.clone()
+        },
+        None => {
+            let (config, base) = configuration(shared, &repository)?;
+            AccessConfig::from_config(&config, &base, settings.read_only)?
+        }
+    };
     let passwords = match &config.password_db {
         Some(path) => shared.files.passwords(path)?,
         None => None,

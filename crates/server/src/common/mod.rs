@@ -8,11 +8,13 @@
 //! * [`access`]: the user, and whether something may be done: allow, ask for a name, deny.
 //! * [`config`], read by [`svnserve_conf`] from [`files`]: what users may do, and how names are proved.
 //! * [`oplog`]: the operational log; its lines are values, [`operation::Operation`].
+//! * [`htpasswd`]: password files of httpd.
 //! * [`request_memory`], [`login_delay`]: limits of requests and of wrong passwords.
 
 pub mod access;
 pub mod config;
 pub mod files;
+pub mod htpasswd;
 pub mod listener;
 pub mod login_delay;
 pub mod lookup;

@@ -1,9 +1,13 @@
 //! What a server is told when it is started.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sapwood_core::SvnError;
+
+use super::config::AccessConfig;
 
 /// Everything that a server is told. Paths are absolute.
 #[derive(Clone, Debug)]
@@ -47,12 +51,84 @@ pub enum BulkUpdates {
 }
 
 /// A folder that is served below some path of the server's URL.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Location {
     /// The path, decoded, without slashes around it; empty for the top.
     pub prefix: String,
     /// The repository, or the folder of repositories.
     pub root: PathBuf,
+    /// How it may be used; when nothing is said, as the repositories' own files say.
+    pub access: Option<Arc<AccessConfig>>,
+    /// Whether the folder's page lists its repositories.
+    pub list: bool,
+    /// A name of the repository, or of all in the folder, for pages.
+    pub name: Option<String>,
+    /// Whether programs that know nothing of Subversion may write: each change is a revision.
+    pub autoversioning: bool,
+    /// Whether pages are as mod_dav_svn writes them.
+    pub plain_pages: bool,
+}
+
+impl Location {
+    /// A place whose repositories' own files say how they may be used.
+    #[must_use]
+    pub fn new(prefix: &str, root: PathBuf) -> Self {
+        Self {
+            prefix: prefix.trim_matches('/').to_owned(),
+            root,
+            access: None,
+            list: true,
+            name: None,
+            autoversioning: false,
+            plain_pages: false,
+        }
+    }
+}
+
+/// Addresses that are other ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirect {
+    /// What such a path begins with, percent-encoded.
+    pub from: String,
+    /// What takes its place: a path or a URL.
+    pub to: String,
+    /// Whether clients should note the new address.
+    pub permanent: bool,
+}
+
+/// A range of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    bits: u32,
+}
+
+impl Network {
+    /// Reads `ADDRESS` or `ADDRESS/BITS`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (address, bits) = match text.trim().split_once('/') {
+            Some((address, bits)) => (address, Some(bits.parse().ok()?)),
+            None => (text.trim(), None),
+        };
+        let address: IpAddr = address.parse().ok()?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let bits = bits.unwrap_or(most);
+        (bits <= most).then_some(Self { address, bits })
+    }
+
+    /// Whether an address is within.
+    #[must_use]
+    pub fn has(&self, address: IpAddr) -> bool {
+        let number = |ip: IpAddr| match ip {
+            IpAddr::V4(v4) => (u128::from(v4.to_bits()) << 96, true),
+            IpAddr::V6(v6) => (v6.to_bits(), false),
+        };
+        let ((own, own_kind), (other, kind)) =
+            (number(self.address), number(address.to_canonical()));
+        let shift = 128u32.saturating_sub(self.bits);
+        kind == own_kind && (own ^ other).checked_shr(shift).unwrap_or(0) == 0
+    }
 }
 
 /// What concerns http only.
@@ -60,6 +136,16 @@ pub struct Location {
 pub struct HttpSettings {
     /// What is served besides the root, where it hides what the root has there.
     pub locations: Vec<Location>,
+    /// Whether nothing else is served.
+    pub locations_only: bool,
+    /// Addresses that have moved.
+    pub redirects: Vec<Redirect>,
+    /// Whose word is taken for who the client is, and how it called us.
+    pub trusted_proxies: Vec<Network>,
+    /// Where a line is written for each request.
+    pub access_log: Option<PathBuf>,
+    /// Whether such a line tells of the client's program and the page it came from, too.
+    pub combined_log: bool,
     /// Whether update reports hold texts.
     pub bulk_updates: BulkUpdates,
     /// Whether clients are told of HTTPv2.
@@ -74,6 +160,11 @@ impl Default for HttpSettings {
     fn default() -> Self {
         Self {
             locations: Vec::new(),
+            locations_only: false,
+            redirects: Vec::new(),
+            trusted_proxies: Vec::new(),
+            access_log: None,
+            combined_log: true,
             bulk_updates: BulkUpdates::Prefer,
             v2: true,
             transactions: 1000,
@@ -169,6 +260,25 @@ impl Settings {
             limits: Limits::default(),
             tell_first: None,
             http: HttpSettings::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks() {
+        let has = |network: &str, address: &str| {
+            Network::parse(network).unwrap().has(address.parse().unwrap())
+        };
+        assert!(has("10.0.0.0/8", "10.1.2.3") && has("10.0.0.0/8", "::ffff:10.1.2.3"));
+        assert!(!has("10.0.0.0/8", "11.0.0.0") && !has("10.0.0.0/8", "::1"));
+        assert!(has("127.0.0.1", "127.0.0.1") && !has("127.0.0.1", "127.0.0.2"));
+        assert!(has("2001:db8::/32", "2001:db8:1::2") && has("0.0.0.0/0", "1.2.3.4"));
+        for bad in ["", "x", "1.2.3.4/33", "1.2.3.4/", "::/129"] {
+            assert_eq!(Network::parse(bad), None, "{bad}");
         }
     }
 }

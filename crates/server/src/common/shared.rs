@@ -11,11 +11,13 @@ use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, KnownAuthz};
 
 use crate::common::files::{ConfigFiles, FileCache, Stamp};
+use crate::common::htpasswd::Proved;
 use crate::common::login_delay::LoginDelay;
 use crate::common::oplog::OpLog;
 use crate::common::request_memory::RequestMemory;
 use crate::common::resident::resident;
 use crate::common::settings::Settings;
+use crate::dav::AccessLog;
 
 /// Most repositories that are kept open.
 const MAX_OPEN: usize = 4096;
@@ -27,6 +29,8 @@ pub struct Shared {
     pub settings: Settings,
     /// The operational log, if there is one.
     pub log: Option<OpLog>,
+    /// The log of http requests, if there is one.
+    pub access_log: Option<AccessLog>,
     /// Configuration and password files.
     pub files: ConfigFiles,
     /// Authz files on the local disk.
@@ -43,6 +47,8 @@ pub struct Shared {
     pub options: OpenOptions,
     /// Set when the server is to end: long requests stop.
     pub cancel: CancelToken,
+    /// Passwords of httpd's files that proved right.
+    pub proved: Proved,
     /// Commits over http that are under way.
     pub txns: crate::dav::txns::OpenTxns,
     open: Mutex<HashMap<PathBuf, (Identity, Repository)>>,
@@ -82,12 +88,14 @@ impl Shared {
             requests,
             settings,
             log,
+            access_log: None,
             files: ConfigFiles::default(),
             authz: FileCache::default(),
             known_authz: KnownAuthz::default(),
             caches,
             options: OpenOptions::default(),
             cancel: CancelToken::new(),
+            proved: Proved::default(),
             txns: crate::dav::txns::OpenTxns::default(),
             open: Mutex::new(HashMap::new()),
         }
@@ -127,6 +135,7 @@ impl Shared {
         self.authz.clear();
         self.known_authz.clear();
         self.open.lock().clear();
+        self.access_log.as_ref().map_or(Ok(()), AccessLog::reopen)?;
         self.log.as_ref().map_or(Ok(()), OpLog::reopen)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sapwood_core::config::Config;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use super::config::{AccessConfig, Blanket, SaslStrength, UsernameCase};
+use super::config::{AccessConfig, Blanket, Login, SaslStrength, UsernameCase};
 
 const GENERAL: &str = "general";
 const SASL: &str = "sasl";
@@ -54,6 +54,11 @@ impl AccessConfig {
             _ => UsernameCase::AsIs,
         };
         Ok(Self {
+            login: Login::Optional,
+            htpasswd: None,
+            user_header: None,
+            each_path: true,
+            is_relative_to_conf: false,
             anon_access: blanket(get("anon-access").as_deref(), Blanket::Read, read_only),
             auth_access: blanket(get("auth-access").as_deref(), Blanket::Write, read_only),
             password_db: get("password-db").map(|p| base.join(&*p)),

@@ -65,18 +65,10 @@ pub(super) fn checkout(session: &Session<'_>, exchange: &mut Exchange) -> DavRes
     drop(locked);
     let address = session.address(&made);
     exchange.status(201);
-    exchange.header("location", &absolute(session, &address));
+    exchange.header("location", &session.head.absolute(&address));
     exchange.header("cache-control", "no-cache");
     exchange.header("content-type", "text/plain; charset=utf-8");
     Ok(())
-}
-
-/// The address with scheme and host, as the client called us.
-fn absolute(session: &Session<'_>, path: &str) -> String {
-    match session.head.header("host") {
-        Some(host) => format!("http://{host}{path}"),
-        None => path.to_owned(),
-    }
 }
 
 /// Checks that the version is the one that the transaction has.

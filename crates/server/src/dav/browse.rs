@@ -10,8 +10,11 @@ use sapwood_repos::Repository;
 use sapwood_repos::nodes::Entries;
 
 use super::exchange::{Exchange, Head};
+use super::lookup::InFolder;
 use super::session::{DavResult, Fail, Session};
+use super::who::{self, Users};
 use crate::common::access::{Required, UserAccess};
+use crate::common::config::{AccessConfig, Login};
 use crate::common::lookup::describe;
 use crate::common::shared::Shared;
 use sapwood_wire_dav::Resource;
@@ -53,13 +56,40 @@ fn send(exchange: &mut Exchange, page: Markup) {
     exchange.out().extend_from_slice(page.into_string().as_bytes());
 }
 
-/// The page of a folder above repositories: those in it that may be read without a name.
+/// Who looks at a place that is no repository.
+///
+/// # Errors
+/// [`Fail::AskWho`] for wrong names and passwords, and where everybody has to say one.
+pub(super) fn visitor(
+    shared: &Shared,
+    head: &Head,
+    access: &AccessConfig,
+) -> DavResult<Option<String>> {
+    let plain = match &access.password_db {
+        Some(path) => shared.files.passwords(path)?,
+        None => None,
+    };
+    let users = Users::of(shared, access, plain)?;
+    let user = who::user(shared, head, access, &users)?;
+    if user.is_none() && access.login == Login::Required {
+        return Err(Fail::AskWho);
+    }
+    Ok(user)
+}
+
+/// The page of a folder above repositories: those in it that its visitor may read.
 pub(super) fn folder(
     shared: &Shared,
     head: &Head,
-    top: &Path,
+    place: InFolder<'_>,
     exchange: &mut Exchange,
 ) -> DavResult {
+    let InFolder { folder, start, location } = place;
+    let access = location.and_then(|location| location.access.as_deref());
+    exchange.user = match access {
+        Some(access) => visitor(shared, head, access)?,
+        None => None,
+    };
     match head.method.as_str() {
         "GET" | "HEAD" => {}
         "OPTIONS" => {
@@ -68,34 +98,77 @@ pub(super) fn folder(
         }
         _ => return Err(Fail::status(405, "The method is not allowed here")),
     }
-    let mut names: Vec<String> = std::fs::read_dir(top)
+    if !head.path.ends_with('/') {
+        exchange.status(301);
+        exchange.header("location", &head.absolute(&format!("{}/", head.path)));
+        return Ok(());
+    }
+    if location.is_some_and(|location| !location.list) {
+        return Err(Fail::Forbidden);
+    }
+    let user = exchange.user.clone();
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
         .into_iter()
         .flatten()
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| {
-            let place = top.join(name);
-            let is_served = shared.settings.only.as_ref().is_none_or(|only| *only == place);
-            is_served && Repository::find_root(&place).is_some_and(|found| found == place)
+            let place = folder.join(name);
+            let is_served = location.is_some()
+                || shared.settings.only.as_ref().is_none_or(|only| *only == place);
+            is_served
+                && Repository::find_root(&place).is_some_and(|found| found == place)
+                && is_open(shared, start, &place, access, user.as_deref())
         })
-        .filter(|name| is_open(shared, top, &top.join(name)))
         .collect();
     names.sort();
+    if location.is_some_and(|location| location.plain_pages) {
+        let items: Vec<String> = names.iter().map(|name| format!("{name}/")).collect();
+        plain(exchange, "Collection of Repositories", false, &items, "");
+        return Ok(());
+    }
+    let title = location.and_then(|location| location.name.as_deref()).unwrap_or("Repositories");
     let body = html! {
-        h1 { "Repositories" }
+        h1 { (title) }
         ul { @for name in &names { li { a href={ (uri::encode(name)) "/" } { (name) } } } }
     };
-    send(exchange, page("Repositories", &body));
+    send(exchange, page(title, &body));
     Ok(())
 }
 
-/// Whether a repository's root may be read without a name.
-fn is_open(shared: &Shared, top: &Path, place: &Path) -> bool {
-    let Ok(found) = describe(shared, top, place, &mut |_| {}) else {
+/// Whether a repository's root may be read by a user.
+fn is_open(
+    shared: &Shared,
+    start: &Path,
+    place: &Path,
+    access: Option<&AccessConfig>,
+    user: Option<&str>,
+) -> bool {
+    let Ok(found) = describe(shared, start, place, access, &mut |_| {}) else {
         return false;
     };
-    let access =
+    let mut access =
         UserAccess::new(shared, None, &found.name, &found.authz_name, found.authz, found.config);
+    access.set_user(user.map(str::to_owned));
     access.may(Required::Read, Some("/"), false)
+}
+
+/// A page as mod_dav_svn writes it: some programs take it apart.
+fn plain(exchange: &mut Exchange, title: &str, has_parent: bool, items: &[String], query: &str) {
+    let escape = |text: &str| html! { (text) }.into_string();
+    let title = escape(title);
+    let mut text =
+        format!("<html><head><title>{title}</title></head>\n<body>\n <h2>{title}</h2>\n <ul>\n");
+    if has_parent {
+        text.push_str(&format!("  <li><a href=\"../{query}\">..</a></li>\n"));
+    }
+    for item in items {
+        let (href, name) = (escape(&uri::encode(item)), escape(item));
+        text.push_str(&format!("  <li><a href=\"{href}{query}\">{name}</a></li>\n"));
+    }
+    text.push_str(" </ul>\n</body></html>");
+    exchange.header("content-type", "text/html; charset=UTF-8");
+    exchange.header("x-content-type-options", "nosniff");
+    exchange.out().extend_from_slice(text.as_bytes());
 }
 
 /// A length for people.
@@ -154,8 +227,21 @@ pub(super) fn directory(
         });
         Ok(())
     })?;
-    rows.sort_by(|a, b| (!a.is_dir, &a.name).cmp(&(!b.is_dir, &b.name)));
     let title = format!("{} - Revision {revision}: {}", repository_name(session), node.path());
+    let location = session.location;
+    let title = match location.and_then(|location| location.name.as_deref()) {
+        Some(name) => format!("{name}: {title}"),
+        None => title,
+    };
+    if location.is_some_and(|location| location.plain_pages) {
+        rows.sort_by(|a, b| a.name.cmp(&b.name));
+        let slash = |row: &Row| if row.is_dir { "/" } else { "" };
+        let items: Vec<String> =
+            rows.iter().map(|row| format!("{}{}", row.name, slash(row))).collect();
+        plain(exchange, &title, node.path() != "/", &items, &query);
+        return Ok(());
+    }
+    rows.sort_by(|a, b| (!a.is_dir, &a.name).cmp(&(!b.is_dir, &b.name)));
     send(exchange, page(&title, &listing(session, node.path(), revision, &query, &rows)));
     Ok(())
 }

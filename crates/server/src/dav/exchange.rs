@@ -6,7 +6,7 @@
 //! that no client takes a part for the whole.
 
 use std::io::{self, Read};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ use sapwood_wire_dav::report::Sink;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::settings::Limits;
+use crate::settings::{Limits, Network};
 
 /// A reply that grows beyond this goes out in chunks of about this size.
 const CHUNK: usize = 64 << 10;
@@ -44,16 +44,41 @@ pub struct Head {
     /// The headers.
     pub headers: HeaderMap,
     /// The client's address.
-    pub peer: SocketAddr,
+    pub client: IpAddr,
+    /// The scheme by which the client called us.
+    pub scheme: &'static str,
+    /// The host and port that the client called.
+    pub host: Option<String>,
+    /// Whether a trusted proxy handed the request over.
+    pub is_proxied: bool,
 }
 
 impl Head {
-    /// Takes hyper's parts.
+    /// Takes hyper's parts, of a request that arrived from `peer`.
     #[must_use]
-    pub fn new(parts: Parts, peer: SocketAddr) -> Self {
+    pub fn new(parts: Parts, peer: SocketAddr, secure: bool, trusted: &[Network]) -> Self {
+        let origin = super::proxied::origin(&parts.headers, peer.ip(), secure, trusted);
         let path = parts.uri.path().to_owned();
         let query = parts.uri.query().map(str::to_owned);
-        Self { method: parts.method, path, query, headers: parts.headers, peer }
+        Self {
+            method: parts.method,
+            path,
+            query,
+            headers: parts.headers,
+            client: origin.client,
+            scheme: if origin.secure { "https" } else { "http" },
+            host: origin.host,
+            is_proxied: origin.is_proxied,
+        }
+    }
+
+    /// An address on this server as a URL, as far as it is known how the client calls us.
+    #[must_use]
+    pub fn absolute(&self, path: &str) -> String {
+        match &self.host {
+            Some(host) => format!("{}://{host}{path}", self.scheme),
+            None => path.to_owned(),
+        }
     }
 
     /// The text of a header.
@@ -217,6 +242,10 @@ pub struct Exchange {
     pieces: Option<mpsc::Sender<Result<Bytes, io::Error>>>,
     handle: Handle,
     patience: Duration,
+    /// The bytes of the reply's body that went out.
+    sent: u64,
+    /// Who made the request, when that is known.
+    pub user: Option<String>,
 }
 
 impl Exchange {
@@ -238,7 +267,15 @@ impl Exchange {
             pieces: None,
             handle,
             patience,
+            sent: 0,
+            user: None,
         }
+    }
+
+    /// The status of the reply, and the bytes of its body that went out.
+    #[must_use]
+    pub fn outcome(&self) -> (u16, u64) {
+        (self.status.as_u16(), self.sent)
     }
 
     /// Sets the status.
@@ -306,6 +343,7 @@ impl Exchange {
         if self.out.is_empty() {
             return Ok(());
         }
+        self.count_sent();
         let full = std::mem::replace(&mut self.out, Vec::with_capacity(CHUNK.saturating_add(4096)));
         self.send(Ok(Bytes::from(full)))
     }
@@ -317,9 +355,15 @@ impl Exchange {
         response
     }
 
+    fn count_sent(&mut self) {
+        let more = u64::try_from(self.out.len()).unwrap_or(u64::MAX);
+        self.sent = self.sent.saturating_add(more);
+    }
+
     /// The reply is complete.
     pub fn finish(&mut self) {
         if let Some(start) = self.start.take() {
+            self.count_sent();
             let out = std::mem::take(&mut self.out);
             let body = ReplyBody::Whole((!out.is_empty()).then(|| Bytes::from(out)));
             let response = self.response(body);

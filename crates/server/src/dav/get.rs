@@ -98,6 +98,14 @@ pub(super) fn http_date(stored: &str) -> Option<String> {
     Some(rfc1123(seconds))
 }
 
+/// The name of a month, whose number is given in two digits.
+pub(super) fn month_name(digits: &str) -> &'static str {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let name = digits.parse::<usize>().ok().and_then(|n| MONTHS.get(n.wrapping_sub(1)));
+    name.copied().unwrap_or("Jan")
+}
+
 /// Seconds since 1970 in the form of http headers.
 fn rfc1123(seconds: u64) -> String {
     let days = seconds / 86_400;
@@ -105,17 +113,9 @@ fn rfc1123(seconds: u64) -> String {
     // 2026-11-21T20:26:00.000000Z
     let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let day = usize::try_from(days % 7).ok().and_then(|n| DAYS.get(n)).unwrap_or(&"Thu");
-    let month = part(5, 7).parse::<usize>().ok().and_then(|n| MONTHS.get(n.wrapping_sub(1)));
-    format!(
-        "{day}, {} {} {} {} GMT",
-        part(8, 10),
-        month.unwrap_or(&"Jan"),
-        part(0, 4),
-        part(11, 19)
-    )
+    let month = month_name(part(5, 7));
+    format!("{day}, {} {month} {} {} GMT", part(8, 10), part(0, 4), part(11, 19))
 }
 
 /// The media type of a file: what its property says, if that can be said in a header.

@@ -126,12 +126,12 @@ async fn accept(
         let acceptor = tls.as_ref().map(|tls| TlsAcceptor::from(tls.config()));
         tokio::spawn(async move {
             match acceptor {
-                None => serve(stream, peer, shared, stopped).await,
+                None => serve(stream, (peer, false), shared, stopped).await,
                 Some(acceptor) => {
                     // A handshake takes no longer than a head, and its failure is the client's.
                     let shaken = tokio::time::timeout(HEAD_TIME, acceptor.accept(stream)).await;
                     if let Ok(Ok(stream)) = shaken {
-                        serve(stream, peer, shared, stopped).await;
+                        serve(stream, (peer, true), shared, stopped).await;
                     }
                 }
             }
@@ -142,7 +142,7 @@ async fn accept(
 
 async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    peer: SocketAddr,
+    peer: (SocketAddr, bool),
     shared: Arc<Shared>,
     mut stopped: watch::Receiver<bool>,
 ) {
@@ -165,7 +165,7 @@ async fn serve(
 
 async fn answer(
     shared: Arc<Shared>,
-    peer: SocketAddr,
+    (peer, secure): (SocketAddr, bool),
     request: Request<Incoming>,
 ) -> Result<Response<ReplyBody>, Infallible> {
     let (parts, body) = request.into_parts();
@@ -175,7 +175,8 @@ async fn answer(
         let limits = shared.settings.limits;
         let body = Body::new(body, handle.clone(), limits);
         let mut exchange = Exchange::new(body, send, handle, limits.stall);
-        methods::handle(&shared, Head::new(parts, peer), &mut exchange);
+        let trusted = &shared.settings.http.trusted_proxies;
+        methods::handle(&shared, Head::new(parts, peer, secure, trusted), &mut exchange);
     });
     // A handler that ends without a reply has failed in a way that it should not.
     Ok(receive.await.unwrap_or_else(|_| ReplyBody::internal_error()))

@@ -6,6 +6,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_repos::Repository;
 
 use crate::common::lookup::{Found, describe};
+use crate::common::settings::Location;
 use crate::common::shared::Shared;
 
 /// Most names of a path that are looked at for a repository.
@@ -13,22 +14,37 @@ const MAX_LEVELS: usize = 32;
 
 /// What a path leads to.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum Place<'s> {
     /// A repository.
-    Repository(Box<InRepository>),
+    Repository(Box<InRepository<'s>>),
     /// A folder above repositories.
-    Folder(PathBuf),
+    Folder(InFolder<'s>),
+    /// Nothing, at a place that the configuration speaks of.
+    Nothing(&'s Location),
+}
+
+/// A folder above repositories.
+#[derive(Clone, Debug)]
+pub(super) struct InFolder<'s> {
+    /// The folder.
+    pub(super) folder: PathBuf,
+    /// Where the names of its repositories begin.
+    pub(super) start: &'s Path,
+    /// The place that the configuration speaks of, if it is at one.
+    pub(super) location: Option<&'s Location>,
 }
 
 /// A repository and a place below its URL.
 #[derive(Debug)]
-pub(super) struct InRepository {
+pub(super) struct InRepository<'s> {
     /// The repository.
     pub(super) found: Found,
     /// The percent-encoded path of its URL, without a slash at its end.
     pub(super) root: String,
     /// The rest of the path, percent-encoded.
     pub(super) below: String,
+    /// The place that the configuration speaks of, if it is at one.
+    pub(super) location: Option<&'s Location>,
 }
 
 fn bad(why: &'static str) -> SvnError {
@@ -54,19 +70,36 @@ fn first_part(path: &str) -> Option<(&str, &str)> {
     (!first.is_empty()).then_some((first, rest))
 }
 
-/// The folder that is served at the beginning of a path: its path, decoded, and what follows that.
-fn location<'p>(shared: &Shared, path: &'p str) -> SvnResult<(PathBuf, String, &'p str)> {
+/// Where a search begins.
+struct Start<'s, 'p> {
+    root: &'s Path,
+    location: Option<&'s Location>,
+    /// The path until there, decoded.
+    decoded: String,
+    /// What follows.
+    rest: &'p str,
+}
+
+/// What is served at the beginning of a path.
+fn start<'s, 'p>(shared: &'s Shared, path: &'p str) -> SvnResult<Option<Start<'s, 'p>>> {
     let settings = &shared.settings;
-    let mut found = (settings.root.clone(), String::new(), path);
-    let (mut decoded, mut rest) = (String::new(), path);
     let locations = &settings.http.locations;
+    let mut found = (!settings.http.locations_only).then(|| Start {
+        root: &settings.root,
+        location: None,
+        decoded: String::new(),
+        rest: path,
+    });
+    let (mut decoded, mut rest) = (String::new(), path);
     for _ in 0..if locations.is_empty() { 0 } else { MAX_LEVELS } {
+        if let Some(location) = locations.iter().find(|l| l.prefix == decoded) {
+            let (root, decoded) = (&*location.root, decoded.clone());
+            found = Some(Start { root, location: Some(location), decoded, rest });
+        }
         let Some((first, after)) = first_part(rest) else { break };
         rest = after;
-        let Some(name) = name_of(first)? else { continue };
-        push(&mut decoded, &name);
-        if let Some(location) = locations.iter().find(|l| l.prefix == decoded) {
-            found = (location.root.clone(), decoded.clone(), rest);
+        if let Some(name) = name_of(first)? {
+            push(&mut decoded, &name);
         }
     }
     Ok(found)
@@ -80,27 +113,35 @@ fn push(path: &mut String, name: &str) {
 }
 
 /// Finds what the percent-encoded `path` leads to. `warn` is told what is odd in authz files.
-pub(super) fn find(
-    shared: &Shared,
+pub(super) fn find<'s>(
+    shared: &'s Shared,
     path: &str,
     warn: &mut dyn FnMut(SvnError),
-) -> SvnResult<Option<Place>> {
+) -> SvnResult<Option<Place<'s>>> {
     let settings = &shared.settings;
+    let Some(Start { root: start, location, mut decoded, mut rest }) = start(shared, path)? else {
+        return Ok(None);
+    };
     let is_top = |folder: &Path| {
-        settings.only.as_ref().is_none_or(|only| only == folder)
+        let only = settings.only.as_ref().filter(|_| location.is_none());
+        only.is_none_or(|only| only == folder)
             && Repository::find_root(folder).is_some_and(|top| top == folder)
     };
-    let (start, mut decoded, mut rest) = location(shared, path)?;
-    let mut folder = start.clone();
+    let mut folder = start.to_owned();
     for _ in 0..MAX_LEVELS {
         if is_top(&folder) {
-            let found = describe(shared, &start, &folder, warn)?;
+            let access = location.and_then(|location| location.access.as_deref());
+            let found = describe(shared, start, &folder, access, warn)?;
             let root = format!("{}{}", prefix(&decoded), uri::encode(&decoded));
             let below = rest.to_owned();
-            return Ok(Some(Place::Repository(Box::new(InRepository { found, root, below }))));
+            let place = InRepository { found, root, below, location };
+            return Ok(Some(Place::Repository(Box::new(place))));
         }
         let Some((first, after)) = first_part(rest) else {
-            return Ok(folder.is_dir().then_some(Place::Folder(folder)));
+            if folder.is_dir() {
+                return Ok(Some(Place::Folder(InFolder { folder, start, location })));
+            }
+            break;
         };
         rest = after;
         if let Some(name) = name_of(first)? {
@@ -108,7 +149,7 @@ pub(super) fn find(
             push(&mut decoded, &name);
         }
     }
-    Ok(None)
+    Ok(location.map(Place::Nothing))
 }
 
 const fn prefix(decoded: &str) -> &'static str {

@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, SvnError};
 
+use super::access_log::Outcome;
 use super::exchange::{Exchange, Head};
 use super::lookup::{self, Place};
 use super::session::{DavResult, Fail, Session};
 use super::{activity, browse, edit, get, locks, merge, options, propfind, proppatch, report};
+use crate::common::config::Login;
 use crate::common::oplog::Subject;
+use crate::common::settings::{Location, Redirect};
 use crate::common::shared::Shared;
 
 /// The methods that there are.
@@ -35,6 +38,10 @@ pub(super) fn handle(shared: &Arc<Shared>, head: Head, exchange: &mut Exchange) 
             let error = SvnError::new(ErrorCode::BASE, "internal error in the http server");
             exchange.fail(&error, 500);
         }
+    }
+    if let Some(log) = &shared.access_log {
+        let (status, bytes) = exchange.outcome();
+        log.write(&head, Outcome { user: exchange.user.as_deref(), status, bytes });
     }
 }
 
@@ -71,7 +78,7 @@ fn ask_who(exchange: &mut Exchange, realm: &str) {
 }
 
 fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (Fail, String)> {
-    let host = head.peer.ip().to_canonical().to_string();
+    let host = head.client.to_string();
     let log = |error: &SvnError, warning: bool| {
         if let Some(log) = &shared.log {
             log.error(Subject { host: Some(&host), ..Subject::default() }, error, warning);
@@ -81,6 +88,12 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
     // Of the server itself, not of anything on it.
     if head.path == "*" {
         exchange.header("allow", ALLOWED);
+        return Ok(());
+    }
+    if let Some(moved) =
+        shared.settings.http.redirects.iter().find(|r| head.path.starts_with(&*r.from))
+    {
+        redirect(head, exchange, moved);
         return Ok(());
     }
     let found = lookup::find(shared, &head.path, &mut |warning| log(&warning, true));
@@ -97,7 +110,13 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
     let place = match place {
         Some(Place::Repository(place)) => place,
         Some(Place::Folder(folder)) => {
-            return browse::folder(shared, head, &folder, exchange).map_err(nowhere);
+            let realm = folder.location.and_then(|l| l.access.as_ref()?.realm.clone());
+            return browse::folder(shared, head, folder, exchange)
+                .map_err(|fail| (fail, realm.unwrap_or_default()));
+        }
+        Some(Place::Nothing(location)) => {
+            let realm = location.access.as_ref().and_then(|access| access.realm.clone());
+            return Err((nothing(shared, head, location), realm.unwrap_or_default()));
         }
         None => {
             let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
@@ -106,6 +125,7 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
     };
     let realm = place.found.realm.clone();
     let result = Session::new(shared, head, *place).and_then(|mut session| {
+        exchange.user = session.access.user().map(str::to_owned);
         session.admit()?;
         let result = run(&mut session, exchange);
         if let Err(Fail::Error(error, _)) = &result {
@@ -114,6 +134,39 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
         result
     });
     result.map_err(|fail| (fail, realm))
+}
+
+/// What is said at a place of the configuration where no repository is. Whether there is one is told
+/// only to those that the place's rules could let in.
+fn nothing(shared: &Shared, head: &Head, location: &Location) -> Fail {
+    let missing = || {
+        let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
+        Fail::with(error, 404)
+    };
+    let Some(access) = location.access.as_deref() else { return missing() };
+    let user = match browse::visitor(shared, head, access) {
+        Ok(user) => user,
+        Err(fail) => return fail,
+    };
+    // Rules inside of a repository that there is not let nobody in (CVE-2020-17525).
+    let are_inside = access.is_relative_to_conf
+        || access.authz_db.as_ref().is_some_and(|rules| rules.starts_with("^/"));
+    match (are_inside, user) {
+        (false, _) => missing(),
+        (true, None) if access.login != Login::Never => Fail::AskWho,
+        (true, _) => Fail::Forbidden,
+    }
+}
+
+/// What is asked for is elsewhere.
+fn redirect(head: &Head, exchange: &mut Exchange, moved: &Redirect) {
+    let rest = head.path.get(moved.from.len()..).unwrap_or_default();
+    let query = head.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
+    let target = format!("{}{rest}{query}", moved.to);
+    let target = if moved.to.starts_with('/') { head.absolute(&target) } else { target };
+    exchange.read_over();
+    exchange.status(if moved.permanent { 301 } else { 302 });
+    exchange.header("location", &target);
 }
 
 fn run(session: &mut Session<'_>, exchange: &mut Exchange) -> DavResult {

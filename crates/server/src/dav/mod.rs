@@ -9,11 +9,14 @@
 //! * [`http`]: the listener and the runtime.
 //! * [`exchange`]: one request's body and reply.
 //! * [`session`]: what a request is about: repository, user, resource; access decisions.
+//! * `who`: the user that makes a request; `proxied`: what a reverse proxy says of the client.
+//! * `access_log`: a line for each request.
 //! * `methods`: which method is answered where.
 //! * [`txns`]: commits that are under way.
 //!
 //! Invariant: access is decided before a body is read.
 
+mod access_log;
 mod activity;
 mod browse;
 mod edit;
@@ -27,10 +30,13 @@ mod methods;
 mod options;
 mod propfind;
 mod proppatch;
+mod proxied;
 mod report;
 pub mod session;
 mod tls;
 pub mod txns;
+mod who;
 
+pub use access_log::AccessLog;
 pub use http::HttpServer;
 pub use tls::TlsFiles;

@@ -1,7 +1,6 @@
 //! What one request is about: the repository, the user, the resource; and what the user may do.
 
-use hyper::header::AUTHORIZATION;
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, base64, uri};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::Version;
 use sapwood_fs::Root;
 use sapwood_repos::Repository;
@@ -10,9 +9,11 @@ use sapwood_wire_dav::{Resource, headers};
 
 use super::exchange::Head;
 use super::lookup::InRepository;
+use super::who::{self, Users};
 use crate::common::access::{Decision, Required, UserAccess};
 use crate::common::config::Blanket;
 use crate::common::oplog::Operation;
+use crate::common::settings::Location;
 use crate::common::shared::Shared;
 
 /// Why a request is not answered as it wants.
@@ -91,6 +92,8 @@ pub struct Session<'s> {
     pub realm: String,
     /// Whether there is a way to prove one's name.
     can_authenticate: bool,
+    /// The place that the configuration speaks of, if it is at one.
+    pub location: Option<&'s Location>,
 }
 
 impl<'s> Session<'s> {
@@ -98,10 +101,17 @@ impl<'s> Session<'s> {
     ///
     /// # Errors
     /// [`Fail::AskWho`] for a wrong name or password, and addresses that mean nothing.
-    pub(super) fn new(shared: &'s Shared, head: &'s Head, place: InRepository) -> DavResult<Self> {
-        let InRepository { found, root, below } = place;
+    pub(super) fn new(
+        shared: &'s Shared,
+        head: &'s Head,
+        place: InRepository<'s>,
+    ) -> DavResult<Self> {
+        let InRepository { found, root, below, location } = place;
         let resource = Resource::parse(&below, SPECIAL)?;
-        let host = head.peer.ip().to_canonical().to_string();
+        let host = head.client.to_string();
+        let users = Users::of(shared, &found.config, found.passwords)?;
+        let can_authenticate = who::can_authenticate(&found.config, &users);
+        let user = who::user(shared, head, &found.config, &users)?;
         let access = UserAccess::new(
             shared,
             Some(&host),
@@ -119,17 +129,10 @@ impl<'s> Session<'s> {
             root,
             uuid: found.uuid,
             realm: found.realm,
-            can_authenticate: found.passwords.is_some(),
+            can_authenticate,
+            location,
         };
-        if let Some((user, password)) = credentials(head) {
-            let known = found.passwords.as_ref().and_then(|p| p.get_bytes("users", &user));
-            match known {
-                Some(known) if same(&known, password.as_bytes()) => {
-                    session.access.set_user(Some(user));
-                }
-                _ => return Err(Fail::AskWho),
-            }
-        }
+        session.access.set_user(user);
         Ok(session)
     }
 
@@ -299,23 +302,4 @@ impl<'s> Session<'s> {
             log.error(self.access.subject(), error, false);
         }
     }
-}
-
-/// The name and password of Basic authentication.
-fn credentials(head: &Head) -> Option<(String, String)> {
-    let value = head.headers.get(AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, rest) = value.split_once(' ')?;
-    if !scheme.eq_ignore_ascii_case("basic") {
-        return None;
-    }
-    let decoded = String::from_utf8(base64::decode(rest.trim().as_bytes())?).ok()?;
-    let (user, password) = decoded.split_once(':')?;
-    Some((user.to_owned(), password.to_owned()))
-}
-
-/// Compares in a time that does not tell where two passwords differ.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    use sha2::{Digest as _, Sha256};
-    let (a, b) = (Sha256::digest(a), Sha256::digest(b));
-    a.iter().zip(b.iter()).fold(0u8, |difference, (x, y)| difference | (x ^ y)) == 0
 }

@@ -1,0 +1,233 @@
+//! Password files of httpd, as `htpasswd` writes them: `user:hash` a line.
+//!
+//! Known are bcrypt (`$2y$`), SHA-256 and SHA-512 crypt (`$5$`, `$6$`), httpd's own MD5 (`$apr1$`) and
+//! `{SHA}`. Old DES hashes are not: they look at eight characters only. A hash that is not known lets
+//! nobody in.
+//!
+//! Invariant: a password that proved right is remembered for a short time as a digest under a key of
+//! this process, together with the hash that it proved: a bcrypt for each request would be all that
+//! the server does.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use md5::{Digest as _, Md5};
+use parking_lot::Mutex;
+use sapwood_core::base64;
+use sha1::Sha1;
+use sha2::Sha256;
+
+/// How long a password that proved right is taken for right without another look.
+const REMEMBERED: Duration = Duration::from_secs(300);
+/// Most passwords that are remembered.
+const MOST: usize = 16 << 10;
+
+/// A password file.
+#[derive(Debug, Default)]
+pub struct Htpasswd {
+    users: HashMap<String, String>,
+}
+
+impl Htpasswd {
+    /// Reads the text of a file. Lines that make no sense are passed over, as httpd does.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let mut users = HashMap::new();
+        for line in text.lines().map(str::trim) {
+            if line.starts_with('#') {
+                continue;
+            }
+            if let Some((user, hash)) = line.split_once(':') {
+                // The first line of a user counts, and what follows another colon does not.
+                let hash = hash.split(':').next().unwrap_or_default();
+                users.entry(user.to_owned()).or_insert_with(|| hash.to_owned());
+            }
+        }
+        Self { users }
+    }
+
+    /// The users whose hashes are of no kind that is known, sorted.
+    #[must_use]
+    pub fn unknown(&self) -> Vec<&str> {
+        let odd = |hash: &str| !is_known(hash);
+        let mut users: Vec<&str> =
+            self.users.iter().filter(|(_, h)| odd(h)).map(|(user, _)| user.as_str()).collect();
+        users.sort_unstable();
+        users
+    }
+
+    /// Whether this is the password of the user. What was proved before is in `proved`.
+    #[must_use]
+    pub fn verify(&self, user: &str, password: &str, proved: &Proved) -> bool {
+        match self.users.get(user) {
+            Some(hash) => proved.again(hash, password, || matches(hash, password)),
+            None => false,
+        }
+    }
+}
+
+fn is_known(hash: &str) -> bool {
+    ["$2y$", "$2a$", "$2b$", "$5$", "$6$", "$apr1$", "{SHA}"].iter().any(|p| hash.starts_with(p))
+}
+
+fn matches(hash: &str, password: &str) -> bool {
+    if let Some(digest) = hash.strip_prefix("{SHA}") {
+        return same(
+            base64::encode(&Sha1::digest(password.as_bytes())).as_bytes(),
+            digest.as_bytes(),
+        );
+    }
+    if let Some(rest) = hash.strip_prefix("$apr1$") {
+        let Some((salt, _)) = rest.split_once('$') else { return false };
+        return same(apr1(password.as_bytes(), salt.as_bytes()).as_bytes(), hash.as_bytes());
+    }
+    if hash.starts_with("$2") {
+        return bcrypt::verify(password, hash).unwrap_or(false);
+    }
+    if hash.starts_with("$5$") || hash.starts_with("$6$") {
+        use sha_crypt::PasswordVerifier as _;
+        return sha_crypt::ShaCrypt::default().verify_password(password.as_bytes(), hash).is_ok();
+    }
+    false
+}
+
+/// Compares in a time that does not tell where the two differ.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    let (a, b) = (Sha256::digest(a), Sha256::digest(b));
+    a.iter().zip(b.iter()).fold(0u8, |difference, (x, y)| difference | (x ^ y)) == 0
+}
+
+/// Poul-Henning Kamp's thousand rounds of MD5, with httpd's magic word.
+fn apr1(password: &[u8], salt: &[u8]) -> String {
+    let salt = salt.get(..8).unwrap_or(salt);
+    let mut inner = Md5::new();
+    [password, salt, password].iter().for_each(|part| inner.update(part));
+    let inner = inner.finalize();
+    let mut sum = Md5::new();
+    [password, b"$apr1$", salt].iter().for_each(|part| sum.update(part));
+    for piece in password.chunks(16) {
+        sum.update(inner.get(..piece.len()).unwrap_or_default());
+    }
+    let mut bits = password.len();
+    while bits > 0 {
+        let byte = if bits & 1 == 1 { 0 } else { password.first().copied().unwrap_or_default() };
+        sum.update([byte]);
+        bits >>= 1;
+    }
+    let mut digest = sum.finalize();
+    for round in 0..1000u32 {
+        let mut next = Md5::new();
+        let odd = round % 2 == 1;
+        next.update(if odd { password } else { &digest });
+        if round % 3 != 0 {
+            next.update(salt);
+        }
+        if round % 7 != 0 {
+            next.update(password);
+        }
+        next.update(if odd { &digest[..] } else { password });
+        digest = next.finalize();
+    }
+    let mut text = format!("$apr1${}$", String::from_utf8_lossy(salt));
+    let at = |index: usize| u32::from(digest.get(index).copied().unwrap_or_default());
+    for (a, b, c) in [(0, 6, 12), (1, 7, 13), (2, 8, 14), (3, 9, 15), (4, 10, 5)] {
+        push64(&mut text, at(a) << 16 | at(b) << 8 | at(c), 4);
+    }
+    push64(&mut text, at(11), 2);
+    text
+}
+
+fn push64(text: &mut String, mut value: u32, count: usize) {
+    const LETTERS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    for _ in 0..count {
+        let letter = usize::try_from(value & 63).ok().and_then(|at| LETTERS.get(at));
+        text.push(char::from(letter.copied().unwrap_or(b'.')));
+        value >>= 6;
+    }
+}
+
+/// Passwords that proved right a short time ago.
+#[derive(Debug)]
+pub struct Proved {
+    key: [u8; 32],
+    known: Mutex<HashMap<[u8; 32], Instant>>,
+}
+
+impl Default for Proved {
+    fn default() -> Self {
+        // What is kept shall be of no use to whoever reads this process's memory later.
+        use std::hash::BuildHasher as _;
+        let random = || std::hash::RandomState::new().hash_one(0u8).to_le_bytes();
+        let mut key = [0; 32];
+        for part in key.chunks_mut(8) {
+            part.copy_from_slice(&random());
+        }
+        Self { key, known: Mutex::default() }
+    }
+}
+
+impl Proved {
+    /// Whether `password` belongs to `hash`: as was found out before, or as `prove` says.
+    fn again(&self, hash: &str, password: &str, prove: impl FnOnce() -> bool) -> bool {
+        let mut digest = Sha256::new();
+        digest.update(self.key);
+        digest.update(Sha256::digest(hash.as_bytes()));
+        digest.update(password.as_bytes());
+        let digest: [u8; 32] = digest.finalize().into();
+        let now = Instant::now();
+        let is_fresh = |at: &Instant| now.saturating_duration_since(*at) < REMEMBERED;
+        if self.known.lock().get(&digest).is_some_and(is_fresh) {
+            return true;
+        }
+        if !prove() {
+            return false;
+        }
+        let mut known = self.known.lock();
+        if known.len() >= MOST {
+            known.retain(|_, at| is_fresh(at));
+            if known.len() >= MOST {
+                known.clear();
+            }
+        }
+        known.insert(digest, now);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_of_htpasswd() {
+        // Made by `htpasswd -nb` with -m, -s, -B -C 4, -2 -r 1000 and -5 -r 1000.
+        let file = Htpasswd::parse(HASHES);
+        let proved = Proved::default();
+        for user in ["md5", "sha", "bcrypt", "sha256", "sha512"] {
+            assert!(file.verify(user, "secret pass", &proved), "{user}");
+            assert!(file.verify(user, "secret pass", &proved), "{user}, remembered");
+            assert!(!file.verify(user, "secret pas", &proved), "{user}");
+            assert!(!file.verify(user, "", &proved), "{user}");
+        }
+        assert!(!file.verify("nobody", "secret pass", &proved));
+        assert!(!file.verify("des", "secret pass", &proved));
+        assert_eq!(file.unknown(), ["des"]);
+    }
+
+    #[test]
+    fn a_changed_hash_is_not_remembered() {
+        let proved = Proved::default();
+        let before = Htpasswd::parse("a:{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M=");
+        assert!(before.verify("a", "test", &proved));
+        assert!(!Htpasswd::parse("a:{SHA}xxx").verify("a", "test", &proved));
+    }
+
+    const HASHES: &str = "# a comment\n\
+        md5:$apr1$e7EnYPPO$BJKL1.dIb7o1W1q0nNj260\n\
+        sha:{SHA}O1hAcUlX7zkBbV+/3rmbDfUlbNM=\n\
+        bcrypt:$2y$04$rDGcS/h2nZqrlRAusQO5K.5s3oBW6UgfZJynqSyHkRT3YxpswkbPS\n\
+        sha256:$5$rounds=1000$nLIRUEuVjg9uLjDD$QpVvJuP.t/fa7vSEOBcWQIMUpkWttaoZJC99JOeQKu/\n\
+        sha512:$6$rounds=1000$LxPxhIwQKIXOPEvz$FwK/O40bEaswbCEmA5BwdX4v1kinQ9.r/cdtcAbz1VvBWi48OGQAbh7F6IWN7UM5ePOHUJyI6/Px6dTnc0vaT.\n\
+        des:TfHa.H5PMxwNI\n\
+        nonsense\n";
+}
