@@ -170,8 +170,8 @@ fn take_config(mut options: Options) -> SvnResult<Options> {
 fn check(file: &config::File) -> ExitCode {
     let mut problems = file.problems();
     for (place, path) in file.htpasswd_files() {
-        let Ok(text) = std::fs::read_to_string(path) else { continue };
-        for user in Htpasswd::parse(&text).unknown() {
+        let Ok(bytes) = crate::input::contents(&path.to_string_lossy()) else { continue };
+        for user in Htpasswd::parse(&String::from_utf8_lossy(&bytes)).unknown() {
             problems.push(format!(
                 "{place}: '{}': the password of '{user}' has a hash that is not supported",
                 path.display()

@@ -133,8 +133,8 @@ impl File {
     /// # Errors
     /// What is wrong with it, with the line.
     pub(super) fn read(path: &Path) -> SvnResult<Self> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|e| SvnError::io(&e, format_args!("Can't read file '{}'", path.display())))?;
+        let bytes = crate::input::contents(&path.to_string_lossy())?;
+        let text = String::from_utf8(bytes).map_err(|_| wrong(path, "it is not UTF-8"))?;
         let mut file: Self = toml::from_str(&text).map_err(|e| wrong(path, e))?;
         let base = std::path::absolute(path)
             .map_err(|e| SvnError::io(&e, format_args!("Can't find '{}'", path.display())))?;

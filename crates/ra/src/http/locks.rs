@@ -38,7 +38,9 @@ fn refused(reply: Reply, path: &str, target: &str) -> SvnError {
     match own {
         // The server's own sentence is about the filesystem: it knows best.
         Some(_) if status == 423 && (160_000..165_000).contains(&told.code().0) => told,
-        Some((code, message)) if told.code() == code => told.wrap(code, message),
+        Some((code, message)) if told.code() == code => {
+            told.with_cause(SvnError::new(code, message))
+        }
         Some((code, message)) => SvnError::new(code, message),
         None => told,
     }
@@ -57,7 +59,6 @@ fn is_of_one_path(error: &SvnError) -> bool {
             | ErrorCode::FS_BAD_LOCK_TOKEN
             | ErrorCode::RA_NOT_LOCKED
             | ErrorCode::REPOS_HOOK_FAILURE
-            | ErrorCode::REPOS_POST_UNLOCK_HOOK_FAILED
             | ErrorCode::FS_NOT_FILE
             | ErrorCode::UNSUPPORTED_FEATURE
     )
@@ -172,6 +173,11 @@ impl HttpSession {
     ) -> SvnResult<()> {
         for (path, token) in paths {
             match self.unlock_one(path, token.as_deref(), break_lock) {
+                // The lock is gone: that must be known before the user hears of the hook.
+                Err(error) if error.code() == ErrorCode::REPOS_POST_UNLOCK_HOOK_FAILED => {
+                    told(path, Ok(()))?;
+                    return Err(error);
+                }
                 Err(error) if !is_of_one_path(&error) => return Err(error),
                 outcome => told(path, outcome)?,
             }
