@@ -93,8 +93,8 @@ impl Walk {
     /// Takes back what is left in both working copies, and updates them.
     fn level(&mut self) {
         for side in ["theirs", "ours"] {
-            let line =
-                "svn revert -q -R . --remove-added; svn cleanup -q --remove-unversioned; svn up -q";
+            let line = "svn cleanup -q; svn revert -q -R . --remove-added; svn cleanup -q \
+                 --remove-unversioned; svn up -q";
             let mut command = Command::new("sh");
             quick(command.args(["-c", line]).current_dir(self.wc(side)));
             command.output().unwrap();
