@@ -285,6 +285,28 @@ fn switches(repository: &Repository) {
     report(repository, 2, 3, Some("/e"), true);
 }
 
+/// Of a whole working copy in `from`, with or without texts, with ancestry and without.
+fn diffs(repository: &Repository) {
+    for (from, to, versus) in [(1, 3, "/d"), (3, 1, "/d"), (2, 3, "/e")] {
+        for (text_deltas, ignore_ancestry) in [(false, false), (true, true)] {
+            let request = ReportRequest {
+                revision: Revnum(to),
+                anchor: "/d",
+                target: "",
+                switch_to: Some(versus),
+                text_deltas,
+                depth: Depth::Infinity,
+                ignore_ancestry,
+                send_copyfrom_args: false,
+            };
+            let cancel = CancelToken::new();
+            let mut reporter = Reporter::new(repository, &request, &Everything, &cancel).unwrap();
+            reporter.set_path("", Some(Revnum(from)), Depth::Infinity, false, None).unwrap();
+            reporter.finish(&mut Nothing).unwrap();
+        }
+    }
+}
+
 fn logs(repository: &Repository) {
     let names: Vec<String> = (0..ENTRIES).step_by(4).map(|n| format!("/e/file-{n:06}")).collect();
     let many: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -334,7 +356,7 @@ fn no_item_is_read_for_each_entry() {
         check("load", cache, &load_into(&path, &stream, cache));
     }
     load_into(&path, &stream, 64 << 20);
-    let walks: [(&str, Walk); 14] = [
+    let walks: [(&str, Walk); 15] = [
         ("verify", verify_all),
         ("dump", |r| dump_all(r, false, None)),
         ("dump --deltas", |r| dump_all(r, true, None)),
@@ -348,6 +370,7 @@ fn no_item_is_read_for_each_entry() {
         ("list", listings),
         ("update, backdate and status", reports),
         ("switch", switches),
+        ("diff", diffs),
         ("log", logs),
     ];
     for cache in [1 << 20, 0] {
