@@ -11,7 +11,7 @@ mod revisions;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use sapwood_testkit::counted::Order::{self, Linear, Square};
+use sapwood_testkit::counted::Order::{self, Linear};
 use sapwood_testkit::counted::{counted, within};
 use sapwood_testkit::{Output, Programs};
 
@@ -170,19 +170,22 @@ fn targets(sizes: &Sizes) {
     sizes.change("svnsync init", Linear, |made| {
         ours(made, &format!("svnsync init -q {} U", mirror(made)))
     });
-    for (what, command, order) in [
-        ("svnsync sync", "svnsync sync -q", Linear),
-        // Each property is set by itself, and the file of the revision has all of them.
-        ("svnsync copy-revprops", "svnsync copy-revprops -q", Square),
-        ("svnsync info", "svnsync info", Linear),
-    ] {
-        sizes.change(what, order, |made| {
+    for line in ["svnsync sync -q", "svnsync info"] {
+        sizes.change(line, Linear, |made| {
             let url = mirror(made);
             ours(made, &format!("svnsync init -q {url} U")).run();
-            if what.ends_with("revprops") {
-                ours(made, &format!("svnsync sync -q {url}")).run();
-            }
-            ours(made, &format!("{command} {url}"))
+            ours(made, &format!("{line} {url}"))
         });
     }
+}
+
+/// `svnsync copy-revprops`, to a mirror that has everything.
+fn copied_revprops(sizes: &Sizes, order: Order) {
+    sizes.change("svnsync copy-revprops", order, |made| {
+        let url = mirror(made);
+        for line in ["svnsync init -q URL U", "svnsync sync -q URL"] {
+            ours(made, &line.replace("URL", &url)).run();
+        }
+        ours(made, &format!("svnsync copy-revprops -q {url}"))
+    });
 }

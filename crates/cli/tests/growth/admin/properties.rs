@@ -1,8 +1,8 @@
 //! By the number of properties of a revision, of a file and of a directory.
 
-use sapwood_testkit::counted::Order::{Constant, Linear};
+use sapwood_testkit::counted::Order::{Constant, Linear, Square};
 
-use super::{Sizes, loads, ours, targets};
+use super::{Sizes, copied_revprops, loads, ours, targets};
 use crate::protocol::with_props;
 
 fn sizes() -> Sizes {
@@ -57,4 +57,6 @@ fn readers() {
 #[test]
 fn between_repositories() {
     targets(&sizes());
+    // Each property is set by itself, and the file of the revision has all of them: few will do.
+    copied_revprops(&Sizes::of(80, with_props), Square);
 }

@@ -2,7 +2,7 @@
 
 use sapwood_testkit::counted::Order::{Constant, Linear};
 
-use super::{Sizes, Work, loads, ours, targets};
+use super::{Sizes, Work, copied_revprops, loads, ours, targets};
 use crate::protocol::{long, long_stream};
 
 const SIZE: u64 = 60;
@@ -96,5 +96,7 @@ fn readers() {
 
 #[test]
 fn between_repositories() {
-    targets(&Sizes::of(SIZE, long));
+    let sizes = Sizes::of(SIZE, long);
+    targets(&sizes);
+    copied_revprops(&sizes, Linear);
 }
