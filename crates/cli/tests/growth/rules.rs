@@ -51,8 +51,11 @@ fn rules() -> String {
     out
 }
 
+/// What is said, and how the answer ends.
+type Steps<'s> = [(&'s str, &'s str)];
+
 /// Instructions of `count` hot requests.
-fn hot(made: &Made, steps: &[(&str, &str)], count: usize) -> u64 {
+fn hot(made: &Made, steps: &Steps<'_>, count: usize) -> u64 {
     let times = |n: usize| talk(made, &steps.repeat(n)).instructions;
     let (few, many) = (times(2), times(2 + count));
     many.saturating_sub(few)
@@ -74,7 +77,7 @@ fn hot_requests_cost_little_more_with_path_rules() {
     let blame = [(blame.as_str(), "done ( success ( ) ) ")];
     let export = [(export.as_str(), "( close-edit ( ) ) "), (done, done)];
     // Of what costs little there are many: beside them it does not show when a thread begins.
-    let requests: [(&str, usize, &[(&str, &str)]); 4] = [
+    let requests: [(&str, usize, &Steps<'_>); 4] = [
         ("log", 40, &[(log, "done ( success ( ) ) ")]),
         ("list", 80, &[("( list ( 0: ( ) infinity ( kind ) ) ) ", "done ( success ( ) ) ")]),
         ("export", 2, &export),
