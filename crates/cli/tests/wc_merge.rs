@@ -166,6 +166,26 @@ svn st
 }
 
 #[test]
+fn replacements() {
+    run(r"
+cd ../wc2 && svn up -q && svn rm -q t/f t/A/f t/A/D && svn ci -q -m gone && mkdir t/f && echo 1 > t/f/1 && echo 2 > t/A/f && echo D > t/A/D && svn add -q t/f t/A/f t/A/D && svn ci -q -m again
+svn up -q
+echo more >> f
+svn rm -q A/f
+echo y > A/D/new
+= merge --ignore-ancestry -r4:HEAD ^/t --dry-run
+= merge --ignore-ancestry -r4:HEAD ^/t --accept postpone
+svn st
+svn revert -qR .
+svn rm -q A/f
+rm -rf A/D/new A/B
+svn co -q URL/t/A/B@3 A/B
+= merge --ignore-ancestry -r3:HEAD ^/t --accept postpone
+svn st
+");
+}
+
+#[test]
 fn what_is_refused() {
     run(r"
 = merge

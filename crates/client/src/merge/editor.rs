@@ -31,8 +31,8 @@ struct Open {
     /// The left side's revision of it.
     base: Revnum,
     changes: Vec<PropChange>,
-    /// Both texts, and the left properties.
-    texts: Option<(Text, Text, PropList)>,
+    /// Both texts, and the left properties if they came along.
+    texts: Option<(Text, Text, Option<PropList>)>,
 }
 
 /// Applies an edit.
@@ -139,14 +139,16 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         Ok(self.session.get_file(below, Some(base), None, true)?.props)
     }
 
-    /// The left text of a file that is to be changed: the pristine one where it is the same.
-    fn left_text(&self, open: &Open, sum: Option<Md5>) -> SvnResult<(Text, PropList)> {
+    /// The left text of a file that is to be changed: the pristine one where it is the same, so that
+    /// a file whose properties do not change needs no request.
+    fn left_text(&self, open: &Open, sum: Option<Md5>) -> SvnResult<(Text, Option<PropList>)> {
         if let Some(sum) = sum
             && let Some(path) = self.apply.merge.pristine_like(&open.below, &sum)?
         {
-            return Ok((Text::File(path), self.props_of_file(&open.below, open.base)?));
+            return Ok((Text::File(path), None));
         }
-        self.apply.merge.fetch(self.session, &open.below, open.base)
+        let (text, props) = self.apply.merge.fetch(self.session, &open.below, open.base)?;
+        Ok((text, Some(props)))
     }
 
     fn receive(&self, left: &Text, delta: &mut dyn TextDelta) -> SvnResult<Text> {
@@ -238,9 +240,14 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         if open.texts.is_none() && !changed {
             return Ok(());
         }
-        let (texts, left) = match open.texts.take() {
+        let (texts, known) = match open.texts.take() {
             Some((left, right, props)) => (Some((left, right)), props),
-            None => (None, self.props_of_file(&open.below, open.base)?),
+            None => (None, None),
+        };
+        let left = match known {
+            Some(props) => props,
+            None if changed => self.props_of_file(&open.below, open.base)?,
+            None => PropList::new(),
         };
         let changes = real_changes(&left, std::mem::take(&mut open.changes));
         let texts = texts.as_ref().map(|(left, right)| (left, right));
@@ -358,7 +365,7 @@ impl Editor for RangeEditor<'_, '_> {
             return Ok(());
         }
         let (left, props) = match open.added {
-            true => (Text::Empty, PropList::new()),
+            true => (Text::Empty, None),
             false => self.left_text(open, sum)?,
         };
         let right = self.receive(&left, delta)?;
