@@ -18,10 +18,9 @@ use super::tls::Tls;
 use super::transport::{Origin, Outgoing, Payload, Reply, Transport};
 use crate::auth::{Authenticator, server_group, server_setting};
 use crate::error::Error;
+use crate::session::COMPATIBLE_VERSION;
 use crate::settings::Settings;
 
-/// The version of Subversion whose behaviour this is.
-pub(super) const COMPATIBLE_VERSION: &str = "1.14.5";
 /// What the client can do: told with each request, hooks hear of it.
 const CAPABILITIES: [&str; 3] = [
     "http://subversion.tigris.org/xmlns/dav/svn/depth",

@@ -12,17 +12,17 @@ use sapwood_wire_dav::proppatch::Change;
 use sapwood_wire_dav::xml::{HEADER, Xml as _};
 use sapwood_wire_dav::{headers, merge};
 
-use super::client::{COMPATIBLE_VERSION, Call};
+use super::client::Call;
 use super::edits::Spool;
 use super::places::{below, path_of};
 use super::revprops::proppatch;
 use super::session::HttpSession;
 use super::transport::Payload;
-use crate::session::{CommitEditor, CommitInfo, CommitRequest, Session as _};
+use crate::session::{
+    COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, Session as _, TXN_CLIENT_VERSION,
+    TXN_USER_AGENT,
+};
 
-/// The properties of the transaction that tell who made it.
-const TXN_CLIENT_VERSION: &str = "svn:txn-client-compat-version";
-const TXN_USER_AGENT: &str = "svn:txn-user-agent";
 /// Bytes of an `If` header, beyond which tokens go into the body.
 const MAX_IF: usize = 4 << 10;
 /// How hard svndiff 1 is compressed.
@@ -42,7 +42,6 @@ enum Route {
 struct Node {
     path: String,
     parent: Option<usize>,
-    is_file: bool,
     added: bool,
     copied: bool,
     base: Option<Revnum>,
@@ -228,13 +227,10 @@ impl HttpCommit<'_> {
             return Ok(below(root, &node.path));
         }
         let (path, base, parent) = (node.path.clone(), node.base, node.parent);
-        let (is_file, added) = (node.is_file, node.added);
+        let added = node.added;
         let working = match parent {
             // What is new or copied is there already, below its parent.
-            Some(parent) if added || (!is_file && self.within_added(parent)) => {
-                below(&self.place(parent)?, paths::basename(&path))
-            }
-            Some(parent) if self.within_added(parent) => {
+            Some(parent) if added || self.within_added(parent) => {
                 below(&self.place(parent)?, paths::basename(&path))
             }
             _ => {
@@ -421,18 +417,11 @@ impl HttpCommit<'_> {
         let _ = self.session.client.run(&Call::new("DELETE", &target), &[200, 204, 404]);
     }
 
-    fn add(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        copied: bool,
-        is_file: bool,
-    ) -> SvnResult<Handle> {
+    fn add(&mut self, path: &str, parent: Handle, copied: bool) -> SvnResult<Handle> {
         let parent = self.index(parent)?;
         Ok(self.push(Node {
             path: path.to_owned(),
             parent: Some(parent),
-            is_file,
             added: true,
             copied,
             base: None,
@@ -442,18 +431,11 @@ impl HttpCommit<'_> {
         }))
     }
 
-    fn reopen(
-        &mut self,
-        path: &str,
-        parent: Handle,
-        base: Option<Revnum>,
-        is_file: bool,
-    ) -> SvnResult<Handle> {
+    fn reopen(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
         let parent = self.index(parent)?;
         Ok(self.push(Node {
             path: path.to_owned(),
             parent: Some(parent),
-            is_file,
             added: false,
             copied: false,
             base,
@@ -486,7 +468,6 @@ impl Editor for HttpCommit<'_> {
         Ok(self.push(Node {
             path: String::new(),
             parent: None,
-            is_file: false,
             added: false,
             copied: false,
             base,
@@ -553,7 +534,7 @@ impl Editor for HttpCommit<'_> {
                 self.session.client.run(&call, &[201])?;
             }
         }
-        self.add(path, parent, copy_from.is_some(), false)
+        self.add(path, parent, copy_from.is_some())
     }
 
     fn open_directory(
@@ -562,7 +543,7 @@ impl Editor for HttpCommit<'_> {
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
-        self.reopen(path, parent, base, false)
+        self.reopen(path, parent, base)
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -586,11 +567,11 @@ impl Editor for HttpCommit<'_> {
             None if self.is_free(path, at) => {}
             None => self.check_free(path)?,
         }
-        self.add(path, parent, copy_from.is_some(), true)
+        self.add(path, parent, copy_from.is_some())
     }
 
     fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
-        self.reopen(path, parent, base, true)
+        self.reopen(path, parent, base)
     }
 
     fn apply_textdelta(
