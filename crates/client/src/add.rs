@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path};
 use sapwood_wc::autoprops::AutoProps;
 use sapwood_wc::local::AddOptions;
 
@@ -44,8 +44,8 @@ impl Context {
 ///
 /// # Errors
 /// As [`sapwood_wc::WorkingCopy::add`]; E155007 for what is in no working copy.
-pub fn add(ctx: &Context, path: &str, how: Add) -> SvnResult<()> {
-    let abspath = ctx.absolute(path);
+pub fn add(ctx: &Context, target: &str, how: Add) -> SvnResult<()> {
+    let abspath = ctx.absolute(target);
     let is_root = abspath.join(".svn").is_dir() && !abspath.is_symlink();
     if is_root && !how.force {
         let message = format!("'{}' is already under version control", abspath.display());
@@ -57,6 +57,13 @@ pub fn add(ctx: &Context, path: &str, how: Add) -> SvnResult<()> {
         let parent = abspath.parent().unwrap_or(&abspath);
         let (wc, _) = ctx.working_copy(parent)?;
         let relpath = wc.relpath(&abspath)?;
+        // One folder above may be unknown, which is told below; two are as 1.14 fails to lock them.
+        let unknown = |dir: &str| Ok::<_, SvnError>(!dir.is_empty() && wc.db().top(dir)?.is_none());
+        let above = path::dirname(&relpath);
+        let further = path::dirname(above);
+        if !how.parents && unknown(above)? && unknown(further)? {
+            return Err(sapwood_wc::Error::NodeNotFound(wc.abspath(further)).into());
+        }
         (wc, relpath)
     };
     let options = AddOptions {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use sapwood_core::{SvnResult, path};
+use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 
 use crate::context::Context;
@@ -26,7 +26,13 @@ pub fn delete(ctx: &Context, targets: &[String], force: bool, keep_local: bool) 
         let mut parents = list.iter().map(|relpath| path::dirname(relpath));
         let first = parents.next().unwrap_or_default().to_owned();
         let above = parents.fold(first, |a, b| path::common_ancestor(&a, b).to_owned());
-        let lock = wc.lock(versioned_above(&wc, &above)?, -1)?;
+        let known = versioned_above(&wc, &above)?;
+        if let (true, [alone]) = (known != above, list.as_slice()) {
+            // Whether it is there or not, and whatever is asked for.
+            let message = format!("'{}' is not a working copy", wc.abspath(alone).display());
+            return Err(SvnError::new(ErrorCode::WC_NOT_WORKING_COPY, message));
+        }
+        let lock = wc.lock(known, -1)?;
         wc.delete(&list, force, keep_local, ctx.cancel(), &|told| ctx.tell(told))?;
         lock.release()?;
     }

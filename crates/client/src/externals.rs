@@ -303,6 +303,16 @@ fn bring_file(
         );
         return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message));
     };
+    let (holder, _) = ctx.working_copy(&at)?;
+    let owner = wc.abspath(place.owner);
+    if !owner.starts_with(holder.root()) {
+        let message = format!(
+            "Cannot insert a file external defined on '{}' into the working copy '{}'.",
+            owner.display(),
+            holder.root().display()
+        );
+        return Err(SvnError::new(ErrorCode::WC_BAD_PATH, message));
+    }
     let existing = wc.db().top(&place.relpath)?.filter(|row| row.presence.is_there());
     match &existing {
         Some(row) if !row.file_external => {

@@ -1,6 +1,6 @@
 //! `svn info` of a working copy alone.
 
-use sapwood_core::{Depth, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path, uri};
 use sapwood_ra::Lock;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
@@ -43,6 +43,13 @@ fn info_at(
     match view.filter(|view| !hidden(view)) {
         Some(view) => {
             one(ctx, wc, &view, depth, changelists, receiver)?;
+            let present =
+                matches!(view.status(), Status::Normal | Status::Incomplete | Status::Added);
+            if present && view.top().kind == Kind::Unknown {
+                let shown = wc.abspath(view.relpath());
+                let message = format!("'{}' has an unrecognized node kind", shown.display());
+                return Err(SvnError::new(ErrorCode::NODE_UNKNOWN_KIND, message));
+            }
             if depth <= Depth::Empty || !changelists.is_empty() {
                 return Ok(());
             }
@@ -73,11 +80,8 @@ fn victim(wc: &WorkingCopy, relpath: &str, receiver: Receiver<'_>) -> SvnResult<
         is_missing: true,
         root_url: Some(repository.root),
         uuid: Some(repository.uuid),
-        working: Some(WorkingInfo {
-            root: wc.root().to_string_lossy().into_owned(),
-            conflicts,
-            ..WorkingInfo::default()
-        }),
+        // 1.14 does not tell the working copy's root of what is not versioned.
+        working: Some(WorkingInfo { conflicts, ..WorkingInfo::default() }),
         ..Info::default()
     };
     receiver(&wc.abspath(relpath).to_string_lossy(), &info)
@@ -153,8 +157,9 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
             working.moved_from = wc.moved_from(view)?.map(|(from, _)| absolute(from));
         }
     }
-    let moved_to = view.layers().iter().find_map(|row| row.moved_to.clone());
-    working.moved_to = moved_to.map(absolute);
+    if view.status() == Status::Deleted {
+        working.moved_to = wc.moved_to(view)?.map(|(to, _)| absolute(to));
+    }
     Ok(Info {
         url: Some(uri::join(&repository.root, &repos_path)),
         revision,

@@ -47,8 +47,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     let parents = inv.has(Opt::Parents);
     for target in &targets {
         make_directory(&inv.ctx, target.without_peg()?, parents).map_err(|error| {
-            let missing =
-                [ErrorCode::ENOENT, ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::FS_NOT_FOUND];
+            let missing = [ErrorCode::ENOENT, ErrorCode::FS_NOT_FOUND];
             match error.code() {
                 ErrorCode::EEXIST => {
                     error.context("Try 'svn add' or 'svn add --non-recursive' instead?")

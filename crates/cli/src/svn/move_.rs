@@ -67,7 +67,8 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         allow_mixed: inv.has(Opt::AllowMixedRevisions),
         pin_externals: false,
     };
-    copy(&inv.ctx, &from, to.without_peg()?, how)
+    // What looks like a peg revision of the destination is a part of its name.
+    copy(&inv.ctx, &from, &to.text(), how)
 }
 
 /// Moves URLs, with a commit.
@@ -86,7 +87,6 @@ fn on_urls(inv: &mut Invocation, from: &[Arg], to: &Arg) -> SvnResult<()> {
     let revprops = inv.opt.revprops.clone().unwrap_or_default();
     let parents = inv.has(Opt::Parents);
     let how = How { is_move: true, parents, pin_externals: false, revprops: &revprops };
-    // What looks like a peg revision of the destination is a part of its name.
     let done = copy_urls(&inv.ctx, &sources, &to.text(), how);
     inv.end_of_commit(done)
 }

@@ -6,12 +6,8 @@
 //! prints and its exit code are compared too. The second working copy is the model: it is what 1.14
 //! alone makes of the same steps.
 //!
-//! The walks are not part of the ordinary tests until `svn` can do all of their steps:
-//! `cargo nextest run -p sapwood-cli --test turns --run-ignored only`. `SAPWOOD_BIN=/usr/bin` lets the
-//! reference walk with itself.
-//!
-//! `SAPWOOD_LONG=1` makes the walks longer; `SAPWOOD_TURNS=SEED` makes one walk only, and prints its
-//! steps.
+//! `SAPWOOD_LONG=1` makes the walks longer; `SAPWOOD_TURNS=SEED` makes one walk only, prints its steps
+//! and leaves both places. `SAPWOOD_BIN=/usr/bin` lets the reference walk with itself.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -111,13 +107,11 @@ fn walk(seed: u64) {
 }
 
 #[test]
-#[ignore = "our svn cannot do all of the steps and questions yet: status -u, moves in conflicts"]
 fn random_operations_by_both_programs() {
     walk(0);
 }
 
 #[test]
-#[ignore = "our svn cannot do all of the steps and questions yet: status -u, moves in conflicts"]
 fn other_random_operations_by_both_programs() {
     walk(1);
     for seed in 2..if sapwood_testkit::long() { 10 } else { 2 } {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use rusqlite::params;
 use sapwood_core::{Depth, Revnum, path};
 
-use crate::db::{Db, InheritedProps, Kind, NodeRow, Presence, write_inherited};
+use crate::db::{Db, InheritedProps, Kind, NodeRow, Presence, below, write_inherited};
 use crate::error::Result;
 
 /// What an update brings all nodes to.
@@ -97,7 +97,7 @@ impl Db {
     /// A switch of everything: each node gets the path that its place says.
     fn switch_whole(&self, base: &NodeRow, repos_id: i64, path: &str, to: &Bump<'_>) -> Result<()> {
         self.bump_node(base, Some(path.to_owned()), Depth::Empty, to)?;
-        let (above, end) = range_below(&base.relpath);
+        let (above, end) = below(&base.relpath);
         self.remove_stale(&above, &end, to.revision)?;
         let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
         // Where, counted in characters from 1, the rest of a path below the target begins.
@@ -149,7 +149,7 @@ impl Db {
     /// The everyday case, in a few statements: the cost is that of the rows that change.
     fn bump_whole(&self, base: &NodeRow, to: &Bump<'_>) -> Result<()> {
         let revision = number(to.revision);
-        let (above, end) = range_below(&base.relpath);
+        let (above, end) = below(&base.relpath);
         self.remove_stale(&above, &end, to.revision)?;
         self.execute(
             "UPDATE nodes SET revision = ?4 WHERE wc_id = ?1 AND local_relpath > ?2 AND \
@@ -162,14 +162,6 @@ impl Db {
             params![self.wc_id(), base.relpath, revision],
         )?;
         self.put_inherited(to)
-    }
-}
-
-/// The bounds of all that lies below a path.
-fn range_below(relpath: &str) -> (String, String) {
-    match relpath {
-        "" => (String::new(), "\u{10ffff}".to_owned()),
-        relpath => crate::db::below(relpath),
     }
 }
 

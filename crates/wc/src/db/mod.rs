@@ -93,7 +93,11 @@ pub fn parent_of(relpath: &str) -> Option<&str> {
 /// The bounds of what lies below a path, as (greater than, less than).
 #[must_use]
 pub(crate) fn below(relpath: &str) -> (String, String) {
-    (format!("{relpath}/"), format!("{relpath}0"))
+    match relpath {
+        // Below the root is everything else: no path has a character that is greater.
+        "" => (String::new(), "\u{10ffff}".to_owned()),
+        _ => (format!("{relpath}/"), format!("{relpath}0")),
+    }
 }
 
 /// The root of the working copy that a database is of, as it is shown.
@@ -140,10 +144,14 @@ impl Db {
     /// # Errors
     /// SQLite's; that it is there already.
     pub fn create(path: &Path, access: Access) -> Result<Self> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let this = Self::connect(path, flags, access)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let failed = |e| Error::io(e, "Can't create", path);
+        // It comes to its place when it is whole: no kill leaves an empty one.
+        let folder = path.parent().unwrap_or(path);
+        let tmp = folder.join(crate::layout::TMP);
+        let folder = if tmp.is_dir() { tmp } else { folder.to_owned() };
+        let new = folder.join(format!("svn-{}.db", std::process::id()));
+        let this = Self::connect(&new, flags | OpenFlags::SQLITE_OPEN_CREATE, access)?;
         this.write(|db| {
             db.connection.execute_batch(schema::CREATE)?;
             for (table, index, figures) in schema::STATISTICS {
@@ -153,7 +161,13 @@ impl Db {
             db.execute("INSERT INTO wcroot (local_abspath) VALUES (NULL)", [])?;
             Ok(())
         })?;
-        Ok(this)
+        drop(this);
+        if path.metadata().is_ok_and(|found| found.len() > 0) {
+            let _ = std::fs::remove_file(&new);
+            return Err(failed(std::io::ErrorKind::AlreadyExists.into()));
+        }
+        std::fs::rename(&new, path).map_err(failed)?;
+        Self::connect(path, flags, access)
     }
 
     fn connect(path: &Path, flags: OpenFlags, access: Access) -> Result<Self> {

@@ -355,10 +355,7 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub fn clear_dav_cache(&self, relpath: &str) -> Result<()> {
-        let (above, end) = match relpath {
-            "" => (String::new(), "\u{10ffff}".to_owned()),
-            relpath => below(relpath),
-        };
+        let (above, end) = below(relpath);
         self.execute(
             "UPDATE nodes SET dav_cache = NULL WHERE wc_id = ?1 AND (local_relpath = ?2 OR \
              (local_relpath > ?3 AND local_relpath < ?4)) AND op_depth = 0 AND dav_cache IS NOT NULL",
@@ -372,10 +369,7 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub fn files_with_property(&self, relpath: &str, name: &str) -> Result<Vec<String>> {
-        let (above, end) = match relpath {
-            "" => (String::new(), "\u{10ffff}".to_owned()),
-            relpath => below(relpath),
-        };
+        let (above, end) = below(relpath);
         let mut found: Vec<String> = self.all(
             "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2 AND kind = 'file' \
              AND instr(properties, ?5) > 0 UNION SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND \
@@ -401,10 +395,7 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub fn with_inherited_props(&self, relpath: &str, depth: Depth) -> Result<Vec<String>> {
-        let (above, end) = match relpath {
-            "" => (String::new(), "\u{10ffff}".to_owned()),
-            relpath => below(relpath),
-        };
+        let (above, end) = below(relpath);
         let mut found: Vec<String> = self.all(
             "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND \
              local_relpath < ?3 AND op_depth = 0 AND inherited_props IS NOT NULL",

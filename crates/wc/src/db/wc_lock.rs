@@ -33,11 +33,7 @@ impl Db {
     pub fn wc_locks_below(&self, relpath: &str) -> Result<Vec<WcLockRow>> {
         let read =
             |row: &rusqlite::Row<'_>| Ok(WcLockRow { relpath: row.get(0)?, levels: row.get(1)? });
-        let (above, end) = if relpath.is_empty() {
-            (String::new(), "\u{10ffff}".to_owned())
-        } else {
-            below(relpath)
-        };
+        let (above, end) = below(relpath);
         self.all(
             "SELECT local_dir_relpath, locked_levels FROM wc_lock WHERE wc_id = ?1 AND \
              local_dir_relpath > ?2 AND local_dir_relpath < ?3 ORDER BY local_dir_relpath",

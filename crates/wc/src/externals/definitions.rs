@@ -23,10 +23,7 @@ impl WorkingCopy {
         relpath: &str,
         depth: Depth,
     ) -> Result<Vec<(String, Depth, String)>> {
-        let (above, end) = match relpath {
-            "" => (String::new(), "\u{10ffff}".to_owned()),
-            relpath => crate::db::below(relpath),
-        };
+        let (above, end) = crate::db::below(relpath);
         // The name is looked for in the skels: few rows have it, and most have no such property.
         let sql = "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND (local_relpath = ?2 OR \
              (local_relpath > ?3 AND local_relpath < ?4)) AND kind = 'dir' AND \

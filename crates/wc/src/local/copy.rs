@@ -79,8 +79,10 @@ impl WorkingCopy {
     ) -> Result<()> {
         self.check_copy(source, from, to, metadata_only)?;
         let how = Copy { source, root: to, metadata_only, is_move: false };
-        self.copy_tree(from, to, how, cancel, tell)?;
-        self.run_queue(cancel)
+        let copied = self.copy_tree(from, to, how, cancel, tell);
+        // What was copied before something could not be is whole.
+        let run = self.run_queue(cancel);
+        copied.and(run)
     }
 
     /// Whether this is the same working copy as another handle's.
@@ -317,6 +319,10 @@ impl WorkingCopy {
                 Status::Normal | Status::Added => {
                     if child.is_dir() {
                         self.copy_dir(&child, &target, how, cancel, None)?;
+                    } else if child.top().kind == Kind::Unknown {
+                        let shown = how.source.abspath(child.relpath());
+                        let text = format!("cannot handle node kind for '{}'", shown.display());
+                        return Err(Error::new(ErrorCode::NODE_UNEXPECTED_KIND, text));
                     } else if !child.base().is_some_and(|b| b.file_external) || child.has_work() {
                         self.copy_file(&child, &target, how, cancel, None)?;
                     }

@@ -22,6 +22,7 @@ use sapwood_core::notify::{Action, Notify};
 
 use crate::root::WorkingCopy;
 
+pub(crate) use crate::db::below as subtree;
 pub use add::AddOptions;
 pub(crate) use copy::From;
 pub use resolve::{Choice, Part};
@@ -30,15 +31,6 @@ pub(crate) use rows::SubtreeSql;
 
 /// Is told what happens.
 pub type Tell<'t> = dyn Fn(&Notify<'_>) + 't;
-
-/// The bounds of what lies below a path.
-pub(crate) fn subtree(relpath: &str) -> (String, String) {
-    if relpath.is_empty() {
-        // Everything but the root itself.
-        return (String::new(), "\u{10ffff}".to_owned());
-    }
-    (format!("{relpath}/"), format!("{relpath}0"))
-}
 
 /// Tells that something happened to a path of a working copy.
 pub(crate) fn tell_path(wc: &WorkingCopy, tell: &Tell<'_>, action: Action, relpath: &str) {

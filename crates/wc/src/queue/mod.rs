@@ -112,6 +112,25 @@ pub enum WorkItem {
 }
 
 impl WorkItem {
+    /// A file that the item would read once more if it were run again.
+    pub(crate) fn source(&self) -> Option<&str> {
+        match self {
+            Self::FileInstall { source, .. } => source.as_deref(),
+            Self::FileTranslate { from, .. } => Some(from),
+            _ => None,
+        }
+    }
+
+    /// Whether the item takes one of these files away: those that need it have to be out of the queue
+    /// before, or they could not be run again after a kill.
+    pub(crate) fn takes_away(&self, needed: &std::collections::HashSet<String>) -> bool {
+        match self {
+            Self::FileRemove { relpath } => needed.contains(relpath),
+            Self::FileMove { from, .. } => needed.contains(from),
+            _ => false,
+        }
+    }
+
     /// The skel of the item.
     #[must_use]
     pub fn to_skel(&self) -> Vec<u8> {

@@ -1,5 +1,6 @@
 //! Running the work queue.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 
@@ -39,13 +40,23 @@ impl WorkingCopy {
             }
             let mut done = Vec::new();
             let mut recorded = Vec::new();
+            let mut needed = HashSet::new();
             let mut failed = None;
             for (id, skel) in &items {
                 if cancel.is_cancelled() {
                     failed = Some(Error::Cancelled);
                     break;
                 }
-                match WorkItem::parse(skel).and_then(|item| self.run_item(&item)) {
+                let ran = WorkItem::parse(skel).and_then(|item| {
+                    if item.takes_away(&needed) {
+                        self.finish_items(&std::mem::take(&mut done), &recorded)?;
+                        recorded.clear();
+                        needed.clear();
+                    }
+                    needed.extend(item.source().map(str::to_owned));
+                    self.run_item(&item)
+                });
+                match ran {
                     Ok(stat) => {
                         recorded.extend(stat);
                         done.push(*id);

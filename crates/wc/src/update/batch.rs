@@ -98,6 +98,8 @@ pub(super) struct Batch {
     /// Items that are done and still in the queue.
     done: Vec<i64>,
     recorded: Vec<Recorded>,
+    /// Files that they read.
+    needed: HashSet<String>,
 }
 
 impl Batch {
@@ -158,7 +160,14 @@ impl Batch {
         self.touched.clear();
         self.done.clear();
         self.recorded.clear();
+        self.needed.clear();
         for (id, item) in work {
+            if let Work::Item(item) = &item {
+                if item.takes_away(&self.needed) {
+                    self.finish(wc)?;
+                }
+                self.needed.extend(item.source().map(str::to_owned));
+            }
             match run(wc, item) {
                 Ok(stat) => {
                     self.done.push(id);
@@ -177,6 +186,7 @@ impl Batch {
 
     /// Takes what is done out of the queue.
     pub(super) fn finish(&mut self, wc: &WorkingCopy) -> Result<()> {
+        self.needed.clear();
         wc.finish_items(&std::mem::take(&mut self.done), &std::mem::take(&mut self.recorded))
     }
 }

@@ -55,7 +55,8 @@ impl Printer {
         if info.kind != Some(NodeKind::Dir) {
             line("Name", Some(path::basename(path).to_owned()));
         }
-        line("Working Copy Root Path", working.map(|w| w.root.clone()));
+        let root = working.map(|w| w.root.clone()).filter(|root| !root.is_empty());
+        line("Working Copy Root Path", root);
         line("URL", info.url.clone());
         line("Relative URL", relative_url(info));
         line("Repository Root", info.root_url.clone());
@@ -174,7 +175,9 @@ fn xml_working(text: &mut String, info: &Info, working: &WorkingInfo) {
         xml_out::optional_element(text, name, value);
     };
     xml::open(text, "wc-info", Tag::Normal, &[]);
-    element(text, "wcroot-abspath", Some(&working.root));
+    if !working.root.is_empty() {
+        element(text, "wcroot-abspath", Some(&working.root));
+    }
     element(text, "schedule", Some(working.schedule.word()));
     let depth = match (working.depth, info.kind) {
         (None | Some(Depth::Unknown), Some(NodeKind::File)) => Depth::Infinity,
