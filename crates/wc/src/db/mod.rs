@@ -162,6 +162,8 @@ impl Db {
             Ok(())
         })?;
         drop(this);
+        // The journal is truncated, not removed, by SQLite.
+        let _ = std::fs::remove_file(new.with_extension("db-journal"));
         if path.metadata().is_ok_and(|found| found.len() > 0) {
             let _ = std::fs::remove_file(&new);
             return Err(failed(std::io::ErrorKind::AlreadyExists.into()));
