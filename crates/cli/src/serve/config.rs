@@ -72,8 +72,6 @@ struct Place {
     list: Option<bool>,
     name: Option<String>,
     #[serde(default)]
-    autoversioning: bool,
-    #[serde(default)]
     plain_pages: bool,
     login: Option<LoginWord>,
     users: Option<PathBuf>,
@@ -322,7 +320,6 @@ impl Place {
             access: self.has_access().then(|| Arc::new(self.access())),
             list: self.list.unwrap_or(false),
             name: self.name.clone(),
-            autoversioning: self.autoversioning,
             plain_pages: self.plain_pages,
             ..Location::new(&prefix, root)
         }

@@ -63,8 +63,6 @@ pub struct Location {
     pub list: bool,
     /// A name of the repository, or of all in the folder, for pages.
     pub name: Option<String>,
-    /// Whether programs that know nothing of Subversion may write: each change is a revision.
-    pub autoversioning: bool,
     /// Whether pages are as mod_dav_svn writes them.
     pub plain_pages: bool,
 }
@@ -79,7 +77,6 @@ impl Location {
             access: None,
             list: true,
             name: None,
-            autoversioning: false,
             plain_pages: false,
         }
     }
