@@ -195,9 +195,10 @@ impl<R: Read + Seek> PatchFile<R> {
                 reading.take_outside(&line)?
             };
             if step == Step::Stop {
-                // What ends a hunk may begin another, or another patch.
-                reading.end = if read.eof { read.next } else { here };
-                self.at = reading.end;
+                // What ends a hunk may begin another, or another patch. (1.14 takes a last line that has no
+                // end into the hunk, whatever it is.)
+                reading.end = here;
+                self.at = here;
                 break;
             }
             self.at = read.next;

@@ -1,7 +1,7 @@
 //! Packing: all revisions of a complete shard become one file.
 //!
 //! The steps are the reference's, so that a crash between any two of them leaves a shard that is
-//! packed or one that is not; but a few shards take them together ([`mod@queue`]), so that what they
+//! packed or one that is not; but a few shards take them together ([`build_queue`]), so that what they
 //! need of the disk they wait for once:
 //!
 //! 1. `revs/N.pack` is made anew (what an interrupted run left is removed first), with the pack

@@ -8,7 +8,7 @@ use super::*;
 
 /// What stands for parts of statements that are put together: each is planned with every value. A name
 /// in capitals is a constant of the same file.
-const PARTS: [(&str, &[&str]); 7] = [
+const PARTS: [(&str, &[&str]); 8] = [
     ("from", &["SELECT {COLUMNS} FROM nodes WHERE"]),
     ("kinds", &["", "AND kind != 'dir'"]),
     ("below", &["OR (local_relpath > ?3 AND local_relpath < ?4)", "AND ?3 < ?4"]),
@@ -22,6 +22,7 @@ const PARTS: [(&str, &[&str]); 7] = [
             "AND (local_relpath = ?1 OR (local_relpath > ?1 || '/' AND local_relpath < ?1 || '0'))",
         ],
     ),
+    ("table", &["nodes", "actual_node"]),
     ("column", &["revision", "changed_revision"]),
     ("condition", &["op_depth > 0", "op_depth = 0 AND file_external IS NULL"]),
 ];
