@@ -1,6 +1,6 @@
 //! What every engine of the filesystem stands on: files, and caches of what is in them.
 //!
-//! - [`storage`] and [`write`]: the door to files, for readers and for writers. In use it is the
+//! - [`storage`] and [`mod@write`]: the door to files, for readers and for writers. In use it is the
 //!   local file system; in tests it is a recorder that counts, fails and crashes (`testkit`).
 //! - [`cache`]: one budget of memory for all engines and filesystems of a process: raw blocks, parsed
 //!   values, open files. It knows no format: a [`Kind`] says of which type a value is and what it

@@ -34,7 +34,7 @@ const WHOLE: [(&str, &str); 14] = [
     ("FROM nodes WHERE wc_id = ?1 ORDER BY local_relpath, op_depth DESC", "all nodes"),
     ("FROM actual_node WHERE wc_id = ?1 ORDER BY local_relpath", "all local properties"),
     ("FROM externals WHERE wc_id = ?1 ORDER BY local_relpath", "all externals"),
-    ("SELECT local_relpath FROM externals WHERE wc_id = 1", "all externals"),
+    ("def_local_relpath FROM externals WHERE wc_id = 1 ORDER BY local_relpath", "all externals"),
     ("FROM lock ORDER BY repos_id, repos_relpath", "all locks"),
     ("lock_comment, lock_date FROM lock", "all locks"),
     ("SELECT local_dir_relpath, locked_levels FROM wc_lock", "all locks of the working copy"),
