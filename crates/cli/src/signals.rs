@@ -82,6 +82,7 @@ pub(crate) fn die(signal: i32) {
 
 /// Runs a child that has the terminal: Ctrl-C is for it alone, as `system` of the C library has it.
 pub(crate) fn while_child_has_terminal<T>(work: impl FnOnce() -> T) -> T {
+    let _held = crate::svn::hold_terminal();
     CHILD_HAS_TERMINAL.store(true, Ordering::SeqCst);
     let done = work();
     CHILD_HAS_TERMINAL.store(false, Ordering::SeqCst);

@@ -107,3 +107,83 @@ fn switches_and_merges() {
     compare("", "svn up --accept postpone", &[]);
     compare("", "svn up --config-option config:miscellany:interactive-conflicts=no", &[]);
 }
+
+/// A shell line in a folder with our programs first in the path, at a terminal that can move its cursor.
+fn at_terminal(folder: &std::path::Path, line: &str) -> String {
+    let mut shell = Command::new("sh");
+    sapwood_testkit::programs::environment(&mut shell);
+    let path = format!("{}:/usr/bin:/bin", Programs::ours().dir().display());
+    let line = format!("PATH={path}; cd {}; {line}", folder.display());
+    shell.args(["-c", &line]).env("HOME", folder).env("TERM", "xterm");
+    let told = converse(&shell, &[]);
+    assert_eq!(told.code, 0, "{line}: {}", told.screen);
+    told.screen
+}
+
+/// What takes long says how far it is, on a terminal only, and leaves nothing behind.
+#[test]
+fn progress_is_shown_to_people() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    // The server's words stop for a while in the middle.
+    let tunnel =
+        "#!/bin/sh\nsvnserve -t -r . | { dd bs=1 count=30000 status=none; sleep 1.6; cat; }\n";
+    std::fs::write(at.join("slow"), tunnel).unwrap();
+    at_terminal(
+        at,
+        "chmod +x slow; svnadmin create r; mkdir t; for i in $(seq 60); do seq 300 > t/$i; done; \
+         svn import -q -m x t file://$PWD/r/t",
+    );
+    let checkout = |options: &str, after: &str| {
+        let tunnel = "--config-option 'config:tunnels:slow=./slow'";
+        at_terminal(
+            at,
+            &format!("rm -rf wc; svn co {options} {tunnel} svn+slow://h/r/t wc {after}"),
+        )
+    };
+    let shown = checkout("-q", "");
+    let (save, clear) = ("\x1b7", "\x1b8\x1b[K");
+    let line = shown.strip_prefix(save).and_then(|rest| rest.split_once(clear)).expect(&shown).0;
+    assert!(line.contains(" files, ") && line.contains(" kB, ") && line.ends_with("/s"), "{shown}");
+    // All else is as if there had been no line.
+    assert!(shown.ends_with(clear), "{shown:?}");
+    let lines = checkout("", "")
+        .split(save)
+        .map(|part| part.rsplit(clear).next().unwrap().to_owned())
+        .collect::<String>();
+    assert_eq!(lines.lines().count(), 61, "{lines}");
+    assert!(
+        lines.starts_with("A    wc/") && lines.ends_with("Checked out revision 1.\n"),
+        "{lines}"
+    );
+    assert_eq!(checkout("-q", "2>&1 | cat"), "", "in a pipe");
+}
+
+/// Colours are there for those who asked for them.
+#[test]
+fn colours_are_asked_for_by_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    at_terminal(
+        at,
+        "svnadmin create r; svn co -q file://$PWD/r wc; cd wc; echo one > f; svn add -q f; \
+         svn ci -q -m one; echo two > f; echo x > n",
+    );
+    let color = |value: &str, command: &str| {
+        let svn = format!("svn --config-option config:sapwood:color={value}");
+        at_terminal(at, &format!("cd wc; {svn} {command}"))
+    };
+    let plain = at_terminal(at, "cd wc; svn status; svn diff");
+    assert!(!plain.contains('\x1b') && plain.starts_with("M       f\n?       n\n"), "{plain}");
+    assert_eq!(color("auto", "status"), "\x1b[33mM       f\x1b[m\n\x1b[34m?       n\x1b[m\n");
+    let diff = color("auto", "diff");
+    assert!(
+        diff.ends_with("\x1b[36m@@ -1 +1 @@\x1b[m\n\x1b[31m-one\x1b[m\n\x1b[32m+two\x1b[m\n"),
+        "{diff}"
+    );
+    assert_eq!(color("auto", "diff | cat; true"), color("never", "diff"));
+    assert!(color("always", "status | cat; true").starts_with("\x1b["));
+    assert_eq!(color("always", "status --xml"), color("never", "status --xml"));
+    let wrong = at_terminal(at, "cd wc; svn st --config-option config:sapwood:color=mauve || true");
+    assert!(wrong.starts_with("svn: E125009: "), "{wrong}");
+}

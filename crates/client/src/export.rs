@@ -511,7 +511,9 @@ impl Editor for ExportEditor<'_> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut applier = Applier::new(std::io::empty());
         while let Some(window) = delta.next_window()? {
-            file.text.write_all(applier.apply(&window)?).map_err(|e| cannot_write(&file.to, &e))?;
+            let piece = applier.apply(&window)?;
+            self.ctx.wc.meter.add_bytes(piece.len());
+            file.text.write_all(piece).map_err(|e| cannot_write(&file.to, &e))?;
         }
         Ok(())
     }
@@ -532,6 +534,7 @@ impl Editor for ExportEditor<'_> {
             return Err(SvnError::new(ErrorCode::CHECKSUM_MISMATCH, message));
         }
         file.form.write(self.ctx, &to, came, self.how)?;
+        self.ctx.wc.meter.add_file();
         let below = to.strip_prefix(&self.root).unwrap_or(&to);
         let shown = shown_below(self.shown, &below.to_string_lossy());
         tell_kind(self.ctx, Path::new(&shown), Action::UpdateAdd, NodeKind::File);

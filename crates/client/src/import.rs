@@ -10,7 +10,7 @@ use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::props::names;
 use sapwood_core::{
-    Depth, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri,
+    Depth, ErrorCode, Md5, Meter, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri,
 };
 use sapwood_delta::{FullText, Handle};
 use sapwood_ra::{CommitEditor, CommitRequest, Session};
@@ -376,8 +376,13 @@ impl Importer<'_> {
         for (name, value) in props.iter() {
             self.editor.change_file_prop(file, name, Some(value))?;
         }
-        let mut text = Summing { inner: normal_form(source, &props)?, sum: Md5Hasher::new() };
+        let mut text = Summing {
+            inner: normal_form(source, &props)?,
+            sum: Md5Hasher::new(),
+            meter: self.ctx.wc.meter.clone(),
+        };
         self.editor.apply_textdelta(file, None, &mut FullText::new(&mut text))?;
+        self.ctx.wc.meter.add_file();
         self.editor.close_file(file, Some(text.finish()))
     }
 
@@ -437,6 +442,7 @@ fn normal_form(source: &Path, props: &PropList) -> SvnResult<Box<dyn Read>> {
 struct Summing {
     inner: Box<dyn Read>,
     sum: Md5Hasher,
+    meter: Meter,
 }
 
 impl Summing {
@@ -449,6 +455,7 @@ impl Read for Summing {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let got = self.inner.read(buffer)?;
         self.sum.update(buffer.get(..got).unwrap_or_default());
+        self.meter.add_bytes(got);
         Ok(got)
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use sapwood_core::ErrorCode;
+use sapwood_core::{ErrorCode, Meter};
 
 use crate::db::{Access, Db, FORMAT};
 use crate::error::{Error, Result};
@@ -28,6 +28,8 @@ pub struct Options {
     pub zone: jiff::tz::TimeZone,
     /// The socket of the user's monitor, if there may be one (`sapwood-watch`).
     pub monitor: Option<PathBuf>,
+    /// Counts the files and bytes of updates and commits.
+    pub meter: Meter,
 }
 
 impl Default for Options {
@@ -39,6 +41,7 @@ impl Default for Options {
             wait_for_tick: true,
             zone: jiff::tz::TimeZone::UTC,
             monitor: None,
+            meter: Meter::default(),
         }
     }
 }

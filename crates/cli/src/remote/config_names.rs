@@ -70,6 +70,10 @@ const OPTIONS: &[&str] = &[
 
 /// What is to be said of names that nobody knows.
 pub(super) fn warning(named: Named<'_>) -> Option<SvnError> {
+    // What 1.14 does not know has no part in its suggestions.
+    if (named.file, (named.section, named.option)) == ("config", crate::svn::COLOUR_OPTION) {
+        return None;
+    }
     let unknown = |word, list: &[&'static str]| {
         (!list.contains(&word)).then(|| {
             let text = format!("Ignoring unknown value '{word}'");
@@ -107,6 +111,7 @@ mod tests {
             ("servers:global:username=x", None),
             ("servers:groups:any=x", None),
             ("config:tunnels:any=x", None),
+            ("config:sapwood:color=auto", None),
             ("servers:global:foo=1", Some("Ignoring unknown value 'foo'")),
             (
                 "config:auht:store-passwords=no",

@@ -102,6 +102,7 @@ fn terminal() -> std::io::Result<File> {
 
 /// What belongs to a question, and goes where the question goes.
 fn tell_at_terminal(text: &str) {
+    let _held = crate::svn::hold_terminal();
     match terminal() {
         Ok(mut terminal) => {
             let _ = terminal.write_all(&crate::locale::encode(text));
@@ -111,6 +112,7 @@ fn tell_at_terminal(text: &str) {
 }
 
 fn ask(question: &str, hide: bool) -> SvnResult<String> {
+    let _held = crate::svn::hold_terminal();
     let Ok(mut terminal) = terminal() else {
         let mut errors = std::io::stderr();
         let _ = errors.write_all(&crate::locale::encode(question));

@@ -29,6 +29,7 @@ pub(super) const COMMAND: Command = Command {
         Opt::IgnoreExternals,
     ],
     overrides: &[(Opt::NonRecursive, "old form of --depth=files")],
+    shows_progress: true,
     run,
     ..Command::DEFAULT
 };

@@ -39,6 +39,7 @@ pub(super) const COMMAND: Command = Command {
     ],
     overrides: &[(Opt::NonRecursive, "old form of --depth=empty")],
     non_recursive: Depth::Empty,
+    shows_progress: true,
     run,
     ..Command::DEFAULT
 };

@@ -15,7 +15,7 @@ use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult, path, uri};
 use super::options::Opt;
 use super::out::Out;
 use super::targets::{Arg, check_one_kind, local_style, one};
-use super::{Command, Invocation, Revisions, xml_out};
+use super::{Command, Invocation, Revisions, colour, xml_out};
 use crate::command::usage_error;
 use crate::xml::{self, Tag};
 use crate::{locale, report};
@@ -267,7 +267,13 @@ fn one_path(invocation: &Invocation, plan: &Plan, arg: &Arg) -> SvnResult<()> {
         ..method.style(&external)?
     };
     let mut sink = invocation.out.clone();
-    diff(&invocation.ctx, &request, Sink::Diff { style, out: &mut sink })
+    if !colour::wanted(config)? {
+        return diff(&invocation.ctx, &request, Sink::Diff { style, out: &mut sink });
+    }
+    let mut painter = colour::DiffPainter::new(&mut sink);
+    let done = diff(&invocation.ctx, &request, Sink::Diff { style, out: &mut painter });
+    let finished = painter.finish().map_err(|e| crate::output::write_error(&e));
+    done.and(finished)
 }
 
 /// With what texts are compared: ours or another program, and its options.

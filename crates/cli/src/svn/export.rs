@@ -34,6 +34,7 @@ pub(super) const COMMAND: Command = Command {
         Opt::IgnoreKeywords,
     ],
     overrides: &[(Opt::NonRecursive, "old form of --depth=files")],
+    shows_progress: true,
     run,
     ..Command::DEFAULT
 };

@@ -35,6 +35,7 @@ pub(super) const COMMAND: Command = Command {
         Opt::NoIgnore,
     ],
     overrides: &[(Opt::NonRecursive, "old form of --depth=files")],
+    shows_progress: true,
     run,
     ..Command::DEFAULT
 };

@@ -8,6 +8,7 @@ mod cat;
 mod changelist;
 mod checkout;
 mod cleanup;
+mod colour;
 mod commit;
 mod conflicts;
 mod copy;
@@ -31,6 +32,7 @@ mod notify;
 mod options;
 mod out;
 mod patch;
+mod progress;
 mod prop_tools;
 mod propdel;
 mod propedit;
@@ -62,12 +64,15 @@ use std::time::Duration;
 use sapwood_client::{Context, Range};
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
+pub(crate) use self::colour::OPTION as COLOUR_OPTION;
 pub(crate) use self::help::manual;
+pub(crate) use self::progress::{hold as hold_terminal, make_room};
 
 use self::given::{Accept, Options};
 use self::notify::Notifier;
 use self::options::{GLOBAL, Opt, SPECS};
 use self::out::Out;
+use self::progress::Progress;
 use crate::command::{to_text, usage_error};
 use crate::getopt::{Item, Parser};
 use crate::remote::{self, Credentials};
@@ -97,6 +102,8 @@ pub(crate) struct Command {
     pub(crate) revisions: Revisions,
     /// What `-N` means.
     pub(crate) non_recursive: Depth,
+    /// Whether a person may have to wait for many files.
+    pub(crate) shows_progress: bool,
     pub(crate) run: fn(&mut Invocation) -> SvnResult<()>,
 }
 
@@ -110,6 +117,7 @@ impl Command {
         overrides: &[],
         revisions: Revisions::One,
         non_recursive: Depth::Files,
+        shows_progress: false,
         run: not_there,
     };
 
@@ -259,7 +267,12 @@ fn sub_main(args: Vec<OsString>) -> SvnResult<End> {
     }
     check_alone(command, &mut opt)?;
     let mut invocation = prepare(command, opt, rest)?;
+    let progress = match command.shows_progress {
+        true => Progress::start(&invocation.ctx.wc.meter),
+        false => None,
+    };
     let result = (command.run)(&mut invocation);
+    drop(progress);
     let flushed = invocation.out.flush();
     match result {
         Ok(()) => flushed.map(|()| End::Success),
@@ -439,6 +452,7 @@ fn working_copy_options(ctx: &Context) -> SvnResult<sapwood_wc::Options> {
             .collect(),
         zone: crate::user_date::zone(),
         monitor: Some(crate::watch::socket()),
+        meter: sapwood_core::Meter::default(),
     })
 }
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use sapwood_core::{SvnError, SvnResult};
 
+use super::progress;
 use crate::output::Output;
 use crate::report;
 
@@ -27,12 +28,21 @@ impl Out {
 
     /// Writes text in the terminal's encoding.
     pub(crate) fn text(&self, text: &str) -> SvnResult<()> {
+        self.make_room(text.as_bytes());
         self.to.borrow_mut().text(text)
     }
 
     /// Writes bytes as they are.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> SvnResult<()> {
+        self.make_room(bytes);
         self.to.borrow_mut().bytes(bytes)
+    }
+
+    /// Takes the line of progress away, if it is on the terminal that this goes to.
+    fn make_room(&self, text: &[u8]) {
+        if self.terminal {
+            progress::make_room(text);
+        }
     }
 
     /// Hands everything to the system.

@@ -16,7 +16,7 @@ use sapwood_wc::status::{LockInfo, State, Status};
 use super::options::Opt;
 use super::out::Out;
 use super::targets::{check_local, local_style};
-use super::{Command, Invocation, xml_out};
+use super::{Command, Invocation, colour, xml_out};
 use crate::command::usage_error;
 use crate::xml::{self, Tag};
 
@@ -72,6 +72,7 @@ struct Printer {
     detailed: bool,
     last_changed: bool,
     updates: bool,
+    colour: bool,
     /// Lines that wait for the end, by changelist.
     lists: HashMap<String, Vec<Held>>,
     /// Names of changelists in the order in which they came.
@@ -124,6 +125,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         detailed: verbose || updates,
         last_changed: verbose,
         updates,
+        colour: !xml && colour::wanted(invocation.ctx.config())?,
         lists: HashMap::new(),
         order: Vec::new(),
         conflicts: [0; 3],
@@ -301,8 +303,15 @@ impl Printer {
         .into_iter()
         .collect();
         let path = local_style(path);
+        let tell = |line: String| match self.colour {
+            false => self.out.text(&(line + "\n")),
+            true => {
+                let states = [combined(status), props];
+                self.out.text(&(colour::status_line(&line, states, tree == 'C') + "\n"))
+            }
+        };
         if !self.detailed {
-            return self.out.text(&format!("{columns} {path}{more}\n"));
+            return tell(format!("{columns} {path}{more}"));
         }
         let stale = if status.remote.node == State::None { ' ' } else { '*' };
         let revision = match status.revision {
@@ -311,15 +320,12 @@ impl Printer {
             _ => "-".to_owned(),
         };
         if !self.last_changed {
-            let line = format!("{columns} {stale} {revision:>8}   {path}{more}\n");
-            return self.out.text(&line);
+            return tell(format!("{columns} {stale} {revision:>8}   {path}{more}"));
         }
         let unknown = if status.versioned { " ? " } else { "" };
         let changed = status.changed.revision.map_or(unknown.to_owned(), |r| r.to_string());
         let author = status.changed.author.as_deref().unwrap_or(unknown);
-        self.out.text(&format!(
-            "{columns} {stale} {revision:>8} {changed:>8} {author:<12} {path}{more}\n"
-        ))
+        tell(format!("{columns} {stale} {revision:>8} {changed:>8} {author:<12} {path}{more}"))
     }
 
     fn lock_letter(&self, status: &Status) -> char {

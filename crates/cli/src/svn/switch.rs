@@ -39,6 +39,7 @@ pub(super) const COMMAND: Command = Command {
         (Opt::IgnoreAncestry, "also to a node that is not related"),
         (Opt::Force, "unversioned files in the way become local changes"),
     ],
+    shows_progress: true,
     run,
     ..Command::DEFAULT
 };

@@ -50,6 +50,7 @@ pub(super) const COMMAND: Command = Command {
         (Opt::NonRecursive, "old form of --depth=files"),
         (Opt::Force, "unversioned files in the way become local changes"),
     ],
+    shows_progress: true,
     run,
     ..Command::DEFAULT
 };

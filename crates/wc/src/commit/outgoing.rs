@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 
 use sapwood_core::checksum::Md5Hasher;
-use sapwood_core::{ErrorCode, Md5, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, Md5, Meter, SvnError, SvnResult};
 use sapwood_delta::{ComputedDelta, FullText, TextDelta};
 
 use super::Item;
@@ -51,12 +51,14 @@ impl<R: Read> Read for Summing<R> {
 struct Teed {
     inner: Box<dyn Read>,
     pristine: PristineWriter,
+    meter: Meter,
 }
 
 impl Read for Teed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.inner.read(buffer)?;
         self.pristine.write_all(buffer.get(..len).unwrap_or_default())?;
+        self.meter.add_bytes(len);
         Ok(len)
     }
 }
@@ -101,7 +103,8 @@ impl Outgoing {
                 })
             }
         };
-        Ok(Self { local: Teed { inner, pristine: wc.write_pristine()? }, base })
+        let meter = wc.options().meter.clone();
+        Ok(Self { local: Teed { inner, pristine: wc.write_pristine()?, meter }, base })
     }
 
     /// The checksum of the text that the delta is against.
@@ -141,6 +144,7 @@ impl Outgoing {
         }
         sent?;
         rest(&mut self.local)?;
+        self.local.meter.add_file();
         Ok(self.local.pristine.finish())
     }
 }

@@ -313,6 +313,7 @@ impl UpdateEditor<'_> {
         node.delete_here = file.shadowed && file.obstruction_found;
         node.conflict = conflict.as_ref().map(Conflict::write);
         self.step(Step::Put(Box::new(node), outcome.work))?;
+        self.wc.options().meter.add_file();
         let name = path::basename(&file.relpath).to_owned();
         self.dir_mut(file.parent)?.not_present.remove(&name);
         self.tell_file(&file, outcome.content, prop_state, lock, mime.as_deref());

@@ -60,6 +60,7 @@ pub(super) fn receive(
             Some(whole) => whole,
             None => applier.apply(&window)?,
         };
+        wc.options().meter.add_bytes(piece.len());
         sink.push(wc, piece)?;
     }
     Ok(sink.finish())
