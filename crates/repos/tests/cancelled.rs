@@ -11,8 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sapwood_core::{CancelToken, Depth, ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult};
-use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
+use sapwood_delta::{IgnoreAll, TextDelta};
 use sapwood_fs::{Caches, OpenOptions, Root};
 use sapwood_repos::change_tree::ChangeTree;
 use sapwood_repos::create::{RepositoryOptions, create};
@@ -26,59 +26,6 @@ use sapwood_repos::{
     RevpropSelection, SegmentsRequest,
 };
 use sapwood_testkit::Shape;
-
-/// An editor that is told all of an edit and does nothing.
-struct Ignore;
-
-impl Editor for Ignore {
-    sapwood_delta::ignore_absent!();
-    sapwood_delta::nothing_to_abort!();
-
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-    fn add_directory(&mut self, _: &str, _: Handle, _: Copy<'_>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn open_directory(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn change_dir_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
-        Ok(())
-    }
-    fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-    fn add_file(&mut self, _: &str, _: Handle, _: Copy<'_>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn open_file(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn apply_textdelta(
-        &mut self,
-        _: Handle,
-        _: Option<Md5>,
-        _: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        Ok(())
-    }
-    fn change_file_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
-        Ok(())
-    }
-    fn close_file(&mut self, _: Handle, _: Option<Md5>) -> SvnResult<()> {
-        Ok(())
-    }
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
-    }
-}
-
-/// Where something was copied from.
-type Copy<'a> = Option<(&'a str, Revnum)>;
 
 struct IgnoreRevs;
 
@@ -173,7 +120,7 @@ fn every_long_walk_ends_when_it_is_cancelled() {
         sapwood_repos::mergeinfo_catalog(&repository, &request, all, &cancel, &mut |_, _| Ok(()));
     ends("mergeinfo", found);
     let request = ReplayRequest { base_path: "", low_water_mark: None, send_deltas: true };
-    let editor = &mut Ignore;
+    let editor = &mut IgnoreAll;
     ends("replay", sapwood_repos::replay(&root, &request, all, &cancel, editor));
     let request = ReportRequest {
         revision: youngest,
@@ -187,7 +134,7 @@ fn every_long_walk_ends_when_it_is_cancelled() {
     };
     let mut reporter = Reporter::new(&repository, &request, all, &cancel).unwrap();
     reporter.set_path("", Some(Revnum(1)), Depth::Infinity, true, None).unwrap();
-    ends("report", reporter.finish(&mut Ignore).map(|_| ()));
+    ends("report", reporter.finish(&mut IgnoreAll).map(|_| ()));
     let tree = ChangeTree::of(&root, Revnum(0), &cancel);
     ends("tree of changes", tree.map(|_| ()));
     let request = DirDelta {
@@ -202,7 +149,7 @@ fn every_long_walk_ends_when_it_is_cancelled() {
         ignore_ancestry: false,
         cancel: &cancel,
     };
-    ends("difference", dir_delta(&request, all, &mut Ignore));
+    ends("difference", dir_delta(&request, all, &mut IgnoreAll));
     let kinds = root.node("/").unwrap().entry_of_wrong_kind(&cancel);
     ends("kinds of entries", kinds.map(|_| ()).map_err(Into::into));
 }

@@ -11,8 +11,8 @@ mod common;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use sapwood_core::{CancelToken, Depth, Md5, NodeKind, Revnum, SvnResult};
-use sapwood_delta::{Editor, Handle, TextDelta};
+use sapwood_core::{CancelToken, Depth, NodeKind, Revnum};
+use sapwood_delta::IgnoreAll;
 use sapwood_fs::{Caches, OpenOptions, Reads};
 use sapwood_repos::authorizer::Everything;
 use sapwood_repos::change_tree::ChangeTree;
@@ -85,62 +85,6 @@ fn stream() -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Receives an edit, and does nothing with it.
-struct Nothing;
-
-impl Editor for Nothing {
-    sapwood_delta::ignore_absent!();
-    sapwood_delta::nothing_to_abort!();
-
-    fn open_root(&mut self, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn delete_entry(&mut self, _: &str, _: Option<Revnum>, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-    fn add_directory(
-        &mut self,
-        _: &str,
-        _: Handle,
-        _: Option<(&str, Revnum)>,
-    ) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn open_directory(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn change_dir_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
-        Ok(())
-    }
-    fn close_directory(&mut self, _: Handle) -> SvnResult<()> {
-        Ok(())
-    }
-    fn add_file(&mut self, _: &str, _: Handle, _: Option<(&str, Revnum)>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn open_file(&mut self, _: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(Handle(0))
-    }
-    fn apply_textdelta(
-        &mut self,
-        _: Handle,
-        _: Option<Md5>,
-        delta: &mut dyn TextDelta,
-    ) -> SvnResult<()> {
-        while delta.next_window()?.is_some() {}
-        Ok(())
-    }
-    fn change_file_prop(&mut self, _: Handle, _: &str, _: Option<&[u8]>) -> SvnResult<()> {
-        Ok(())
-    }
-    fn close_file(&mut self, _: Handle, _: Option<Md5>) -> SvnResult<()> {
-        Ok(())
-    }
-    fn close_edit(&mut self) -> SvnResult<()> {
-        Ok(())
-    }
-}
-
 /// One way to go through a repository.
 type Walk = fn(&Repository);
 
@@ -182,7 +126,7 @@ fn replay_all(repository: &Repository, low_water_mark: Option<Revnum>) {
     for n in 0..=3 {
         let root = repository.fs().revision_root(Revnum(n)).unwrap();
         let request = ReplayRequest { base_path: "", low_water_mark, send_deltas: true };
-        replay(&root, &request, &Everything, &CancelToken::new(), &mut Nothing).unwrap();
+        replay(&root, &request, &Everything, &CancelToken::new(), &mut IgnoreAll).unwrap();
     }
 }
 
@@ -228,7 +172,7 @@ fn differences(repository: &Repository) {
             ignore_ancestry: false,
             cancel: &CancelToken::new(),
         };
-        sapwood_repos::dir_delta::dir_delta(&request, &Everything, &mut Nothing).unwrap();
+        sapwood_repos::dir_delta::dir_delta(&request, &Everything, &mut IgnoreAll).unwrap();
     }
 }
 
@@ -272,7 +216,7 @@ fn report(repository: &Repository, from: u64, to: u64, switch_to: Option<&str>, 
             reporter.delete_path(&path).unwrap();
         }
     }
-    reporter.finish(&mut Nothing).unwrap();
+    reporter.finish(&mut IgnoreAll).unwrap();
 }
 
 fn reports(repository: &Repository) {
@@ -302,7 +246,7 @@ fn diffs(repository: &Repository) {
             let cancel = CancelToken::new();
             let mut reporter = Reporter::new(repository, &request, &Everything, &cancel).unwrap();
             reporter.set_path("", Some(Revnum(from)), Depth::Infinity, false, None).unwrap();
-            reporter.finish(&mut Nothing).unwrap();
+            reporter.finish(&mut IgnoreAll).unwrap();
         }
     }
 }

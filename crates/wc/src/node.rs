@@ -29,7 +29,7 @@ impl View {
     /// The layer under the one that the user sees.
     #[must_use]
     pub fn below(&self) -> Option<&NodeRow> {
-        self.layers().get(1)
+        self.layers().nth(1)
     }
 
     /// Whether there is more than one working layer.
@@ -60,7 +60,7 @@ impl View {
     /// it deletes.
     #[must_use]
     pub fn pristine_row(&self) -> Option<&NodeRow> {
-        self.layers().iter().find(|row| row.presence != Presence::BaseDeleted)
+        self.layers().find(|row| row.presence != Presence::BaseDeleted)
     }
 
     /// The changelist.

@@ -51,8 +51,10 @@ pub enum Addition {
 /// All layers of one path.
 #[derive(Clone, Debug)]
 pub struct View {
-    /// The layers, the highest first, at least one.
-    layers: Vec<NodeRow>,
+    /// The highest layer.
+    top: NodeRow,
+    /// The others, the highest first.
+    below: Vec<NodeRow>,
     /// What is recorded of it beside the layers.
     pub actual: Option<ActualRow>,
 }
@@ -60,26 +62,29 @@ pub struct View {
 impl View {
     /// A view of these rows, the highest first; `None` when there is none.
     #[must_use]
-    pub fn of(layers: Vec<NodeRow>, actual: Option<ActualRow>) -> Option<Self> {
-        (!layers.is_empty()).then_some(Self { layers, actual })
+    pub fn of(mut layers: Vec<NodeRow>, actual: Option<ActualRow>) -> Option<Self> {
+        if layers.is_empty() {
+            return None;
+        }
+        let top = layers.remove(0);
+        Some(Self { top, below: layers, actual })
     }
 
     /// The highest layer.
     #[must_use]
-    pub fn top(&self) -> &NodeRow {
-        self.layers.first().unwrap_or_else(|| unreachable!("a view has a layer"))
+    pub const fn top(&self) -> &NodeRow {
+        &self.top
     }
 
     /// The BASE row.
     #[must_use]
     pub fn base(&self) -> Option<&NodeRow> {
-        self.layers.last().filter(|row| row.op_depth == 0)
+        self.layers().last().filter(|row| row.op_depth == 0)
     }
 
     /// All layers, the highest first.
-    #[must_use]
-    pub fn layers(&self) -> &[NodeRow] {
-        &self.layers
+    pub fn layers(&self) -> impl Iterator<Item = &NodeRow> {
+        std::iter::once(&self.top).chain(&self.below)
     }
 
     /// Whether there is a layer above BASE.
@@ -122,7 +127,7 @@ impl View {
     /// # Errors
     /// When a column is no property list.
     pub fn pristine_props(&self) -> Result<PropList> {
-        let row = self.layers.iter().find(|row| row.presence != Presence::BaseDeleted);
+        let row = self.layers().find(|row| row.presence != Presence::BaseDeleted);
         row.map_or_else(|| Ok(PropList::new()), NodeRow::props)
     }
 }
@@ -158,11 +163,8 @@ impl WorkingCopy {
     /// SQLite's.
     pub fn view(&self, relpath: &str) -> Result<Option<View>> {
         let layers = self.db().layers(relpath)?;
-        if layers.is_empty() {
-            return Ok(None);
-        }
-        let actual = self.db().actual(relpath)?;
-        Ok(Some(View { layers, actual }))
+        let actual = if layers.is_empty() { None } else { self.db().actual(relpath)? };
+        Ok(View::of(layers, actual))
     }
 
     /// How an added node came to be.

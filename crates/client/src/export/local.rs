@@ -149,7 +149,7 @@ fn export_file(
             .map_err(|e| SvnError::io(&e, format!("Can't open file '{}'", from.display())))?
     } else {
         // Additions without history have no text but that on disk.
-        let row = view.layers().iter().find(|row| row.presence != Presence::BaseDeleted);
+        let row = view.layers().find(|row| row.presence != Presence::BaseDeleted);
         let Some(checksum) = row.and_then(|row| row.checksum) else { return Ok(()) };
         form.props = view.pristine_props()?;
         Box::new(wc.open_pristine(&checksum)?)

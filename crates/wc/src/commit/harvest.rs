@@ -93,7 +93,7 @@ impl Standing {
 
 /// Whether an addition takes the place of a node that its parent directory really has.
 fn replaces(wc: &WorkingCopy, view: &View) -> Result<bool> {
-    let Some(under) = view.layers().get(1).filter(|row| row.presence.is_there()) else {
+    let Some(under) = view.below().filter(|row| row.presence.is_there()) else {
         return Ok(false);
     };
     let Some(parent) = parent_of(&view.top().relpath) else { return Ok(false) };

@@ -86,7 +86,7 @@ impl Outgoing {
             }
         };
         let has_history = !item.changes.add || item.changes.copy;
-        let row = view.layers().iter().find(|row| row.presence.is_there());
+        let row = view.layers().find(|row| row.presence.is_there());
         let checksum = row.and_then(|row: &NodeRow| row.checksum).filter(|_| has_history);
         let base = match checksum {
             None => None,

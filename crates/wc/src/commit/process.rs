@@ -186,7 +186,7 @@ impl Process<'_> {
         };
         let place = |row: &NodeRow| row.repos_id.zip(row.repos_path.clone());
         if view.top().op_depth == 0 || view.top().presence == Presence::BaseDeleted {
-            let row = view.layers().iter().find(|row| row.presence != Presence::BaseDeleted);
+            let row = view.layers().find(|row| row.presence != Presence::BaseDeleted);
             return row.filter(|row| row.op_depth == 0).and_then(place).ok_or_else(corrupt);
         }
         // The parent was committed before, so it has only a BASE row by now.

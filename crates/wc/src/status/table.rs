@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Row, params};
-use sapwood_core::{Depth, Revnum};
+use sapwood_core::{Depth, Revnum, SvnError};
 
 use super::value::{Changed, LockInfo};
 use crate::Result;
@@ -288,7 +288,7 @@ impl Table {
             ignores: properties.filter(|p| p.len() > 2 && has_ignores(p)).map(Into::into),
             inherited: row.get::<_, Option<Vec<u8>>>(18)?.map(Into::into),
         };
-        let node = self.node_mut(relpath);
+        let node = self.node_mut(relpath)?;
         if op_depth == 0 {
             node.base = Some(layer);
         } else {
@@ -301,22 +301,18 @@ impl Table {
         Ok(())
     }
 
-    fn node_mut(&mut self, relpath: &str) -> &mut Node {
-        let at = match self.by_path.get(relpath) {
-            Some(at) => usize::try_from(*at).unwrap_or(usize::MAX),
-            None => {
-                let at = self.nodes.len();
-                self.by_path.insert(relpath.into(), u32::try_from(at).unwrap_or(u32::MAX));
-                at
-            }
-        };
-        if at >= self.nodes.len() {
+    fn node_mut(&mut self, relpath: &str) -> Result<&mut Node> {
+        let out_of_place = || SvnError::internal("a path's place in the table of nodes");
+        let at = if let Some(at) = self.by_path.get(relpath) {
+            usize::try_from(*at).map_err(|_| out_of_place())?
+        } else {
+            let at = self.nodes.len();
+            self.by_path.insert(relpath.into(), u32::try_from(at).map_err(|_| out_of_place())?);
             let relpath = relpath.into();
             self.nodes.push(Node { relpath, base: None, work: Vec::new(), actual: None });
-        }
-        let last = self.nodes.len().saturating_sub(1);
-        // `at` is in the list: it came from `by_path`, or was pushed right now.
-        self.nodes.split_at_mut(at.min(last)).1.first_mut().unwrap_or_else(|| unreachable!())
+            at
+        };
+        Ok(self.nodes.get_mut(at).ok_or_else(out_of_place)?)
     }
 
     fn read_actual(&mut self, db: &Db, scope: Scope<'_>) -> Result<()> {
@@ -342,7 +338,7 @@ impl Table {
             if actual.conflict.is_some() {
                 self.conflicts.push(relpath.as_str().into());
             }
-            self.node_mut(&relpath).actual = Some(Box::new(actual));
+            self.node_mut(&relpath)?.actual = Some(Box::new(actual));
         }
         self.conflicts.sort_unstable();
         Ok(())
