@@ -1,11 +1,13 @@
 //! `cargo xtask`: the one command that is CI.
 //!
-//! Holds the command line only; the steps are in [`steps`], packages of the program in [`dist`], the Debian packages that the
+//! Holds the command line only; the steps are in [`steps`], where they keep temporary files in
+//! [`scratch`], packages of the program in [`dist`], the Debian packages that the
 //! interoperation tests need in [`packages`]. Invariant: `cargo xtask test` does everything that
 //! `.ci/run` does, needs no terminal and no input, and ends with a non-zero status if any step fails.
 
 mod dist;
 mod packages;
+mod scratch;
 mod soak;
 mod steps;
 

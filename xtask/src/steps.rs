@@ -3,8 +3,11 @@
 //! Invariant: all steps run even when one fails, the tests last, so that the test runner's closing
 //! lines are the last thing that is printed when all is well.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
+
+use crate::scratch::Scratch;
 
 /// Formatting, lints, documentation, its tests, tests.
 pub(crate) fn everything() -> Result<(), String> {
@@ -96,21 +99,27 @@ pub(crate) fn tests(more: &[String]) -> Result<(), String> {
         vec!["test", "--workspace", "--all-targets", "--no-fail-fast"]
     };
     args.extend(more.iter().map(String::as_str));
-    cargo(&args)
+    let scratch = Scratch::new();
+    cargo_with(&args, scratch.folder())
 }
 
 /// Runs cargo in the workspace's folder, and names the command if it fails.
 pub(crate) fn cargo(args: &[&str]) -> Result<(), String> {
+    cargo_with(args, None)
+}
+
+/// As [`cargo`], with another folder for temporary files.
+fn cargo_with(args: &[&str], temporary: Option<&Path>) -> Result<(), String> {
     let line = format!("cargo {}", args.join(" "));
     eprintln!("xtask: {line}");
     let began = Instant::now();
     let program = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let status = Command::new(program)
-        .args(args)
-        .current_dir(ROOT)
-        .stdin(Stdio::null())
-        .status()
-        .map_err(|e| format!("{line}: {e}"))?;
+    let mut command = Command::new(program);
+    command.args(args).current_dir(ROOT).stdin(Stdio::null());
+    if let Some(folder) = temporary {
+        command.env("TMPDIR", folder);
+    }
+    let status = command.status().map_err(|e| format!("{line}: {e}"))?;
     if status.success() {
         return Ok(());
     }
