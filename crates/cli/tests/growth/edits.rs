@@ -1,7 +1,5 @@
-//! What changes a repository over the svn protocol: commits, locks, revision properties; and the commands
-//! that cost next to nothing. See [`crate::protocol`].
-
-use std::fmt::Write as _;
+//! The commands of the svn protocol that change a repository: commits, locks, revision properties.
+//! See [`crate::protocol`].
 
 use sapwood_testkit::Programs;
 use sapwood_testkit::counted::Order::{Constant, Linear};
@@ -9,7 +7,11 @@ use sapwood_testkit::counted::{Cost, dialogue, grows};
 
 use crate::admin::{locked, open_revprops};
 use crate::made::{Made, text};
-use crate::protocol::{flat, long, with_props};
+use crate::sizes::{Size, by_size, everything, flat};
+
+/// The commands that are counted here.
+pub(crate) const COMMANDS: [&str; 7] =
+    ["commit", "lock", "lock-many", "unlock", "unlock-many", "change-rev-prop", "change-rev-prop2"];
 
 /// What a connection of a user costs who sends this on a copy of a repository.
 fn cost(made: &Made, requests: &str) -> Cost {
@@ -26,6 +28,11 @@ fn cost(made: &Made, requests: &str) -> Cost {
     cost
 }
 
+/// What every connection costs.
+fn connection() -> Cost {
+    cost(&everything(Size::NONE).load(), "")
+}
+
 /// A commit: what happens in the directory `d`.
 fn commit(made: &Made, changes: &str) -> Cost {
     let edit = format!(
@@ -35,113 +42,116 @@ fn commit(made: &Made, changes: &str) -> Cost {
     cost(made, &format!("( commit ( 1:m ( ) false ( ) ) ) {edit}"))
 }
 
-fn each(n: u64, what: impl Fn(&str) -> String) -> String {
-    (0..n).map(|number| what(&text(&format!("d/file{number:06}")))).collect()
+/// `n` paths in `d` whose names begin with a word.
+fn each(n: u64, word: &str, what: impl Fn(&str) -> String) -> String {
+    (0..n).map(|number| what(&text(&format!("d/{word}{number:06}")))).collect()
+}
+
+/// A text without windows, for the file `f`.
+const DELTA: &str = "( apply-textdelta ( 1:f ( ) ) ) ( textdelta-chunk ( 1:f 4:SVN\u{0} ) ) \
+                     ( textdelta-end ( 1:f ) ) ";
+
+/// A kind of change, and what a client says to make `n` of it.
+type Change = (&'static str, fn(u64) -> String);
+
+/// What a commit may do in a directory that has the files of [`flat`].
+fn changes() -> [Change; 6] {
+    [
+        ("new files", |n| {
+            each(n, "new", |path| {
+                format!("( add-file ( {path}2:d1 1:f ( ) ) ) {DELTA}( close-file ( 1:f ( ) ) ) ")
+            })
+        }),
+        ("new directories", |n| {
+            each(n, "dir", |path| {
+                format!("( add-dir ( {path}2:d1 2:d2 ( ) ) ) ( close-dir ( 2:d2 ) ) ")
+            })
+        }),
+        ("copied files", |n| {
+            let from = text("svn://localhost/repo/d/file000000");
+            each(n, "copy", |path| {
+                format!("( add-file ( {path}2:d1 1:f ( {from}1 ) ) ) ( close-file ( 1:f ( ) ) ) ")
+            })
+        }),
+        ("changed files", |n| {
+            each(n, "file", |path| {
+                format!(
+                    "( open-file ( {path}2:d1 1:f ( ) ) ) {DELTA}( change-file-prop ( 1:f 1:p ( 1:v ) ) ) \
+                     ( close-file ( 1:f ( ) ) ) "
+                )
+            })
+        }),
+        ("properties of a directory", |n| {
+            (0..n)
+                .map(|i| format!("( change-dir-prop ( 2:d1 {}( 1:v ) ) ) ", text(&format!("p{i}"))))
+                .collect()
+        }),
+        ("deleted files", |n| {
+            (0..n)
+                .map(|i| {
+                    format!(
+                        "( delete-entry ( {}( ) 2:d1 ) ) ",
+                        text(&format!("d/file{:06}", 400 + i))
+                    )
+                })
+                .collect()
+        }),
+    ]
 }
 
 #[test]
 fn commits() {
-    let empty = flat(0);
-    // A text without windows.
-    let delta = "( apply-textdelta ( 1:f ( ) ) ) \
-                 ( textdelta-chunk ( 1:f 4:SVN\u{0} ) ) \
-                 ( textdelta-end ( 1:f ) ) ";
-    grows("commit, new files", 60, Linear, |n| {
-        commit(
-            &empty,
-            &each(n, |path| {
-                format!("( add-file ( {path}2:d1 1:f ( ) ) ) {delta}( close-file ( 1:f ( ) ) ) ")
-            }),
-        )
+    let base = connection();
+    let full = flat(800);
+    grows("commit of everything", 50, Linear, base, |n| {
+        commit(&full, &changes().map(|(_, of)| of(n)).concat())
     });
-    grows("commit, new directories", 60, Linear, |n| {
-        commit(
-            &empty,
-            &each(n, |path| format!("( add-dir ( {path}2:d1 2:d2 ( ) ) ) ( close-dir ( 2:d2 ) ) ")),
-        )
-    });
-    let full = flat(400);
-    grows("commit, changed files", 60, Linear, |n| {
-        commit(
-            &full,
-            &each(n, |path| {
-                format!("( open-file ( {path}2:d1 1:f ( ) ) ) {delta}( close-file ( 1:f ( ) ) ) ")
-            }),
-        )
-    });
-    grows("commit, properties of files", 60, Linear, |n| {
-        commit(
-            &full,
-            &each(n, |path| {
-                format!(
-                    "( open-file ( {path}2:d1 1:f ( ) ) ) ( change-file-prop ( 1:f 1:p ( 1:v ) ) ) \
-                 ( close-file ( 1:f ( ) ) ) "
-                )
-            }),
-        )
-    });
-    grows("commit, deleted files", 60, Linear, |n| {
-        commit(&full, &each(n, |path| format!("( delete-entry ( {path}( ) 2:d1 ) ) ")))
-    });
-    grows("commit, properties of a directory", 100, Linear, |n| {
-        let props = (0..n)
-            .map(|i| format!("( change-dir-prop ( 2:d1 {}( 1:v ) ) ) ", text(&format!("p{i}"))));
-        commit(&full, &props.collect::<String>())
-    });
-    grows("commit of one file by what is beside it", 250, Linear, |n| {
-        commit(&flat(n.max(1)), "( delete-entry ( 12:d/file000000 ( ) 2:d1 ) ) ")
+    if sapwood_testkit::long() {
+        for (what, of) in changes() {
+            grows(&format!("commit, {what}"), 50, Linear, base, |n| commit(&full, &of(n)));
+        }
+    }
+    by_size("commit of one file", Linear, base, |size| {
+        let made = everything(size).load();
+        commit(&made, "( delete-entry ( 12:d/file000000 ( ) 2:d1 ) ) ")
     });
 }
 
 #[test]
 fn locks() {
-    let full = flat(400);
-    grows("lock-many", 50, Linear, |n| {
-        let paths = each(n, |path| format!("( {path}( ) ) "));
-        cost(&full, &format!("( lock-many ( ( ) false ( {paths}) ) ) "))
+    let base = connection();
+    let full = flat(200);
+    let many = |n: u64, item: &str| each(n, "file", |path| format!("( {path}{item}) "));
+    grows("lock-many", 50, Linear, base, |n| {
+        cost(&full, &format!("( lock-many ( ( ) false ( {}) ) ) ", many(n, "( ) ")))
     });
-    grows("unlock-many", 50, Linear, |n| {
-        let paths = each(n, |path| format!("( {path}( ) ) "));
-        cost(&locked(n), &format!("( unlock-many ( true ( {paths}) ) ) "))
+    grows("unlock-many", 50, Linear, base, |n| {
+        cost(&locked(n), &format!("( unlock-many ( true ( {}) ) ) ", many(n, "( ) ")))
     });
-    for (what, request) in [
-        ("lock", "( lock ( 12:d/file000000 ( ) true ( ) ) ) "),
-        ("unlock", "( unlock ( 12:d/file000000 ( ) true ) ) "),
-        ("get-lock", "( get-lock ( 12:d/file000000 ) ) "),
-        ("get-locks", "( get-locks ( 0: ( infinity ) ) ) "),
-        ("get-locks of a file", "( get-locks ( 12:d/file000000 ( infinity ) ) ) "),
+    for request in [
+        "( lock ( 12:d/file000000 ( ) true ( ) ) ) ",
+        "( unlock ( 12:d/file000000 ( ) true ) ) ",
+        "( get-lock ( 12:d/file000000 ) ) ",
+        "( get-locks ( 0: ( infinity ) ) ) ",
+        "( get-locks ( 12:d/file000000 ( infinity ) ) ) ",
     ] {
-        grows(what, 50, Linear, |n| cost(&locked(n.max(1)), request));
+        grows(request, 50, Linear, base, |n| cost(&locked(n), request));
     }
-    grows("commit beside locks", 50, Linear, |n| {
-        commit(&locked(n.max(1)), "( add-dir ( 5:d/new 2:d1 2:d2 ( ) ) ) ( close-dir ( 2:d2 ) ) ")
+    grows("commit beside locks", 50, Linear, base, |n| {
+        commit(&locked(n), "( add-dir ( 5:d/new 2:d1 2:d2 ( ) ) ) ( close-dir ( 2:d2 ) ) ")
     });
 }
 
 #[test]
 fn revision_properties() {
-    for request in [
-        "( change-rev-prop ( 1 7:svn:log 3:new ) ) ",
-        "( change-rev-prop2 ( 1 7:svn:log ( 3:new ) ( false 4:made ) ) ) ",
-    ] {
-        grows(request, 300, Linear, |n| cost(&with_props(n), request));
-        grows(request, 60, Constant, |n| cost(&long(n), request));
-    }
-}
-
-#[test]
-fn small_requests() {
-    let address = text("svn://localhost/repo/d");
-    for what in ["( get-latest-rev ( ) ) ", &format!("( reparent ( {address}) ) ")] {
-        grows(what, 60, Constant, |n| cost(&long(n), what));
-        grows(what, 250, Constant, |n| cost(&flat(n), what));
-    }
-    let made = flat(1);
-    grows("reparent, depth", 2000, Linear, |n| {
-        let mut url = "svn://localhost/repo".to_owned();
-        for _ in 0..n {
-            write!(url, "/x").unwrap();
+    let base = connection();
+    for (order, revision) in [(Linear, 1), (Constant, 2)] {
+        let requests = [
+            format!("( change-rev-prop ( {revision} 7:svn:log 3:new ) ) "),
+            format!("( change-rev-prop2 ( {revision} 7:svn:log ( 3:new ) ( false 4:made ) ) ) "),
+        ];
+        for request in requests {
+            by_size(&request, order, base, |size| cost(&everything(size).load(), &request));
         }
-        cost(&made, &format!("( reparent ( {}) ) ", text(&url)))
-    });
+    }
 }

@@ -1,4 +1,4 @@
-//! Repositories of a size: dump streams written here, and loaded once.
+//! Dump streams written here, and the repositories that are loaded from them, once.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,11 @@ impl Stream {
         let text = "SVN-fs-dump-format-version: 2\n\n\
                     Revision-number: 0\nProp-content-length: 10\nContent-length: 10\n\nPROPS-END\n\n";
         Self { text: text.to_owned(), revision: 0 }
+    }
+
+    /// The last revision that was begun.
+    pub(crate) const fn head(&self) -> u64 {
+        self.revision
     }
 
     fn props<'p>(props: impl IntoIterator<Item = (&'p str, &'p str)>) -> String {
@@ -128,7 +133,7 @@ impl Stream {
             load.args(["load", "-q", "--no-flush-to-disk"]).arg(&repo).stdin(Stdio::from(stream));
             Output::of(&mut load).expect_success("load");
         });
-        Made { stream: folder.join("stream"), folder, own: None }
+        Made { stream: folder.join("stream"), folder, head: self.revision, _own: None }
     }
 }
 
@@ -136,8 +141,9 @@ impl Stream {
 pub(crate) struct Made {
     folder: PathBuf,
     stream: PathBuf,
+    head: u64,
     /// Removed when dropped.
-    own: Option<tempfile::TempDir>,
+    _own: Option<tempfile::TempDir>,
 }
 
 impl Made {
@@ -155,17 +161,18 @@ impl Made {
         std::fs::read(&self.stream).unwrap()
     }
 
+    /// The youngest revision.
+    pub(crate) const fn head(&self) -> u64 {
+        self.head
+    }
+
     /// A copy that may be changed.
     pub(crate) fn copy(&self) -> Self {
         let own = tempfile::tempdir().unwrap();
         let done = Command::new("cp").arg("-a").arg(self.path()).arg(own.path()).status();
         assert!(done.unwrap().success(), "cp");
-        Self { folder: own.path().to_owned(), stream: self.stream.clone(), own: Some(own) }
-    }
-
-    /// Whether this is a copy.
-    pub(crate) fn is_own(&self) -> bool {
-        self.own.is_some()
+        let stream = self.stream.clone();
+        Self { folder: own.path().to_owned(), stream, head: self.head, _own: Some(own) }
     }
 }
 

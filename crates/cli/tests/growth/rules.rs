@@ -63,7 +63,7 @@ fn hot(made: &Made, steps: &Steps<'_>, count: usize) -> u64 {
 
 #[test]
 fn hot_requests_cost_little_more_with_path_rules() {
-    let (open, ruled) = (history().load(), history().load());
+    let (open, ruled) = (history().load(), history().load().copy());
     let conf = ruled.root().join("repo/conf");
     std::fs::write(conf.join("authz"), rules()).unwrap();
     std::fs::write(conf.join("svnserve.conf"), "[general]\nauthz-db = authz\n").unwrap();

@@ -48,7 +48,7 @@ fn program(f: &mut Findings, about: &About, args: &[&str], in_order: bool) {
     }
 }
 
-fn compare(repo: &Repository) {
+fn compare(repo: &Repository, number: usize) {
     let mut f = Findings::new(repo.name());
     let path = repo.arg();
     f.program("svnlook", &["uuid", &path]);
@@ -60,7 +60,9 @@ fn compare(repo: &Repository) {
     let about = About { path: path.clone(), key: format!("{}-{history}", repo.history.name) };
     let plain = |f: &mut Findings, args: &[&str]| program(f, &about, args, true);
     let sorted = |f: &mut Findings, args: &[&str]| program(f, &about, args, false);
-    for revision in 0..=repo.history.youngest() {
+    // Every other revision when time is short: the even ones of one repository, the odd ones of the next.
+    let step = if long() { 1 } else { 2 };
+    for revision in (number % step..=repo.history.youngest()).step_by(step) {
         let number = revision.to_string();
         let at = ["-r", number.as_str()];
         for command in PLAIN {
@@ -91,7 +93,7 @@ fn compare(repo: &Repository) {
 #[test]
 fn svnlook_prints_the_same_bytes() {
     let step = if long() { 1 } else { 5 };
-    for repo in repositories().step_by(step) {
-        compare(&repo);
+    for (number, repo) in repositories().step_by(step).enumerate() {
+        compare(&repo, number);
     }
 }

@@ -41,7 +41,9 @@ impl Client {
     pub(crate) fn hear(&mut self, end: &str) {
         self.heard.clear();
         let mut block = [0; 4096];
-        while !self.heard.windows(end.len()).any(|part| part == end.as_bytes()) {
+        let mut searched = 0;
+        while !self.heard[searched..].windows(end.len()).any(|part| part == end.as_bytes()) {
+            searched = self.heard.len().saturating_sub(end.len());
             let got = self.stream.read(&mut block).unwrap_or(0);
             assert!(got > 0, "wanted {end}, heard {}", self.heard.escape_ascii());
             self.heard.extend_from_slice(&block[..got]);
