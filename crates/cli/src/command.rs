@@ -5,6 +5,7 @@
 //! reference's, because scripts and its test suite look at them.
 
 mod help;
+pub(crate) mod name;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -18,6 +19,8 @@ use crate::locale;
 use crate::output::Output;
 use crate::report;
 use crate::revision::RevisionRange;
+
+pub(crate) use name::Name;
 
 pub(crate) use help::{FS_MODULES, RA_MODULES, version_text};
 
@@ -48,6 +51,11 @@ impl OptionSpec {
         Self { long, short, takes_value: true, about }
     }
 
+    /// What it is asked for by.
+    pub(crate) const fn name(&self) -> Name {
+        Name::of(self)
+    }
+
     /// A line of a help text.
     pub(crate) fn line(&self) -> String {
         format!("  {:<24} : {}\n", self.display(), self.about)
@@ -67,12 +75,11 @@ impl OptionSpec {
 }
 
 /// `-h`/`--help`, which every program has.
-pub(crate) const HELP: OptionSpec = OptionSpec::flag("help", Some('h'), "explain a subcommand");
+pub(crate) const HELP: OptionSpec = name::HELP.flag(Some('h'), "explain a subcommand");
 /// `-?`, the same without a long name.
-pub(crate) const HELP_MARK: OptionSpec = OptionSpec::flag("", Some('?'), "explain a subcommand");
+pub(crate) const HELP_MARK: OptionSpec = name::HELP_MARK.flag(Some('?'), "explain a subcommand");
 /// `--version`.
-pub(crate) const VERSION: OptionSpec =
-    OptionSpec::flag("version", None, "say which version this is");
+pub(crate) const VERSION: OptionSpec = name::VERSION.flag(None, "say which version this is");
 
 /// One subcommand.
 pub(crate) struct Subcommand {
@@ -80,11 +87,25 @@ pub(crate) struct Subcommand {
     pub(crate) aliases: &'static [&'static str],
     /// Usage lines and explanation, ending in a newline.
     pub(crate) help: &'static str,
-    /// Long names of the options it takes, in the order of its help.
-    pub(crate) options: &'static [&'static str],
+    /// The options it takes, in the order of its help.
+    pub(crate) options: &'static [Name],
     /// Options whose explanation differs for this subcommand.
-    pub(crate) overrides: &'static [(&'static str, &'static str)],
+    pub(crate) overrides: &'static [(Name, &'static str)],
     pub(crate) run: Run,
+}
+
+impl Subcommand {
+    /// The subcommand `help`, whose text this is.
+    pub(crate) const fn help(text: &'static str) -> Self {
+        Self {
+            name: "help",
+            aliases: &["?", "h"],
+            help: text,
+            options: &[],
+            overrides: &[],
+            run: Run::Help,
+        }
+    }
 }
 
 /// What a subcommand does.
@@ -105,14 +126,14 @@ pub(crate) struct Program {
     pub(crate) help_header: &'static str,
     pub(crate) options: &'static [OptionSpec],
     pub(crate) subcommands: &'static [Subcommand],
-    /// Long names of the options that every subcommand takes.
-    pub(crate) global_options: &'static [&'static str],
+    /// The options that every subcommand takes.
+    pub(crate) global_options: &'static [Name],
     /// Whether the hint at the help after wrong usage names the subcommand.
     pub(crate) hint_names_subcommand: bool,
     /// What `--version` says of its modules.
     pub(crate) modules: &'static str,
     /// Options that `--version` takes.
-    pub(crate) version_options: &'static [&'static str],
+    pub(crate) version_options: &'static [Name],
     /// The exit code for failures: 1, but for some programs 2.
     pub(crate) failure: u8,
     /// Whether starting it without arguments only points to the help (else that a subcommand is
@@ -147,7 +168,7 @@ impl Program {
         global_options: &[],
         hint_names_subcommand: false,
         modules: FS_MODULES,
-        version_options: &["quiet"],
+        version_options: &[name::QUIET],
         failure: 1,
         bare_is_help: true,
         no_subcommand: "subcommand argument required",
@@ -181,42 +202,42 @@ impl From<SvnError> for Usage {
 /// The options of a command line.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
-    given: Vec<(&'static str, Option<OsString>)>,
+    given: Vec<(Name, Option<OsString>)>,
     /// `-r`, taken apart.
     pub(crate) revision: RevisionRange,
 }
 
 impl Options {
     /// Whether the option was given.
-    pub(crate) fn has(&self, long: &str) -> bool {
-        self.given.iter().any(|(name, _)| *name == long)
+    pub(crate) fn has(&self, name: Name) -> bool {
+        self.given.iter().any(|(given, _)| *given == name)
     }
 
     /// Adds an option, for programs that take their command line apart themselves.
-    pub(crate) fn push(&mut self, long: &'static str, value: Option<OsString>) {
-        self.given.push((long, value));
+    pub(crate) fn push(&mut self, name: Name, value: Option<OsString>) {
+        self.given.push((name, value));
     }
 
     /// All options with their values, in the order they were given.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static str, Option<&OsString>)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Name, Option<&OsString>)> {
         self.given.iter().map(|(name, value)| (*name, value.as_ref()))
     }
 
     /// The value of the option that was given last.
-    pub(crate) fn os_value(&self, long: &str) -> Option<&OsString> {
-        self.given.iter().rev().find(|(name, _)| *name == long)?.1.as_ref()
+    pub(crate) fn os_value(&self, name: Name) -> Option<&OsString> {
+        self.given.iter().rev().find(|(given, _)| *given == name)?.1.as_ref()
     }
 
     /// The same as text.
-    pub(crate) fn value(&self, long: &str) -> SvnResult<Option<String>> {
-        self.os_value(long).map(plain_text).transpose()
+    pub(crate) fn value(&self, name: Name) -> SvnResult<Option<String>> {
+        self.os_value(name).map(plain_text).transpose()
     }
 
     /// All values of an option that may be given several times.
-    pub(crate) fn values(&self, long: &str) -> SvnResult<Vec<String>> {
+    pub(crate) fn values(&self, name: Name) -> SvnResult<Vec<String>> {
         self.given
             .iter()
-            .filter(|(name, _)| *name == long)
+            .filter(|(given, _)| *given == name)
             .filter_map(|(_, value)| value.as_ref())
             .map(plain_text)
             .collect()
@@ -249,14 +270,14 @@ pub(crate) fn plain_text(value: &OsString) -> SvnResult<String> {
 }
 
 /// Options whose values the reference takes as they are.
-const TAKEN_AS_THEY_ARE: &[&str] = &[
-    "memory-cache-size",
-    "compatible-version",
-    "transaction",
-    "limit",
-    "change",
-    "extensions",
-    "diff-cmd",
+const TAKEN_AS_THEY_ARE: &[Name] = &[
+    name::MEMORY_CACHE_SIZE,
+    name::COMPATIBLE_VERSION,
+    name::TRANSACTION,
+    name::LIMIT,
+    name::CHANGE,
+    name::EXTENSIONS,
+    name::DIFF_CMD,
 ];
 
 /// One run of a subcommand.
@@ -321,22 +342,24 @@ impl Program {
         spec: &'static OptionSpec,
         value: Option<OsString>,
     ) -> SvnResult<()> {
-        let as_it_is = TAKEN_AS_THEY_ARE.contains(&spec.long)
-            || (spec.long == "revision" && self.name == "svnlook");
+        let as_it_is = TAKEN_AS_THEY_ARE.contains(&spec.name())
+            || (spec.name() == name::REVISION && self.name == "svnlook");
         if let Some(value) = &value
             && !as_it_is
         {
             to_text(value)?;
         }
         (self.take)(options, spec, value.as_ref())?;
-        match (spec.long, &value) {
-            ("memory-cache-size", Some(value)) => parse_number(&plain_text(value)?).map(drop)?,
-            ("config-option", Some(value)) => {
+        match (spec.name(), &value) {
+            (name::MEMORY_CACHE_SIZE, Some(value)) => {
+                parse_number(&plain_text(value)?).map(drop)?
+            }
+            (name::CONFIG_OPTION, Some(value)) => {
                 crate::remote::config::check(&to_text(value)?, self.name)?;
             }
             _ => {}
         }
-        options.given.push((spec.long, value));
+        options.push(spec.name(), value);
         Ok(())
     }
 
@@ -349,8 +372,8 @@ impl Program {
         self.subcommands.iter().find(|s| s.name == name || s.aliases.contains(&name))
     }
 
-    fn option(&self, long: &str) -> Option<&'static OptionSpec> {
-        self.options.iter().find(|o| o.long == long)
+    pub(crate) fn option(&self, name: Name) -> Option<&'static OptionSpec> {
+        self.options.iter().find(|o| o.name() == name)
     }
 
     fn sub_main(&'static self, args: Vec<OsString>) -> End {
@@ -380,7 +403,7 @@ impl Program {
 
     fn dispatch(&'static self, options: Options, mut args: VecDeque<OsString>) -> Result<End, End> {
         (self.check)(&options)?;
-        let asks_help = options.has("help") || options.has("");
+        let asks_help = options.has(name::HELP) || options.has(name::HELP_MARK);
         let subcommand = if asks_help {
             self.find("help")
         } else {
@@ -401,7 +424,7 @@ impl Program {
                         }
                     }
                 }
-                None if options.has("version") => None,
+                None if options.has(name::VERSION) => None,
                 None => {
                     report::stderr(&format!("{}\n", self.no_subcommand));
                     return Err(self.point_to_help());
@@ -429,7 +452,7 @@ impl Program {
             Run::Repository(run) | Run::Arguments(run) => run(&mut invocation),
         };
         let flushed = invocation.out.flush();
-        let is_help = matches!(run, Run::Help) && !invocation.options.has("version");
+        let is_help = matches!(run, Run::Help) && !invocation.options.has(name::VERSION);
         if is_help && result.is_ok() {
             crate::output::help_written(flushed);
             return Ok(End::Success);
@@ -461,18 +484,18 @@ impl Program {
         subcommand: Option<&'static Subcommand>,
         options: &Options,
     ) -> Result<(), End> {
-        for (long, _) in &options.given {
+        for (given, _) in &options.given {
             let accepted = match subcommand {
-                _ if matches!(*long, "help" | "") => true,
-                Some(_) if self.global_options.contains(long) => true,
-                Some(subcommand) => subcommand.options.contains(long),
-                None => *long == "version" || self.version_options.contains(long),
+                _ if matches!(*given, name::HELP | name::HELP_MARK) => true,
+                Some(_) if self.global_options.contains(given) => true,
+                Some(subcommand) => subcommand.options.contains(given),
+                None => *given == name::VERSION || self.version_options.contains(given),
             };
             if accepted {
                 continue;
             }
             let Some(subcommand) = subcommand else { return Err(self.point_to_help()) };
-            let shown = self.option(long).map_or_else(|| "?".to_owned(), OptionSpec::display);
+            let shown = self.option(*given).map_or_else(|| "?".to_owned(), OptionSpec::display);
             let text = format!(
                 "Subcommand '{}' doesn't accept option '{shown}'\nType '{} help {}' for usage.\n",
                 subcommand.name, self.name, subcommand.name
@@ -494,7 +517,7 @@ pub(crate) fn take_revision(
     value: Option<&OsString>,
 ) -> SvnResult<()> {
     match value {
-        Some(value) if spec.long == "revision" => options.revision.take(&plain_text(value)?),
+        Some(value) if spec.name() == name::REVISION => options.revision.take(&plain_text(value)?),
         _ => Ok(()),
     }
 }

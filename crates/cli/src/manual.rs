@@ -8,7 +8,7 @@ pub(crate) mod roff;
 
 pub(crate) use pages::pages;
 
-use crate::command::{OptionSpec, Program};
+use crate::command::{Name, OptionSpec, Program};
 
 /// An option and what it does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,8 +67,9 @@ pub(crate) struct Manual {
 impl Program {
     /// The manual of a program with subcommands.
     pub(crate) fn manual(&self) -> Manual {
-        let described = |name: &&str| {
-            let spec = self.options.iter().find(|spec| *spec.long == **name);
+        let described = |name: &Name| {
+            let spec = self.option(*name);
+            debug_assert!(spec.is_some(), "{} has no option --{name}", self.name);
             spec.map(Described::of)
         };
         let part = |subcommand: &crate::command::Subcommand| Part {

@@ -7,7 +7,7 @@ use sapwood_core::SvnResult;
 use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::Repository;
 
-use crate::command::{Options, parse_number, usage_error};
+use crate::command::{Options, name, parse_number, usage_error};
 
 /// Bytes of cache when `-M` does not say.
 const DEFAULT_CACHE: usize = 64 << 20;
@@ -50,7 +50,7 @@ pub(crate) fn caches(options: &Options) -> SvnResult<(Arc<Caches>, OpenOptions)>
 }
 
 fn sized_caches(options: &Options, default: usize) -> SvnResult<(Arc<Caches>, OpenOptions)> {
-    let cache = match options.value("memory-cache-size")? {
+    let cache = match options.value(name::MEMORY_CACHE_SIZE)? {
         Some(text) => {
             let bytes = parse_number(&text)?.saturating_mul(1 << 20);
             usize::try_from(bytes).unwrap_or(usize::MAX)

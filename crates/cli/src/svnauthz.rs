@@ -8,7 +8,7 @@ use sapwood_fs::Root;
 use sapwood_repos::{Access, Authz, ConfigSource};
 
 use crate::command::{
-    HELP, HELP_MARK, Invocation, OptionSpec, Program, Run, Subcommand, VERSION, usage_error,
+    HELP, HELP_MARK, Invocation, OptionSpec, Program, Run, Subcommand, VERSION, name, usage_error,
 };
 use crate::report;
 
@@ -36,20 +36,19 @@ const OPTIONS: &[OptionSpec] = &[
     HELP,
     HELP_MARK,
     VERSION,
-    OptionSpec::value("username", None, "the user to ask for, else an anonymous one"),
-    OptionSpec::value("path", None, "the path in the repository to ask for"),
-    OptionSpec::value("repository", None, "the repository's name in the authz file"),
-    OptionSpec::value("transaction", Some('t'), "the transaction called ARG"),
-    OptionSpec::value(
-        "is",
+    name::USERNAME.value(None, "the user to ask for, else an anonymous one"),
+    name::PATH.value(None, "the path in the repository to ask for"),
+    name::REPOSITORY.value(None, "the repository's name in the authz file"),
+    name::TRANSACTION.value(Some('t'), "the transaction called ARG"),
+    name::IS.value(
         None,
         "print nothing, but test whether access is exactly ARG:\n                             \
          \x20  rw    reading and writing\n                             \
          \x20   r    reading only\n                             \
          \x20  no    nothing",
     ),
-    OptionSpec::value("groups-file", None, "take the groups from file ARG"),
-    OptionSpec::flag("recursive", Some('R'), "access to all that is below the path, too"),
+    name::GROUPS_FILE.value(None, "take the groups from file ARG"),
+    name::RECURSIVE.flag(Some('R'), "access to all that is below the path, too"),
 ];
 
 static SVNAUTHZ: Program = Program {
@@ -80,15 +79,10 @@ static SVNAUTHZ: Program = Program {
         _ => None,
     },
     subcommands: &[
-        Subcommand {
-            name: "help",
-            aliases: &["?", "h"],
-            help: "usage: svnauthz help [SUBCOMMAND...]\n\n\
+        Subcommand::help(
+            "usage: svnauthz help [SUBCOMMAND...]\n\n\
                  Explain this program or its subcommands.\n",
-            options: &[],
-            overrides: &[],
-            run: Run::Help,
-        },
+        ),
         Subcommand {
             name: "validate",
             aliases: &[],
@@ -99,7 +93,7 @@ static SVNAUTHZ: Program = Program {
                  2. The file is in a transaction of a repository.\n\n\
                  Returns:\n    0   when it is valid\n    1   when it is not\n    \
                  2   when it could not be looked at\n",
-            options: &["transaction"],
+            options: &[name::TRANSACTION],
             overrides: &[],
             run: Run::Arguments(validate),
         },
@@ -119,13 +113,13 @@ static SVNAUTHZ: Program = Program {
                  1   when the file is not valid\n    2   when it could not be looked at\n    \
                  3   when access is not what --is says\n",
             options: &[
-                "transaction",
-                "username",
-                "path",
-                "repository",
-                "is",
-                "groups-file",
-                "recursive",
+                name::TRANSACTION,
+                name::USERNAME,
+                name::PATH,
+                name::REPOSITORY,
+                name::IS,
+                name::GROUPS_FILE,
+                name::RECURSIVE,
             ],
             overrides: &[],
             run: Run::Arguments(accessof),
@@ -172,8 +166,8 @@ fn read_in_transaction(root: &Root, file: &str) -> SvnResult<Vec<u8>> {
 fn read(invocation: &mut Invocation<'_>) -> SvnResult<Authz> {
     let prefix = invocation.prefix();
     let mut warn = |warning: SvnError| report::warning(&warning, &prefix);
-    let transaction = invocation.options.value("transaction")?;
-    let groups = invocation.options.value("groups-file")?;
+    let transaction = invocation.options.value(name::TRANSACTION)?;
+    let groups = invocation.options.value(name::GROUPS_FILE)?;
     let in_transaction = transaction.is_some();
     let args = invocation.take_args(0, usize::MAX)?;
     let (repository, file) = match (args.as_slice(), in_transaction) {
@@ -203,11 +197,11 @@ fn validate(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 
 fn accessof(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let options = &invocation.options;
-    let recursive = options.has("recursive");
-    let user = options.value("username")?;
-    let repository = options.value("repository")?.unwrap_or_default();
-    let path = options.value("path")?.map(|p| path::canonical_fspath(&p).into_owned());
-    let is = options.value("is")?;
+    let recursive = options.has(name::RECURSIVE);
+    let user = options.value(name::USERNAME)?;
+    let repository = options.value(name::REPOSITORY)?.unwrap_or_default();
+    let path = options.value(name::PATH)?.map(|p| path::canonical_fspath(&p).into_owned());
+    let is = options.value(name::IS)?;
     if recursive && path.is_none() {
         return Err(usage_error("--recursive not valid without --path"));
     }

@@ -60,14 +60,7 @@ static WATCH: Program = Program {
 };
 
 const SUBCOMMANDS: &[Subcommand] = &[
-    Subcommand {
-        name: "help",
-        aliases: &["?", "h"],
-        help: "usage: sapwood watch help [SUBCOMMAND...]\n\nExplains subcommands.\n",
-        options: &[],
-        overrides: &[],
-        run: Run::Help,
-    },
+    Subcommand::help("usage: sapwood watch help [SUBCOMMAND...]\n\nExplains subcommands.\n"),
     Subcommand {
         name: "add",
         aliases: &[],

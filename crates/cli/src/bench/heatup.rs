@@ -5,9 +5,9 @@ use sapwood_bench::heatup;
 use sapwood_core::SvnResult;
 
 use super::{output, plan};
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 
-pub(super) const HELP: &str = "\
+const HELP: &str = "\
 usage: sapwood bench heatup [--against DIR] FOLDER
 
 Asks one server for the same fifteen times, with a cache just as large as what
@@ -17,17 +17,39 @@ repository is packed and of format 8, the requests are null-log -v and
 null-export, unless --only names others.
 ";
 
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "heatup",
+    aliases: &[],
+    help: HELP,
+    options: &[
+        name::AGAINST,
+        name::CLIENT,
+        name::PROFILE,
+        name::SEED,
+        name::SCALE,
+        name::REPOSITORY,
+        name::TREE,
+        name::FILE,
+        name::ONLY,
+        name::HTML,
+        name::JSON,
+        name::QUIET,
+    ],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
 /// `sapwood bench heatup`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut plan = plan::plan(invocation)?;
-    let text = invocation.options.values("only")?.join(",");
+    let text = invocation.options.values(name::ONLY)?.join(",");
     if !names_any::<Format>(&text) {
         plan.selection.formats = vec![Format::F8];
     }
     if !names_any::<Request>(&text) {
         plan.selection.requests = vec![Request::NullLog, Request::NullExport];
     }
-    let mut say = output::say(invocation.options.has("quiet"));
+    let mut say = output::say(invocation.options.has(name::QUIET));
     let results = heatup::run(&plan, &mut say, &crate::signals::cancel_token())?;
     output::write(invocation, &results)
 }

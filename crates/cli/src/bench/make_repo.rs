@@ -7,11 +7,11 @@ use sapwood_core::{Revnum, SvnResult};
 use sapwood_fs::admin::CreateOptions;
 
 use super::{bad_value, parsed};
-use crate::command::{Invocation, Options};
+use crate::command::{Invocation, Options, Run, Subcommand, name};
 use crate::progress;
 use crate::report;
 
-pub(super) const HELP: &str = "\
+const HELP: &str = "\
 usage: sapwood bench make-repo [--profile NAME] PATH
 
 Writes a repository to the new folder PATH, with nothing but a profile and a
@@ -31,8 +31,25 @@ asked for, what is public and what is our own choice.
 /// The formats that transactions are written to.
 const FORMATS: [u32; 5] = [3, 4, 6, 7, 8];
 
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "make-repo",
+    aliases: &[],
+    help: HELP,
+    options: &[
+        name::PROFILE,
+        name::SEED,
+        name::SCALE,
+        name::FORMAT,
+        name::COMPATIBLE_VERSION,
+        name::PACK,
+        name::QUIET,
+    ],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
 /// `sapwood bench make-repo`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let options = make_options(&invocation.options)?;
     let args = invocation.take_args(0, 1)?;
     let Some(path) = args.first() else {
@@ -41,7 +58,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         }
         return Ok(());
     };
-    let quiet = invocation.options.has("quiet");
+    let quiet = invocation.options.has(name::QUIET);
     let last = Revnum(u64::try_from(options.revisions()).unwrap_or(u64::MAX));
     let mut line = progress::Progress::new(Revnum(1), last);
     let path = Path::new(crate::repo::local_style(path));
@@ -78,29 +95,31 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 
 /// The options that say which repository it is.
 pub(super) fn make_options(options: &Options) -> SvnResult<MakeOptions> {
-    let profile = options.value("profile")?.unwrap_or_else(|| "ruby".to_owned());
+    let profile = options.value(name::PROFILE)?.unwrap_or_else(|| "ruby".to_owned());
     let found = Profile::find(&profile)
-        .ok_or_else(|| bad_value("profile", &profile, "use ruby, bsd, office or deep"))?;
+        .ok_or_else(|| bad_value(name::PROFILE, &profile, "use ruby, bsd, office or deep"))?;
     let mut make = MakeOptions::new(found);
-    make.seed = parsed(options, "seed", "use a whole number")?.unwrap_or(make.seed);
-    if let Some(scale) = parsed::<f64>(options, "scale", "use a number, as 0.1")? {
+    make.seed = parsed(options, name::SEED, "use a whole number")?.unwrap_or(make.seed);
+    if let Some(scale) = parsed::<f64>(options, name::SCALE, "use a number, as 0.1")? {
         if !(0.0..=1_000.0).contains(&scale) {
-            return Err(bad_value("scale", &scale.to_string(), "use one between 0 and 1000"));
+            return Err(bad_value(name::SCALE, &scale.to_string(), "use one between 0 and 1000"));
         }
         make.scale = scale;
     }
-    make.pack = options.has("pack");
-    if let Some(version) = options.value("compatible-version")? {
+    make.pack = options.has(name::PACK);
+    if let Some(version) = options.value(name::COMPATIBLE_VERSION)? {
         let minor = version.split('.').nth(1).and_then(|minor| minor.parse().ok());
         make.format = minor
             .filter(|_| version.starts_with("1."))
             .and_then(CreateOptions::format_for)
-            .ok_or_else(|| bad_value("compatible-version", &version, "use one from 1.5 to 1.14"))?;
+            .ok_or_else(|| {
+                bad_value(name::COMPATIBLE_VERSION, &version, "use one from 1.5 to 1.14")
+            })?;
     }
-    make.format = parsed(options, "format", "use a number")?.unwrap_or(make.format);
+    make.format = parsed(options, name::FORMAT, "use a number")?.unwrap_or(make.format);
     if !FORMATS.contains(&make.format) {
         let format = make.format.to_string();
-        return Err(bad_value("format", &format, "use 3, 4, 6, 7 or 8"));
+        return Err(bad_value(name::FORMAT, &format, "use 3, 4, 6, 7 or 8"));
     }
     Ok(make)
 }

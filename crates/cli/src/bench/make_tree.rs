@@ -6,10 +6,10 @@ use sapwood_bench::tree::{TreeOptions, make_tree};
 use sapwood_core::SvnResult;
 
 use super::parsed;
-use crate::command::{Invocation, Options};
+use crate::command::{Invocation, Options, Run, Subcommand, name};
 use crate::report;
 
-pub(super) const HELP: &str = "\
+const HELP: &str = "\
 usage: sapwood bench make-tree [--files N] [--directories N] [--megabytes N] PATH
 
 Makes files in the new folder PATH from a seed: the same options make the same
@@ -17,12 +17,21 @@ files.  Without options they are 40,908 in 5,334 directories, 250 MB, as in the
 published measurement of 'svn status'.
 ";
 
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "make-tree",
+    aliases: &[],
+    help: HELP,
+    options: &[name::SEED, name::FILES, name::DIRECTORIES, name::MEGABYTES, name::QUIET],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
 /// `sapwood bench make-tree`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let options = tree_options(&invocation.options)?;
     let args = invocation.take_args(1, 1)?;
     let path = args.first().map(String::as_str).unwrap_or_default();
-    let quiet = invocation.options.has("quiet");
+    let quiet = invocation.options.has(name::QUIET);
     let mut written = |count: usize| {
         if !quiet && count.is_multiple_of(10_000) {
             report::stderr(&format!("{count} of {} files\n", options.files));
@@ -35,10 +44,10 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 pub(super) fn tree_options(options: &Options) -> SvnResult<TreeOptions> {
     let mut tree = TreeOptions::default();
     let number = "use a whole number";
-    tree.seed = parsed(options, "seed", number)?.unwrap_or(tree.seed);
-    tree.files = parsed(options, "files", number)?.unwrap_or(tree.files);
-    tree.directories = parsed(options, "directories", number)?.unwrap_or(tree.directories);
-    if let Some(megabytes) = parsed::<u64>(options, "megabytes", number)? {
+    tree.seed = parsed(options, name::SEED, number)?.unwrap_or(tree.seed);
+    tree.files = parsed(options, name::FILES, number)?.unwrap_or(tree.files);
+    tree.directories = parsed(options, name::DIRECTORIES, number)?.unwrap_or(tree.directories);
+    if let Some(megabytes) = parsed::<u64>(options, name::MEGABYTES, number)? {
         tree.bytes = megabytes.saturating_mul(1_000_000);
     }
     Ok(tree)

@@ -4,9 +4,9 @@ use sapwood_bench::matrix;
 use sapwood_core::SvnResult;
 
 use super::{output, plan};
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 
-pub(super) const HELP: &str = "\
+const HELP: &str = "\
 usage: sapwood bench matrix [--against DIR] FOLDER
 
 Measures, in the manner of Subversion's own developers in 2014:
@@ -30,10 +30,35 @@ tables go to standard output, as Markdown.  What cannot be measured here is
 left out, and the notes say so: dropping the system's caches takes root.
 ";
 
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "matrix",
+    aliases: &[],
+    help: HELP,
+    options: &[
+        name::AGAINST,
+        name::CLIENT,
+        name::PROFILE,
+        name::SEED,
+        name::SCALE,
+        name::REPOSITORY,
+        name::TREE,
+        name::FILE,
+        name::ONLY,
+        name::QUICK,
+        name::REPEAT,
+        name::HTML,
+        name::JSON,
+        name::CSV,
+        name::QUIET,
+    ],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
 /// `sapwood bench matrix`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let plan = plan::plan(invocation)?;
-    let mut say = output::say(invocation.options.has("quiet"));
+    let mut say = output::say(invocation.options.has(name::QUIET));
     let results = matrix::run(&plan, &mut say, &crate::signals::cancel_token())?;
     output::write(invocation, &results)
 }

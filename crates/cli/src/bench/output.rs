@@ -4,22 +4,22 @@ use sapwood_bench::report::{page, tables};
 use sapwood_bench::results::Results;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use crate::command::Invocation;
+use crate::command::{Invocation, name};
 use crate::report;
 
 /// Prints the tables and writes the files that are asked for.
 pub(super) fn write(invocation: &mut Invocation<'_>, results: &Results) -> SvnResult<()> {
     let options = &invocation.options;
-    if let Some(path) = options.value("json")? {
+    if let Some(path) = options.value(name::JSON)? {
         let text = results
             .to_json()
             .map_err(|e| SvnError::new(ErrorCode::BASE, format!("Can't write '{path}': {e}")))?;
         file(&path, &text)?;
     }
-    if let Some(path) = options.value("csv")? {
+    if let Some(path) = options.value(name::CSV)? {
         file(&path, &results.to_csv())?;
     }
-    if let Some(path) = options.value("html")? {
+    if let Some(path) = options.value(name::HTML)? {
         file(&path, &page::page(results))?;
     }
     invocation.out.text(&tables::to_markdown(results))

@@ -10,7 +10,7 @@ use sapwood_bench::stock::Source;
 use sapwood_core::{SvnError, SvnResult};
 
 use super::{bad_value, make_repo, parsed};
-use crate::command::{Invocation, Options};
+use crate::command::{Invocation, Name, Options, name};
 use crate::programs::PROGRAMS;
 
 /// How large `--quick` makes a history that is asked for without `--scale`.
@@ -24,13 +24,13 @@ pub(super) fn plan(invocation: &mut Invocation<'_>) -> SvnResult<Plan> {
     let folder = PathBuf::from(args.first().map(String::as_str).unwrap_or_default());
     let options = &invocation.options;
     let reference = reference(options, "svnserve")?;
-    let client = match options.value("client")?.as_deref() {
+    let client = match options.value(name::CLIENT)?.as_deref() {
         Some("sapwood") => System::Sapwood,
         Some("reference") if reference.is_some() => System::Reference,
         Some("reference") => {
-            return Err(bad_value("client", "reference", "it needs --against"));
+            return Err(bad_value(name::CLIENT, "reference", "it needs --against"));
         }
-        Some(other) => return Err(bad_value("client", other, "use sapwood or reference")),
+        Some(other) => return Err(bad_value(name::CLIENT, other, "use sapwood or reference")),
         None if reference.is_some() => System::Reference,
         None => System::Sapwood,
     };
@@ -44,17 +44,17 @@ pub(super) fn plan(invocation: &mut Invocation<'_>) -> SvnResult<Plan> {
         sapwood: own_programs()?,
         reference,
         client,
-        repeat: parsed(options, "repeat", "use a whole number")?.unwrap_or(REPEAT).max(1),
+        repeat: parsed(options, name::REPEAT, "use a whole number")?.unwrap_or(REPEAT).max(1),
     })
 }
 
 /// The programs that `--against` names, of which `needed` must be one.
 pub(super) fn reference(options: &Options, needed: &str) -> SvnResult<Option<Programs>> {
-    let Some(path) = options.value("against")? else { return Ok(None) };
+    let Some(path) = options.value(name::AGAINST)? else { return Ok(None) };
     let programs = Programs::folder(System::Reference, Path::new(&path));
     if !programs.has(needed) {
         let missing = format!("there is no {needed} in that folder");
-        return Err(bad_value("against", &path, &missing));
+        return Err(bad_value(name::AGAINST, &path, &missing));
     }
     Ok(Some(programs))
 }
@@ -69,37 +69,37 @@ pub(super) fn own_programs() -> SvnResult<Programs> {
 
 fn selection(options: &Options) -> SvnResult<Selection> {
     let mut all = Selection::default();
-    if options.has("quick") {
+    if options.has(name::QUICK) {
         all.formats = vec![Format::F6, Format::F8];
         all.caches = vec![sapwood_bench::axes::Caches::Medium];
     }
-    let text = options.values("only")?.join(",");
+    let text = options.values(name::ONLY)?.join(",");
     let names: Vec<&str> = text.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
     all.only(&names).map_err(|name| {
         let known = "use names of formats (f6, f7, f8, fsx), packing (packed, unpacked), access (svn, \
                      file), path rules (open, authz), caches (slow, medium, fast), states (cold, hot-os, hot-server), requests \
                      (log, null-log, export, null-export, null-blame, null-list, dump) and systems \
                      (sapwood, reference)";
-        bad_value("only", name, known)
+        bad_value(name::ONLY, name, known)
     })
 }
 
 /// Where the history comes from, and what to ask of it.
 fn history(options: &Options) -> SvnResult<(Source, String, String)> {
     let mut made: MakeOptions = make_repo::make_options(options)?;
-    if options.has("quick") && !options.has("scale") {
+    if options.has(name::QUICK) && !options.has(name::SCALE) {
         made.scale = QUICK_SCALE;
     }
-    let (source, targets) = match options.value("repository")? {
+    let (source, targets) = match options.value(name::REPOSITORY)? {
         // The names that most projects have.
         Some(path) => (Source::Loaded(path.into()), Profile::find("ruby").map(|p| p.targets)),
         None => (Source::Made(made), Some(made.profile.targets)),
     };
-    let fspath = |long: &str, other: Option<&str>| -> SvnResult<String> {
-        let path = options.value(long)?.unwrap_or_else(|| other.unwrap_or_default().to_owned());
+    let fspath = |option: Name, other: Option<&str>| -> SvnResult<String> {
+        let path = options.value(option)?.unwrap_or_else(|| other.unwrap_or_default().to_owned());
         Ok(sapwood_core::path::canonical_fspath(&path).into_owned())
     };
-    let tree = fspath("tree", targets.map(|t| t.tree))?;
-    let file = fspath("file", targets.map(|t| t.file))?;
+    let tree = fspath(name::TREE, targets.map(|t| t.tree))?;
+    let file = fspath(name::FILE, targets.map(|t| t.file))?;
     Ok((source, tree, file))
 }

@@ -4,17 +4,26 @@ use sapwood_bench::results::Results;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::output;
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 
-pub(super) const HELP: &str = "\
+const HELP: &str = "\
 usage: sapwood bench report FILE...
 
 Makes one report of the results that 'matrix --json' and 'heatup --json' wrote
 to the FILEs: parts of a matrix that were measured one after the other.
 ";
 
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "report",
+    aliases: &[],
+    help: HELP,
+    options: &[name::HTML, name::JSON, name::CSV],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
 /// `sapwood bench report`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut all = Results::default();
     for path in invocation.take_args(1, usize::MAX)? {
         let text = crate::locale::decode(crate::input::contents(&path)?)?;

@@ -6,9 +6,9 @@ use sapwood_bench::working::{Plan, Work, run as measure, to_markdown};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::{bad_value, make_tree, output, parsed, plan};
-use crate::command::{Invocation, Options};
+use crate::command::{Invocation, Options, Run, Subcommand, name};
 
-pub(super) const HELP: &str = "\
+const HELP: &str = "\
 usage: sapwood bench working-copy [--against DIR] FOLDER
 
 Measures everyday work on a working copy: status, update, commit, diff, revert,
@@ -19,8 +19,29 @@ for the next measurement.  '--only status,commit-named' measures only that.
 Cold figures need root, and drop the machine's caches.
 ";
 
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "working-copy",
+    aliases: &["wc"],
+    help: HELP,
+    options: &[
+        name::AGAINST,
+        name::SEED,
+        name::FILES,
+        name::DIRECTORIES,
+        name::MEGABYTES,
+        name::ONLY,
+        name::NO_GIT,
+        name::CALLS,
+        name::REPEAT,
+        name::JSON,
+        name::QUIET,
+    ],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
 /// `sapwood bench working-copy`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let args = invocation.take_args(1, 1)?;
     let options = &invocation.options;
     let plan = Plan {
@@ -28,14 +49,14 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         tree: make_tree::tree_options(options)?,
         sapwood: plan::own_programs()?,
         reference: plan::reference(options, "svn")?,
-        git: !options.has("no-git"),
+        git: !options.has(name::NO_GIT),
         work: selected(options)?,
-        repeat: parsed(options, "repeat", "use a whole number")?.unwrap_or(plan::REPEAT).max(1),
-        calls: options.has("calls"),
+        repeat: parsed(options, name::REPEAT, "use a whole number")?.unwrap_or(plan::REPEAT).max(1),
+        calls: options.has(name::CALLS),
     };
-    let mut say = output::say(options.has("quiet"));
+    let mut say = output::say(options.has(name::QUIET));
     let findings = measure(&plan, &mut say, &crate::signals::cancel_token())?;
-    if let Some(path) = options.value("json")? {
+    if let Some(path) = options.value(name::JSON)? {
         let text = findings
             .to_json()
             .map_err(|e| SvnError::new(ErrorCode::BASE, format!("Can't write '{path}': {e}")))?;
@@ -46,7 +67,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 
 /// The kinds of work that `--only` names, or all.
 fn selected(options: &Options) -> SvnResult<Vec<Work>> {
-    let text = options.values("only")?.join(",");
+    let text = options.values(name::ONLY)?.join(",");
     let names: Vec<&str> = text.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
     if names.is_empty() {
         return Ok(Work::ALL.to_vec());
@@ -54,7 +75,7 @@ fn selected(options: &Options) -> SvnResult<Vec<Work>> {
     let find = |name: &&str| {
         Work::ALL.into_iter().find(|work| work.name() == *name).ok_or_else(|| {
             let known: Vec<&str> = Work::ALL.iter().map(|work| work.name()).collect();
-            bad_value("only", name, &format!("use {}", known.join(", ")))
+            bad_value(name::ONLY, name, &format!("use {}", known.join(", ")))
         })
     };
     names.iter().map(find).collect()

@@ -2,7 +2,7 @@
 
 use sapwood_core::SvnResult;
 
-use super::{COMPATIBLE_VERSION, Invocation, Program, Subcommand};
+use super::{COMPATIBLE_VERSION, Invocation, Name, Program, Subcommand, name};
 use crate::report;
 
 impl Program {
@@ -21,8 +21,8 @@ impl Program {
             }
             return Ok(());
         }
-        if invocation.options.has("version") {
-            let quiet = invocation.options.has("quiet");
+        if invocation.options.has(name::VERSION) {
+            let quiet = invocation.options.has(name::QUIET);
             return invocation.out.text(&version_text(self.name, quiet, self.modules));
         }
         let mut text = self.help_header.to_owned();
@@ -51,19 +51,19 @@ impl Program {
         &self,
         text: &mut String,
         heading: &str,
-        names: &[&str],
+        names: &[Name],
         subcommand: &Subcommand,
     ) {
         if names.is_empty() {
             return;
         }
         text.push_str(&format!("\n{heading}:\n"));
-        for long in names {
-            let Some(option) = self.option(long) else { continue };
+        for name in names {
+            let Some(option) = self.option(*name) else { continue };
             let about = subcommand
                 .overrides
                 .iter()
-                .find(|(name, _)| name == long)
+                .find(|(other, _)| other == name)
                 .map_or(option.about, |(_, about)| about);
             text.push_str(&format!("  {:<24} : {about}\n", option.display()));
         }

@@ -19,41 +19,35 @@ use sapwood_fs::OpenOptions;
 use sapwood_ra::auth::{AuthOptions, Authenticator, Failures, GpgAgent};
 use sapwood_ra::{FileCaches, Settings};
 
-use crate::command::{OptionSpec, Options, usage_error};
+use crate::command::{Name, OptionSpec, Options, name, usage_error};
 use crate::signals;
 
 pub(crate) use prompt::show_typing_again;
 
 /// `--username`.
-pub(crate) const USERNAME: OptionSpec = OptionSpec::value("username", None, "log in as ARG");
+pub(crate) const USERNAME: OptionSpec = name::USERNAME.value(None, "log in as ARG");
 /// `--password`.
-pub(crate) const PASSWORD: OptionSpec = OptionSpec::value(
-    "password",
+pub(crate) const PASSWORD: OptionSpec = name::PASSWORD.value(
     None,
     "log in with the password ARG (beware: on many systems\n                             \
      others can see it)",
 );
 /// `--password-from-stdin`.
 pub(crate) const PASSWORD_FROM_STDIN: OptionSpec =
-    OptionSpec::flag("password-from-stdin", None, "log in with the password on standard input");
+    name::PASSWORD_FROM_STDIN.flag(None, "log in with the password on standard input");
 /// `--no-auth-cache`.
 pub(crate) const NO_AUTH_CACHE: OptionSpec =
-    OptionSpec::flag("no-auth-cache", None, "do not keep the name and the password");
+    name::NO_AUTH_CACHE.flag(None, "do not keep the name and the password");
 /// `--non-interactive`.
-pub(crate) const NON_INTERACTIVE: OptionSpec =
-    OptionSpec::flag("non-interactive", None, "ask nothing");
+pub(crate) const NON_INTERACTIVE: OptionSpec = name::NON_INTERACTIVE.flag(None, "ask nothing");
 /// `--force-interactive`.
 pub(crate) const FORCE_INTERACTIVE: OptionSpec =
-    OptionSpec::flag("force-interactive", None, "ask although standard input is no terminal");
+    name::FORCE_INTERACTIVE.flag(None, "ask although standard input is no terminal");
 /// `--trust-server-cert`.
-pub(crate) const TRUST_SERVER_CERT: OptionSpec = OptionSpec::flag(
-    "trust-server-cert",
-    None,
-    "old form of --trust-server-cert-failures=unknown-ca",
-);
+pub(crate) const TRUST_SERVER_CERT: OptionSpec =
+    name::TRUST_SERVER_CERT.flag(None, "old form of --trust-server-cert-failures=unknown-ca");
 /// `--trust-server-cert-failures`.
-pub(crate) const TRUST_SERVER_CERT_FAILURES: OptionSpec = OptionSpec::value(
-    "trust-server-cert-failures",
+pub(crate) const TRUST_SERVER_CERT_FAILURES: OptionSpec = name::TRUST_SERVER_CERT_FAILURES.value(
     None,
     "with --non-interactive, take certificates of servers\n                             \
      that fail in the ways that ARG lists with commas:\n                             \
@@ -62,10 +56,9 @@ pub(crate) const TRUST_SERVER_CERT_FAILURES: OptionSpec = OptionSpec::value(
 );
 /// `--config-dir`.
 pub(crate) const CONFIG_DIR: OptionSpec =
-    OptionSpec::value("config-dir", None, "read the user's configuration in the folder ARG");
+    name::CONFIG_DIR.value(None, "read the user's configuration in the folder ARG");
 /// `--config-option`.
-pub(crate) const CONFIG_OPTION: OptionSpec = OptionSpec::value(
-    "config-option",
+pub(crate) const CONFIG_OPTION: OptionSpec = name::CONFIG_OPTION.value(
     None,
     "configure FILE:SECTION:OPTION=[VALUE], as\n                             \
      servers:global:http-timeout=60",
@@ -73,21 +66,21 @@ pub(crate) const CONFIG_OPTION: OptionSpec = OptionSpec::value(
 
 /// The long names of the options that every subcommand takes which works on URLs, without
 /// `--force-interactive`, which svnbench never learned.
-pub(crate) const GLOBAL_WITHOUT_FORCE: &[&str] = &[
-    "username",
-    "password",
-    "password-from-stdin",
-    "no-auth-cache",
-    "non-interactive",
-    "trust-server-cert",
-    "trust-server-cert-failures",
-    "config-dir",
-    "config-option",
+pub(crate) const GLOBAL_WITHOUT_FORCE: &[Name] = &[
+    name::USERNAME,
+    name::PASSWORD,
+    name::PASSWORD_FROM_STDIN,
+    name::NO_AUTH_CACHE,
+    name::NON_INTERACTIVE,
+    name::TRUST_SERVER_CERT,
+    name::TRUST_SERVER_CERT_FAILURES,
+    name::CONFIG_DIR,
+    name::CONFIG_OPTION,
 ];
 
 /// Checks that it is clear whether questions may be asked.
 pub(crate) fn check_questions(options: &Options) -> SvnResult<()> {
-    if options.has("non-interactive") && options.has("force-interactive") {
+    if options.has(name::NON_INTERACTIVE) && options.has(name::FORCE_INTERACTIVE) {
         return Err(usage_error(
             "--non-interactive and --force-interactive are mutually exclusive",
         ));
@@ -114,14 +107,13 @@ pub(crate) fn failures(list: &str) -> SvnResult<Failures> {
     Ok(found)
 }
 
-/// What the options say may be wrong with certificates. `prefix` is what the option's name begins
-/// with, for programs that speak with two servers.
-pub(crate) fn trusted(options: &Options, prefix: &str) -> SvnResult<Failures> {
-    let mut trust = match options.value(&format!("{prefix}trust-server-cert-failures"))? {
+/// What the options say may be wrong with certificates; `list` is the option that says it of this server.
+pub(crate) fn trusted(options: &Options, list: Name) -> SvnResult<Failures> {
+    let mut trust = match options.value(list)? {
         Some(list) => failures(&list)?,
         None => Failures::default(),
     };
-    if options.has("trust-server-cert") {
+    if options.has(name::TRUST_SERVER_CERT) {
         trust |= Failures::UNKNOWN_CA;
     }
     Ok(trust)
@@ -130,12 +122,14 @@ pub(crate) fn trusted(options: &Options, prefix: &str) -> SvnResult<Failures> {
 /// Checks what the options say together. `alone` is whether the program takes it that nobody can
 /// be asked anything.
 pub(crate) fn check(options: &Options, alone: bool) -> SvnResult<()> {
-    trusted(options, "")?;
+    trusted(options, name::TRUST_SERVER_CERT_FAILURES)?;
     check_questions(options)?;
-    if !alone && (options.has("trust-server-cert") || options.has("trust-server-cert-failures")) {
+    if !alone
+        && (options.has(name::TRUST_SERVER_CERT) || options.has(name::TRUST_SERVER_CERT_FAILURES))
+    {
         return Err(usage_error("--trust-server-cert-failures requires --non-interactive"));
     }
-    if !alone && options.has("password-from-stdin") {
+    if !alone && options.has(name::PASSWORD_FROM_STDIN) {
         return Err(usage_error("--password-from-stdin requires --non-interactive"));
     }
     Ok(())
@@ -153,12 +147,12 @@ pub(crate) struct Credentials {
 impl Credentials {
     /// Those of `--username`, `--password` and `--password-from-stdin`.
     pub(crate) fn given(options: &Options) -> SvnResult<Self> {
-        let mut password = options.value("password")?;
-        if options.has("password-from-stdin") {
+        let mut password = options.value(name::PASSWORD)?;
+        if options.has(name::PASSWORD_FROM_STDIN) {
             password = Some(prompt::stdin_line()?);
         }
-        let trust = trusted(options, "")?;
-        Ok(Self { username: options.value("username")?, password, trust })
+        let trust = trusted(options, name::TRUST_SERVER_CERT_FAILURES)?;
+        Ok(Self { username: options.value(name::USERNAME)?, password, trust })
     }
 }
 
@@ -177,15 +171,15 @@ pub(crate) struct Manner {
 
 /// Whether nobody can be asked anything.
 pub(crate) fn is_non_interactive(options: &Options, manner: Manner) -> bool {
-    options.has("non-interactive")
+    options.has(name::NON_INTERACTIVE)
         || (manner.looks_for_terminal
-            && !options.has("force-interactive")
+            && !options.has(name::FORCE_INTERACTIVE)
             && !rustix::termios::isatty(std::io::stdin()))
 }
 
 /// Makes the user's configuration folder if it is not there.
 pub(crate) fn ensure_folder(options: &Options) {
-    let dir = options.os_value("config-dir").map(PathBuf::from).or_else(config::user_dir);
+    let dir = options.os_value(name::CONFIG_DIR).map(PathBuf::from).or_else(config::user_dir);
     if let Some(dir) = dir {
         first_use::ensure(&dir);
     }
@@ -197,11 +191,11 @@ pub(crate) fn settings(
     credentials: Credentials,
     manner: Manner,
 ) -> SvnResult<Settings> {
-    let dir = options.os_value("config-dir").map(PathBuf::from).or_else(config::user_dir);
+    let dir = options.os_value(name::CONFIG_DIR).map(PathBuf::from).or_else(config::user_dir);
     if let Some(dir) = dir.as_deref().filter(|_| manner.makes_folder) {
         first_use::ensure(dir);
     }
-    let given = options.values("config-option")?;
+    let given = options.values(name::CONFIG_OPTION)?;
     let mut files = config::load(dir.as_deref(), &given, manner.prefix, manner.unreadable)?;
     let non_interactive = is_non_interactive(options, manner);
     let system_user = config::system_user();
@@ -210,14 +204,14 @@ pub(crate) fn settings(
         username: credentials.username,
         password: credentials.password,
         config_dir: dir,
-        no_auth_cache: options.has("no-auth-cache") || !flag("store-auth-creds")?,
+        no_auth_cache: options.has(name::NO_AUTH_CACHE) || !flag("store-auth-creds")?,
         store_passwords: flag("store-passwords")?,
         non_interactive,
         system_user: system_user.clone(),
         trust: credentials.trust,
         gpg_agent: gpg_agent(&files.config),
     };
-    if let Some(size) = options.value("memory-cache-size")? {
+    if let Some(size) = options.value(name::MEMORY_CACHE_SIZE)? {
         files.config.set("miscellany", "memory-cache-size", size.as_bytes());
     }
     let caches = Arc::new(FileCaches::new(CACHE));

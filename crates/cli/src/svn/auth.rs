@@ -9,7 +9,7 @@ use super::log::SEPARATOR;
 use super::options::Opt;
 use super::out::Out;
 use super::{Command, Invocation};
-use crate::command::to_text;
+use crate::command::{name, to_text};
 use crate::remote::config::user_dir;
 
 pub(super) const COMMAND: Command = Command {
@@ -101,7 +101,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     if remove && patterns.is_empty() {
         return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
     }
-    let given = inv.opt.session.os_value("config-dir").map(PathBuf::from);
+    let given = inv.opt.session.os_value(name::CONFIG_DIR).map(PathBuf::from);
     let dir = given.or_else(user_dir).unwrap_or_default();
     let shown = dir.display();
     let mut count = 0u64;

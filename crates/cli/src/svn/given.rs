@@ -145,7 +145,7 @@ impl Options {
                 | Opt::NoAuthCache
                 | Opt::NonInteractive
                 | Opt::ForceInteractive
-                | Opt::TrustServerCert => self.session.push(opt.spec().long, None),
+                | Opt::TrustServerCert => self.session.push(opt.spec().name(), None),
                 _ => {}
             }
         }
@@ -220,14 +220,14 @@ impl Options {
             },
             Opt::TrustServerCertFailures => {
                 remote::failures(&text)?;
-                self.session.push(opt.spec().long, Some(value));
+                self.session.push(opt.spec().name(), Some(value));
             }
             Opt::Username | Opt::Password | Opt::ConfigDir => {
-                self.session.push(opt.spec().long, Some(value));
+                self.session.push(opt.spec().name(), Some(value));
             }
             Opt::ConfigOption => {
                 remote::config::check(&text, "svn")?;
-                self.session.push(opt.spec().long, Some(value));
+                self.session.push(opt.spec().name(), Some(value));
             }
             Opt::Encoding => self.encoding = Some(text),
             Opt::Extensions => self.extensions = Some(text),

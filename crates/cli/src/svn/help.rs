@@ -4,7 +4,7 @@ use sapwood_core::SvnResult;
 
 use super::options::{GLOBAL, Opt};
 use super::{COMMANDS, Command, Invocation, find};
-use crate::command::{RA_MODULES, to_text, version_text};
+use crate::command::{RA_MODULES, name, to_text, version_text};
 use crate::report;
 
 pub(super) const COMMAND: Command = Command {
@@ -61,7 +61,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
 
 /// Where credentials are kept.
 fn credential_caches(invocation: &Invocation) -> String {
-    let given = invocation.opt.session.os_value("config-dir").map(std::path::PathBuf::from);
+    let given = invocation.opt.session.os_value(name::CONFIG_DIR).map(std::path::PathBuf::from);
     let dir = given.or_else(crate::remote::config::user_dir);
     let mut text = "The following authentication credential caches are available:\n\n".to_owned();
     if let Some(dir) = dir {

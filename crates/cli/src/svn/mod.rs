@@ -73,7 +73,7 @@ use self::notify::Notifier;
 use self::options::{GLOBAL, Opt, SPECS};
 use self::out::Out;
 use self::progress::Progress;
-use crate::command::{to_text, usage_error};
+use crate::command::{name, to_text, usage_error};
 use crate::getopt::{Item, Parser};
 use crate::remote::{self, Credentials};
 use crate::report;
@@ -516,7 +516,7 @@ fn decorate(error: SvnError, invocation: &Invocation) -> SvnError {
     }
     let session = &invocation.opt.session;
     if error.has_code(ErrorCode::RA_CANNOT_CREATE_TUNNEL)
-        && (session.has("username") || session.has("password"))
+        && (session.has(name::USERNAME) || session.has(name::PASSWORD))
     {
         error = error.context(
             "When using svn+ssh:// URLs, keep in mind that the --username and --password options \

@@ -3,10 +3,19 @@
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_fs::admin::maintenance::MaintenanceOptions;
 
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 
-/// `svnadmin build-repcache`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "build-repcache",
+    aliases: &[],
+    help: "usage: svnadmin build-repcache REPOS_PATH [-r LOWER[:UPPER]]\n\n\
+     Enter the texts of a range of revisions into the index of shared texts.\n",
+    options: &[name::REVISION, name::QUIET, name::MEMORY_CACHE_SIZE],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
     let options = &invocation.options;
     let repository = crate::repo::open(&invocation.repository, options)?;
@@ -16,7 +25,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let last = end.or(start).unwrap_or(youngest);
     // Nothing of revision 0 is worth sharing.
     let first = start.unwrap_or(Revnum(1));
-    let quiet = options.has("quiet");
+    let quiet = options.has(name::QUIET);
     let out = &mut invocation.out;
     let built = fs.build_rep_cache(
         first,

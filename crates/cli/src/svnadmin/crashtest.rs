@@ -2,12 +2,22 @@
 
 use sapwood_core::SvnResult;
 
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand};
 use crate::repo::local_style;
+
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "crashtest",
+    aliases: &[],
+    help: "usage: svnadmin crashtest REPOS_PATH\n\n\
+     Open the repository and abort, as a server does that crashes.\n",
+    options: &[],
+    overrides: &[],
+    run: Run::Repository(run),
+};
 
 /// `svnadmin crashtest`. Ends the process with SIGABRT while the repository is open. Like the
 /// reference's it does not mind further arguments.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
     let out = &mut invocation.out;
     out.text(&format!(

@@ -6,17 +6,34 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_fs::admin::CreateOptions;
 use sapwood_repos::create::{RepositoryOptions, create};
 
-use crate::command::{COMPATIBLE_VERSION, Invocation, Options, usage_error};
+use crate::command::{COMPATIBLE_VERSION, Invocation, Options, Run, Subcommand, name, usage_error};
 use crate::report;
 
 /// The newest version that a repository can be made for: [`COMPATIBLE_VERSION`].
 const NEWEST: (u32, u32, u32) = (1, 14, 5);
 
-/// `svnadmin create`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "create",
+    aliases: &[],
+    help: "usage: svnadmin create REPOS_PATH\n\nMake a new, empty repository.\n",
+    options: &[
+        name::BDB_TXN_NOSYNC,
+        name::BDB_LOG_KEEP,
+        name::CONFIG_DIR,
+        name::FS_TYPE,
+        name::COMPATIBLE_VERSION,
+        name::PRE_1_4_COMPATIBLE,
+        name::PRE_1_5_COMPATIBLE,
+        name::PRE_1_6_COMPATIBLE,
+    ],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let minor = compatible_minor(&invocation.options)?;
     invocation.take_args(0, 0)?;
-    match invocation.options.value("fs-type")?.as_deref() {
+    match invocation.options.value(name::FS_TYPE)?.as_deref() {
         None | Some("fsfs") => {}
         Some(kind @ ("bdb" | "fsx")) => {
             if kind == "bdb" {
@@ -51,13 +68,13 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 /// The minor version that must be able to use the repository, if that was said; options that were
 /// given later count.
 fn compatible_minor(options: &Options) -> SvnResult<Option<u32>> {
-    let old = ["pre-1.4-compatible", "pre-1.5-compatible", "pre-1.6-compatible"];
-    for (long, minor) in old.into_iter().zip(3..) {
-        if options.has(long) {
+    let old = [name::PRE_1_4_COMPATIBLE, name::PRE_1_5_COMPATIBLE, name::PRE_1_6_COMPATIBLE];
+    for (option, minor) in old.into_iter().zip(3..) {
+        if options.has(option) {
             return Ok(Some(minor));
         }
     }
-    let Some(text) = options.value("compatible-version")? else { return Ok(None) };
+    let Some(text) = options.value(name::COMPATIBLE_VERSION)? else { return Ok(None) };
     let (major, minor, patch) = parse_version(&text)?;
     let refused = |message: String| Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message));
     if (major, minor) < (1, 0) {

@@ -7,7 +7,7 @@ use sapwood_core::{Revnum, SvnError, SvnResult, glob};
 use sapwood_repos::dump::{DumpOptions, Notice, dump};
 use sapwood_repos::{PathAuthorizer, Repository};
 
-use crate::command::{Invocation, Options, usage_error};
+use crate::command::{Invocation, Options, Run, Subcommand, name, usage_error};
 use crate::progress::Progress;
 use crate::report;
 
@@ -34,8 +34,8 @@ impl PathAuthorizer for PathFilter {
 }
 
 fn filter(options: &Options) -> SvnResult<Option<PathFilter>> {
-    let patterns = options.has("pattern");
-    let (exclude, include) = (options.values("exclude")?, options.values("include")?);
+    let patterns = options.has(name::PATTERN);
+    let (exclude, include) = (options.values(name::EXCLUDE)?, options.values(name::INCLUDE)?);
     match (exclude.is_empty(), include.is_empty()) {
         (true, true) => Ok(None),
         (false, true) => Ok(Some(PathFilter { prefixes: exclude, patterns, exclude: true })),
@@ -56,13 +56,49 @@ fn range(options: &Options, repository: &Repository) -> SvnResult<(Revnum, Revnu
     })
 }
 
-/// `svnadmin dump`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "dump",
+    aliases: &[],
+    help: "usage: svnadmin dump REPOS_PATH [-r LOWER[:UPPER] [--incremental]]\n\n\
+         Write revisions to stdout as a stream that 'svnadmin load' reads, and progress\n\
+         to stderr.  All revisions, unless -r says which.\n\n\
+         The first revision of a range is written as a whole tree, so that the stream\n\
+         stands alone; with --incremental it is written as what it changed, like all\n\
+         the others.\n\n\
+         With --exclude and --include, what refers to paths that are left out is\n\
+         rewritten: a copy from such a path becomes an addition.\n",
+    options: &[
+        name::REVISION,
+        name::INCREMENTAL,
+        name::DELTAS,
+        name::QUIET,
+        name::MEMORY_CACHE_SIZE,
+        name::FILE,
+        name::EXCLUDE,
+        name::INCLUDE,
+        name::PATTERN,
+    ],
+    overrides: super::TO_FILE,
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     run_either(invocation, true)
 }
 
-/// `svnadmin dump-revprops`.
-pub(super) fn run_revprops(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const REVPROPS_COMMAND: Subcommand = Subcommand {
+    name: "dump-revprops",
+    aliases: &[],
+    help: "usage: svnadmin dump-revprops REPOS_PATH [-r LOWER[:UPPER]]\n\n\
+         Write the properties of revisions to stdout as a stream that\n\
+         'svnadmin load-revprops' reads, and progress to stderr.  All revisions,\n\
+         unless -r says which.\n",
+    options: &[name::REVISION, name::QUIET, name::FILE],
+    overrides: super::TO_FILE,
+    run: Run::Repository(run_revprops),
+};
+
+fn run_revprops(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     run_either(invocation, false)
 }
 
@@ -71,15 +107,15 @@ fn run_either(invocation: &mut Invocation<'_>, changes: bool) -> SvnResult<()> {
     let repository = crate::repo::open_for_all(&invocation.repository, &invocation.options)?;
     let options = &invocation.options;
     let (start, end) = range(options, &repository)?;
-    let mut file = options.value("file")?.map(|name| create(&name)).transpose()?;
+    let mut file = options.value(name::FILE)?.map(|name| create(&name)).transpose()?;
     let filter = filter(options)?;
     let cancel = crate::signals::cancel_token();
-    let quiet = options.has("quiet");
+    let quiet = options.has(name::QUIET);
     let request = DumpOptions {
         start: Some(start),
         end: Some(end),
-        incremental: options.has("incremental"),
-        deltas: options.has("deltas"),
+        incremental: options.has(name::INCREMENTAL),
+        deltas: options.has(name::DELTAS),
         changes,
         notices: !quiet,
         filter: filter.as_ref().map(|f| -> &(dyn PathAuthorizer + Sync) { f }),

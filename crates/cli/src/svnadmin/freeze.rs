@@ -7,14 +7,25 @@ use std::process::Command;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_fs::admin::maintenance::MaintenanceOptions;
 
-use crate::command::{Invocation, usage_error};
+use crate::command::{Invocation, Run, Subcommand, name, usage_error};
 use crate::repo;
 
-/// `svnadmin freeze`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "freeze",
+    aliases: &[],
+    help: "usage: 1. svnadmin freeze REPOS_PATH -- PROGRAM [ARG...]\n               \
+     2. svnadmin freeze -F FILE -- PROGRAM [ARG...]\n\n\
+     Run a program while nothing can be committed to the repository, or to those\n\
+     that FILE lists one a line.\n",
+    options: &[name::FILE],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut args = invocation.take_args(0, usize::MAX)?.into_iter();
     let options = &invocation.options;
-    let paths = match options.value("file")? {
+    let paths = match options.value(name::FILE)? {
         None => {
             let path = args.next().ok_or_else(|| usage_error("Repository argument required"))?;
             vec![repo::local_path(&path)?]

@@ -6,11 +6,21 @@ use sapwood_core::SvnResult;
 use sapwood_fs::admin::hotcopy::HotcopyOptions;
 use sapwood_repos::hotcopy::hotcopy;
 
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 use crate::repo;
 
-/// `svnadmin hotcopy`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "hotcopy",
+    aliases: &[],
+    help: "usage: svnadmin hotcopy REPOS_PATH NEW_REPOS_PATH\n\n\
+     Copy a repository that may be in use.  With --incremental, only what the copy\n\
+     does not have yet.\n",
+    options: &[name::CLEAN_LOGS, name::INCREMENTAL, name::QUIET],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let args = invocation.take_args(1, 1)?;
     let to = repo::local_path(args.first().map_or("", String::as_str))?;
     let options = &invocation.options;
@@ -20,8 +30,8 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         .and_then(|path| path.into_os_string().into_string().ok());
     let source = repo::open(from.as_ref().unwrap_or(&invocation.repository), options)?;
     let hotcopy_options =
-        HotcopyOptions { incremental: options.has("incremental"), ..HotcopyOptions::default() };
-    let quiet = options.has("quiet");
+        HotcopyOptions { incremental: options.has(name::INCREMENTAL), ..HotcopyOptions::default() };
+    let quiet = options.has(name::QUIET);
     let out = &mut invocation.out;
     let to = Path::new(repo::local_style(&to));
     hotcopy(&source, to, &hotcopy_options, &crate::signals::cancel_token(), &mut |first, last| {

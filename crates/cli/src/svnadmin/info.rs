@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand};
 
 /// The minor version of Subversion that made a filesystem format.
 const fn minor_of_format(number: u32) -> u32 {
@@ -26,8 +26,17 @@ fn yes_no(yes: bool) -> &'static str {
     if yes { "yes" } else { "no" }
 }
 
-/// `svnadmin info`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "info",
+    aliases: &[],
+    help: "usage: svnadmin info REPOS_PATH\n\n\
+         Tell about the repository: its UUID, formats, layout and configuration.\n",
+    options: &[],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
     let path = invocation.repository.clone();
     let repository = crate::repo::open(&path, &invocation.options)?;

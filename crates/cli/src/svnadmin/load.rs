@@ -5,39 +5,64 @@ use std::io::{BufRead, BufReader};
 use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
 use sapwood_repos::load::{LoadEvent, LoadOptions, UuidAction, load};
 
-use crate::command::{Invocation, Options, usage_error};
+use crate::command::{Invocation, Options, Run, Subcommand, name, usage_error};
 use crate::output::Output;
 use crate::revision::RevisionSpec;
 
 /// Bytes of the stream that are read at once.
 const BUFFER: usize = 256 << 10;
 
-/// `svnadmin load`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "load",
+    aliases: &[],
+    help: "usage: svnadmin load REPOS_PATH\n\n\
+         Read a dump stream from stdin and commit its revisions.  An empty repository\n\
+         takes the stream's UUID.  Progress goes to stdout.  With -r, only revisions\n\
+         of the stream in that range are loaded.\n",
+    options: &[
+        name::QUIET,
+        name::REVISION,
+        name::IGNORE_UUID,
+        name::FORCE_UUID,
+        name::IGNORE_DATES,
+        name::USE_PRE_COMMIT_HOOK,
+        name::USE_POST_COMMIT_HOOK,
+        name::PARENT_DIR,
+        name::NORMALIZE_PROPS,
+        name::BYPASS_PROP_VALIDATION,
+        name::MEMORY_CACHE_SIZE,
+        name::NO_FLUSH_TO_DISK,
+        name::FILE,
+    ],
+    overrides: super::FROM_FILE,
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
     let options = &invocation.options;
     let load_options = LoadOptions {
         range: range(options)?,
-        uuid: if options.has("force-uuid") {
+        uuid: if options.has(name::FORCE_UUID) {
             UuidAction::Force
-        } else if options.has("ignore-uuid") {
+        } else if options.has(name::IGNORE_UUID) {
             UuidAction::Ignore
         } else {
             UuidAction::Default
         },
         parent_dir: options
-            .value("parent-dir")?
+            .value(name::PARENT_DIR)?
             .map(|dir| path::canonical_fspath(&dir).into_owned()),
-        bypass_validation: options.has("bypass-prop-validation"),
-        ignore_dates: options.has("ignore-dates"),
-        normalize_props: options.has("normalize-props"),
-        no_flush: options.has("no-flush-to-disk"),
-        pre_commit_hook: options.has("use-pre-commit-hook"),
-        post_commit_hook: options.has("use-post-commit-hook"),
+        bypass_validation: options.has(name::BYPASS_PROP_VALIDATION),
+        ignore_dates: options.has(name::IGNORE_DATES),
+        normalize_props: options.has(name::NORMALIZE_PROPS),
+        no_flush: options.has(name::NO_FLUSH_TO_DISK),
+        pre_commit_hook: options.has(name::USE_PRE_COMMIT_HOOK),
+        post_commit_hook: options.has(name::USE_POST_COMMIT_HOOK),
     };
     let repository = crate::repo::open(&invocation.repository, options)?;
     let input = input(options)?;
-    let quiet = options.has("quiet");
+    let quiet = options.has(name::QUIET);
     let out = &mut invocation.out;
     let mut notify = |event: LoadEvent<'_>| if quiet { Ok(()) } else { tell(out, event) };
     load(&repository, input, load_options, &mut notify, &crate::signals::cancel_token())
@@ -46,7 +71,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 
 /// The stream that the options name: a file, or standard input.
 pub(super) fn input(options: &Options) -> SvnResult<Box<dyn BufRead + Send>> {
-    Ok(match options.value("file")? {
+    Ok(match options.value(name::FILE)? {
         Some(file) => Box::new(BufReader::with_capacity(BUFFER, crate::input::open_named(&file)?)),
         None => Box::new(BufReader::with_capacity(BUFFER, std::io::stdin())),
     })

@@ -5,10 +5,19 @@ use sapwood_fs::LockTarget;
 use sapwood_repos::{Hooks, LockRequest, lock_paths};
 
 use super::revprop;
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 
-/// `svnadmin lock`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "lock",
+    aliases: &[],
+    help: "usage: svnadmin lock REPOS_PATH PATH USERNAME COMMENT-FILE [TOKEN]\n\n\
+         Lock a path for a user, with the comment that stands in a file.\n",
+    options: &[name::BYPASS_HOOKS, name::QUIET],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let args = invocation.take_args(3, 4)?;
     let [target, user, file, token @ ..] = args.as_slice() else { return Ok(()) };
     let file = revprop::file_path(file)?;
@@ -20,7 +29,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let hooks = Hooks::without_environment(&repository);
     let request = LockRequest {
         repository: &repository,
-        hooks: (!invocation.options.has("bypass-hooks")).then_some(&hooks),
+        hooks: (!invocation.options.has(name::BYPASS_HOOKS)).then_some(&hooks),
         user: Some(user),
         comment: Some(&comment),
         steal: false,
@@ -29,7 +38,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     };
     let lock = LockTarget { path: target.clone(), token: token.first().cloned(), revision: None };
     lock_paths(&request, vec![lock]).into_single()?;
-    if invocation.options.has("quiet") {
+    if invocation.options.has(name::QUIET) {
         return Ok(());
     }
     invocation.out.text(&format!("'{target}' locked by user '{user}'.\n"))

@@ -3,7 +3,7 @@
 use sapwood_core::Lock;
 use sapwood_core::{Depth, SvnResult, path};
 
-use crate::command::{Invocation, usage_error};
+use crate::command::{Invocation, Run, Subcommand, usage_error};
 use crate::user_date;
 
 /// What is told of a lock: everywhere in the same words, but for the lines before.
@@ -29,8 +29,17 @@ pub(crate) fn count_lines(comment: &[u8]) -> usize {
     ends.saturating_sub(pairs).saturating_add(1)
 }
 
-/// `svnadmin lslocks`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "lslocks",
+    aliases: &[],
+    help: "usage: svnadmin lslocks REPOS_PATH [PATH-IN-REPOS]\n\n\
+         Describe all locks at and below a path of the repository (its root).\n",
+    options: &[],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let args = invocation.take_args(0, usize::MAX)?;
     let target = match args.as_slice() {
         [] => "/",

@@ -2,11 +2,21 @@
 
 use sapwood_core::SvnResult;
 
-use crate::command::{Invocation, usage_error};
+use crate::command::{Invocation, Run, Subcommand, name, usage_error};
 use crate::revision::{self, RevisionSpec};
 
-/// `svnadmin lstxns`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "lstxns",
+    aliases: &[],
+    help: "usage: svnadmin lstxns REPOS_PATH\n\n\
+         Print the names of transactions that were not committed.  With -r, only those\n\
+         that are based on that revision or an older one: they may be forgotten.\n",
+    options: &[name::REVISION],
+    overrides: &[(name::REVISION, "the newest base revision ARG")],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
     let range = invocation.options.revision;
     if range.end != RevisionSpec::Unspecified {

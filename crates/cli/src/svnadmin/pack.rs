@@ -3,19 +3,28 @@
 use sapwood_core::SvnResult;
 use sapwood_fs::admin::pack::{DEFAULT_MEMORY, PackNotice, PackOptions};
 
-use crate::command::{Invocation, parse_number};
+use crate::command::{Invocation, Run, Subcommand, name, parse_number};
 
-/// `svnadmin pack`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "pack",
+    aliases: &[],
+    help: "usage: svnadmin pack REPOS_PATH\n\n\
+         Gather the revisions of each complete shard in one file.\n",
+    options: &[name::QUIET, name::MEMORY_CACHE_SIZE],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
     let options = &invocation.options;
     let mut pack_options = PackOptions::default();
-    if let Some(text) = options.value("memory-cache-size")? {
+    if let Some(text) = options.value(name::MEMORY_CACHE_SIZE)? {
         let bytes = parse_number(&text)?.saturating_mul(1 << 20);
         pack_options.memory = usize::try_from(bytes).unwrap_or(usize::MAX).max(DEFAULT_MEMORY);
     }
     let repository = crate::repo::open(&invocation.repository, options)?;
-    let quiet = options.has("quiet");
+    let quiet = options.has(name::QUIET);
     let out = &mut invocation.out;
     repository.fs().pack(&pack_options, &crate::signals::cancel_token(), &mut |notice| {
         if quiet {

@@ -3,10 +3,20 @@
 use sapwood_core::SvnResult;
 use sapwood_fs::admin::maintenance::MaintenanceOptions;
 
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
+
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "recover",
+    aliases: &[],
+    help: "usage: svnadmin recover REPOS_PATH\n\n\
+     Mend what a crash may have left behind.\n",
+    options: &[name::WAIT],
+    overrides: &[],
+    run: Run::Repository(run),
+};
 
 /// `svnadmin recover`. `--wait` has no meaning for FSFS: nobody holds the whole repository.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
     let options = &invocation.options;
     let repository = crate::repo::open(&invocation.repository, options)?;

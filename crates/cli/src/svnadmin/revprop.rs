@@ -6,7 +6,7 @@ use sapwood_repos::{
     Everything, Hooks, RevpropHooks, RevpropRequest, change_revision_prop, change_txn_prop,
 };
 
-use crate::command::{Invocation, Options, usage_error};
+use crate::command::{Invocation, Options, name, usage_error};
 use crate::locale;
 use crate::revision::{RevisionRange, RevisionSpec};
 
@@ -31,7 +31,7 @@ pub(super) fn revision(options: &Options) -> SvnResult<Revnum> {
 
 /// What `-r` or `-t` names.
 pub(super) fn target(options: &Options) -> SvnResult<Target> {
-    let Some(name) = options.value("transaction")? else {
+    let Some(name) = options.value(name::TRANSACTION)? else {
         return revision(options).map(Target::Revision);
     };
     if options.revision != RevisionRange::default() {
@@ -47,8 +47,8 @@ pub(super) fn target(options: &Options) -> SvnResult<Target> {
 /// The hooks that the options ask for.
 pub(super) fn hooks(options: &Options) -> RevpropHooks {
     RevpropHooks {
-        pre: options.has("use-pre-revprop-change-hook"),
-        post: options.has("use-post-revprop-change-hook"),
+        pre: options.has(name::USE_PRE_REVPROP_CHANGE_HOOK),
+        post: options.has(name::USE_POST_REVPROP_CHANGE_HOOK),
     }
 }
 

@@ -6,13 +6,22 @@ use sapwood_core::{SvnResult, path};
 use sapwood_fs::UnlockTarget;
 use sapwood_repos::{Repository, UnlockRequest, unlock_paths};
 
-use crate::command::{Invocation, usage_error};
+use crate::command::{Invocation, Run, Subcommand, name, usage_error};
 use crate::report;
+
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "rmlocks",
+    aliases: &[],
+    help: "usage: svnadmin rmlocks REPOS_PATH LOCKED_PATH...\n\nRemove locks, whoever has them.\n",
+    options: &[name::QUIET],
+    overrides: &[],
+    run: Run::Repository(run),
+};
 
 /// `svnadmin rmlocks`. What cannot be unlocked is told, and the rest is unlocked all the same.
 ///
 /// All at once: the list of a directory's locks is written again each time that some are taken out of it.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
     let args = invocation.take_args(0, usize::MAX)?;
     if args.is_empty() {
@@ -37,7 +46,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
                 continue;
             }
         };
-        if !invocation.options.has("quiet") {
+        if !invocation.options.has(name::QUIET) {
             invocation.out.text(&told)?;
         }
     }

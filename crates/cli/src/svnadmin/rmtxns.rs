@@ -3,11 +3,20 @@
 use sapwood_core::SvnResult;
 use sapwood_fs::txn::{WriteOptions, Writer};
 
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 use crate::report;
 
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "rmtxns",
+    aliases: &[],
+    help: "usage: svnadmin rmtxns REPOS_PATH TXN_NAME...\n\nDelete transactions.\n",
+    options: &[name::QUIET],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
 /// `svnadmin rmtxns`. What cannot be removed is told, and the rest is removed all the same.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let names = invocation.take_args(0, usize::MAX)?;
     let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
     let writer = Writer::new(repository.fs(), WriteOptions::default())?;
@@ -15,7 +24,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         if let Err(error) = writer.purge_txn(name) {
             invocation.out.flush()?;
             report::error(&error.into(), "svnadmin: ");
-        } else if !invocation.options.has("quiet") {
+        } else if !invocation.options.has(name::QUIET) {
             invocation.out.text(&format!("Transaction '{name}' removed.\n"))?;
         }
     }

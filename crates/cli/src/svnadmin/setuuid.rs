@@ -3,10 +3,19 @@
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_fs::txn::{WriteOptions, Writer};
 
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand};
 
-/// `svnadmin setuuid`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "setuuid",
+    aliases: &[],
+    help: "usage: svnadmin setuuid REPOS_PATH [NEW_UUID]\n\n\
+         Give the repository another UUID, or a new one.\n",
+    options: &[],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let args = invocation.take_args(0, 1)?;
     let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
     let uuid = match args.into_iter().next() {

@@ -5,10 +5,19 @@ use sapwood_fs::admin::maintenance::MaintenanceOptions;
 use sapwood_fs::admin::upgrade::UpgradeNotice;
 use sapwood_repos::upgrade::upgrade;
 
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand};
 
-/// `svnadmin upgrade`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "upgrade",
+    aliases: &[],
+    help: "usage: svnadmin upgrade REPOS_PATH\n\n\
+     Bring the repository to the newest format, changing as little as that takes.\n",
+    options: &[],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
     let repository = crate::repo::open(&invocation.repository, &invocation.options)?;
     let out = &mut invocation.out;

@@ -3,7 +3,7 @@
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 
-use crate::command::{Invocation, usage_error};
+use crate::command::{Invocation, Run, Subcommand, name, usage_error};
 use crate::progress::Progress;
 use crate::report;
 use crate::revision::{self, RevisionSpec};
@@ -11,14 +11,31 @@ use crate::revision::{self, RevisionSpec};
 /// The least width of the column of revisions in the summary.
 const COLUMN: usize = 6;
 
-/// `svnadmin verify`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "verify",
+    aliases: &[],
+    help: "usage: svnadmin verify REPOS_PATH\n\n\
+         Check all that the repository holds.\n",
+    options: &[
+        name::TRANSACTION,
+        name::REVISION,
+        name::QUIET,
+        name::KEEP_GOING,
+        name::MEMORY_CACHE_SIZE,
+        name::CHECK_NORMALIZATION,
+        name::METADATA_ONLY,
+    ],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
     let prefix = invocation.prefix();
     let path = invocation.repository.clone();
     let options = &invocation.options;
     let range = options.revision;
-    let transaction = options.value("transaction")?;
+    let transaction = options.value(name::TRANSACTION)?;
     let unspecified = RevisionSpec::Unspecified;
     if transaction.is_some() && (range.start != unspecified || range.end != unspecified) {
         return Err(usage_error("--revision (-r) and --transaction (-t) are mutually exclusive"));
@@ -31,13 +48,13 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let youngest = fs.youngest()?;
     let start = revision::resolve(range.start, fs, youngest)?;
     let end = revision::resolve(range.end, fs, youngest)?.or(start);
-    let quiet = options.has("quiet");
-    let keep_going = options.has("keep-going");
+    let quiet = options.has(name::QUIET);
+    let keep_going = options.has(name::KEEP_GOING);
     let request = VerifyOptions {
         start,
         end,
-        check_normalization: options.has("check-normalization"),
-        metadata_only: options.has("metadata-only"),
+        check_normalization: options.has(name::CHECK_NORMALIZATION),
+        metadata_only: options.has(name::METADATA_ONLY),
         notices: !quiet,
         cancel: &crate::signals::cancel_token(),
         threads: super::threads(),

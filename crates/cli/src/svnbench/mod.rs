@@ -16,8 +16,8 @@ use sapwood_ra::Settings;
 
 use crate::arguments::{parse_changes, parse_depth, parse_limit};
 use crate::command::{
-    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, RA_MODULES, Run, Subcommand,
-    VERSION, plain_text, usage_error,
+    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, RA_MODULES, Subcommand, VERSION,
+    name, plain_text, usage_error,
 };
 use crate::remote::target::{self, Target};
 use crate::remote::{self, Credentials, Manner, grouped};
@@ -36,42 +36,40 @@ pub(crate) fn manual() -> crate::manual::Manual {
 const OPTIONS: &[OptionSpec] = &[
     HELP,
     HELP_MARK,
-    OptionSpec::flag("quiet", Some('q'), "print nothing, or only a summary"),
-    OptionSpec::flag("recursive", Some('R'), "everything below, same as --depth=infinity"),
-    OptionSpec::flag("non-recursive", Some('N'), "old; same as --depth=files"),
-    OptionSpec::value(
-        "change",
+    name::QUIET.flag(Some('q'), "print nothing, or only a summary"),
+    name::RECURSIVE.flag(Some('R'), "everything below, same as --depth=infinity"),
+    name::NON_RECURSIVE.flag(Some('N'), "old; same as --depth=files"),
+    name::CHANGE.value(
         Some('c'),
         "the change of revision ARG, like -r ARG-1:ARG;\n                             \
          of -ARG: backwards; of ARG1-ARG2: both and between",
     ),
-    OptionSpec::value(
-        "revision",
+    name::REVISION.value(
         Some('r'),
         "the revision ARG, or a range ARG1:ARG2, each of:\n                             \
          a number, '{' DATE '}', 'HEAD'",
     ),
     VERSION,
-    OptionSpec::flag("verbose", Some('v'), "ask for more"),
+    name::VERBOSE.flag(Some('v'), "ask for more"),
     remote::USERNAME,
     remote::PASSWORD,
     remote::PASSWORD_FROM_STDIN,
-    OptionSpec::value("targets", None, "take more arguments from the file ARG"),
-    OptionSpec::value("depth", None, "how deep: 'empty', 'files', 'immediates', 'infinity'"),
-    OptionSpec::flag("strict", None, "accepted and ignored"),
-    OptionSpec::flag("stop-on-copy", None, "do not go on beyond copies"),
+    name::TARGETS.value(None, "take more arguments from the file ARG"),
+    name::DEPTH.value(None, "how deep: 'empty', 'files', 'immediates', 'infinity'"),
+    name::STRICT.flag(None, "accepted and ignored"),
+    name::STOP_ON_COPY.flag(None, "do not go on beyond copies"),
     remote::NO_AUTH_CACHE,
     remote::TRUST_SERVER_CERT,
     remote::TRUST_SERVER_CERT_FAILURES,
     remote::NON_INTERACTIVE,
     remote::CONFIG_DIR,
     remote::CONFIG_OPTION,
-    OptionSpec::value("limit", Some('l'), "at most ARG log entries"),
-    OptionSpec::flag("with-all-revprops", None, "ask for all revision properties"),
-    OptionSpec::flag("with-no-revprops", None, "ask for no revision properties"),
-    OptionSpec::value("with-revprop", None, "ask for the revision property ARG"),
-    OptionSpec::flag("use-merge-history", Some('g'), "ask for merged revisions too"),
-    OptionSpec::value("search", None, "only names that match the pattern ARG"),
+    name::LIMIT.value(Some('l'), "at most ARG log entries"),
+    name::WITH_ALL_REVPROPS.flag(None, "ask for all revision properties"),
+    name::WITH_NO_REVPROPS.flag(None, "ask for no revision properties"),
+    name::WITH_REVPROP.value(None, "ask for the revision property ARG"),
+    name::USE_MERGE_HISTORY.flag(Some('g'), "ask for merged revisions too"),
+    name::SEARCH.value(None, "only names that match the pattern ARG"),
 ];
 
 const HELP_FIRST: &str = "usage: svnbench <subcommand> [options] [args]\n\
@@ -91,80 +89,20 @@ static SVNBENCH: Program = Program {
     options: OPTIONS,
     global_options: remote::GLOBAL_WITHOUT_FORCE,
     hint_names_subcommand: true,
-    version_options: &["quiet", "verbose", "config-dir"],
+    version_options: &[name::QUIET, name::VERBOSE, name::CONFIG_DIR],
     no_subcommand: "Subcommand argument required",
     take: take_option,
     check,
     subcommands: &[
-        Subcommand {
-            name: "help",
-            aliases: &["?", "h"],
-            help: "usage: svnbench help [SUBCOMMAND...]\n\n\
+        Subcommand::help(
+            "usage: svnbench help [SUBCOMMAND...]\n\n\
                  Explain this program or its subcommands.\n",
-            options: &[],
-            overrides: &[],
-            run: Run::Help,
-        },
-        Subcommand {
-            name: "null-blame",
-            aliases: &[],
-            help: "usage: svnbench null-blame [-r M:N] TARGET[@REV]...\n\n\
-                 Get all versions of a file, as 'svn blame' does.  Without -r these are all up to\n\
-                 REV, with -r those from M to N, backwards if M is the younger.\n",
-            options: &["revision", "use-merge-history"],
-            overrides: &[],
-            run: Run::Arguments(null_blame::run),
-        },
-        Subcommand {
-            name: "null-export",
-            aliases: &[],
-            help: "usage: svnbench null-export [-r REV] URL[@PEGREV]\n\n\
-                 Get a tree, as 'svn export' and 'svn checkout' do.\n",
-            options: &["revision", "quiet", "non-recursive", "depth"],
-            overrides: &[],
-            run: Run::Arguments(null_export::run),
-        },
-        Subcommand {
-            name: "null-list",
-            aliases: &["ls"],
-            help: "usage: svnbench null-list [TARGET[@REV]...]\n\n\
-                 Get the entries of directories, as 'svn list' does.  With -v also size, date,\n\
-                 author and locks.\n",
-            options: &["revision", "verbose", "quiet", "recursive", "depth", "search"],
-            overrides: &[],
-            run: Run::Arguments(null_list::run),
-        },
-        Subcommand {
-            name: "null-log",
-            aliases: &[],
-            help: "usage: svnbench null-log URL[@REV] [PATH...]\n\n\
-                 Get the log of URL, or of the PATHs below it, as 'svn log' does.  -v asks for\n\
-                 changed paths, -q for no messages.  -r and -c can be given several times.\n",
-            options: &[
-                "revision",
-                "quiet",
-                "verbose",
-                "use-merge-history",
-                "change",
-                "targets",
-                "stop-on-copy",
-                "limit",
-                "with-all-revprops",
-                "with-no-revprops",
-                "with-revprop",
-            ],
-            overrides: &[("change", "the change made in revision ARG")],
-            run: Run::Arguments(null_log::run),
-        },
-        Subcommand {
-            name: "null-info",
-            aliases: &[],
-            help: "usage: svnbench null-info [TARGET[@REV]...]\n\n\
-                 Ask what each TARGET is, as 'svn info' does; with -R also for all below it.\n",
-            options: &["revision", "recursive", "depth", "targets"],
-            overrides: &[],
-            run: Run::Arguments(null_info::run),
-        },
+        ),
+        null_blame::COMMAND,
+        null_export::COMMAND,
+        null_list::COMMAND,
+        null_log::COMMAND,
+        null_info::COMMAND,
     ],
     ..Program::DEFAULT
 };
@@ -176,24 +114,24 @@ fn take_option(
     value: Option<&OsString>,
 ) -> SvnResult<()> {
     let Some(value) = value else { return Ok(()) };
-    match spec.long {
-        "revision" => parse_range(&plain_text(value)?).map(|_| ()),
-        "change" => parse_changes(&plain_text(value)?).map(|_| ()),
-        "limit" => parse_limit(&plain_text(value)?).map(|_| ()),
-        "depth" => parse_depth(&plain_text(value)?).map(|_| ()),
+    match spec.name() {
+        name::REVISION => parse_range(&plain_text(value)?).map(|_| ()),
+        name::CHANGE => parse_changes(&plain_text(value)?).map(|_| ()),
+        name::LIMIT => parse_limit(&plain_text(value)?).map(|_| ()),
+        name::DEPTH => parse_depth(&plain_text(value)?).map(|_| ()),
         _ => Ok(()),
     }
 }
 
 fn check(options: &Options) -> SvnResult<()> {
-    for other in ["with-all-revprops", "with-revprop"] {
-        if options.has(other) && options.has("with-no-revprops") {
+    for other in [name::WITH_ALL_REVPROPS, name::WITH_REVPROP] {
+        if options.has(other) && options.has(name::WITH_NO_REVPROPS) {
             return Err(usage_error(format!(
                 "--{other} and --with-no-revprops are mutually exclusive"
             )));
         }
     }
-    remote::check(options, options.has("non-interactive"))
+    remote::check(options, options.has(name::NON_INTERACTIVE))
 }
 
 fn parse_range(text: &str) -> SvnResult<RevisionRange> {
@@ -205,10 +143,10 @@ fn parse_range(text: &str) -> SvnResult<RevisionRange> {
 /// All ranges of `-r` and `-c`, in their order, and whether there was a `-c`.
 fn ranges(options: &Options) -> SvnResult<(Vec<RevisionRange>, bool)> {
     let (mut all, mut changes) = (Vec::new(), false);
-    for (name, value) in options.iter() {
-        match (name, value) {
-            ("revision", Some(value)) => all.push(parse_range(&plain_text(value)?)?),
-            ("change", Some(value)) => {
+    for given in options.iter() {
+        match given {
+            (name::REVISION, Some(value)) => all.push(parse_range(&plain_text(value)?)?),
+            (name::CHANGE, Some(value)) => {
                 changes = true;
                 all.extend(parse_changes(&plain_text(value)?)?);
             }
@@ -240,14 +178,14 @@ fn one_revision(options: &Options) -> SvnResult<RevisionSpec> {
 
 /// The depth that was asked for.
 fn depth(options: &Options, otherwise: Depth) -> SvnResult<Depth> {
-    if options.has("non-recursive") {
+    if options.has(name::NON_RECURSIVE) {
         return Ok(Depth::Files);
     }
     let mut depth = otherwise;
-    for (name, value) in options.iter() {
-        match (name, value) {
-            ("recursive", _) => depth = Depth::Infinity,
-            ("depth", Some(value)) => depth = parse_depth(&plain_text(value)?)?,
+    for given in options.iter() {
+        match given {
+            (name::RECURSIVE, _) => depth = Depth::Infinity,
+            (name::DEPTH, Some(value)) => depth = parse_depth(&plain_text(value)?)?,
             _ => {}
         }
     }
@@ -258,7 +196,7 @@ fn depth(options: &Options, otherwise: Depth) -> SvnResult<Depth> {
 /// `implicit_dot`.
 fn arguments(invocation: &mut Invocation<'_>, implicit_dot: bool) -> SvnResult<Vec<String>> {
     let mut all = invocation.take_args(0, usize::MAX)?;
-    if let Some(path) = invocation.options.value("targets")? {
+    if let Some(path) = invocation.options.value(name::TARGETS)? {
         let text = crate::locale::decode(crate::input::contents(&path)?)?;
         all.extend(text.split(['\n', '\r']).filter(|line| !line.is_empty()).map(str::to_owned));
     }
@@ -288,7 +226,7 @@ fn timed(
     let settings = remote::settings(&invocation.options, credentials, manner)?;
     let begun = Instant::now();
     let bytes = work(invocation, &settings)?;
-    if invocation.options.has("quiet") {
+    if invocation.options.has(name::QUIET) {
         return Ok(());
     }
     let seconds = begun.elapsed().as_secs_f64();

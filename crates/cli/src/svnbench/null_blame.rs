@@ -5,7 +5,7 @@ use sapwood_delta::TextDelta;
 use sapwood_ra::{FileRev, FileRevReceiver, FileRevsRequest, Settings};
 
 use super::{one_range, table, targets, timed};
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 use crate::remote::target::{Target, locate, move_to, number_of};
 use crate::report;
 use crate::revision::{RevisionRange, RevisionSpec};
@@ -50,7 +50,7 @@ fn blame(
             path: "",
             start: Some(start),
             end: Some(end),
-            include_merged_revisions: invocation.options.has("use-merge-history"),
+            include_merged_revisions: invocation.options.has(name::USE_MERGE_HISTORY),
         },
         &mut counts,
     )?;
@@ -59,8 +59,18 @@ fn blame(
     Ok(session.bytes_transferred())
 }
 
-/// `svnbench null-blame`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "null-blame",
+    aliases: &[],
+    help: "usage: svnbench null-blame [-r M:N] TARGET[@REV]...\n\n\
+         Get all versions of a file, as 'svn blame' does.  Without -r these are all up to\n\
+         REV, with -r those from M to N, backwards if M is the younger.\n",
+    options: &[name::REVISION, name::USE_MERGE_HISTORY],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let targets = targets(invocation, false)?;
     if targets.is_empty() {
         return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));

@@ -7,7 +7,7 @@ use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_ra::{ReportKind, ReportRequest, Settings};
 
 use super::{depth, one_revision, table, targets, timed};
-use crate::command::{Invocation, usage_error};
+use crate::command::{Invocation, Run, Subcommand, name, usage_error};
 use crate::remote::target::{Target, locate};
 use crate::revision::RevisionSpec;
 
@@ -113,8 +113,17 @@ impl Write for Counter {
     }
 }
 
-/// `svnbench null-export`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "null-export",
+    aliases: &[],
+    help: "usage: svnbench null-export [-r REV] URL[@PEGREV]\n\n\
+         Get a tree, as 'svn export' and 'svn checkout' do.\n",
+    options: &[name::REVISION, name::QUIET, name::NON_RECURSIVE, name::DEPTH],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let targets = targets(invocation, false)?;
     let [target, ..] = targets.as_slice() else {
         return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
@@ -124,7 +133,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     }
     let revision = one_revision(&invocation.options)?;
     let depth = depth(&invocation.options, Depth::Infinity)?;
-    let quiet = invocation.options.has("quiet");
+    let quiet = invocation.options.has(name::QUIET);
     timed(invocation, |invocation, settings| {
         let mut counter = Counter { quiet, ..Counter::default() };
         let result = export(settings, target, revision, depth, &mut counter);

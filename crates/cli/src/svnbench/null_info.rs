@@ -4,7 +4,7 @@ use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_ra::{DirentFields, Settings};
 
 use super::{depth, one_revision, targets, timed};
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 use crate::remote::target::{Target, locate};
 use crate::report;
 use crate::revision::RevisionSpec;
@@ -61,8 +61,17 @@ fn info(
     Ok((count, session.bytes_transferred()))
 }
 
-/// `svnbench null-info`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "null-info",
+    aliases: &[],
+    help: "usage: svnbench null-info [TARGET[@REV]...]\n\n\
+         Ask what each TARGET is, as 'svn info' does; with -R also for all below it.\n",
+    options: &[name::REVISION, name::RECURSIVE, name::DEPTH, name::TARGETS],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let targets = targets(invocation, true)?;
     let revision = one_revision(&invocation.options)?;
     let depth = depth(&invocation.options, Depth::Empty)?;

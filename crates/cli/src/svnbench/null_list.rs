@@ -8,7 +8,7 @@ use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_ra::{Dirent, DirentFields, ListRequest};
 
 use super::{depth, one_revision, table, targets, timed};
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 use crate::remote::target::locate;
 use crate::report;
 
@@ -41,15 +41,32 @@ fn fields(verbose: bool) -> DirentFields {
     }
 }
 
-/// `svnbench null-list`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "null-list",
+    aliases: &["ls"],
+    help: "usage: svnbench null-list [TARGET[@REV]...]\n\n\
+         Get the entries of directories, as 'svn list' does.  With -v also size, date,\n\
+         author and locks.\n",
+    options: &[
+        name::REVISION,
+        name::VERBOSE,
+        name::QUIET,
+        name::RECURSIVE,
+        name::DEPTH,
+        name::SEARCH,
+    ],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let targets = targets(invocation, true)?;
     let revision = one_revision(&invocation.options)?;
     let depth = depth(&invocation.options, Depth::Immediates)?;
-    let verbose = invocation.options.has("verbose");
-    let quiet = invocation.options.has("quiet");
+    let verbose = invocation.options.has(name::VERBOSE);
+    let quiet = invocation.options.has(name::QUIET);
     let patterns: Vec<String> =
-        invocation.options.values("search")?.iter().map(|p| fold(p).to_string()).collect();
+        invocation.options.values(name::SEARCH)?.iter().map(|p| fold(p).to_string()).collect();
     let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
     timed(invocation, |invocation, settings| {
         let (mut bytes, mut missing) = (0, false);

@@ -5,7 +5,7 @@ use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
 
 use super::{arguments, parse_limit, ranges, table, timed};
-use crate::command::{Invocation, usage_error};
+use crate::command::{Invocation, Run, Subcommand, name, usage_error};
 use crate::remote::grouped;
 use crate::remote::target::{self, locate, move_to, number_of};
 use crate::repo;
@@ -92,12 +92,34 @@ fn as_revisions(range: &mut RevisionRange) {
     }
 }
 
-/// `svnbench null-log`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "null-log",
+    aliases: &[],
+    help: "usage: svnbench null-log URL[@REV] [PATH...]\n\n\
+         Get the log of URL, or of the PATHs below it, as 'svn log' does.  -v asks for\n\
+         changed paths, -q for no messages.  -r and -c can be given several times.\n",
+    options: &[
+        name::REVISION,
+        name::QUIET,
+        name::VERBOSE,
+        name::USE_MERGE_HISTORY,
+        name::CHANGE,
+        name::TARGETS,
+        name::STOP_ON_COPY,
+        name::LIMIT,
+        name::WITH_ALL_REVPROPS,
+        name::WITH_NO_REVPROPS,
+        name::WITH_REVPROP,
+    ],
+    overrides: &[(name::CHANGE, "the change made in revision ARG")],
+    run: Run::Arguments(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut arguments = arguments(invocation, true)?;
     let (mut ranges, changes) = ranges(&invocation.options)?;
     if changes {
-        if invocation.options.has("revision") && ranges.len() > 1 {
+        if invocation.options.has(name::REVISION) && ranges.len() > 1 {
             return Err(SvnError::new(
                 ErrorCode::CLIENT_BAD_REVISION,
                 "-c and -r are mutually exclusive",
@@ -115,13 +137,13 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     }
     let paths: Vec<String> = arguments.iter().map(|a| repo::canonical_path(a)).collect();
     let options = &invocation.options;
-    let quiet = options.has("quiet");
-    let limit = options.value("limit")?.map_or(Ok(0), |text| parse_limit(&text))?;
+    let quiet = options.has(name::QUIET);
+    let limit = options.value(name::LIMIT)?.map_or(Ok(0), |text| parse_limit(&text))?;
     let mut wanted = vec![names::AUTHOR, names::DATE];
     if !quiet {
         wanted.push(names::LOG);
     }
-    if options.has("with-no-revprops") {
+    if options.has(name::WITH_NO_REVPROPS) {
         wanted.clear();
     }
     let request = LogRequest {
@@ -129,9 +151,9 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         start: None,
         end: None,
         limit,
-        changed_paths: options.has("verbose"),
-        strict_node_history: options.has("stop-on-copy"),
-        include_merged_revisions: options.has("use-merge-history"),
+        changed_paths: options.has(name::VERBOSE),
+        strict_node_history: options.has(name::STOP_ON_COPY),
+        include_merged_revisions: options.has(name::USE_MERGE_HISTORY),
         revprops: RevpropSelection::Names(&wanted),
     };
     timed(invocation, |invocation, settings| {
@@ -196,7 +218,7 @@ fn log_ranges(
 }
 
 fn print(invocation: &mut Invocation<'_>, counts: &Counts) -> SvnResult<()> {
-    if !invocation.options.has("use-merge-history") {
+    if !invocation.options.has(name::USE_MERGE_HISTORY) {
         return table(
             invocation,
             &[

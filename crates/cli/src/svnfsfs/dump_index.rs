@@ -2,15 +2,32 @@
 
 use sapwood_core::{Revnum, SvnResult};
 
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 use crate::revision::RevisionSpec;
 
 /// The words for the numbers of item types.
 pub(super) const TYPES: [&str; 8] =
     ["none ", "frep ", "drep ", "fprop", "dprop", "node ", "chgs ", "rep  "];
 
-/// `svnfsfs dump-index`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "dump-index",
+    aliases: &[],
+    help: "usage: svnfsfs dump-index REPOS_PATH -r REV\n\n\
+         Print the index of the revision file or pack that holds a revision, for formats\n\
+         7 and 8.  After a heading there is one line an item, in the order in which they\n\
+         lie in the file:\n\n\
+         \x20  * where it starts, and its length, in bytes (hexadecimal)\n\
+         \x20  * what it is: none (unused), frep, drep (contents of a file or directory),\n\
+         \x20    fprop, dprop (their properties), node (a node-revision), chgs (changed\n\
+         \x20    paths), rep (contents of any kind), ??? (the index is corrupt)\n\
+         \x20  * its revision, and its number there\n\
+         \x20  * its FNV-1a checksum (hexadecimal)\n",
+    options: &[name::REVISION, name::MEMORY_CACHE_SIZE],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     // Without a revision it is revision 0 that is looked at, as ever.
     let revision = match invocation.options.revision.start {
         RevisionSpec::Number(revision) => revision,

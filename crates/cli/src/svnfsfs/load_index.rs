@@ -7,13 +7,22 @@ use sapwood_fs::admin::maintenance::MaintenanceOptions;
 use sapwood_fs::fsfs::{ItemType, P2lEntry};
 
 use super::dump_index::TYPES;
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 
 /// The longest line, in bytes. What `dump-index` prints has some 60.
 const LINE: u64 = 4096;
 
-/// `svnfsfs load-index`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "load-index",
+    aliases: &[],
+    help: "usage: svnfsfs load-index REPOS_PATH\n\n\
+         Read what dump-index prints and make it the index.\n",
+    options: &[name::MEMORY_CACHE_SIZE],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let fs = super::open(invocation)?;
     let mut entries = Vec::new();
     let mut input = std::io::stdin().lock();

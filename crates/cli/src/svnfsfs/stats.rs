@@ -3,13 +3,22 @@
 use sapwood_core::SvnResult;
 use sapwood_fs::fsfs::stats::{CountAndSum, ExtensionStats, Histogram, RepStats, Stats};
 
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 
 /// How many extensions are listed.
 const LISTED: usize = 16;
 
-/// `svnfsfs stats`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "stats",
+    aliases: &[],
+    help: "usage: svnfsfs stats REPOS_PATH\n\n\
+         Print how many items of each kind there are, and how large they are.\n",
+    options: &[name::MEMORY_CACHE_SIZE],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.out.text("Reading revisions\n")?;
     let fs = super::open(invocation)?;
     let out = &mut invocation.out;

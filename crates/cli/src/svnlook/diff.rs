@@ -13,7 +13,7 @@ use sapwood_fs::{Node, Root, Roots};
 use sapwood_repos::change_tree::{ChangeAction, ChangeNode, ChangeTree};
 
 use super::{Context, Subject, no_argument};
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 use crate::locale;
 use crate::output::{Output, write_error};
 use crate::signals;
@@ -38,13 +38,32 @@ struct Differ<'a> {
     properties_only: bool,
 }
 
-/// `svnlook diff`.
-pub(super) fn diff(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "diff",
+    aliases: &[],
+    help: "usage: svnlook diff REPOS_PATH\n\n\
+        Print what changed in files and properties, as unified diffs.\n",
+    options: &[
+        name::REVISION,
+        name::TRANSACTION,
+        name::NO_DIFF_DELETED,
+        name::NO_DIFF_ADDED,
+        name::DIFF_COPY_FROM,
+        name::DIFF_CMD,
+        name::EXTENSIONS,
+        name::IGNORE_PROPERTIES,
+        name::PROPERTIES_ONLY,
+    ],
+    overrides: &[],
+    run: Run::Repository(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     no_argument(invocation)?;
     let context = Context::open(invocation)?;
     let options = &invocation.options;
     let extensions: Vec<String> = options
-        .value("extensions")?
+        .value(name::EXTENSIONS)?
         .unwrap_or_default()
         .split([' ', '\t', '\n', '\r'])
         .filter(|word| !word.is_empty())
@@ -56,13 +75,13 @@ pub(super) fn diff(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut differ = Differ {
         context: &context,
         root,
-        command: options.value("diff-cmd")?,
+        command: options.value(name::DIFF_CMD)?,
         extensions,
-        no_added: options.has("no-diff-added"),
-        no_deleted: options.has("no-diff-deleted"),
-        copy_from: options.has("diff-copy-from"),
-        ignore_properties: options.has("ignore-properties"),
-        properties_only: options.has("properties-only"),
+        no_added: options.has(name::NO_DIFF_ADDED),
+        no_deleted: options.has(name::NO_DIFF_DELETED),
+        copy_from: options.has(name::DIFF_COPY_FROM),
+        ignore_properties: options.has(name::IGNORE_PROPERTIES),
+        properties_only: options.has(name::PROPERTIES_ONLY),
         out: &mut invocation.out,
     };
     let mut roots = Roots::new(context.fs());

@@ -1,9 +1,23 @@
 //! `svnlook`: looks into a repository. The tables are here, and what all subcommands share.
 
-mod changes;
+mod author;
+mod cat;
+mod change_tree;
+mod changed;
+mod date;
 mod diff;
-mod files;
-mod props;
+mod dirs_changed;
+mod filesize;
+mod history;
+mod info;
+mod lock;
+mod log;
+mod propget;
+mod proplist;
+mod revprop_text;
+mod tree;
+mod uuid;
+mod youngest;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -13,8 +27,8 @@ use sapwood_fs::{Filesystem, Node, Root};
 use sapwood_repos::Repository;
 
 use crate::command::{
-    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, Run, Subcommand, Usage, VERSION,
-    plain_text, usage_error,
+    HELP, HELP_MARK, Invocation, Name, OptionSpec, Options, Program, Subcommand, Usage, VERSION,
+    name, plain_text, usage_error,
 };
 use crate::revision::{RevisionRange, RevisionSpec};
 
@@ -45,7 +59,7 @@ impl Context {
         let options = &invocation.options;
         let repository = crate::repo::open(&invocation.repository, options)?;
         let fs = repository.fs();
-        let subject = match (options.value("transaction")?, options.revision.start) {
+        let subject = match (options.value(name::TRANSACTION)?, options.revision.start) {
             (Some(name), _) => {
                 fs.txn_root(&name)?;
                 Subject::Transaction(name)
@@ -167,8 +181,8 @@ fn take(
 ) -> SvnResult<()> {
     let Some(value) = value else { return Ok(()) };
     let bad = |text| Err(usage_error(text));
-    match spec.long {
-        "revision" => {
+    match spec.name() {
+        name::REVISION => {
             let number = parse_long(&plain_text(value)?).and_then(|n| u64::try_from(n).ok());
             let Some(number) = number else { return bad("Invalid revision number supplied") };
             options.revision = RevisionRange {
@@ -177,7 +191,7 @@ fn take(
             };
             Ok(())
         }
-        "limit" => match parse_long(&plain_text(value)?) {
+        name::LIMIT => match parse_long(&plain_text(value)?) {
             None => bad("Non-numeric limit argument given"),
             Some(0) => Err(SvnError::new(
                 ErrorCode::INCORRECT_PARAMS,
@@ -191,12 +205,12 @@ fn take(
 
 fn check(options: &Options) -> SvnResult<()> {
     let exclusive = |text| Err(SvnError::new(ErrorCode::CL_MUTUALLY_EXCLUSIVE_ARGS, text));
-    if options.has("revision") && options.has("transaction") {
+    if options.has(name::REVISION) && options.has(name::TRANSACTION) {
         return exclusive(
             "The '--transaction' (-t) and '--revision' (-r) arguments cannot co-exist",
         );
     }
-    if options.has("show-inherited-props") && options.has("revprop") {
+    if options.has(name::SHOW_INHERITED_PROPS) && options.has(name::REVPROP) {
         return exclusive(
             "Cannot use the '--show-inherited-props' option with the '--revprop' option",
         );
@@ -214,29 +228,28 @@ fn repository(arg: Option<String>) -> Result<String, Usage> {
 
 const OPTIONS: &[OptionSpec] = &[
     HELP_MARK,
-    OptionSpec::flag("copy-info", None, "say where copies come from"),
-    OptionSpec::flag("diff-copy-from", None, "compare copies with what they are copies of"),
-    OptionSpec::flag("full-paths", None, "print whole paths, without indenting"),
+    name::COPY_INFO.flag(None, "say where copies come from"),
+    name::DIFF_COPY_FROM.flag(None, "compare copies with what they are copies of"),
+    name::FULL_PATHS.flag(None, "print whole paths, without indenting"),
     HELP,
-    OptionSpec::value("limit", Some('l'), "print no more than ARG places"),
-    OptionSpec::flag("no-diff-added", None, "leave out the contents of added files"),
-    OptionSpec::flag("no-diff-deleted", None, "leave out the contents of deleted files"),
-    OptionSpec::value("diff-cmd", None, "compare with the program ARG"),
-    OptionSpec::flag("ignore-properties", None, "leave out properties"),
-    OptionSpec::flag("properties-only", None, "show nothing but properties"),
-    OptionSpec::value("memory-cache-size", Some('M'), "megabytes of memory for caches"),
-    OptionSpec::flag("no-newline", None, "print no newline at the end"),
-    OptionSpec::flag("non-recursive", Some('N'), "one directory only"),
-    OptionSpec::value("revision", Some('r'), "the revision ARG"),
-    OptionSpec::flag("revprop", None, "a property of the revision or transaction itself"),
-    OptionSpec::flag("show-ids", None, "print the ids of node-revisions too"),
-    OptionSpec::flag("show-inherited-props", None, "also what is inherited from directories above"),
-    OptionSpec::value("transaction", Some('t'), "the transaction called ARG"),
-    OptionSpec::flag("verbose", Some('v'), "print more"),
+    name::LIMIT.value(Some('l'), "print no more than ARG places"),
+    name::NO_DIFF_ADDED.flag(None, "leave out the contents of added files"),
+    name::NO_DIFF_DELETED.flag(None, "leave out the contents of deleted files"),
+    name::DIFF_CMD.value(None, "compare with the program ARG"),
+    name::IGNORE_PROPERTIES.flag(None, "leave out properties"),
+    name::PROPERTIES_ONLY.flag(None, "show nothing but properties"),
+    name::MEMORY_CACHE_SIZE.value(Some('M'), "megabytes of memory for caches"),
+    name::NO_NEWLINE.flag(None, "print no newline at the end"),
+    name::NON_RECURSIVE.flag(Some('N'), "one directory only"),
+    name::REVISION.value(Some('r'), "the revision ARG"),
+    name::REVPROP.flag(None, "a property of the revision or transaction itself"),
+    name::SHOW_IDS.flag(None, "print the ids of node-revisions too"),
+    name::SHOW_INHERITED_PROPS.flag(None, "also what is inherited from directories above"),
+    name::TRANSACTION.value(Some('t'), "the transaction called ARG"),
+    name::VERBOSE.flag(Some('v'), "print more"),
     VERSION,
-    OptionSpec::flag("xml", None, "print XML"),
-    OptionSpec::value(
-        "extensions",
+    name::XML.flag(None, "print XML"),
+    name::EXTENSIONS.value(
         Some('x'),
         "options for the comparison, '-u' if there are none.\n                             \
          Without --diff-cmd, these are known:\n                             \
@@ -250,19 +263,10 @@ const OPTIONS: &[OptionSpec] = &[
          \x20   changes\n                             \
          \x20 -p, --show-c-function: show what function it is in",
     ),
-    OptionSpec::flag("quiet", Some('q'), "print less"),
+    name::QUIET.flag(Some('q'), "print less"),
 ];
 
-const fn subcommand(
-    name: &'static str,
-    help: &'static str,
-    options: &'static [&'static str],
-    run: fn(&mut Invocation<'_>) -> SvnResult<()>,
-) -> Subcommand {
-    Subcommand { name, aliases: &[], help, options, overrides: &[], run: Run::Repository(run) }
-}
-
-const SUBJECT: &[&str] = &["revision", "transaction"];
+const SUBJECT: &[Name] = &[name::REVISION, name::TRANSACTION];
 
 static SVNLOOK: Program = Program {
     name: "svnlook",
@@ -275,160 +279,33 @@ static SVNLOOK: Program = Program {
         \n\
         Available subcommands:\n",
     options: OPTIONS,
-    version_options: &["quiet", "verbose"],
+    version_options: &[name::QUIET, name::VERBOSE],
     no_subcommand: "Subcommand argument required",
     take,
     check,
     repository,
     unknown_hint: |name| (name == "verify").then_some("Try 'svnadmin verify' instead."),
     subcommands: &[
-        subcommand(
-            "author",
-            "usage: svnlook author REPOS_PATH\n\nPrint who made the revision.\n",
-            SUBJECT,
-            props::author,
-        ),
-        subcommand(
-            "cat",
-            "usage: svnlook cat REPOS_PATH FILE_PATH\n\n\
-             Print what is in a file.  The slash at the start of FILE_PATH may be left out.\n",
-            SUBJECT,
-            files::cat,
-        ),
-        subcommand(
-            "changed",
-            "usage: svnlook changed REPOS_PATH\n\nPrint which paths changed, and how.\n",
-            &["revision", "transaction", "copy-info"],
-            changes::changed,
-        ),
-        subcommand(
-            "date",
-            "usage: svnlook date REPOS_PATH\n\nPrint when the revision was made.\n",
-            SUBJECT,
-            props::date,
-        ),
-        subcommand(
-            "diff",
-            "usage: svnlook diff REPOS_PATH\n\n\
-             Print what changed in files and properties, as unified diffs.\n",
-            &[
-                "revision",
-                "transaction",
-                "no-diff-deleted",
-                "no-diff-added",
-                "diff-copy-from",
-                "diff-cmd",
-                "extensions",
-                "ignore-properties",
-                "properties-only",
-            ],
-            diff::diff,
-        ),
-        subcommand(
-            "dirs-changed",
-            "usage: svnlook dirs-changed REPOS_PATH\n\n\
-             Print the directories whose properties or whose own entries changed.\n",
-            SUBJECT,
-            changes::dirs_changed,
-        ),
-        subcommand(
-            "filesize",
-            "usage: svnlook filesize REPOS_PATH PATH_IN_REPOS\n\n\
-             Print how many bytes are in a file, as the repository has it.\n",
-            SUBJECT,
-            files::filesize,
-        ),
-        Subcommand {
-            name: "help",
-            aliases: &["?", "h"],
-            help: "usage: svnlook help [SUBCOMMAND...]\n\n\
+        author::COMMAND,
+        cat::COMMAND,
+        changed::COMMAND,
+        date::COMMAND,
+        diff::COMMAND,
+        dirs_changed::COMMAND,
+        filesize::COMMAND,
+        Subcommand::help(
+            "usage: svnlook help [SUBCOMMAND...]\n\n\
                  Explain this program or its subcommands.\n",
-            options: &[],
-            overrides: &[],
-            run: Run::Help,
-        },
-        subcommand(
-            "history",
-            "usage: svnlook history REPOS_PATH [PATH_IN_REPOS]\n\n\
-             Print the revisions in which a path (the root) changed, and where it was then.\n",
-            &["revision", "show-ids", "limit"],
-            files::history,
         ),
-        subcommand(
-            "info",
-            "usage: svnlook info REPOS_PATH\n\n\
-             Print author, date, the length of the log message, and the message.\n",
-            SUBJECT,
-            props::info,
-        ),
-        subcommand(
-            "lock",
-            "usage: svnlook lock REPOS_PATH PATH_IN_REPOS\n\n\
-             Describe the lock on a path, if there is one.\n",
-            &[],
-            files::lock,
-        ),
-        subcommand(
-            "log",
-            "usage: svnlook log REPOS_PATH\n\nPrint the log message.\n",
-            SUBJECT,
-            props::log,
-        ),
-        Subcommand {
-            name: "propget",
-            aliases: &["pget", "pg"],
-            help: "usage: 1. svnlook propget REPOS_PATH PROPNAME PATH_IN_REPOS\n                           \
-                 2. svnlook propget --revprop REPOS_PATH PROPNAME\n\n\
-                 Print the value of a property, byte for byte: of a path, or with --revprop of\n\
-                 the revision.\n",
-            options: &["revision", "transaction", "verbose", "revprop", "show-inherited-props"],
-            overrides: &[],
-            run: Run::Repository(props::propget),
-        },
-        Subcommand {
-            name: "proplist",
-            aliases: &["plist", "pl"],
-            help: "usage: 1. svnlook proplist REPOS_PATH PATH_IN_REPOS\n                             \
-                 2. svnlook proplist --revprop REPOS_PATH\n\n\
-                 List the properties of a path, or with --revprop of the revision.  With -v,\n\
-                 print their values too.\n",
-            options: &[
-                "revision",
-                "transaction",
-                "verbose",
-                "revprop",
-                "xml",
-                "show-inherited-props",
-            ],
-            overrides: &[],
-            run: Run::Repository(props::proplist),
-        },
-        subcommand(
-            "tree",
-            "usage: svnlook tree REPOS_PATH [PATH_IN_REPOS]\n\n\
-             Print all that is in a directory (the root) and below it.\n",
-            &[
-                "revision",
-                "transaction",
-                "non-recursive",
-                "show-ids",
-                "full-paths",
-                "memory-cache-size",
-            ],
-            files::tree,
-        ),
-        subcommand(
-            "uuid",
-            "usage: svnlook uuid REPOS_PATH\n\nPrint the repository's UUID.\n",
-            &[],
-            files::uuid,
-        ),
-        subcommand(
-            "youngest",
-            "usage: svnlook youngest REPOS_PATH\n\nPrint the number of the youngest revision.\n",
-            &["no-newline"],
-            files::youngest,
-        ),
+        history::COMMAND,
+        info::COMMAND,
+        lock::COMMAND,
+        log::COMMAND,
+        propget::COMMAND,
+        proplist::COMMAND,
+        tree::COMMAND,
+        uuid::COMMAND,
+        youngest::COMMAND,
     ],
     ..Program::DEFAULT
 };

@@ -12,7 +12,7 @@ use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, uri};
 
 use crate::command::{
-    OptionSpec, Options, RA_MODULES, plain_text, to_text, usage_error, version_text,
+    Name, OptionSpec, Options, RA_MODULES, name, plain_text, to_text, usage_error, version_text,
 };
 use crate::getopt::{Item, Parser};
 use crate::output::{self, Output};
@@ -38,22 +38,21 @@ const HELP: &str = "usage: svnmucc ACTION...\n\
     Valid options:\n";
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::flag("help", Some('h'), "print this"),
-    OptionSpec::flag("", Some('?'), "print this"),
-    OptionSpec::value("message", Some('m'), "the log message is ARG"),
-    OptionSpec::value("file", Some('F'), "the log message is in the file ARG"),
-    OptionSpec::value("username", Some('u'), "commit as the user ARG"),
-    OptionSpec::value("password", Some('p'), "log in with the password ARG"),
+    name::HELP.flag(Some('h'), "print this"),
+    name::HELP_MARK.flag(Some('?'), "print this"),
+    name::MESSAGE.value(Some('m'), "the log message is ARG"),
+    name::FILE.value(Some('F'), "the log message is in the file ARG"),
+    name::USERNAME.value(Some('u'), "commit as the user ARG"),
+    name::PASSWORD.value(Some('p'), "log in with the password ARG"),
     remote::PASSWORD_FROM_STDIN,
-    OptionSpec::value("root-url", Some('U'), "URLs of actions are relative to ARG"),
-    OptionSpec::value("revision", Some('r'), "the changes are to revision ARG"),
-    OptionSpec::value("with-revprop", None, "set a revision property, ARG is NAME[=VALUE]"),
+    name::ROOT_URL.value(Some('U'), "URLs of actions are relative to ARG"),
+    name::REVISION.value(Some('r'), "the changes are to revision ARG"),
+    name::WITH_REVPROP.value(None, "set a revision property, ARG is NAME[=VALUE]"),
     remote::NON_INTERACTIVE,
     remote::FORCE_INTERACTIVE,
     remote::TRUST_SERVER_CERT,
     remote::TRUST_SERVER_CERT_FAILURES,
-    OptionSpec::value(
-        "extra-args",
+    name::EXTRA_ARGS.value(
         Some('X'),
         "take more arguments from the file ARG, one a line\n                             \
          (\"-\": from standard input)",
@@ -61,7 +60,7 @@ const OPTIONS: &[OptionSpec] = &[
     remote::CONFIG_DIR,
     remote::CONFIG_OPTION,
     remote::NO_AUTH_CACHE,
-    OptionSpec::flag("version", None, "say which version this is"),
+    name::VERSION.flag(None, "say which version this is"),
 ];
 
 /// The error for arguments that make no sense.
@@ -132,14 +131,15 @@ fn take(args: Vec<OsString>) -> SvnResult<Option<Given>> {
             Ok(Some(Item::Argument(arg))) => given.arguments.push(to_text(&arg)?),
             Ok(Some(Item::Option(spec, value))) => {
                 if let Some(value) = &value {
-                    let taken_as_it_is = ["username", "password", "revision", "with-revprop"];
-                    let as_text = match taken_as_it_is.contains(&spec.long) {
+                    let taken_as_it_is =
+                        [name::USERNAME, name::PASSWORD, name::REVISION, name::WITH_REVPROP];
+                    let as_text = match taken_as_it_is.contains(&spec.name()) {
                         true => plain_text(value)?,
                         false => to_text(value)?,
                     };
-                    take_value(&mut given, spec.long, &as_text)?;
+                    take_value(&mut given, spec.name(), &as_text)?;
                 }
-                given.options.push(spec.long, value);
+                given.options.push(spec.name(), value);
             }
             Err(what) => {
                 report::as_it_is(&format!("svnmucc: {what}\nType 'svnmucc --help' for usage.\n"));
@@ -149,29 +149,29 @@ fn take(args: Vec<OsString>) -> SvnResult<Option<Given>> {
     }
 }
 
-fn take_value(given: &mut Given, long: &str, value: &str) -> SvnResult<()> {
-    match long {
-        "file" => {
+fn take_value(given: &mut Given, option: Name, value: &str) -> SvnResult<()> {
+    match option {
+        name::FILE => {
             // The reference takes a message for a C string.
             let mut bytes = input::contents(value)?;
             bytes.truncate(bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len()));
             given.filedata = Some(bytes);
         }
-        "root-url" => {
+        name::ROOT_URL => {
             if !repo::is_url(value) {
                 return Err(wrong(format!("'{value}' is not a URL\n")));
             }
             given.root_url = Some(any_canonical_url(value)?);
         }
-        "revision" => {
+        name::REVISION => {
             let number = value.trim_start_matches('r').parse::<u64>().ok();
             let number = number.filter(|n| i64::try_from(*n).is_ok());
             given.base = Some(Revnum(
                 number.ok_or_else(|| usage_error(format!("Invalid revision number '{value}'")))?,
             ));
         }
-        "with-revprop" => revprops::take(&mut given.revprops, value)?,
-        "config-option" => remote::config::check(value, "svnmucc")?,
+        name::WITH_REVPROP => revprops::take(&mut given.revprops, value)?,
+        name::CONFIG_OPTION => remote::config::check(value, "svnmucc")?,
         _ => {}
     }
     Ok(())
@@ -179,11 +179,11 @@ fn take_value(given: &mut Given, long: &str, value: &str) -> SvnResult<()> {
 
 fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
     let Some(mut given) = take(args)? else { return Ok(ExitCode::FAILURE) };
-    if given.options.has("help") || given.options.has("") {
+    if given.options.has(name::HELP) || given.options.has(name::HELP_MARK) {
         output::help(&help());
         return Ok(ExitCode::SUCCESS);
     }
-    if given.options.has("version") {
+    if given.options.has(name::VERSION) {
         out.text(&version_text("svnmucc", false, RA_MODULES))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -194,7 +194,7 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
         unreadable: crate::remote::config::Unreadable::Warns,
     };
     remote::check(&given.options, remote::is_non_interactive(&given.options, manner))?;
-    if let Some(path) = given.options.value("extra-args")? {
+    if let Some(path) = given.options.value(name::EXTRA_ARGS)? {
         let text = match String::from_utf8(input::contents(&path)?) {
             Ok(text) => text,
             Err(other) => locale::decode(other.into_bytes())?,
@@ -247,7 +247,7 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
 
 /// The log message, if one of the ways to give one was used. At most one may be.
 fn log_message(given: &mut Given) -> SvnResult<Option<Vec<u8>>> {
-    let message = given.options.value("message")?;
+    let message = given.options.value(name::MESSAGE)?;
     let from_prop = given.revprops.remove(names::LOG);
     let ways = [message.is_some(), given.filedata.is_some(), from_prop.is_some()];
     if ways.into_iter().filter(|way| *way).count() > 1 {

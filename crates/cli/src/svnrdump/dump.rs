@@ -10,7 +10,7 @@ use sapwood_repos::{dump as records, prop_rules};
 
 use super::editor::DumpEditor;
 use super::{open, range};
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 use crate::output::{Output, stream_error};
 use crate::report;
 
@@ -99,14 +99,26 @@ fn dump(
     Ok(())
 }
 
-/// `svnrdump dump`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "dump",
+    aliases: &[],
+    help: "usage: svnrdump dump URL [-r LOWER[:UPPER]]\n\n\
+         Write revisions LOWER to UPPER (all; or only LOWER) of the repository at URL to\n\
+         stdout as a dump stream with deltas.  The first revision is written whole,\n\
+         unless --incremental says that only what is new in it is wanted.  Of a URL\n\
+         below the repository's root only what is there is written.\n",
+    options: &[name::REVISION, name::QUIET, name::INCREMENTAL, name::FILE],
+    overrides: &[(name::FILE, "write to file ARG instead of stdout")],
+    run: Run::Arguments(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let (session, _) = open(invocation, true)?;
     let session = session.as_ref();
     let range = range(&invocation.options, session.latest_revnum()?)?;
-    let quiet = invocation.options.has("quiet");
-    let incremental = invocation.options.has("incremental");
-    if let Some(path) = invocation.options.value("file")? {
+    let quiet = invocation.options.has(name::QUIET);
+    let incremental = invocation.options.has(name::INCREMENTAL);
+    if let Some(path) = invocation.options.value(name::FILE)? {
         // As with the reference, which does not write over a file.
         let file = File::create_new(&path)
             .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{path}'")))?;

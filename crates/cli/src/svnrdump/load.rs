@@ -14,7 +14,7 @@ use sapwood_repos::load::Numbers;
 use sapwood_repos::prop_rules;
 
 use super::open;
-use crate::command::{Invocation, usage_error};
+use crate::command::{Invocation, Run, Subcommand, name, usage_error};
 use crate::output::Output;
 use crate::remote::oplock::{OperationalLock, Told};
 
@@ -404,21 +404,31 @@ impl Read for Block<'_, '_> {
     }
 }
 
-/// `svnrdump load`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "load",
+    aliases: &[],
+    help: "usage: svnrdump load URL\n\n\
+         Commit the revisions of a dump stream on stdin to the repository at URL, which\n\
+         must allow changes of revision properties.\n",
+    options: &[name::QUIET, name::SKIP_REVPROP, name::FILE],
+    overrides: &[(name::FILE, "read from file ARG instead of stdin")],
+    run: Run::Arguments(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let options = &invocation.options;
-    if options.has("password-from-stdin") && !options.has("file") {
+    if options.has(name::PASSWORD_FROM_STDIN) && !options.has(name::FILE) {
         return Err(usage_error("load subcommand with --password-from-stdin requires -F"));
     }
     // Standard input is the dump stream and no terminal, yet somebody may be asked who to log in as.
-    let named = options.has("username") && options.has("password");
+    let named = options.has(name::USERNAME) && options.has(name::PASSWORD);
     let (session, settings) = open(invocation, named)?;
     let session = session.as_ref();
     let other = sapwood_ra::open(&session.url(), &settings)?;
     let options = &invocation.options;
-    let skip: HashSet<String> = options.values("skip-revprop")?.into_iter().collect();
-    let quiet = options.has("quiet");
-    let input: Box<dyn Read> = match options.value("file")? {
+    let skip: HashSet<String> = options.values(name::SKIP_REVPROP)?.into_iter().collect();
+    let quiet = options.has(name::QUIET);
+    let input: Box<dyn Read> = match options.value(name::FILE)? {
         Some(path) => Box::new(crate::input::open_named(&path)?),
         None => Box::new(io::stdin()),
     };

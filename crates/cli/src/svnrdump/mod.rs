@@ -13,8 +13,8 @@ use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Session, Settings};
 
 use crate::command::{
-    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, RA_MODULES, Run, Subcommand,
-    VERSION, take_revision, usage_error,
+    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, RA_MODULES, Subcommand, VERSION,
+    name, take_revision, usage_error,
 };
 use crate::remote::target::canonical_url;
 use crate::remote::{self, Credentials, Manner};
@@ -32,10 +32,10 @@ pub(crate) fn manual() -> crate::manual::Manual {
 }
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::value("revision", Some('r'), "the revision ARG, or the revisions of a range X:Y"),
-    OptionSpec::flag("quiet", Some('q'), "no progress, only errors"),
-    OptionSpec::flag("incremental", None, "only what is new in the first revision"),
-    OptionSpec::value("skip-revprop", None, "leave out the revision property ARG"),
+    name::REVISION.value(Some('r'), "the revision ARG, or the revisions of a range X:Y"),
+    name::QUIET.flag(Some('q'), "no progress, only errors"),
+    name::INCREMENTAL.flag(None, "only what is new in the first revision"),
+    name::SKIP_REVPROP.value(None, "leave out the revision property ARG"),
     remote::CONFIG_DIR,
     remote::USERNAME,
     remote::PASSWORD,
@@ -49,7 +49,7 @@ const OPTIONS: &[OptionSpec] = &[
     remote::CONFIG_OPTION,
     remote::TRUST_SERVER_CERT,
     remote::TRUST_SERVER_CERT_FAILURES,
-    OptionSpec::value("file", Some('F'), "use the file ARG, not stdin or stdout"),
+    name::FILE.value(Some('F'), "use the file ARG, not stdin or stdout"),
 ];
 
 static SVNRDUMP: Program = Program {
@@ -63,52 +63,27 @@ static SVNRDUMP: Program = Program {
         Available subcommands:\n",
     options: OPTIONS,
     global_options: &[
-        "config-dir",
-        "config-option",
-        "username",
-        "password",
-        "password-from-stdin",
-        "trust-server-cert",
-        "trust-server-cert-failures",
-        "non-interactive",
-        "force-interactive",
-        "no-auth-cache",
+        name::CONFIG_DIR,
+        name::CONFIG_OPTION,
+        name::USERNAME,
+        name::PASSWORD,
+        name::PASSWORD_FROM_STDIN,
+        name::TRUST_SERVER_CERT,
+        name::TRUST_SERVER_CERT_FAILURES,
+        name::NON_INTERACTIVE,
+        name::FORCE_INTERACTIVE,
+        name::NO_AUTH_CACHE,
     ],
     take: take_revision,
-    check: |options| remote::check(options, options.has("non-interactive")),
+    check: |options| remote::check(options, options.has(name::NON_INTERACTIVE)),
     suggest_help: |_| false,
     subcommands: &[
-        Subcommand {
-            name: "dump",
-            aliases: &[],
-            help: "usage: svnrdump dump URL [-r LOWER[:UPPER]]\n\n\
-                 Write revisions LOWER to UPPER (all; or only LOWER) of the repository at URL to\n\
-                 stdout as a dump stream with deltas.  The first revision is written whole,\n\
-                 unless --incremental says that only what is new in it is wanted.  Of a URL\n\
-                 below the repository's root only what is there is written.\n",
-            options: &["revision", "quiet", "incremental", "file"],
-            overrides: &[("file", "write to file ARG instead of stdout")],
-            run: Run::Arguments(dump::run),
-        },
-        Subcommand {
-            name: "load",
-            aliases: &[],
-            help: "usage: svnrdump load URL\n\n\
-                 Commit the revisions of a dump stream on stdin to the repository at URL, which\n\
-                 must allow changes of revision properties.\n",
-            options: &["quiet", "skip-revprop", "file"],
-            overrides: &[("file", "read from file ARG instead of stdin")],
-            run: Run::Arguments(load::run),
-        },
-        Subcommand {
-            name: "help",
-            aliases: &["?", "h"],
-            help: "usage: svnrdump help [SUBCOMMAND...]\n\n\
+        dump::COMMAND,
+        load::COMMAND,
+        Subcommand::help(
+            "usage: svnrdump help [SUBCOMMAND...]\n\n\
                  Explain this program or its subcommands.\n",
-            options: &[],
-            overrides: &[],
-            run: Run::Help,
-        },
+        ),
     ],
     ..Program::DEFAULT
 };

@@ -4,7 +4,7 @@ use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::Session;
 
 use super::{copy_props, invalid, locked, open_mirror, open_source, tell_normalized, url_argument};
-use crate::command::{Invocation, usage_error};
+use crate::command::{Invocation, Run, Subcommand, name, usage_error};
 use crate::repo;
 use crate::revision::{RevisionRange, RevisionSpec};
 
@@ -21,8 +21,28 @@ fn resolve(range: RevisionRange, last: Revnum) -> (Revnum, Revnum) {
     }
 }
 
-/// `svnsync copy-revprops`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "copy-revprops",
+    aliases: &[],
+    help: "usage: 1. svnsync copy-revprops DEST_URL [SOURCE_URL]\n       \
+         2. svnsync copy-revprops DEST_URL REV[:REV2]\n\n\
+         Copy the revision properties of revisions (-r; else of all) once more from the\n\
+         source to the mirror.  The second form is old, and the same as -r.\n",
+    options: &[
+        name::CONFIG_OPTION,
+        name::SOURCE_PROP_ENCODING,
+        name::QUIET,
+        name::REVISION,
+        name::DISABLE_LOCKING,
+        name::STEAL_LOCK,
+        name::SKIP_UNCHANGED,
+        name::MEMORY_CACHE_SIZE,
+    ],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut args = invocation.take_args(0, usize::MAX)?;
     if args.len() > 2 {
         return Err(usage_error(""));

@@ -3,10 +3,18 @@
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 
 use super::{FROM_URL, FROM_UUID, LAST_MERGED, open_mirror, url_argument};
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 
-/// `svnsync info`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "info",
+    aliases: &[],
+    help: "usage: svnsync info DEST_URL\n\nSay what DEST_URL is a mirror of.\n",
+    options: &[name::CONFIG_OPTION],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let args = invocation.take_args(0, usize::MAX)?;
     let [url] = args.as_slice() else {
         let code = if args.is_empty() {

@@ -7,10 +7,30 @@ use super::{
     FROM_URL, FROM_UUID, LAST_MERGED, copy_props, invalid, locked, open_at, open_mirror, set,
     tell_normalized, url_argument,
 };
-use crate::command::Invocation;
+use crate::command::{Invocation, Run, Subcommand, name};
 
-/// `svnsync initialize`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "initialize",
+    aliases: &["init"],
+    help: "usage: svnsync initialize DEST_URL SOURCE_URL\n\n\
+         Make DEST_URL, the root of a repository, the mirror of SOURCE_URL, a repository\n\
+         or a part of one.  DEST_URL must allow changes of revision properties and have\n\
+         no revisions; with --allow-non-empty, those that it has must be the source's.\n\
+         From then on, nobody but svnsync should commit to it.\n",
+    options: &[
+        name::CONFIG_OPTION,
+        name::SOURCE_PROP_ENCODING,
+        name::QUIET,
+        name::ALLOW_NON_EMPTY,
+        name::DISABLE_LOCKING,
+        name::STEAL_LOCK,
+        name::MEMORY_CACHE_SIZE,
+    ],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let args = invocation.take_args(0, usize::MAX)?;
     let [to, from] = args.as_slice() else {
         let code = if args.len() < 2 {
@@ -27,7 +47,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 
 fn initialize(invocation: &mut Invocation<'_>, mirror: &dyn Session, from: &str) -> SvnResult<()> {
     let latest = mirror.latest_revnum()?;
-    let allowed = invocation.options.has("allow-non-empty");
+    let allowed = invocation.options.has(name::ALLOW_NON_EMPTY);
     if latest != Revnum::ZERO && !allowed {
         return Err(invalid(
             "Destination repository already contains revision history; consider using \

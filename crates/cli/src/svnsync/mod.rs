@@ -18,8 +18,8 @@ use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Capability, RevpropChange, Session, Settings};
 
 use crate::command::{
-    HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, RA_MODULES, Run, Subcommand,
-    VERSION, take_revision, to_text, usage_error,
+    HELP, HELP_MARK, Invocation, Name, OptionSpec, Options, Program, RA_MODULES, Subcommand,
+    VERSION, name, take_revision, to_text, usage_error,
 };
 use crate::remote::oplock::{OperationalLock, Told};
 use crate::remote::target::canonical_url;
@@ -51,67 +51,63 @@ pub(crate) fn manual() -> crate::manual::Manual {
 }
 
 const OPTIONS: &[OptionSpec] = &[
-    OptionSpec::flag("quiet", Some('q'), "print as little as possible"),
-    OptionSpec::value("revision", Some('r'), "the revision ARG, or a range ARG1:ARG2; 'HEAD'"),
-    OptionSpec::flag("allow-non-empty", None, "the mirror may have revisions already"),
-    OptionSpec::flag("skip-unchanged", None, "leave properties alone that are the same already"),
+    name::QUIET.flag(Some('q'), "print as little as possible"),
+    name::REVISION.value(Some('r'), "the revision ARG, or a range ARG1:ARG2; 'HEAD'"),
+    name::ALLOW_NON_EMPTY.flag(None, "the mirror may have revisions already"),
+    name::SKIP_UNCHANGED.flag(None, "leave properties alone that are the same already"),
     remote::NON_INTERACTIVE,
     remote::FORCE_INTERACTIVE,
     remote::NO_AUTH_CACHE,
-    OptionSpec::value("username", None, "old form of --source-username and --sync-username"),
-    OptionSpec::value("password", None, "old form of --source-password and --sync-password"),
+    name::USERNAME.value(None, "old form of --source-username and --sync-username"),
+    name::PASSWORD.value(None, "old form of --source-password and --sync-password"),
     remote::TRUST_SERVER_CERT,
-    OptionSpec::value(
-        "source-trust-server-cert-failures",
+    name::SOURCE_TRUST_SERVER_CERT_FAILURES.value(
         None,
         "take certificates of the source that fail in the\n                             \
          ways that ARG lists with commas",
     ),
-    OptionSpec::value("sync-trust-server-cert-failures", None, "the same of the mirror"),
-    OptionSpec::value("source-username", None, "log in to the source as ARG"),
-    OptionSpec::value("source-password", None, "log in to the source with the password ARG"),
-    OptionSpec::value("sync-username", None, "log in to the mirror as ARG"),
-    OptionSpec::value("sync-password", None, "log in to the mirror with the password ARG"),
+    name::SYNC_TRUST_SERVER_CERT_FAILURES.value(None, "the same of the mirror"),
+    name::SOURCE_USERNAME.value(None, "log in to the source as ARG"),
+    name::SOURCE_PASSWORD.value(None, "log in to the source with the password ARG"),
+    name::SYNC_USERNAME.value(None, "log in to the mirror as ARG"),
+    name::SYNC_PASSWORD.value(None, "log in to the mirror with the password ARG"),
     remote::CONFIG_DIR,
     remote::CONFIG_OPTION,
-    OptionSpec::value(
-        "source-prop-encoding",
+    name::SOURCE_PROP_ENCODING.value(
         None,
         "properties of the source are text in the encoding\n                             \
          ARG, not in UTF-8",
     ),
-    OptionSpec::flag(
-        "disable-locking",
+    name::DISABLE_LOCKING.flag(
         None,
         "do not lock the mirror: only safe when no other\n                             \
          svnsync can run on it",
     ),
-    OptionSpec::flag(
-        "steal-lock",
+    name::STEAL_LOCK.flag(
         None,
         "take the lock from whoever has it: only safe when\n                             \
          it was left behind",
     ),
-    OptionSpec::value("memory-cache-size", Some('M'), "megabytes of memory for caches"),
+    name::MEMORY_CACHE_SIZE.value(Some('M'), "megabytes of memory for caches"),
     VERSION,
     HELP,
     HELP_MARK,
 ];
 
-const DEFAULT: [&str; 13] = [
-    "non-interactive",
-    "force-interactive",
-    "no-auth-cache",
-    "username",
-    "password",
-    "trust-server-cert",
-    "source-trust-server-cert-failures",
-    "sync-trust-server-cert-failures",
-    "source-username",
-    "source-password",
-    "sync-username",
-    "sync-password",
-    "config-dir",
+const DEFAULT: [Name; 13] = [
+    name::NON_INTERACTIVE,
+    name::FORCE_INTERACTIVE,
+    name::NO_AUTH_CACHE,
+    name::USERNAME,
+    name::PASSWORD,
+    name::TRUST_SERVER_CERT,
+    name::SOURCE_TRUST_SERVER_CERT_FAILURES,
+    name::SYNC_TRUST_SERVER_CERT_FAILURES,
+    name::SOURCE_USERNAME,
+    name::SOURCE_PASSWORD,
+    name::SYNC_USERNAME,
+    name::SYNC_PASSWORD,
+    name::CONFIG_DIR,
 ];
 
 static SVNSYNC: Program = Program {
@@ -129,80 +125,14 @@ static SVNSYNC: Program = Program {
     check,
     misuse_is_error: true,
     subcommands: &[
-        Subcommand {
-            name: "initialize",
-            aliases: &["init"],
-            help: "usage: svnsync initialize DEST_URL SOURCE_URL\n\n\
-                 Make DEST_URL, the root of a repository, the mirror of SOURCE_URL, a repository\n\
-                 or a part of one.  DEST_URL must allow changes of revision properties and have\n\
-                 no revisions; with --allow-non-empty, those that it has must be the source's.\n\
-                 From then on, nobody but svnsync should commit to it.\n",
-            options: &[
-                "config-option",
-                "source-prop-encoding",
-                "quiet",
-                "allow-non-empty",
-                "disable-locking",
-                "steal-lock",
-                "memory-cache-size",
-            ],
-            overrides: &[],
-            run: Run::Arguments(initialize::run),
-        },
-        Subcommand {
-            name: "synchronize",
-            aliases: &["sync"],
-            help: "usage: svnsync synchronize DEST_URL [SOURCE_URL]\n\n\
-                 Copy all new revisions from the source to the mirror.  SOURCE_URL is where the\n\
-                 source is now, when that is not where the mirror believes it to be.\n",
-            options: &[
-                "config-option",
-                "source-prop-encoding",
-                "quiet",
-                "disable-locking",
-                "steal-lock",
-                "memory-cache-size",
-            ],
-            overrides: &[],
-            run: Run::Arguments(synchronize::run),
-        },
-        Subcommand {
-            name: "copy-revprops",
-            aliases: &[],
-            help: "usage: 1. svnsync copy-revprops DEST_URL [SOURCE_URL]\n       \
-                 2. svnsync copy-revprops DEST_URL REV[:REV2]\n\n\
-                 Copy the revision properties of revisions (-r; else of all) once more from the\n\
-                 source to the mirror.  The second form is old, and the same as -r.\n",
-            options: &[
-                "config-option",
-                "source-prop-encoding",
-                "quiet",
-                "revision",
-                "disable-locking",
-                "steal-lock",
-                "skip-unchanged",
-                "memory-cache-size",
-            ],
-            overrides: &[],
-            run: Run::Arguments(copy_revprops::run),
-        },
-        Subcommand {
-            name: "info",
-            aliases: &[],
-            help: "usage: svnsync info DEST_URL\n\nSay what DEST_URL is a mirror of.\n",
-            options: &["config-option"],
-            overrides: &[],
-            run: Run::Arguments(info::run),
-        },
-        Subcommand {
-            name: "help",
-            aliases: &["?", "h"],
-            help: "usage: svnsync help [SUBCOMMAND...]\n\n\
+        initialize::COMMAND,
+        synchronize::COMMAND,
+        copy_revprops::COMMAND,
+        info::COMMAND,
+        Subcommand::help(
+            "usage: svnsync help [SUBCOMMAND...]\n\n\
                  Explain this program or its subcommands.\n",
-            options: &[],
-            overrides: &[],
-            run: Run::Help,
-        },
+        ),
     ],
     ..Program::DEFAULT
 };
@@ -226,30 +156,35 @@ fn take(
     let allowed = |end| {
         matches!(end, RevisionSpec::Number(_) | RevisionSpec::Head | RevisionSpec::Unspecified)
     };
-    if spec.long == "revision" && !(allowed(range.start) && allowed(range.end)) {
+    if spec.name() == name::REVISION && !(allowed(range.start) && allowed(range.end)) {
         return Err(usage_error(format!("Invalid revision range '{}' provided", to_text(value)?)));
     }
     Ok(())
 }
 
 fn check(options: &Options) -> SvnResult<()> {
-    let any = |names: &[&str]| names.iter().any(|name| options.has(name));
-    if any(&["username", "password"])
-        && any(&["source-username", "source-password", "sync-username", "sync-password"])
+    let any = |names: &[Name]| names.iter().any(|name| options.has(*name));
+    if any(&[name::USERNAME, name::PASSWORD])
+        && any(&[
+            name::SOURCE_USERNAME,
+            name::SOURCE_PASSWORD,
+            name::SYNC_USERNAME,
+            name::SYNC_PASSWORD,
+        ])
     {
         return Err(usage_error(
             "Cannot use --username or --password with any of --source-username, \
              --source-password, --sync-username, or --sync-password.\n",
         ));
     }
-    if any(&["steal-lock"]) && any(&["disable-locking"]) {
+    if any(&[name::STEAL_LOCK]) && any(&[name::DISABLE_LOCKING]) {
         return Err(usage_error("--disable-locking and --steal-lock are mutually exclusive"));
     }
     remote::check_questions(options)?;
     if any(&[
-        "trust-server-cert",
-        "source-trust-server-cert-failures",
-        "sync-trust-server-cert-failures",
+        name::TRUST_SERVER_CERT,
+        name::SOURCE_TRUST_SERVER_CERT_FAILURES,
+        name::SYNC_TRUST_SERVER_CERT_FAILURES,
     ]) && !remote::is_non_interactive(options, MANNER)
     {
         return Err(usage_error(
@@ -267,19 +202,37 @@ const MANNER: Manner = Manner {
     unreadable: crate::remote::config::Unreadable::Fails,
 };
 
+/// The options that say how one of the two sides is reached.
+struct Side {
+    username: Name,
+    password: Name,
+    trust: Name,
+}
+
+const SOURCE: Side = Side {
+    username: name::SOURCE_USERNAME,
+    password: name::SOURCE_PASSWORD,
+    trust: name::SOURCE_TRUST_SERVER_CERT_FAILURES,
+};
+const MIRROR: Side = Side {
+    username: name::SYNC_USERNAME,
+    password: name::SYNC_PASSWORD,
+    trust: name::SYNC_TRUST_SERVER_CERT_FAILURES,
+};
+
 /// How to reach one of the two sides.
-fn settings(options: &Options, side: &str) -> SvnResult<Settings> {
-    let value = |what: &str| {
-        let own = options.value(&format!("{side}-{what}"))?;
+fn settings(options: &Options, side: &Side) -> SvnResult<Settings> {
+    let value = |own: Name, both: Name| {
+        let own = options.value(own)?;
         Ok::<_, SvnError>(match own {
             Some(value) => Some(value),
-            None => options.value(what)?,
+            None => options.value(both)?,
         })
     };
     let credentials = Credentials {
-        username: value("username")?,
-        password: value("password")?,
-        trust: remote::trusted(options, &format!("{side}-"))?,
+        username: value(side.username, name::USERNAME)?,
+        password: value(side.password, name::PASSWORD)?,
+        trust: remote::trusted(options, side.trust)?,
     };
     remote::settings(options, credentials, MANNER)
 }
@@ -294,7 +247,7 @@ pub(super) fn url_argument(text: &str) -> SvnResult<String> {
 
 /// Opens the mirror, whose root the URL must be.
 pub(super) fn open_mirror(invocation: &Invocation<'_>, url: &str) -> SvnResult<Box<dyn Session>> {
-    let session = sapwood_ra::open(url, &settings(&invocation.options, "sync")?)?;
+    let session = sapwood_ra::open(url, &settings(&invocation.options, &MIRROR)?)?;
     let root = session.root_url();
     if url != root {
         return Err(invalid(format!(
@@ -306,7 +259,7 @@ pub(super) fn open_mirror(invocation: &Invocation<'_>, url: &str) -> SvnResult<B
 
 /// Opens a source at a URL.
 pub(super) fn open_at(invocation: &Invocation<'_>, url: &str) -> SvnResult<Box<dyn Session>> {
-    sapwood_ra::open(url, &settings(&invocation.options, "source")?)
+    sapwood_ra::open(url, &settings(&invocation.options, &SOURCE)?)
 }
 
 /// The source of a mirror, at `url` or where the mirror says; also the last merged revision.
@@ -345,7 +298,7 @@ pub(super) fn locked(
     mirror: &dyn Session,
     work: impl FnOnce(&mut Invocation<'_>) -> SvnResult<()>,
 ) -> SvnResult<()> {
-    if invocation.options.has("disable-locking") {
+    if invocation.options.has(name::DISABLE_LOCKING) {
         return work(invocation);
     }
     if !mirror.has_capability(Capability::AtomicRevprops)? {
@@ -358,7 +311,7 @@ pub(super) fn locked(
             "svnsync: ",
         );
     }
-    let steal = invocation.options.has("steal-lock");
+    let steal = invocation.options.has(name::STEAL_LOCK);
     let out = &mut invocation.out;
     let lock = OperationalLock::take(mirror, LOCK, steal, &mut |told| {
         out.text(&match told {
@@ -431,7 +384,7 @@ pub(super) fn tell_copied(
     revision: Revnum,
     skipped: bool,
 ) -> SvnResult<()> {
-    if invocation.options.has("quiet") {
+    if invocation.options.has(name::QUIET) {
         return Ok(());
     }
     invocation.out.text(&if skipped {
@@ -469,7 +422,7 @@ pub(super) fn copy_props(
     let mut props = source.rev_proplist(revision)?;
     let encoding = properties::Encoding::given(&invocation.options)?;
     let normalized = encoding.normalize(&mut props)?;
-    let skip = all && invocation.options.has("skip-unchanged");
+    let skip = all && invocation.options.has(name::SKIP_UNCHANGED);
     let skipped = write_props(mirror, revision, &props, skip.then_some(&existing))?;
     if all {
         remove_props(mirror, revision, &props, &existing)?;

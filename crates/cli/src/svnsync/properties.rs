@@ -3,7 +3,7 @@
 
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 
-use crate::command::Options;
+use crate::command::{Options, name};
 
 /// How text of the source is encoded.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(super) enum Encoding {
 impl Encoding {
     /// That of `--source-prop-encoding`.
     pub(super) fn given(options: &Options) -> SvnResult<Self> {
-        let Some(name) = options.value("source-prop-encoding")? else { return Ok(Self::Utf8) };
+        let Some(name) = options.value(name::SOURCE_PROP_ENCODING)? else { return Ok(Self::Utf8) };
         match name.to_ascii_lowercase().as_str() {
             "utf-8" | "utf8" => Ok(Self::Utf8),
             "iso-8859-1" | "iso8859-1" | "latin1" => Ok(Self::Latin1),

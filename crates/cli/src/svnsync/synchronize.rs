@@ -17,10 +17,27 @@ use super::{
     COPYING, LAST_MERGED, PREFIX, copy_props, invalid, locked, open_mirror, open_source,
     remove_props, set, tell_copied, tell_normalized, url_argument, write_props,
 };
-use crate::command::{Invocation, usage_error};
+use crate::command::{Invocation, Run, Subcommand, name, usage_error};
 
-/// `svnsync synchronize`.
-pub(super) fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "synchronize",
+    aliases: &["sync"],
+    help: "usage: svnsync synchronize DEST_URL [SOURCE_URL]\n\n\
+         Copy all new revisions from the source to the mirror.  SOURCE_URL is where the\n\
+         source is now, when that is not where the mirror believes it to be.\n",
+    options: &[
+        name::CONFIG_OPTION,
+        name::SOURCE_PROP_ENCODING,
+        name::QUIET,
+        name::DISABLE_LOCKING,
+        name::STEAL_LOCK,
+        name::MEMORY_CACHE_SIZE,
+    ],
+    overrides: &[],
+    run: Run::Arguments(run),
+};
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let args = invocation.take_args(0, usize::MAX)?;
     if args.len() > 2 {
         return Err(usage_error(""));
@@ -175,7 +192,7 @@ impl ReplayReceiver for Copier<'_, '_> {
         }
         let request = CommitRequest { revprops: &first, lock_tokens: &[], keep_locks: false };
         let commit = self.mirror.commit(&request)?;
-        let quiet = self.invocation.options.has("quiet");
+        let quiet = self.invocation.options.has(name::QUIET);
         let root = self.mirror.url();
         let mut editor =
             SyncEditor::new(commit, &mut self.invocation.out, quiet, root, revision, self.encoding);

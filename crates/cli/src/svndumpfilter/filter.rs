@@ -1,122 +1,41 @@
-//! `svndumpfilter`: lets the wanted part of a dump stream pass from standard input to standard
-//! output.
+//! What `svndumpfilter include` and `exclude` share: they differ in one word.
 
-use std::ffi::OsString;
 use std::io::BufReader;
-use std::process::ExitCode;
 
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult, path};
 use sapwood_repos::dump_filter::{DumpFilter, FilterOptions, FilterSummary, Outcome};
 use sapwood_repos::dumpstream;
 
-use crate::command::{HELP, HELP_MARK, Invocation, OptionSpec, Program, Run, Subcommand, VERSION};
+use crate::command::{Invocation, Name, name};
 use crate::report;
 
-/// The program's `main`.
-pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    SVNDUMPFILTER.main(args)
-}
-
-/// The manual page.
-pub(crate) fn manual() -> crate::manual::Manual {
-    SVNDUMPFILTER.manual()
-}
-
-const OPTIONS: &[OptionSpec] = &[
-    HELP,
-    HELP_MARK,
-    VERSION,
-    OptionSpec::flag("quiet", None, "do not tell what was done"),
-    OptionSpec::flag(
-        "pattern",
-        None,
-        "the prefixes are patterns of '*', '?', '[]' and '\\',\n                             \
-         which also match '/': /*/foo matches /a/foo and /a/b/foo",
-    ),
-    OptionSpec::flag("drop-empty-revs", None, "drop revisions of which nothing is left"),
-    OptionSpec::flag(
-        "drop-all-empty-revs",
-        None,
-        "drop all revisions without nodes, but revision 0",
-    ),
-    OptionSpec::flag("renumber-revs", None, "number the revisions that are left without gaps"),
-    OptionSpec::flag("skip-missing-merge-sources", None, "drop merge sources that are gone"),
-    OptionSpec::flag(
-        "preserve-revprops",
-        None,
-        "keep the properties of revisions of which nothing is left",
-    ),
-    OptionSpec::value("targets", None, "read more prefixes from file ARG, one a line"),
+pub(super) const OPTIONS: &[Name] = &[
+    name::DROP_EMPTY_REVS,
+    name::DROP_ALL_EMPTY_REVS,
+    name::RENUMBER_REVS,
+    name::SKIP_MISSING_MERGE_SOURCES,
+    name::TARGETS,
+    name::PRESERVE_REVPROPS,
+    name::QUIET,
+    name::PATTERN,
 ];
-
-const FILTER_OPTIONS: &[&str] = &[
-    "drop-empty-revs",
-    "drop-all-empty-revs",
-    "renumber-revs",
-    "skip-missing-merge-sources",
-    "targets",
-    "preserve-revprops",
-    "quiet",
-    "pattern",
-];
-
-static SVNDUMPFILTER: Program = Program {
-    name: "svndumpfilter",
-    modules: "",
-    help_header: "general usage: svndumpfilter SUBCOMMAND [ARGS & OPTIONS ...]\n\
-        Lets the wanted part of a dump stream pass.\n\
-        Type 'svndumpfilter help <subcommand>' for help on a specific subcommand.\n\
-        Type 'svndumpfilter --version' to see the program version.\n\
-        \n\
-        Available subcommands:\n",
-    options: OPTIONS,
-    subcommands: &[
-        Subcommand {
-            name: "exclude",
-            aliases: &[],
-            help: "usage: svndumpfilter exclude PATH_PREFIX...\n\n\
-                 Drop the nodes whose paths start with one of the prefixes.\n",
-            options: FILTER_OPTIONS,
-            overrides: &[],
-            run: Run::Arguments(|invocation| filter(invocation, true)),
-        },
-        Subcommand {
-            name: "include",
-            aliases: &[],
-            help: "usage: svndumpfilter include PATH_PREFIX...\n\n\
-                 Drop the nodes whose paths do not start with one of the prefixes.\n",
-            options: FILTER_OPTIONS,
-            overrides: &[],
-            run: Run::Arguments(|invocation| filter(invocation, false)),
-        },
-        Subcommand {
-            name: "help",
-            aliases: &["?", "h"],
-            help: "usage: svndumpfilter help [SUBCOMMAND...]\n\n\
-                 Explain the program or its subcommands.\n",
-            options: &[],
-            overrides: &[],
-            run: Run::Help,
-        },
-    ],
-    ..Program::DEFAULT
-};
 
 /// Bytes of standard input that are read at once.
 const BUFFER: usize = 64 << 10;
 
-fn filter(invocation: &mut Invocation<'_>, exclude: bool) -> SvnResult<()> {
+/// Filters standard input.
+pub(super) fn filter(invocation: &mut Invocation<'_>, exclude: bool) -> SvnResult<()> {
     let given = &invocation.options;
     let has = |long| given.has(long);
     let mut options = FilterOptions {
         prefixes: Vec::new(),
-        patterns: has("pattern"),
+        patterns: has(name::PATTERN),
         exclude,
-        drop_empty_revs: has("drop-empty-revs"),
-        drop_all_empty_revs: has("drop-all-empty-revs"),
-        renumber_revs: has("renumber-revs"),
-        skip_missing_merge_sources: has("skip-missing-merge-sources"),
-        preserve_revprops: has("preserve-revprops"),
+        drop_empty_revs: has(name::DROP_EMPTY_REVS),
+        drop_all_empty_revs: has(name::DROP_ALL_EMPTY_REVS),
+        renumber_revs: has(name::RENUMBER_REVS),
+        skip_missing_merge_sources: has(name::SKIP_MISSING_MERGE_SOURCES),
+        preserve_revprops: has(name::PRESERVE_REVPROPS),
     };
     if options.drop_empty_revs && options.drop_all_empty_revs {
         return Err(SvnError::new(
@@ -124,8 +43,8 @@ fn filter(invocation: &mut Invocation<'_>, exclude: bool) -> SvnResult<()> {
             "--drop-empty-revs cannot be used with --drop-all-empty-revs",
         ));
     }
-    let quiet = has("quiet");
-    let targets = given.value("targets")?;
+    let quiet = has(name::QUIET);
+    let targets = given.value(name::TARGETS)?;
     for prefix in invocation.take_args(0, usize::MAX)? {
         options.prefixes.push(path::canonical_fspath(&prefix).into_owned().into_bytes());
     }

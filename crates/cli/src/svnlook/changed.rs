@@ -1,41 +1,20 @@
-//! `svnlook changed` and `svnlook dirs-changed`.
+//! `svnlook changed`.
 
 use sapwood_core::{NodeKind, SvnResult, path};
-use sapwood_repos::change_tree::{ChangeAction, ChangeNode, ChangeTree};
+use sapwood_repos::change_tree::{ChangeAction, ChangeNode};
 
+use super::change_tree::{changes, walk};
 use super::{Context, no_argument};
-use crate::command::Invocation;
-use crate::signals::{self, cancel_token};
+use crate::command::{Invocation, Run, Subcommand, name};
 
-/// The tree of changes; an empty one for revision 0.
-fn changes(context: &Context) -> SvnResult<ChangeTree> {
-    match context.base()? {
-        Some(base) => Ok(ChangeTree::of(&context.root()?, base, &cancel_token())?),
-        None => {
-            context.root()?;
-            Ok(ChangeTree::default())
-        }
-    }
-}
-
-/// Walks a tree of changes, parents before children, with the path of each node.
-pub(super) fn walk(
-    tree: &ChangeTree,
-    mut visit: impl FnMut(&ChangeNode, &str) -> SvnResult<()>,
-) -> SvnResult<()> {
-    let mut stack = vec![(0_usize, String::new())];
-    while let Some((at, path)) = stack.pop() {
-        let Some(node) = tree.get(at) else { continue };
-        signals::check()?;
-        visit(node, &path)?;
-        for child in node.children.iter().rev() {
-            if let Some(child_node) = tree.get(*child) {
-                stack.push((*child, path::join(&path, &child_node.name)));
-            }
-        }
-    }
-    Ok(())
-}
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "changed",
+    aliases: &[],
+    help: "usage: svnlook changed REPOS_PATH\n\nPrint which paths changed, and how.\n",
+    options: &[name::REVISION, name::TRANSACTION, name::COPY_INFO],
+    overrides: &[],
+    run: Run::Repository(run),
+};
 
 fn slash(node: &ChangeNode) -> &'static str {
     if node.kind == NodeKind::Dir { "/" } else { "" }
@@ -66,32 +45,12 @@ fn changed_lines(node: &ChangeNode, path: &str, copy_info: bool) -> String {
     lines
 }
 
-/// `svnlook changed`.
-pub(super) fn changed(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     no_argument(invocation)?;
     let context = Context::open(invocation)?;
-    let copy_info = invocation.options.has("copy-info");
+    let copy_info = invocation.options.has(name::COPY_INFO);
     let out = &mut invocation.out;
     walk(&changes(&context)?, |node, path| out.text(&changed_lines(node, path, copy_info)))
-}
-
-/// `svnlook dirs-changed`.
-pub(super) fn dirs_changed(invocation: &mut Invocation<'_>) -> SvnResult<()> {
-    no_argument(invocation)?;
-    let context = Context::open(invocation)?;
-    let tree = changes(&context)?;
-    let out = &mut invocation.out;
-    walk(&tree, |node, path| {
-        let own_change = |child: &ChangeNode| {
-            child.kind == NodeKind::File || child.action != ChangeAction::Opened
-        };
-        let changed =
-            node.prop_mod || node.children.iter().filter_map(|at| tree.get(*at)).any(own_change);
-        if node.kind != NodeKind::Dir || !changed {
-            return Ok(());
-        }
-        out.text(&format!("{path}/\n"))
-    })
 }
 
 #[cfg(test)]

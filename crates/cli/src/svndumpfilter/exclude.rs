@@ -1,0 +1,14 @@
+//! `svndumpfilter exclude`.
+
+use super::filter;
+use crate::command::{Run, Subcommand};
+
+pub(super) const COMMAND: Subcommand = Subcommand {
+    name: "exclude",
+    aliases: &[],
+    help: "usage: svndumpfilter exclude PATH_PREFIX...\n\n\
+         Drop the nodes whose paths start with one of the prefixes.\n",
+    options: filter::OPTIONS,
+    overrides: &[],
+    run: Run::Arguments(|invocation| filter::filter(invocation, true)),
+};
