@@ -34,6 +34,17 @@ pub struct Context {
     pub merge_text: Option<Box<MergeCallback>>,
 }
 
+/// E200015 when work is to stop.
+///
+/// # Errors
+/// That one.
+pub(crate) fn check_cancel(cancel: &CancelToken) -> SvnResult<()> {
+    if cancel.is_cancelled() {
+        return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"));
+    }
+    Ok(())
+}
+
 /// Is told what happens.
 pub type NotifyCallback = dyn Fn(&Notify<'_>);
 
@@ -128,10 +139,7 @@ impl Context {
     /// # Errors
     /// That one.
     pub fn check_cancel(&self) -> SvnResult<()> {
-        if self.ra.cancel.is_cancelled() {
-            return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"));
-        }
-        Ok(())
+        check_cancel(&self.ra.cancel)
     }
 
     /// Tells what happened.

@@ -1,4 +1,5 @@
-//! What the `svn` program does, as operations: one module an operation.
+//! What `svn` and the other programs that work on URLs do, as operations: one module an operation. Those of
+//! `svn` have their names; [`mirror`] is svnsync, [`rdump`] svnrdump, [`url_changes`] svnmucc.
 //!
 //! An operation takes a [`Context`] and values, works on repositories through `ra` and on working
 //! copies through `wc`, and tells what happens through the context's callbacks. Nothing here prints,
@@ -20,6 +21,7 @@ pub mod copy_in;
 pub mod copy_local;
 pub mod copy_out;
 pub mod copy_urls;
+mod delegate;
 pub mod delete;
 pub mod delete_urls;
 pub mod diff;
@@ -33,11 +35,14 @@ pub mod lock;
 pub mod log;
 pub mod merge;
 pub mod mergeinfo;
+pub mod mirror;
 pub mod mkdir_urls;
 pub mod open;
+pub mod oplock;
 pub mod patch;
 mod pin;
 pub mod props;
+pub mod rdump;
 pub mod relocate;
 pub mod resolve;
 pub mod revert;
@@ -49,6 +54,7 @@ pub mod target;
 pub mod tree_conflict;
 pub mod update;
 pub mod upgrade;
+pub mod url_changes;
 mod url_commit;
 pub mod working;
 

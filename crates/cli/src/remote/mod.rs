@@ -3,10 +3,9 @@
 
 pub(crate) mod config;
 mod config_names;
-pub(crate) mod delegate;
 pub(crate) mod editor;
 mod first_use;
-pub(crate) mod oplock;
+pub(crate) mod locking;
 pub(crate) mod prompt;
 pub(crate) mod revprops;
 pub(crate) mod target;

@@ -1,24 +1,14 @@
-//! Actions as they are written, and entered into a [`Plan`].
+//! Actions as they are written.
 
-use sapwood_core::{Revnum, SvnResult, path, uri};
+use sapwood_client::url_changes::Action;
+use sapwood_core::{Revnum, SvnResult, path};
 
-use super::plan::{Plan, Source};
+use super::source::Contents;
 use super::wrong;
 use crate::input;
 use crate::remote::revprops;
 use crate::remote::target::any_canonical_url;
 use crate::repo;
-
-/// One action.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Action {
-    Move { from: String, to: String },
-    Copy { from: String, revision: Option<Revnum>, to: String },
-    Mkdir(String),
-    Remove(String),
-    Put { source: Source, url: String },
-    Property { name: String, value: Option<Vec<u8>>, url: String },
-}
 
 /// Takes arguments one by one.
 struct Words<'a> {
@@ -81,10 +71,10 @@ pub(super) fn parse(arguments: &[String], root_url: Option<&str>) -> SvnResult<V
             "rm" => Action::Remove(words.url()?),
             "put" => {
                 let source = match words.next()? {
-                    "-" => Source::Stdin,
-                    file => Source::File(file.to_owned()),
+                    "-" => Contents::Stdin,
+                    file => Contents::File(file.to_owned()),
                 };
-                Action::Put { source, url: words.url()? }
+                Action::Put { source: Box::new(source), url: words.url()? }
             }
             "propset" => {
                 let (name, value) = (words.next()?, words.next()?.as_bytes().to_vec());
@@ -108,57 +98,10 @@ pub(super) fn parse(arguments: &[String], root_url: Option<&str>) -> SvnResult<V
     Ok(actions)
 }
 
-fn parent(url: &str) -> &str {
-    uri::split(url).map_or(url, |(parent, _)| parent)
-}
-
-/// The URL that all actions are at or below: sources of copies and nodes whose properties change may be
-/// it themselves, all others are below it.
-pub(super) fn anchor(actions: &[Action]) -> SvnResult<Option<String>> {
-    let mut anchor: Option<&str> = None;
-    for action in actions {
-        let urls: [Option<&str>; 2] = match action {
-            Action::Move { from, to } => [Some(parent(from)), Some(parent(to))],
-            Action::Copy { from, to, .. } => [Some(from), Some(parent(to))],
-            Action::Mkdir(url) | Action::Remove(url) | Action::Put { url, .. } => {
-                [Some(parent(url)), None]
-            }
-            Action::Property { url, .. } => [Some(url), None],
-        };
-        for url in urls.into_iter().flatten() {
-            anchor = Some(match anchor {
-                None => url,
-                Some(so_far) => uri::common_ancestor(so_far, url).ok_or_else(|| {
-                    wrong("URLs in the action list do not share a common ancestor")
-                })?,
-            });
-        }
-    }
-    Ok(anchor.map(str::to_owned))
-}
-
-impl Action {
-    /// Enters the action into a plan.
-    pub(super) fn enter(
-        self,
-        plan: &mut Plan<'_>,
-        relative: &dyn Fn(&str) -> String,
-    ) -> SvnResult<()> {
-        match self {
-            Self::Move { from, to } => plan.add_move(&relative(&from), &relative(&to)),
-            Self::Copy { from, revision, to } => {
-                plan.copy(&relative(&from), revision, &relative(&to))
-            }
-            Self::Mkdir(url) => plan.mkdir(&relative(&url)),
-            Self::Remove(url) => plan.delete(&relative(&url), false),
-            Self::Put { source, url } => plan.put(&relative(&url), source),
-            Self::Property { name, value, url } => plan.set_property(&relative(&url), &name, value),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use sapwood_client::url_changes::anchor;
+
     use super::*;
 
     fn parsed(words: &[&str], root: Option<&str>) -> SvnResult<Vec<Action>> {
@@ -171,14 +114,9 @@ mod tests {
         let actions =
             parsed(&["cp", "r5", "a", "b/c d", "mkdir", "svn://h/r/b/e"], Some("svn://h/r"))
                 .unwrap();
-        assert_eq!(
-            actions[0],
-            Action::Copy {
-                from: "svn://h/r/a".to_owned(),
-                revision: Some(Revnum(5)),
-                to: "svn://h/r/b/c%20d".to_owned()
-            }
-        );
+        let Action::Copy { from, revision, to } = &actions[0] else { panic!("{actions:?}") };
+        assert_eq!((from.as_str(), to.as_str()), ("svn://h/r/a", "svn://h/r/b/c%20d"));
+        assert_eq!(*revision, Some(Revnum(5)));
         assert_eq!(anchor(&actions).unwrap().as_deref(), Some("svn://h/r"));
         let one = parsed(&["rm", "svn://h/r/a/b"], None).unwrap();
         assert_eq!(anchor(&one).unwrap().as_deref(), Some("svn://h/r/a"));

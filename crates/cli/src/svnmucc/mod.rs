@@ -1,13 +1,13 @@
 //! `svnmucc`: several changes to URLs, committed as one revision. Options, arguments and messages
-//! are here; [`plan`] collects the changes, [`drive`] commits them.
+//! are here; `sapwood_client::url_changes` collects the changes and commits them.
 
 mod actions;
-mod drive;
-mod plan;
+mod source;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use sapwood_client::url_changes::{Plan, anchor, commit};
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, uri};
 
@@ -212,12 +212,12 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let actions = actions::parse(&given.arguments, given.root_url.as_deref())?;
-    let Some(anchor) = actions::anchor(&actions)? else {
+    let Some(anchor) = anchor(&actions)? else {
         report::stderr(&help());
         return Ok(ExitCode::FAILURE);
     };
     let session = sapwood_ra::open(&anchor, &settings)?;
-    let mut plan = plan::Plan::new(session.as_ref(), given.base)?;
+    let mut plan = Plan::new(session.as_ref(), given.base)?;
     let relative = |url: &str| uri::skip_ancestor(&anchor, url).unwrap_or_default();
     for action in actions {
         action.enter(&mut plan, &relative)?;
@@ -231,7 +231,7 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
         )),
         None => remote::editor::log_message("svnmucc-commit", &settings.config),
     };
-    if let Some(info) = drive::commit(plan, &given.revprops, message)? {
+    if let Some(info) = commit(plan, &given.revprops, &settings.cancel, message)? {
         out.text(&format!(
             "r{} committed by {} at {}\n",
             info.revision,

@@ -1,102 +1,44 @@
 //! `svnrdump dump`.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 
-use sapwood_core::{Depth, PropList, Revnum, SvnError, SvnResult, uri};
-use sapwood_ra::{ReplayReceiver, ReplayRequest, ReplayedEdit, ReportKind, ReportRequest, Session};
-use sapwood_repos::dumpstream::header;
-use sapwood_repos::{dump as records, prop_rules};
+use sapwood_client::rdump::{DumpSink, dump};
+use sapwood_core::{Revnum, SvnError, SvnResult};
 
-use super::editor::DumpEditor;
 use super::{open, range};
 use crate::command::{Invocation, Run, Subcommand, name};
-use crate::output::{Output, stream_error};
+use crate::output::stream_error;
 use crate::report;
 
-/// Where the stream goes, and what is told meanwhile.
-struct Dumper<'o> {
-    out: &'o mut dyn Write,
+/// A stream whose errors say so, and what is told meanwhile.
+struct Sink<W> {
+    to: W,
     quiet: bool,
 }
 
-impl Dumper<'_> {
-    fn write(&mut self, bytes: &[u8]) -> SvnResult<()> {
-        self.out.write_all(bytes).map_err(|e| stream_error(&e))
+impl<W: Write> Write for Sink<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.to.write(bytes).map_err(|e| match e.kind() {
+            ErrorKind::Interrupted => e,
+            _ => io::Error::other(stream_error(&e)),
+        })
     }
 
-    fn revision_record(&mut self, revision: Revnum, props: &PropList) -> SvnResult<()> {
-        let mut record = Vec::new();
-        records::write_revision(&mut record, revision, Some(props));
-        self.write(&record)
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush().map_err(|e| io::Error::other(stream_error(&e)))
     }
+}
 
-    fn tell(&mut self, revision: Revnum) -> SvnResult<()> {
+impl<W: Write> DumpSink for Sink<W> {
+    fn dumped(&mut self, revision: Revnum) -> SvnResult<()> {
         if !self.quiet {
             // Nothing is told of a revision before its records are written.
-            self.out.flush().map_err(|e| stream_error(&e))?;
+            self.flush().map_err(SvnError::from_stream)?;
             report::stderr(&format!("* Dumped revision {revision}.\n"));
         }
-        crate::signals::check()
+        Ok(())
     }
-}
-
-impl ReplayReceiver for Dumper<'_> {
-    fn revision(
-        &mut self,
-        revision: Revnum,
-        props: &PropList,
-        edit: &mut dyn ReplayedEdit,
-    ) -> SvnResult<()> {
-        let proper = props
-            .iter()
-            .map(|(name, value)| (name.to_owned(), prop_rules::normalize(name, value.to_vec())));
-        self.revision_record(revision, &proper.collect())?;
-        edit.drive(&mut DumpEditor::new(self.out, None))?;
-        self.tell(revision)
-    }
-}
-
-/// Writes a revision as if everything in it were new.
-fn whole(dumper: &mut Dumper<'_>, session: &dyn Session, revision: Revnum) -> SvnResult<()> {
-    dumper.revision_record(revision, &session.rev_proplist(revision)?)?;
-    let anchor = uri::skip_ancestor(&session.root_url(), &session.url()).unwrap_or_default();
-    let mut editor = DumpEditor::new(dumper.out, Some(anchor));
-    let request = ReportRequest {
-        revision: Some(revision),
-        target: "",
-        depth: Depth::Infinity,
-        kind: ReportKind::Update { send_copyfrom: false, ignore_ancestry: false },
-    };
-    let mut update = session.report(&request, &mut editor)?;
-    update.set_path("", revision, Depth::Infinity, true, None)?;
-    update.finish()?;
-    dumper.tell(revision)
-}
-
-fn dump(
-    dumper: &mut Dumper<'_>,
-    session: &dyn Session,
-    (mut start, end): (Revnum, Revnum),
-    mut incremental: bool,
-) -> SvnResult<()> {
-    let magic = header::MAGIC;
-    dumper.write(format!("{magic}: 3\n\n{}: {}\n\n", header::UUID, session.uuid()).as_bytes())?;
-    if start == Revnum::ZERO {
-        dumper.revision_record(start, &session.rev_proplist(start)?)?;
-        dumper.tell(start)?;
-        start = start.next();
-        incremental = true;
-    }
-    if !incremental {
-        whole(dumper, session, start)?;
-        start = start.next();
-    }
-    if start <= end {
-        let request = ReplayRequest { low_water_mark: Revnum::ZERO, send_deltas: true };
-        session.replay_range(start, end, &request, dumper)?;
-    }
-    Ok(())
 }
 
 pub(super) const COMMAND: Subcommand = Subcommand {
@@ -118,15 +60,16 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let range = range(&invocation.options, session.latest_revnum()?)?;
     let quiet = invocation.options.has(name::QUIET);
     let incremental = invocation.options.has(name::INCREMENTAL);
+    let cancel = crate::signals::cancel_token();
     if let Some(path) = invocation.options.value(name::FILE)? {
         // As with the reference, which does not write over a file.
         let file = File::create_new(&path)
             .map_err(|e| SvnError::io(&e, format_args!("Can't open file '{path}'")))?;
-        let mut out = BufWriter::with_capacity(64 << 10, file);
-        dump(&mut Dumper { out: &mut out, quiet }, session, range, incremental)?;
-        return out.flush().map_err(|e| stream_error(&e));
+        let mut sink = Sink { to: BufWriter::with_capacity(64 << 10, file), quiet };
+        dump(session, range, incremental, &cancel, &mut sink)?;
+        return sink.flush().map_err(SvnError::from_stream);
     }
-    let out: &mut Output = &mut invocation.out;
-    dump(&mut Dumper { out, quiet }, session, range, incremental)?;
-    out.end_stream()
+    let mut sink = Sink { to: &mut invocation.out, quiet };
+    dump(session, range, incremental, &cancel, &mut sink)?;
+    invocation.out.end_stream()
 }

@@ -1,408 +1,15 @@
-//! `svnrdump load`: each revision of the stream becomes a commit.
+//! `svnrdump load`.
 
-use std::collections::{BTreeMap, HashSet};
-use std::io::{self, BufRead, BufReader, Read};
+use std::collections::HashSet;
+use std::io::{BufReader, Read};
 
-use sapwood_core::props::names;
-use sapwood_core::{
-    ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths, uri,
-};
-use sapwood_delta::{FullText, Handle, StoredDelta};
-use sapwood_ra::{CommitEditor, CommitRequest, DirentFields, RevpropChange, Session};
-use sapwood_repos::dumpstream::{self, DumpVisitor, Headers, TextBlock, header};
-use sapwood_repos::load::Numbers;
-use sapwood_repos::prop_rules;
+use sapwood_client::oplock::Told;
+use sapwood_client::rdump::{Load, LoadEvent};
+use sapwood_core::SvnResult;
 
 use super::open;
 use crate::command::{Invocation, Run, Subcommand, name, usage_error};
-use crate::output::Output;
-use crate::remote::oplock::{OperationalLock, Told};
-
-/// Who is at work on the repository.
-const LOCK: &str = "svn:rdump-lock";
-
-fn malformed(text: impl Into<String>) -> SvnError {
-    SvnError::new(ErrorCode::STREAM_MALFORMED_DATA, text)
-}
-
-fn text_of(bytes: &[u8]) -> SvnResult<String> {
-    String::from_utf8(bytes.to_vec())
-        .map_err(|_| malformed("Dump stream has a name that is not UTF-8"))
-}
-
-/// A revision of the stream.
-struct Revision {
-    number: Revnum,
-    /// What its number in the stream is more than the one that it will have.
-    offset: i64,
-    props: PropList,
-}
-
-/// Where a node comes from: relpath and revision.
-type Origin = (String, Revnum);
-
-/// A directory that is open in the commit.
-#[derive(Clone)]
-struct OpenDir {
-    path: String,
-    handle: Handle,
-    /// `None` when it is new.
-    origin: Option<Origin>,
-}
-
-/// A node of the stream.
-struct Node {
-    path: String,
-    /// `None` for deletions.
-    kind: Option<NodeKind>,
-    /// `None` after a deletion.
-    handle: Option<Handle>,
-    /// `None` when it is new.
-    origin: Option<Origin>,
-    base: Option<Md5>,
-    changes: BTreeMap<String, Option<Vec<u8>>>,
-}
-
-struct Loader<'s> {
-    session: &'s dyn Session,
-    /// For questions while a commit is under way.
-    other: &'s dyn Session,
-    parent_dir: String,
-    out: &'s mut Output,
-    quiet: bool,
-    skip: HashSet<String>,
-    map: BTreeMap<u64, u64>,
-    oldest: Option<u64>,
-    revision: Option<Revision>,
-    editor: Option<Box<dyn CommitEditor + 's>>,
-    /// Open directories, the root first.
-    dirs: Vec<OpenDir>,
-    node: Option<Node>,
-}
-
-impl<'s> Loader<'s> {
-    fn current(&self) -> SvnResult<&Revision> {
-        self.revision.as_ref().ok_or_else(|| malformed("Dump stream has a node without a revision"))
-    }
-
-    /// The revision that the present one is committed on top of.
-    fn base(&self) -> SvnResult<Revnum> {
-        let revision = self.current()?;
-        let number = i64::try_from(revision.number.0).unwrap_or(i64::MAX);
-        let base = number.saturating_sub(revision.offset).saturating_sub(1);
-        Ok(Revnum(u64::try_from(base).unwrap_or(0)))
-    }
-
-    fn editor(&mut self) -> SvnResult<&mut (dyn CommitEditor + 's)> {
-        if self.editor.is_none() {
-            let mut revprops = self.current()?.props.clone();
-            // Those can only be set afterwards.
-            revprops.remove(names::AUTHOR);
-            revprops.remove(names::DATE);
-            let session = self.session;
-            let request =
-                CommitRequest { revprops: &revprops, lock_tokens: &[], keep_locks: false };
-            let mut editor = session.commit(&request)?;
-            let base = self.base()?;
-            let handle = editor.open_root(Some(base))?;
-            let origin = Some((String::new(), base));
-            self.dirs = vec![OpenDir { path: String::new(), handle, origin }];
-            self.editor = Some(editor);
-        }
-        self.editor.as_deref_mut().ok_or_else(|| malformed("No commit is under way"))
-    }
-
-    /// Closes and opens directories until the one at `path` is the innermost.
-    fn go_to(&mut self, path: &str) -> SvnResult<OpenDir> {
-        self.editor()?;
-        while let Some(open) = self.dirs.last().cloned() {
-            if paths::skip_ancestor(&open.path, path).is_some() {
-                break;
-            }
-            self.editor()?.close_directory(open.handle)?;
-            self.dirs.pop();
-        }
-        let base = self.base()?;
-        loop {
-            let Some(open) = self.dirs.last().cloned() else {
-                return Err(malformed("No directory is open"));
-            };
-            let below = paths::skip_ancestor(&open.path, path).unwrap_or_default();
-            let Some(name) = paths::components(below).next() else { return Ok(open) };
-            let next = paths::join(&open.path, name);
-            let handle = self.editor()?.open_directory(&next, open.handle, Some(base))?;
-            // What is below a copy comes from below the copy's source.
-            let origin = open.origin.map(|(path, revision)| (paths::join(&path, name), revision));
-            self.dirs.push(OpenDir { path: next, handle, origin });
-        }
-    }
-
-    /// Where a copy comes from: relpath below the session, and revision there.
-    fn source(&self, headers: &Headers) -> SvnResult<Option<(String, Revnum)>> {
-        let (Some(path), Some(number)) =
-            (headers.get(header::COPYFROM_PATH), headers.get(header::COPYFROM_REV))
-        else {
-            return Ok(None);
-        };
-        let path = text_of(path)?;
-        let number = Revnum::parse(number)
-            .ok_or_else(|| malformed("Dump stream has a copy from no revision"))?;
-        let revision = match self.map.get(&number.0) {
-            Some(known) => Revnum(*known),
-            None => {
-                let offset = self.current()?.offset;
-                let shifted = number.0.checked_add_signed(offset.saturating_neg());
-                Revnum(shifted.ok_or_else(|| {
-                    SvnError::new(
-                        ErrorCode::FS_NO_SUCH_REVISION,
-                        format!("Relative source revision {number} is not available in current repository"),
-                    )
-                })?)
-            }
-        };
-        Ok(Some((paths::canonical_relpath(&path).into_owned(), revision)))
-    }
-
-    fn set_after(&self, revision: Revnum, name: &str, props: &PropList) -> SvnResult<()> {
-        if self.skip.contains(name) {
-            return Ok(());
-        }
-        self.session.change_rev_prop(&RevpropChange {
-            revision,
-            name,
-            expected: None,
-            value: props.get(name),
-        })
-    }
-}
-
-impl DumpVisitor for Loader<'_> {
-    fn format_version(&mut self, _: i64) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn uuid(&mut self, _: &[u8]) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn revision(&mut self, headers: &Headers) -> SvnResult<()> {
-        let number = headers.get(header::REVISION_NUMBER).and_then(Revnum::parse);
-        let number =
-            number.ok_or_else(|| malformed("Dump stream has a revision without number"))?;
-        let head = self.session.latest_revnum()?;
-        let own = i64::try_from(number.0).unwrap_or(i64::MAX);
-        let next = i64::try_from(head.next().0).unwrap_or(i64::MAX);
-        self.oldest.get_or_insert(number.0);
-        self.revision =
-            Some(Revision { number, offset: own.saturating_sub(next), props: PropList::new() });
-        Ok(())
-    }
-
-    fn revision_prop(&mut self, name: &[u8], value: Vec<u8>) -> SvnResult<()> {
-        let name = text_of(name)?;
-        let value = prop_rules::normalize(&name, value);
-        prop_rules::check(&name, &value)?;
-        let skipped = self.skip.contains(&name);
-        let Some(revision) = &mut self.revision else { return Ok(()) };
-        if revision.number == Revnum::ZERO && revision.offset == -1 && !skipped {
-            // Nothing is being committed yet: it can be set at once.
-            self.session.change_rev_prop(&RevpropChange {
-                revision: Revnum::ZERO,
-                name: &name,
-                expected: None,
-                value: Some(&value),
-            })?;
-        }
-        if !skipped {
-            revision.props.set(&name, &value);
-        }
-        Ok(())
-    }
-
-    fn close_revision(&mut self) -> SvnResult<()> {
-        let number = self.current()?.number;
-        let offset = self.current()?.offset;
-        let committed = if number == Revnum::ZERO {
-            if !self.quiet {
-                self.out.text("* Loaded revision 0.\n")?;
-            }
-            if offset != -1 {
-                self.revision = None;
-                return Ok(());
-            }
-            Revnum::ZERO
-        } else {
-            self.editor()?;
-            while let Some(open) = self.dirs.pop() {
-                self.editor()?.close_directory(open.handle)?;
-            }
-            let mut editor = self.editor.take().ok_or_else(|| malformed("No commit"))?;
-            editor.close_edit()?;
-            let revision = editor.committed().map(|info| info.revision).unwrap_or_default();
-            drop(editor);
-            if !self.quiet {
-                self.out.text(&format!("* Loaded revision {number}.\n"))?;
-                self.out.flush()?;
-            }
-            // Revisions that are missing in the stream stand for those before them.
-            if let Some((last, known)) = self.map.last_key_value().map(|(a, b)| (*a, *b)) {
-                for gap in last.saturating_add(1)..number.0 {
-                    self.map.insert(gap, known);
-                }
-            }
-            self.map.insert(number.0, revision.0);
-            revision
-        };
-        let Some(revision) = self.revision.take() else { return Ok(()) };
-        self.set_after(committed, names::DATE, &revision.props)?;
-        self.set_after(committed, names::AUTHOR, &revision.props)
-    }
-
-    fn node(&mut self, headers: &Headers) -> SvnResult<()> {
-        let path =
-            headers.get(header::NODE_PATH).ok_or_else(|| malformed("A node without a path"))?;
-        let path = text_of(path)?;
-        let path = paths::canonical_relpath(&path).into_owned();
-        let kind = headers.get(header::NODE_KIND).and_then(NodeKind::from_word);
-        let is_dir = kind == Some(NodeKind::Dir);
-        let base_sum = headers.get(header::DELTA_BASE_MD5).and_then(Md5::parse);
-        let mut node = Node {
-            path: path.clone(),
-            kind,
-            handle: None,
-            origin: None,
-            base: base_sum,
-            changes: BTreeMap::new(),
-        };
-        let action = headers.get(header::NODE_ACTION).unwrap_or_default().to_vec();
-        let base = Some(self.base()?);
-        match action.as_slice() {
-            b"change" => {
-                if is_dir {
-                    let open = self.go_to(&path)?;
-                    (node.handle, node.origin) = (Some(open.handle), open.origin);
-                } else {
-                    let parent = self.go_to(paths::dirname(&path))?;
-                    node.handle = Some(self.editor()?.open_file(&path, parent.handle, base)?);
-                    let name = paths::basename(&path);
-                    node.origin =
-                        parent.origin.map(|(path, revision)| (paths::join(&path, name), revision));
-                }
-            }
-            b"delete" => {
-                let parent = self.go_to(paths::dirname(&path))?;
-                self.editor()?.delete_entry(&path, base, parent.handle)?;
-            }
-            b"add" | b"replace" => {
-                let parent = self.go_to(paths::dirname(&path))?;
-                if action == b"replace" {
-                    self.editor()?.delete_entry(&path, base, parent.handle)?;
-                }
-                let parent = parent.handle;
-                node.origin = self.source(headers)?;
-                let url = self.session.url();
-                let from = node.origin.as_ref().map(|(from, rev)| (uri::join(&url, from), *rev));
-                let from = from.as_ref().map(|(url, rev)| (url.as_str(), *rev));
-                let editor = self.editor()?;
-                node.handle = Some(if is_dir {
-                    let handle = editor.add_directory(&path, parent, from)?;
-                    self.dirs.push(OpenDir { path, handle, origin: node.origin.clone() });
-                    handle
-                } else {
-                    editor.add_file(&path, parent, from)?
-                });
-            }
-            other => {
-                return Err(malformed(format!(
-                    "Unrecognized node-action '{}'",
-                    String::from_utf8_lossy(other)
-                )));
-            }
-        }
-        self.node = Some(node);
-        Ok(())
-    }
-
-    fn remove_node_props(&mut self) -> SvnResult<()> {
-        let Some(node) = &mut self.node else { return Ok(()) };
-        let Some((path, revision)) = &node.origin else { return Ok(()) };
-        let revision = *revision;
-        let props = if node.kind == Some(NodeKind::Dir) {
-            self.other.get_dir(path, Some(revision), None::<DirentFields>, true)?.props
-        } else {
-            self.other.get_file(path, Some(revision), None, true)?.props
-        };
-        for (name, _) in props.iter() {
-            if !name.starts_with(names::ENTRY_PREFIX) && !name.starts_with(names::WC_PREFIX) {
-                node.changes.entry(name.to_owned()).or_insert(None);
-            }
-        }
-        Ok(())
-    }
-
-    fn node_prop(&mut self, name: &[u8], value: Vec<u8>) -> SvnResult<()> {
-        let name = text_of(name)?;
-        let mut value = prop_rules::normalize(&name, value);
-        if name == names::MERGEINFO {
-            let numbers =
-                Numbers { map: &self.map, oldest: self.oldest, offset: self.current()?.offset };
-            let parent = (!self.parent_dir.is_empty()).then_some(self.parent_dir.as_str());
-            value = numbers.adjust(&value, parent)?;
-        }
-        if let Some(node) = &mut self.node {
-            prop_rules::check_node(&node.path, &name, &value)?;
-            node.changes.insert(name, Some(value));
-        }
-        Ok(())
-    }
-
-    fn delete_node_prop(&mut self, name: &[u8]) -> SvnResult<()> {
-        let name = text_of(name)?;
-        if let Some(node) = &mut self.node {
-            node.changes.insert(name, None);
-        }
-        Ok(())
-    }
-
-    fn text(&mut self, text: &mut TextBlock<'_>) -> SvnResult<()> {
-        let Some((file, base)) =
-            self.node.as_ref().and_then(|node| Some((node.handle?, node.base)))
-        else {
-            return Ok(());
-        };
-        let editor = self.editor()?;
-        if text.is_delta() {
-            editor.apply_textdelta(file, base, &mut StoredDelta::new(Block(text)))
-        } else {
-            editor.apply_textdelta(file, None, &mut FullText::new(Block(text)))
-        }
-    }
-
-    fn close_node(&mut self) -> SvnResult<()> {
-        let Some(Node { kind, handle: Some(handle), changes, .. }) = self.node.take() else {
-            return Ok(());
-        };
-        let editor = self.editor()?;
-        for (name, value) in &changes {
-            if kind == Some(NodeKind::Dir) {
-                editor.change_dir_prop(handle, name, value.as_deref())?;
-            } else {
-                editor.change_file_prop(handle, name, value.as_deref())?;
-            }
-        }
-        if kind == Some(NodeKind::Dir) { Ok(()) } else { editor.close_file(handle, None) }
-    }
-}
-
-/// A text of the stream, to be read.
-struct Block<'a, 'b>(&'a mut TextBlock<'b>);
-
-impl Read for Block<'_, '_> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        crate::signals::check().map_err(io::Error::other)?;
-        self.0.read_into(buf).map_err(io::Error::other)
-    }
-}
+use crate::remote;
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "load",
@@ -420,7 +27,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     if options.has(name::PASSWORD_FROM_STDIN) && !options.has(name::FILE) {
         return Err(usage_error("load subcommand with --password-from-stdin requires -F"));
     }
-    // Standard input is the dump stream and no terminal, yet somebody may be asked who to log in as.
+    // Standard input is the dump stream and no terminal, yet the user may be asked for a name.
     let named = options.has(name::USERNAME) && options.has(name::PASSWORD);
     let (session, settings) = open(invocation, named)?;
     let session = session.as_ref();
@@ -430,41 +37,29 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let quiet = options.has(name::QUIET);
     let input: Box<dyn Read> = match options.value(name::FILE)? {
         Some(path) => Box::new(crate::input::open_named(&path)?),
-        None => Box::new(io::stdin()),
+        None => Box::new(std::io::stdin()),
     };
-    let mut input: Box<dyn BufRead> = Box::new(BufReader::with_capacity(64 << 10, input));
-    let cancel = crate::signals::cancel_token();
+    let mut input = BufReader::with_capacity(64 << 10, input);
     let out = &mut invocation.out;
-    let lock = OperationalLock::take(session, LOCK, false, &mut |told| {
-        let holder = match told {
-            Told::HeldBy(holder) | Told::StolenFrom(holder) => holder,
-        };
-        out.text(&format!(
-            "Failed to get lock on destination repos, currently held by '{holder}'\n"
-        ))?;
-        out.flush()
-    })?;
-    let parent_dir = uri::skip_ancestor(&session.root_url(), &session.url()).unwrap_or_default();
-    lock.hold(|| {
-        let mut loader = Loader {
-            session,
-            other: other.as_ref(),
-            parent_dir,
-            out,
-            quiet,
-            skip,
-            map: BTreeMap::new(),
-            oldest: None,
-            revision: None,
-            editor: None,
-            dirs: Vec::new(),
-            node: None,
-        };
-        let result = dumpstream::parse(input.as_mut(), &mut loader, false, &cancel);
-        if let Some(mut editor) = loader.editor.take() {
-            // What was not committed is given up before the lock is.
-            let _ = editor.abort_edit();
-        }
-        result
-    })
+    let load = Load {
+        session,
+        other: other.as_ref(),
+        skip,
+        locking: remote::locking::locking(false),
+        cancel: &crate::signals::cancel_token(),
+        tell: &mut |event| match event {
+            LoadEvent::Lock(Told::HeldBy(holder) | Told::StolenFrom(holder)) => {
+                out.text(&format!(
+                    "Failed to get lock on destination repos, currently held by '{holder}'\n"
+                ))?;
+                out.flush()
+            }
+            LoadEvent::Loaded(_) if quiet => Ok(()),
+            LoadEvent::Loaded(revision) => {
+                out.text(&format!("* Loaded revision {revision}.\n"))?;
+                out.flush()
+            }
+        },
+    };
+    load.run(&mut input)
 }

@@ -1,10 +1,8 @@
 //! `svnrdump`: dump streams out of, and into, repositories that are only reached by URL. One file
-//! a subcommand; the tables are here.
+//! a subcommand; the table of options is here. The work is done by `sapwood_client::rdump`.
 
 mod dump;
-mod editor;
 mod load;
-mod records;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

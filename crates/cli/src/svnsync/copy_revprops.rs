@@ -1,25 +1,12 @@
 //! `svnsync copy-revprops`.
 
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_ra::Session;
+use sapwood_client::Range;
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use super::{copy_props, invalid, locked, open_mirror, open_source, tell_normalized, url_argument};
+use super::{on_mirror, url_argument};
 use crate::command::{Invocation, Run, Subcommand, name, usage_error};
 use crate::repo;
-use crate::revision::{RevisionRange, RevisionSpec};
-
-/// The range that is meant; the last merged revision stands for `HEAD`.
-fn resolve(range: RevisionRange, last: Revnum) -> (Revnum, Revnum) {
-    let one = |spec| match spec {
-        RevisionSpec::Number(revision) => Some(revision),
-        RevisionSpec::Unspecified => None,
-        _ => Some(last),
-    };
-    match (one(range.start), one(range.end)) {
-        (None, _) => (Revnum::ZERO, last),
-        (Some(start), end) => (start, end.unwrap_or(start)),
-    }
-}
+use crate::revision::RevisionSpec;
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "copy-revprops",
@@ -64,34 +51,6 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     };
     let to = url_argument(to)?;
     let from = args.get(1).map(|from| url_argument(from)).transpose()?;
-    let mirror = open_mirror(invocation, &to)?;
-    locked(invocation, mirror.as_ref(), |invocation| {
-        copy(invocation, mirror.as_ref(), from.as_deref(), range)
-    })
-}
-
-fn copy(
-    invocation: &mut Invocation<'_>,
-    mirror: &dyn Session,
-    from: Option<&str>,
-    range: RevisionRange,
-) -> SvnResult<()> {
-    let (source, last) = open_source(invocation, mirror, from)?;
-    let (start, end) = resolve(range, last);
-    if let Some(revision) = [start, end].into_iter().find(|revision| *revision > last) {
-        return Err(invalid(format!(
-            "Cannot copy revprops for a revision ({revision}) that has not been synchronized yet"
-        )));
-    }
-    let mut normalized = 0u64;
-    let mut revision = start;
-    loop {
-        let count = copy_props(invocation, source.as_ref(), mirror, revision, true)?;
-        normalized = normalized.saturating_add(count);
-        if revision == end {
-            break;
-        }
-        revision = if start > end { revision.prev().unwrap_or(end) } else { revision.next() };
-    }
-    tell_normalized(invocation, normalized, 0)
+    let range = Range { start: range.start, end: range.end };
+    on_mirror(invocation, &to, |mirror| mirror.copy_revprops(from.as_deref(), range))
 }

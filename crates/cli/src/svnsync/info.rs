@@ -1,8 +1,9 @@
 //! `svnsync info`.
 
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_client::mirror::{self, FROM_URL, FROM_UUID, LAST_MERGED};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use super::{FROM_URL, FROM_UUID, LAST_MERGED, open_mirror, url_argument};
+use super::{open_mirror, url_argument};
 use crate::command::{Invocation, Run, Subcommand, name};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
@@ -26,13 +27,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     };
     let url = url_argument(url)?;
     let mirror = open_mirror(invocation, &url)?;
-    let props = mirror.rev_proplist(Revnum::ZERO)?;
-    if props.get(FROM_URL).is_none() {
-        return Err(SvnError::new(
-            ErrorCode::BAD_URL,
-            format!("Repository '{url}' is not initialized for synchronization"),
-        ));
-    }
+    let props = mirror::info(mirror.as_ref())?;
     for (what, name) in [
         ("Source URL", FROM_URL),
         ("Source Repository UUID", FROM_UUID),

@@ -1,12 +1,8 @@
 //! `svnsync initialize`.
 
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_ra::{Capability, Session};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use super::{
-    FROM_URL, FROM_UUID, LAST_MERGED, copy_props, invalid, locked, open_at, open_mirror, set,
-    tell_normalized, url_argument,
-};
+use super::{on_mirror, url_argument};
 use crate::command::{Invocation, Run, Subcommand, name};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
@@ -41,39 +37,6 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         return Err(SvnError::new(code, ""));
     };
     let (to, from) = (url_argument(to)?, url_argument(from)?);
-    let mirror = open_mirror(invocation, &to)?;
-    locked(invocation, mirror.as_ref(), |invocation| initialize(invocation, mirror.as_ref(), &from))
-}
-
-fn initialize(invocation: &mut Invocation<'_>, mirror: &dyn Session, from: &str) -> SvnResult<()> {
-    let latest = mirror.latest_revnum()?;
     let allowed = invocation.options.has(name::ALLOW_NON_EMPTY);
-    if latest != Revnum::ZERO && !allowed {
-        return Err(invalid(
-            "Destination repository already contains revision history; consider using \
-             --allow-non-empty if the repository's revisions are known to mirror their respective \
-             revisions in the source repository",
-        ));
-    }
-    if let Some(url) = mirror.rev_prop(Revnum::ZERO, FROM_URL)?
-        && !allowed
-    {
-        return Err(invalid(format!(
-            "Destination repository is already synchronizing from '{}'",
-            String::from_utf8_lossy(&url)
-        )));
-    }
-    let source = open_at(invocation, from)?;
-    let source = source.as_ref();
-    if source.root_url() != from && !source.has_capability(Capability::PartialReplay)? {
-        return Err(SvnError::new(ErrorCode::RA_PARTIAL_REPLAY_NOT_SUPPORTED, ""));
-    }
-    if latest != Revnum::ZERO && source.latest_revnum()? < latest {
-        return Err(invalid("Destination repository has more revisions than source repository"));
-    }
-    set(mirror, FROM_URL, Some(from.as_bytes()))?;
-    set(mirror, FROM_UUID, Some(source.uuid().as_bytes()))?;
-    set(mirror, LAST_MERGED, Some(latest.to_string().as_bytes()))?;
-    let normalized = copy_props(invocation, source, mirror, latest, false)?;
-    tell_normalized(invocation, normalized, 0)
+    on_mirror(invocation, &to, |mirror| mirror.initialize(&from, allowed))
 }

@@ -1,44 +1,27 @@
-//! `svnsync`: keeps a repository the mirror of another. One file a subcommand; the tables, and
-//! what the subcommands have in common, are here.
-//!
-//! All state is in properties of the mirror's revision 0, so that a run that was interrupted
-//! anywhere can be taken up again by whichever program comes next.
+//! `svnsync`: keeps a repository the mirror of another. One file a subcommand; the table of options, and what
+//! the subcommands have in common, are here. The work is done by `sapwood_client::mirror`.
 
 mod copy_revprops;
-mod editor;
 mod info;
 mod initialize;
-mod properties;
 mod synchronize;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
-use sapwood_ra::{Capability, RevpropChange, Session, Settings};
+use sapwood_client::mirror::{self, Encoding, Event, Mirror, PREFIX, Told};
+use sapwood_core::{SvnError, SvnResult};
+use sapwood_ra::{Session, Settings};
 
 use crate::command::{
     HELP, HELP_MARK, Invocation, Name, OptionSpec, Options, Program, RA_MODULES, Subcommand,
     VERSION, name, take_revision, to_text, usage_error,
 };
-use crate::remote::oplock::{OperationalLock, Told};
+use crate::output::Output;
 use crate::remote::target::canonical_url;
 use crate::remote::{self, Credentials, Manner};
 use crate::revision::RevisionSpec;
 use crate::{repo, report};
-
-/// What all properties of svnsync's own begin with.
-pub(super) const PREFIX: &str = "svn:sync-";
-/// The URL that is mirrored.
-pub(super) const FROM_URL: &str = "svn:sync-from-url";
-/// The UUID of its repository.
-pub(super) const FROM_UUID: &str = "svn:sync-from-uuid";
-/// The last revision that is there whole.
-pub(super) const LAST_MERGED: &str = "svn:sync-last-merged-rev";
-/// The revision that is being copied.
-pub(super) const COPYING: &str = "svn:sync-currently-copying";
-/// Who is at work.
-const LOCK: &str = "svn:sync-lock";
 
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
@@ -136,11 +119,6 @@ static SVNSYNC: Program = Program {
     ],
     ..Program::DEFAULT
 };
-
-/// The error for mirrors that are not as they should be.
-pub(super) fn invalid(text: impl Into<String>) -> SvnError {
-    SvnError::new(ErrorCode::EINVAL, text)
-}
 
 fn take(
     options: &mut Options,
@@ -246,187 +224,66 @@ pub(super) fn url_argument(text: &str) -> SvnResult<String> {
 }
 
 /// Opens the mirror, whose root the URL must be.
-pub(super) fn open_mirror(invocation: &Invocation<'_>, url: &str) -> SvnResult<Box<dyn Session>> {
-    let session = sapwood_ra::open(url, &settings(&invocation.options, &MIRROR)?)?;
-    let root = session.root_url();
-    if url != root {
-        return Err(invalid(format!(
-            "Session is rooted at '{url}' but the repos root is '{root}'"
-        )));
-    }
-    Ok(session)
+fn open_mirror(invocation: &Invocation<'_>, url: &str) -> SvnResult<Box<dyn Session>> {
+    mirror::open(url, &settings(&invocation.options, &MIRROR)?)
 }
 
-/// Opens a source at a URL.
-pub(super) fn open_at(invocation: &Invocation<'_>, url: &str) -> SvnResult<Box<dyn Session>> {
-    sapwood_ra::open(url, &settings(&invocation.options, &SOURCE)?)
-}
-
-/// The source of a mirror, at `url` or where the mirror says; also the last merged revision.
-pub(super) fn open_source(
-    invocation: &Invocation<'_>,
-    mirror: &dyn Session,
-    url: Option<&str>,
-) -> SvnResult<(Box<dyn Session>, Revnum)> {
-    let props = mirror.rev_proplist(Revnum::ZERO)?;
-    let (Some(from_url), Some(uuid), Some(last)) =
-        (props.get_str(FROM_URL), props.get_str(FROM_UUID), props.get(LAST_MERGED))
-    else {
-        return Err(invalid("Destination repository has not been initialized"));
-    };
-    let url = match url {
-        Some(url) => url.to_owned(),
-        None => canonical_url(from_url)?,
-    };
-    let source = open_at(invocation, &url)?;
-    let is = source.uuid();
-    if is != uuid {
-        return Err(SvnError::new(
-            ErrorCode::RA_UUID_MISMATCH,
-            format!("Repository UUID '{is}' doesn't match expected UUID '{uuid}'"),
-        ));
-    }
-    // Like the reference: whatever does not begin with a number counts as 0.
-    let digits = last.iter().take_while(|b| b.is_ascii_digit()).count();
-    let last = last.get(..digits).and_then(Revnum::parse).unwrap_or(Revnum::ZERO);
-    Ok((source, last))
-}
-
-/// Does some work on a mirror, locked unless the options say otherwise.
-pub(super) fn locked(
+/// Does some work on a mirror, and prints what happens.
+fn on_mirror(
     invocation: &mut Invocation<'_>,
-    mirror: &dyn Session,
-    work: impl FnOnce(&mut Invocation<'_>) -> SvnResult<()>,
+    url: &str,
+    work: impl FnOnce(&mut Mirror<'_>) -> SvnResult<()>,
 ) -> SvnResult<()> {
-    if invocation.options.has(name::DISABLE_LOCKING) {
-        return work(invocation);
-    }
-    if !mirror.has_capability(Capability::AtomicRevprops)? {
-        report::warning(
-            &SvnError::new(
-                ErrorCode::UNSUPPORTED_FEATURE,
-                "Target server does not support atomic revision property edits; consider \
-                 upgrading it to 1.7 or using an external locking program",
-            ),
-            "svnsync: ",
-        );
-    }
-    let steal = invocation.options.has(name::STEAL_LOCK);
+    let session = open_mirror(invocation, url)?;
+    let options = &invocation.options;
+    let locks = !options.has(name::DISABLE_LOCKING);
+    let encoding = options.value(name::SOURCE_PROP_ENCODING)?;
     let out = &mut invocation.out;
-    let lock = OperationalLock::take(mirror, LOCK, steal, &mut |told| {
-        out.text(&match told {
-            Told::HeldBy(holder) => {
-                format!("Failed to get lock on destination repos, currently held by '{holder}'\n")
-            }
-            Told::StolenFrom(holder) => format!("Stole lock previously held by '{holder}'\n"),
-        })?;
-        out.flush()
-    })?;
-    lock.hold(|| work(invocation))
-}
-
-/// Sets a property of revision 0 of the mirror.
-pub(super) fn set(mirror: &dyn Session, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-    mirror.change_rev_prop(&RevpropChange { revision: Revnum::ZERO, name, expected: None, value })
-}
-
-/// Writes properties of a revision, all but svnsync's own; `existing` are those that need not be
-/// written again. Whether any were left out.
-pub(super) fn write_props(
-    mirror: &dyn Session,
-    revision: Revnum,
-    props: &PropList,
-    existing: Option<&PropList>,
-) -> SvnResult<bool> {
-    let mut skipped = false;
-    for (name, value) in props.iter() {
-        if name.starts_with(PREFIX) {
-            skipped = true;
-            continue;
-        }
-        if existing.is_some_and(|existing| existing.get(name) == Some(value)) {
-            continue;
-        }
-        mirror.change_rev_prop(&RevpropChange {
-            revision,
-            name,
-            expected: None,
-            value: Some(value),
-        })?;
-    }
-    Ok(skipped)
-}
-
-/// Deletes properties that the source does not have.
-pub(super) fn remove_props(
-    mirror: &dyn Session,
-    revision: Revnum,
-    source: &PropList,
-    existing: &PropList,
-) -> SvnResult<()> {
-    for (name, _) in existing.iter() {
-        let own = revision == Revnum::ZERO && name.starts_with(PREFIX);
-        if !own && source.get(name).is_none() {
-            mirror.change_rev_prop(&RevpropChange {
-                revision,
-                name,
-                expected: None,
-                value: None,
-            })?;
-        }
-    }
-    Ok(())
-}
-
-/// Tells that a revision's properties were copied.
-pub(super) fn tell_copied(
-    invocation: &mut Invocation<'_>,
-    revision: Revnum,
-    skipped: bool,
-) -> SvnResult<()> {
-    if invocation.options.has(name::QUIET) {
-        return Ok(());
-    }
-    invocation.out.text(&if skipped {
-        format!("Copied properties for revision {revision} ({PREFIX}* properties skipped).\n")
-    } else {
-        format!("Copied properties for revision {revision}.\n")
+    let quiet = options.has(name::QUIET);
+    work(&mut Mirror {
+        session: session.as_ref(),
+        open_source: &|url| sapwood_ra::open(url, &settings(options, &SOURCE)?),
+        encoding: encoding.map_or(Encoding::Utf8, |name| Encoding::named(&name)),
+        skip_unchanged: options.has(name::SKIP_UNCHANGED),
+        locking: locks.then(|| remote::locking::locking(options.has(name::STEAL_LOCK))),
+        cancel: crate::signals::cancel_token(),
+        tell: &mut |event| tell(out, quiet, event),
     })
 }
 
-/// Tells how many properties were normalized.
-pub(super) fn tell_normalized(
-    invocation: &mut Invocation<'_>,
-    revprops: u64,
-    node_props: u64,
-) -> SvnResult<()> {
-    if revprops == 0 && node_props == 0 {
-        return Ok(());
+/// Prints what happens, in the reference's words.
+fn tell(out: &mut Output, quiet: bool, event: Event<'_>) -> SvnResult<()> {
+    match event {
+        Event::LocksAreWeak(warning) => {
+            report::warning(warning, "svnsync: ");
+            Ok(())
+        }
+        Event::Lock(told) => {
+            out.text(&match told {
+                Told::HeldBy(holder) => format!(
+                    "Failed to get lock on destination repos, currently held by '{holder}'\n"
+                ),
+                Told::StolenFrom(holder) => format!("Stole lock previously held by '{holder}'\n"),
+            })?;
+            out.flush()
+        }
+        Event::Normalized(revprops, node_props) => out.text(&format!(
+            "NOTE: Normalized svn:* properties to LF line endings ({revprops} rev-props, \
+             {node_props} node-props).\n"
+        )),
+        _ if quiet => Ok(()),
+        Event::Text(first) => out.text(if first { "Transmitting file data ." } else { "." }),
+        Event::TextsSent => out.text("\n"),
+        Event::MergeinfoAdjusted => {
+            out.text("NOTE: Adjusted Subversion mergeinfo in this revision.\n")
+        }
+        Event::Closing => out.flush(),
+        Event::Committed(revision) => out.text(&format!("Committed revision {revision}.\n")),
+        Event::PropsCopied(revision, true) => out.text(&format!(
+            "Copied properties for revision {revision} ({PREFIX}* properties skipped).\n"
+        )),
+        Event::PropsCopied(revision, false) => {
+            out.text(&format!("Copied properties for revision {revision}.\n"))
+        }
     }
-    invocation.out.text(&format!(
-        "NOTE: Normalized svn:* properties to LF line endings ({revprops} rev-props, {node_props} \
-         node-props).\n"
-    ))
-}
-
-/// Copies all properties of one revision; with `all`, those that the source does not have go away. How many
-/// were normalized.
-pub(super) fn copy_props(
-    invocation: &mut Invocation<'_>,
-    source: &dyn Session,
-    mirror: &dyn Session,
-    revision: Revnum,
-    all: bool,
-) -> SvnResult<u64> {
-    let existing = if all { mirror.rev_proplist(revision)? } else { PropList::new() };
-    let mut props = source.rev_proplist(revision)?;
-    let encoding = properties::Encoding::given(&invocation.options)?;
-    let normalized = encoding.normalize(&mut props)?;
-    let skip = all && invocation.options.has(name::SKIP_UNCHANGED);
-    let skipped = write_props(mirror, revision, &props, skip.then_some(&existing))?;
-    if all {
-        remove_props(mirror, revision, &props, &existing)?;
-    }
-    tell_copied(invocation, revision, skipped)?;
-    Ok(normalized)
 }

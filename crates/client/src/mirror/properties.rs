@@ -3,27 +3,28 @@
 
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 
-use crate::command::{Options, name};
-
 /// How text of the source is encoded.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Encoding {
+pub enum Encoding {
+    /// UTF-8, as it should be.
     Utf8,
+    /// ISO 8859-1.
     Latin1,
-    /// One that nobody knows: what is ASCII will be the same in it.
+    /// One without a table: what is ASCII will be the same in it.
     Unknown,
+    /// Another one.
     Other(&'static encoding_rs::Encoding),
 }
 
 impl Encoding {
-    /// That of `--source-prop-encoding`.
-    pub(super) fn given(options: &Options) -> SvnResult<Self> {
-        let Some(name) = options.value(name::SOURCE_PROP_ENCODING)? else { return Ok(Self::Utf8) };
+    /// The encoding of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
         match name.to_ascii_lowercase().as_str() {
-            "utf-8" | "utf8" => Ok(Self::Utf8),
-            "iso-8859-1" | "iso8859-1" | "latin1" => Ok(Self::Latin1),
-            other => Ok(encoding_rs::Encoding::for_label(other.as_bytes())
-                .map_or(Self::Unknown, Self::Other)),
+            "utf-8" | "utf8" => Self::Utf8,
+            "iso-8859-1" | "iso8859-1" | "latin1" => Self::Latin1,
+            other => encoding_rs::Encoding::for_label(other.as_bytes())
+                .map_or(Self::Unknown, Self::Other),
         }
     }
 
@@ -34,7 +35,7 @@ impl Encoding {
             Self::Latin1 => {
                 Ok(value.iter().map(|b| char::from(*b)).collect::<String>().into_bytes())
             }
-            Self::Unknown => crate::remote::revprops::ascii(value).map(<[u8]>::to_vec),
+            Self::Unknown => ascii(value).map(<[u8]>::to_vec),
             Self::Other(encoding) => encoding
                 .decode_without_bom_handling_and_without_replacement(value)
                 .map(|text| text.into_owned().into_bytes())
@@ -85,6 +86,27 @@ impl Encoding {
         }
         Ok(count)
     }
+}
+
+/// Text that is ASCII and can be printed.
+///
+/// # Errors
+/// E22 with the first byte that is not.
+pub fn ascii(value: &[u8]) -> SvnResult<&[u8]> {
+    let odd = |b: &u8| !b.is_ascii() || (b.is_ascii_control() && !b"\t\n\x0b\x0c\r".contains(b));
+    let Some(at) = value.iter().position(odd) else { return Ok(value) };
+    let (safe, rest) = value.split_at_checked(at).unwrap_or_default();
+    let byte = rest.first().copied().unwrap_or_default();
+    let text = match String::from_utf8_lossy(safe) {
+        safe if safe.is_empty() => format!(
+            "Non-ASCII character (code {byte}) detected, and unable to convert to/from UTF-8"
+        ),
+        safe => format!(
+            "Safe data '{safe}' was followed by non-ASCII byte {byte}: unable to convert to/from \
+             UTF-8"
+        ),
+    };
+    Err(SvnError::new(ErrorCode::EINVAL, text))
 }
 
 /// Mergeinfo without revision 0, which old programs wrote; `None` when there was none of it.

@@ -3,7 +3,7 @@
 /// The methods of [`sapwood_delta::Editor`] that only hand on to `self.$inner`.
 macro_rules! delegate_editor {
     ($inner:ident: $($method:ident),* $(,)?) => {
-        $($crate::remote::delegate::delegate_editor!(@$method $inner);)*
+        $($crate::delegate::delegate_editor!(@$method $inner);)*
     };
     (@set_target_revision $i:ident) => {
         fn set_target_revision(&mut self, revision: sapwood_core::Revnum) -> sapwood_core::SvnResult<()> {

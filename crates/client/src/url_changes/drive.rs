@@ -4,24 +4,25 @@ use std::io::{self, Read};
 
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, SvnResult, path, uri};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path, uri};
 use sapwood_delta::{FullText, Handle};
 use sapwood_ra::{CommitEditor, CommitInfo, CommitRequest};
 
-use super::plan::{Kind, Operation, Plan, ROOT, Source};
-use crate::remote::revprops;
-use crate::signals;
+use super::plan::{Kind, Operation, Plan, ROOT};
+use super::props;
+use crate::context::check_cancel;
 
 /// Counts the checksum of what is read; errors name the file.
 struct Summing<'a, R> {
     inner: R,
     sum: Md5Hasher,
     name: &'a str,
+    cancel: &'a CancelToken,
 }
 
 impl<R: Read> Read for Summing<'_, R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        signals::check().map_err(io::Error::other)?;
+        check_cancel(self.cancel).map_err(io::Error::other)?;
         let got = self.inner.read(buf).map_err(|e| match e.kind() {
             io::ErrorKind::Interrupted => e,
             _ => io::Error::other(SvnError::io(&e, format_args!("Can't read {}", self.name))),
@@ -35,17 +36,14 @@ fn commit_file(
     editor: &mut dyn CommitEditor,
     operation: &Operation,
     file: Handle,
+    cancel: &CancelToken,
 ) -> SvnResult<()> {
     for (name, value) in &operation.props {
         editor.change_file_prop(file, name, value.as_deref())?;
     }
     let Some(source) = &operation.source else { return editor.close_file(file, None) };
-    let (inner, name): (Box<dyn Read>, _) = match source {
-        Source::Stdin => (Box::new(io::stdin().lock()), "stdin".to_owned()),
-        Source::File(name) => (Box::new(crate::input::open(name)?), format!("file '{name}'")),
-        Source::Opened(name, file) => (Box::new(&*file.0), format!("file '{name}'")),
-    };
-    let mut reader = Summing { inner, sum: Md5Hasher::new(), name: &name };
+    let name = source.shown();
+    let mut reader = Summing { inner: source.open()?, sum: Md5Hasher::new(), name: &name, cancel };
     editor.apply_textdelta(file, None, &mut FullText::new(&mut reader))?;
     editor.close_file(file, Some(reader.sum.finish()))
 }
@@ -61,7 +59,7 @@ struct OpenDir {
     done: usize,
 }
 
-fn drive(editor: &mut dyn CommitEditor, plan: &Plan<'_>) -> SvnResult<()> {
+fn drive(editor: &mut dyn CommitEditor, plan: &Plan<'_>, cancel: &CancelToken) -> SvnResult<()> {
     let url = plan.session.url();
     let root = editor.open_root(Some(plan.base))?;
     let mut open = vec![OpenDir {
@@ -72,7 +70,7 @@ fn drive(editor: &mut dyn CommitEditor, plan: &Plan<'_>) -> SvnResult<()> {
         done: 0,
     }];
     while let Some(dir) = open.last_mut() {
-        signals::check()?;
+        check_cancel(cancel)?;
         let Some(operation) = plan.operation(dir.number) else { break };
         if dir.done == 0 {
             for (name, value) in &operation.props {
@@ -95,11 +93,11 @@ fn drive(editor: &mut dyn CommitEditor, plan: &Plan<'_>) -> SvnResult<()> {
             Kind::Delete => editor.delete_entry(&relpath, base, parent)?,
             Kind::AddFile => {
                 let file = editor.add_file(&relpath, parent, from)?;
-                commit_file(editor, child, file)?;
+                commit_file(editor, child, file, cancel)?;
             }
             Kind::OpenFile => {
                 let file = editor.open_file(&relpath, parent, base)?;
-                commit_file(editor, child, file)?;
+                commit_file(editor, child, file, cancel)?;
             }
             Kind::AddDir => {
                 let handle = editor.add_directory(&relpath, parent, from)?;
@@ -116,9 +114,13 @@ fn drive(editor: &mut dyn CommitEditor, plan: &Plan<'_>) -> SvnResult<()> {
 }
 
 /// Commits a plan; `None` when there is nothing to commit, or no message.
-pub(super) fn commit(
+///
+/// # Errors
+/// Those of the commit; E195011 for properties of revisions that are set by other means.
+pub fn commit(
     mut plan: Plan<'_>,
     given: &PropList,
+    cancel: &CancelToken,
     message: impl FnOnce() -> SvnResult<Option<Vec<u8>>>,
 ) -> SvnResult<Option<CommitInfo>> {
     if plan.is_unmodified() {
@@ -126,7 +128,7 @@ pub(super) fn commit(
     }
     plan.move_up()?;
     let Some(message) = message()? else { return Ok(None) };
-    revprops::check_commit(given)?;
+    props::check_commit(given)?;
     let mut revprops = given.clone();
     revprops.set(names::LOG, &message);
     if plan.session.check_path("", Some(plan.base))? != Some(NodeKind::Dir) {
@@ -137,7 +139,7 @@ pub(super) fn commit(
     }
     let request = CommitRequest { revprops: &revprops, lock_tokens: &[], keep_locks: false };
     let mut editor = plan.session.commit(&request)?;
-    if let Err(error) = drive(editor.as_mut(), &plan).and_then(|()| signals::check()) {
+    if let Err(error) = drive(editor.as_mut(), &plan, cancel).and_then(|()| check_cancel(cancel)) {
         let _ = editor.abort_edit();
         return Err(error);
     }

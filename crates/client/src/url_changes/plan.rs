@@ -4,34 +4,32 @@
 //! reference's words. Operations are in one list and know each other by number, so that no depth
 //! of paths can exhaust the stack.
 
-use std::fs::File;
-use std::sync::Arc;
+use std::io::Read;
 
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 
-use crate::remote::revprops;
+use super::props;
 
 /// Where a file's new contents come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Source {
-    File(String),
-    /// A file that can be opened only once: a pipe, a device.
-    Opened(String, Opened),
-    Stdin,
+pub trait Source: std::fmt::Debug {
+    /// Looks whether it can be opened: is called once, when the change is planned, so that what cannot is
+    /// told before the commit begins.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn prepare(&mut self) -> SvnResult<()>;
+
+    /// What errors call it.
+    fn shown(&self) -> String;
+
+    /// Opens it: is called once, when the text is sent. There may be more sources than files can be open
+    /// at one time.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    fn open(&self) -> SvnResult<Box<dyn Read + '_>>;
 }
-
-/// An open file, which equals itself only.
-#[derive(Clone, Debug)]
-pub(super) struct Opened(pub(super) Arc<File>);
-
-impl PartialEq for Opened {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for Opened {}
 
 /// What happens to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +56,7 @@ impl Kind {
 }
 
 /// One operation.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Operation {
     pub(super) name: String,
     pub(super) kind: Kind,
@@ -67,7 +65,7 @@ pub(super) struct Operation {
     /// Where it is copied from, a relpath below the session's URL.
     pub(super) copy_from: Option<(String, Revnum)>,
     pub(super) props: Vec<(String, Option<Vec<u8>>)>,
-    pub(super) source: Option<Source>,
+    pub(super) source: Option<Box<dyn Source>>,
     /// Whether the repository was asked what this is.
     checked: bool,
 }
@@ -87,7 +85,7 @@ impl Operation {
 }
 
 /// The changes of one commit.
-pub(super) struct Plan<'s> {
+pub struct Plan<'s> {
     pub(super) session: &'s dyn Session,
     pub(super) base: Revnum,
     head: Revnum,
@@ -115,7 +113,10 @@ const THERE: Look = Look { existing: true, deletions: false };
 
 impl<'s> Plan<'s> {
     /// No changes yet, to `base` or the youngest revision.
-    pub(super) fn new(session: &'s dyn Session, base: Option<Revnum>) -> SvnResult<Self> {
+    ///
+    /// # Errors
+    /// E160006 for a base that is not there.
+    pub fn new(session: &'s dyn Session, base: Option<Revnum>) -> SvnResult<Self> {
         let head = session.latest_revnum()?;
         let base = base.unwrap_or(head);
         if base > head {
@@ -412,23 +413,13 @@ impl<'s> Plan<'s> {
         Ok(())
     }
 
-    pub(super) fn put(&mut self, relpath: &str, mut source: Source) -> SvnResult<()> {
+    pub(super) fn put(&mut self, relpath: &str, mut source: Box<dyn Source>) -> SvnResult<()> {
         let mut kind = self.check_path(relpath, true)?;
         if kind == Some(NodeKind::Dir) {
             self.delete(relpath, false)?;
             kind = None;
         }
-        if let Source::File(file) = &source {
-            // What cannot be opened is told now, not in the middle of the commit. There may be more
-            // plain files than can be open at one time.
-            if crate::repo::canonical_path(file).is_empty() {
-                return Err(crate::input::nowhere());
-            }
-            let opened = crate::input::open(file)?;
-            if !opened.metadata().is_ok_and(|m| m.is_file()) {
-                source = Source::Opened(file.clone(), Opened(Arc::new(opened)));
-            }
-        }
+        source.prepare()?;
         if kind.is_none() {
             self.verify_create(relpath)?;
             let new = Look { existing: false, deletions: false };
@@ -458,18 +449,18 @@ impl<'s> Plan<'s> {
         name: &str,
         value: Option<Vec<u8>>,
     ) -> SvnResult<()> {
-        revprops::check_node_property(name)?;
+        props::check_node_property(name)?;
         let kind = self.check_path(relpath, false)?;
         let value = match (value, kind) {
             (Some(_), None) if name.starts_with("svn:") => {
-                let shown = crate::repo::local_style(relpath);
+                let shown = if relpath.is_empty() { "." } else { relpath };
                 return Err(error(
                     ErrorCode::NODE_UNEXPECTED_KIND,
                     format!("'{shown}' is not a file or directory"),
                 ));
             }
             (Some(value), Some(kind)) if name.starts_with("svn:") => {
-                Some(revprops::canonical(name, value, relpath, kind)?)
+                Some(props::canonical(name, value, relpath, kind)?)
             }
             (value, _) => value,
         };

@@ -1,27 +1,49 @@
 //! Locks that programs put into a property of revision 0, so that only one of them works on a
 //! mirror at a time (`svn:sync-lock`, `svn:rdump-lock`).
 
+use std::any::Any;
 use std::time::Duration;
 
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Capability, RevpropChange, Session};
+
+use crate::context::check_cancel;
 
 /// How often the lock is tried.
 const TRIES: u32 = 10;
+
+/// How a lock is taken.
+pub struct Locking {
+    /// What marks the lock as this process's: the machine's name and a UUID.
+    pub token: String,
+    /// Whether a lock that is there is taken away from its holder.
+    pub steal: bool,
+    /// Makes something that lives as long as the lock may be there: by it the caller knows that ending the
+    /// process would leave the lock behind.
+    pub guard: fn() -> Box<dyn Any>,
+}
+
+impl std::fmt::Debug for Locking {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Locking").field("token", &self.token).finish_non_exhaustive()
+    }
+}
 
 /// A lock that is held.
 pub(crate) struct OperationalLock<'s> {
     session: &'s dyn Session,
     property: &'static str,
-    token: String,
+    token: &'s str,
     atomic: bool,
-    _held: crate::signals::Held,
+    _guard: Box<dyn Any>,
 }
 
-/// What is told of a lock that somebody else has, or had.
+/// What is told of a lock that another process has, or had.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Told<'a> {
+pub enum Told<'a> {
+    /// It is waited for; this is its token.
     HeldBy(&'a str),
+    /// It was taken away.
     StolenFrom(&'a str),
 }
 
@@ -30,20 +52,16 @@ impl<'s> OperationalLock<'s> {
     pub(crate) fn take(
         session: &'s dyn Session,
         property: &'static str,
-        steal: bool,
+        locking: &'s Locking,
+        cancel: &CancelToken,
         tell: &mut dyn FnMut(Told<'_>) -> SvnResult<()>,
     ) -> SvnResult<Self> {
-        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let mut noise = [0u8; 16];
-        for piece in noise.chunks_mut(8) {
-            let _ = rustix::rand::getrandom(piece, rustix::rand::GetRandomFlags::empty());
-        }
-        let token = format!("{host}:{}", uuid_of(noise));
         let atomic = session.has_capability(Capability::AtomicRevprops)?;
-        let lock = Self { session, property, token, atomic, _held: crate::signals::Held::begin() };
+        let (token, guard) = (locking.token.as_str(), (locking.guard)());
+        let lock = Self { session, property, token, atomic, _guard: guard };
         let mut stolen: Option<Vec<u8>> = None;
         for attempt in 1..=TRIES {
-            if let Err(error) = crate::signals::check() {
+            if let Err(error) = check_cancel(cancel) {
                 let _ = lock.release();
                 return Err(error);
             }
@@ -55,7 +73,7 @@ impl<'s> OperationalLock<'s> {
                     }
                     return Ok(lock);
                 }
-                Some(holder) if !steal => {
+                Some(holder) if !locking.steal => {
                     tell(Told::HeldBy(&String::from_utf8_lossy(holder)))?;
                     std::thread::sleep(Duration::from_secs(1));
                     continue;
@@ -63,7 +81,7 @@ impl<'s> OperationalLock<'s> {
                 Some(holder) => stolen = Some(holder.clone()),
                 None => {}
             }
-            // The last look only makes sure that nobody has overwritten the lock.
+            // The last look only makes sure that the lock was not overwritten.
             if attempt == TRIES {
                 break;
             }
@@ -112,21 +130,4 @@ impl<'s> OperationalLock<'s> {
             (done, released) => done.and(released),
         }
     }
-}
-
-/// Random bytes in the form of a UUID.
-fn uuid_of(noise: [u8; 16]) -> String {
-    let mut text = String::with_capacity(36);
-    for (at, byte) in noise.into_iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        let byte = match at {
-            6 => (byte & 0x0f) | 0x40,
-            8 => (byte & 0x3f) | 0x80,
-            _ => byte,
-        };
-        text.push_str(&format!("{byte:02x}"));
-    }
-    text
 }

@@ -15,7 +15,6 @@ use sapwood_repos::dumpstream::header;
 use tempfile::SpooledTempFile;
 
 use super::records::{Head, PropChanges, deletion};
-use crate::output::stream_error;
 
 /// Texts up to this length stay in memory, in bytes.
 const IN_MEMORY: usize = 4 << 20;
@@ -73,7 +72,7 @@ impl<'o> DumpEditor<'o> {
     }
 
     fn write(&mut self, bytes: &[u8]) -> SvnResult<()> {
-        self.out.write_all(bytes).map_err(|e| stream_error(&e))
+        self.out.write_all(bytes).map_err(SvnError::from_stream)
     }
 
     fn handle(&mut self) -> u64 {

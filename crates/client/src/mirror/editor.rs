@@ -2,22 +2,29 @@
 //! proper form, those that cannot be committed are left out.
 
 use sapwood_core::props::names;
-use sapwood_core::{Md5, Revnum, SvnResult, uri};
+use sapwood_core::{CancelToken, Md5, Revnum, SvnResult, uri};
 use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_ra::{CommitEditor, CommitInfo};
 
+use super::Event;
 use super::properties::{Encoding, without_revision_zero};
-use crate::output::Output;
-use crate::remote::delegate::delegate_editor;
+use crate::context::check_cancel;
+use crate::delegate::delegate_editor;
+
+/// Which revision goes where.
+pub(super) struct At {
+    /// The mirror's root.
+    pub(super) root_url: String,
+    pub(super) revision: Revnum,
+    pub(super) encoding: Encoding,
+}
 
 /// The editor of one revision.
 pub(super) struct SyncEditor<'a> {
     commit: Box<dyn CommitEditor + 'a>,
-    out: &'a mut Output,
-    quiet: bool,
-    root_url: String,
-    revision: Revnum,
-    encoding: Encoding,
+    at: At,
+    tell: &'a mut dyn FnMut(Event<'_>) -> SvnResult<()>,
+    cancel: &'a CancelToken,
     opened: bool,
     texts: bool,
     tweaked: bool,
@@ -27,19 +34,15 @@ pub(super) struct SyncEditor<'a> {
 impl<'a> SyncEditor<'a> {
     pub(super) fn new(
         commit: Box<dyn CommitEditor + 'a>,
-        out: &'a mut Output,
-        quiet: bool,
-        root_url: String,
-        revision: Revnum,
-        encoding: Encoding,
+        at: At,
+        tell: &'a mut dyn FnMut(Event<'_>) -> SvnResult<()>,
+        cancel: &'a CancelToken,
     ) -> Self {
         Self {
             commit,
-            out,
-            quiet,
-            root_url,
-            revision,
-            encoding,
+            at,
+            tell,
+            cancel,
             opened: false,
             texts: false,
             tweaked: false,
@@ -55,7 +58,7 @@ impl<'a> SyncEditor<'a> {
     /// The URL in the mirror of a copy's source.
     fn source(&self, path: &str) -> String {
         match path.strip_prefix('/') {
-            Some(relpath) => uri::join(&self.root_url, relpath),
+            Some(relpath) => uri::join(&self.at.root_url, relpath),
             None => path.to_owned(),
         }
     }
@@ -69,7 +72,7 @@ impl<'a> SyncEditor<'a> {
         if !name.starts_with(names::PREFIX) {
             return Ok(Some(Some(value.to_vec())));
         }
-        let (mut value, normalized) = self.encoding.value(value)?;
+        let (mut value, normalized) = self.at.encoding.value(value)?;
         if name == names::MERGEINFO
             && let Some(other) = without_revision_zero(&value)?
         {
@@ -93,7 +96,7 @@ impl Editor for SyncEditor<'_> {
     }
 
     fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
-        crate::signals::check()?;
+        check_cancel(self.cancel)?;
         self.commit.open_file(path, parent, base)
     }
 
@@ -103,7 +106,7 @@ impl Editor for SyncEditor<'_> {
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        crate::signals::check()?;
+        check_cancel(self.cancel)?;
         let from = copy_from.map(|(path, rev)| (self.source(path), rev));
         self.commit.add_directory(
             path,
@@ -118,7 +121,7 @@ impl Editor for SyncEditor<'_> {
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        crate::signals::check()?;
+        check_cancel(self.cancel)?;
         let from = copy_from.map(|(path, rev)| (self.source(path), rev));
         self.commit.add_file(path, parent, from.as_ref().map(|(url, rev)| (url.as_str(), *rev)))
     }
@@ -148,28 +151,24 @@ impl Editor for SyncEditor<'_> {
         base: Option<Md5>,
         delta: &mut dyn TextDelta,
     ) -> SvnResult<()> {
-        if !self.quiet {
-            self.out.text(if self.texts { "." } else { "Transmitting file data ." })?;
-        }
-        self.texts = true;
+        let first = !std::mem::replace(&mut self.texts, true);
+        (self.tell)(Event::Text(first))?;
         self.commit.apply_textdelta(file, base, delta)
     }
 
     fn close_edit(&mut self) -> SvnResult<()> {
         if !self.opened {
             // Nothing of this revision may be seen, but it must be there.
-            let root = self.commit.open_root(self.revision.prev())?;
+            let root = self.commit.open_root(self.at.revision.prev())?;
             self.commit.close_directory(root)?;
         }
-        if !self.quiet {
-            if self.texts {
-                self.out.text("\n")?;
-            }
-            if self.tweaked {
-                self.out.text("NOTE: Adjusted Subversion mergeinfo in this revision.\n")?;
-            }
-            self.out.flush()?;
+        if self.texts {
+            (self.tell)(Event::TextsSent)?;
         }
+        if self.tweaked {
+            (self.tell)(Event::MergeinfoAdjusted)?;
+        }
+        (self.tell)(Event::Closing)?;
         self.commit.close_edit()
     }
 }

@@ -1,0 +1,34 @@
+//! How programs of ours take locks in properties of a repository: by which token, and what keeps signals from
+//! ending the process while it has one.
+
+use sapwood_client::oplock::Locking;
+
+use crate::signals::Held;
+
+/// What marks locks of this process.
+pub(crate) fn locking(steal: bool) -> Locking {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let mut noise = [0u8; 16];
+    for piece in noise.chunks_mut(8) {
+        let _ = rustix::rand::getrandom(piece, rustix::rand::GetRandomFlags::empty());
+    }
+    let token = format!("{host}:{}", uuid_of(noise));
+    Locking { token, steal, guard: || Box::new(Held::begin()) }
+}
+
+/// Random bytes in the form of a UUID.
+fn uuid_of(noise: [u8; 16]) -> String {
+    let mut text = String::with_capacity(36);
+    for (at, byte) in noise.into_iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        let byte = match at {
+            6 => (byte & 0x0f) | 0x40,
+            8 => (byte & 0x3f) | 0x80,
+            _ => byte,
+        };
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}

@@ -1,0 +1,120 @@
+//! A repository as a dump stream with deltas, out of replays.
+
+use std::io::{self, Write};
+
+use sapwood_core::{CancelToken, Depth, PropList, Revnum, SvnError, SvnResult, uri};
+use sapwood_ra::{ReplayReceiver, ReplayRequest, ReplayedEdit, ReportKind, ReportRequest, Session};
+use sapwood_repos::dumpstream::header;
+use sapwood_repos::{dump as records, prop_rules};
+
+use super::editor::DumpEditor;
+use crate::context::check_cancel;
+
+/// Where a stream goes. Errors of writing that are to be told as they are have an [`SvnError`] inside.
+pub trait DumpSink: Write {
+    /// A revision is written.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    fn dumped(&mut self, revision: Revnum) -> SvnResult<()>;
+}
+
+/// A sink as a stream only.
+struct Plain<'o>(&'o mut dyn DumpSink);
+
+impl Write for Plain<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+struct Dumper<'o> {
+    out: &'o mut dyn DumpSink,
+    cancel: &'o CancelToken,
+}
+
+impl Dumper<'_> {
+    fn write(&mut self, bytes: &[u8]) -> SvnResult<()> {
+        self.out.write_all(bytes).map_err(SvnError::from_stream)
+    }
+
+    fn revision_record(&mut self, revision: Revnum, props: &PropList) -> SvnResult<()> {
+        let mut record = Vec::new();
+        records::write_revision(&mut record, revision, Some(props));
+        self.write(&record)
+    }
+
+    fn tell(&mut self, revision: Revnum) -> SvnResult<()> {
+        self.out.dumped(revision)?;
+        check_cancel(self.cancel)
+    }
+}
+
+impl ReplayReceiver for Dumper<'_> {
+    fn revision(
+        &mut self,
+        revision: Revnum,
+        props: &PropList,
+        edit: &mut dyn ReplayedEdit,
+    ) -> SvnResult<()> {
+        let proper = props
+            .iter()
+            .map(|(name, value)| (name.to_owned(), prop_rules::normalize(name, value.to_vec())));
+        self.revision_record(revision, &proper.collect())?;
+        edit.drive(&mut DumpEditor::new(&mut Plain(self.out), None))?;
+        self.tell(revision)
+    }
+}
+
+/// Writes a revision as if everything in it were new.
+fn whole(dumper: &mut Dumper<'_>, session: &dyn Session, revision: Revnum) -> SvnResult<()> {
+    dumper.revision_record(revision, &session.rev_proplist(revision)?)?;
+    let anchor = uri::skip_ancestor(&session.root_url(), &session.url()).unwrap_or_default();
+    let mut plain = Plain(&mut *dumper.out);
+    let mut editor = DumpEditor::new(&mut plain, Some(anchor));
+    let request = ReportRequest {
+        revision: Some(revision),
+        target: "",
+        depth: Depth::Infinity,
+        kind: ReportKind::Update { send_copyfrom: false, ignore_ancestry: false },
+    };
+    let mut update = session.report(&request, &mut editor)?;
+    update.set_path("", revision, Depth::Infinity, true, None)?;
+    update.finish()?;
+    dumper.tell(revision)
+}
+
+/// Writes revisions of what is at a session's URL; the first one whole, unless the dump is incremental.
+///
+/// # Errors
+/// Those of the session and of the sink.
+pub fn dump(
+    session: &dyn Session,
+    (mut start, end): (Revnum, Revnum),
+    mut incremental: bool,
+    cancel: &CancelToken,
+    out: &mut dyn DumpSink,
+) -> SvnResult<()> {
+    let dumper = &mut Dumper { out, cancel };
+    let magic = header::MAGIC;
+    dumper.write(format!("{magic}: 3\n\n{}: {}\n\n", header::UUID, session.uuid()).as_bytes())?;
+    if start == Revnum::ZERO {
+        dumper.revision_record(start, &session.rev_proplist(start)?)?;
+        dumper.tell(start)?;
+        start = start.next();
+        incremental = true;
+    }
+    if !incremental {
+        whole(dumper, session, start)?;
+        start = start.next();
+    }
+    if start <= end {
+        let request = ReplayRequest { low_water_mark: Revnum::ZERO, send_deltas: true };
+        session.replay_range(start, end, &request, dumper)?;
+    }
+    Ok(())
+}
