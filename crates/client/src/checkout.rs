@@ -8,7 +8,7 @@ use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
 
 use crate::context::Context;
-use crate::open::locate;
+use crate::open::locate_following;
 use crate::revision::Revision;
 use crate::target::Target;
 use crate::update::{Shared, Update, settle, update_one};
@@ -52,7 +52,7 @@ pub(crate) fn checkout_to(
     how: &Checkout,
     session: &mut Shared,
 ) -> SvnResult<Option<Revnum>> {
-    let located = locate(&ctx.ra, source, how.revision)?;
+    let located = locate_following(ctx, source, how.revision)?;
     let (open, revision) = (located.session, located.revision);
     let url = open.url();
     match open.check_path("", Some(revision))? {

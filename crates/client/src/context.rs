@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sapwood_core::config::Config;
 use sapwood_core::notify::Notify;
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
-use sapwood_ra::{CommitInfo, Settings};
+use sapwood_ra::{CommitInfo, Session, Settings};
 use sapwood_wc::{Options, WorkingCopy};
 
 use crate::commit_item::{CommitItem, LogMessage};
@@ -22,6 +22,8 @@ pub struct Context {
     pub here: PathBuf,
     /// How working copies are opened.
     pub wc: Options,
+    /// Whether the new URL of a relocated working copy is believed without asking its server.
+    pub relocates_unchecked: bool,
     /// Working copies that are open: a root's database is opened once.
     open: RefCell<Vec<WorkingCopy>>,
     /// Is told what happens; `None` when nobody wants to know.
@@ -69,6 +71,7 @@ impl Context {
             ra,
             here,
             wc: Options::default(),
+            relocates_unchecked: false,
             open: RefCell::default(),
             notify: None,
             log_message: None,
@@ -82,6 +85,7 @@ impl Context {
     pub(crate) fn told(&self, notify: Rc<NotifyCallback>) -> Self {
         let mut other = Self::new(self.ra.clone(), self.here.clone());
         other.wc = self.wc.clone();
+        other.relocates_unchecked = self.relocates_unchecked;
         other.notify = Some(notify);
         other
     }
@@ -140,6 +144,14 @@ impl Context {
     /// That one.
     pub fn check_cancel(&self) -> SvnResult<()> {
         check_cancel(&self.ra.cancel)
+    }
+
+    /// Opens a session to a URL, or to where its server says that the repository has moved to.
+    ///
+    /// # Errors
+    /// As [`sapwood_ra::open_following`].
+    pub(crate) fn open_following(&self, url: &str) -> SvnResult<Box<dyn Session>> {
+        sapwood_ra::open_following(url, &self.ra, &mut |value| self.tell(value))
     }
 
     /// Tells what happened.

@@ -20,7 +20,7 @@ use sapwood_ra::{ReportKind, ReportRequest};
 use sapwood_wc::translate::{Eol, EolStyle, KeywordSource, TranslatedReader, Translation, special};
 
 use crate::context::Context;
-use crate::open::locate;
+use crate::open::locate_following;
 use crate::revision::Revision;
 use crate::target::Target;
 use crate::update::tell_path;
@@ -73,7 +73,7 @@ pub fn export(ctx: &Context, source: &Target, to: &str, how: &Export) -> SvnResu
             (url_of(ctx, source)?, number)
         }
     };
-    let located = locate(&ctx.ra, &source, revision)?;
+    let located = locate_following(ctx, &source, revision)?;
     let (session, revision) = (located.session, located.revision);
     let url = session.url();
     match session.check_path("", Some(revision))? {

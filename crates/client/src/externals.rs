@@ -23,7 +23,7 @@ use sapwood_wc::update::{Params, UpdateEditor};
 
 use crate::checkout::{Checkout, checkout_to};
 use crate::context::Context;
-use crate::open::locate;
+use crate::open::locate_following;
 use crate::relocate::relocate;
 use crate::revision::Revision;
 use crate::switch::{Switch, switch_at};
@@ -144,7 +144,7 @@ fn bring(
 ) -> SvnResult<()> {
     let url = item.resolve(place.root, place.owner_url)?;
     let target = Target { text: url, peg: revision_of(item.peg) };
-    let located = locate(&ctx.ra, &target, revision_of(item.revision))?;
+    let located = locate_following(ctx, &target, revision_of(item.revision))?;
     let (session, revision) = (located.session, located.revision);
     let at = wc.abspath(&place.relpath);
     let Some(kind) = session.check_path("", Some(revision))? else {

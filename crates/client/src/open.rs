@@ -79,7 +79,7 @@ pub fn session_at(
             number = origin.revision;
         }
     }
-    let session = sapwood_ra::open(&url, &ctx.ra)?;
+    let session = ctx.open_following(&url)?;
     let number = match number {
         Some(number) => number,
         None => number_at(ctx, session.as_ref(), path, peg)?,
@@ -112,7 +112,19 @@ pub fn number_of(session: &dyn Session, spec: Revision) -> SvnResult<Revnum> {
 /// # Errors
 /// E155007 for local paths, E195012 when the node is not in `wanted`.
 pub fn locate(settings: &Settings, target: &Target, wanted: Revision) -> SvnResult<Located> {
-    let session = sapwood_ra::open(target.url()?, settings)?;
+    locate_in(sapwood_ra::open(target.url()?, settings)?, target, wanted)
+}
+
+/// The same, following a repository that has moved.
+pub(crate) fn locate_following(
+    ctx: &Context,
+    target: &Target,
+    wanted: Revision,
+) -> SvnResult<Located> {
+    locate_in(ctx.open_following(target.url()?)?, target, wanted)
+}
+
+fn locate_in(session: Box<dyn Session>, target: &Target, wanted: Revision) -> SvnResult<Located> {
     let peg = number_of(session.as_ref(), target.peg)?;
     let revision = match wanted {
         Revision::Unspecified => peg,

@@ -13,7 +13,7 @@ use sapwood_wc::update::{Params, UpdateEditor};
 
 use crate::context::Context;
 use crate::externals;
-use crate::open::locate;
+use crate::open::locate_following;
 use crate::revision::Revision;
 use crate::target::Target;
 use crate::update::{check_uuid, children_of, drive, lock_anchor, settle, tell_path};
@@ -87,7 +87,7 @@ fn switch_locked(
     if sticky && depth < Depth::Infinity && top.kind == Kind::Dir {
         wc.crop(relpath, depth, Some(&tell), ctx.cancel())?;
     }
-    let located = locate(&ctx.ra, to, how.revision)?;
+    let located = locate_following(ctx, to, how.revision)?;
     let (session, revision) = (located.session, located.revision);
     let (url, root) = (session.url(), session.root_url());
     check_uuid(wc, wc.repos_location(anchor)?.0, session.as_ref())?;

@@ -16,6 +16,7 @@ use sapwood_wc::update::{Params, UpdateEditor};
 
 use crate::context::Context;
 use crate::open::number_of;
+use crate::relocate::relocate;
 use crate::revision::Revision;
 use crate::{externals, working};
 
@@ -232,6 +233,16 @@ fn update_locked(
         tell_path(ctx, &shown, Action::UpdateStarted, None);
     }
     let open = ensure_session(ctx, session, &anchor_url)?;
+    let (root, anchor_url) = match uri::skip_ancestor(&open.root_url(), &anchor_url) {
+        Some(_) => (root, anchor_url),
+        // The session was sent on: the working copy has to know first.
+        None => {
+            let (to, url) = (open.root_url(), open.url());
+            let home = wc.root().to_string_lossy();
+            relocate(ctx, &home, &root, &to, how.ignore_externals)?;
+            (to, url)
+        }
+    };
     check_uuid(wc, repos_id, open)?;
     let wanted = match how.revision {
         Revision::Unspecified => Revision::Head,
@@ -362,7 +373,7 @@ pub(crate) fn ensure_session<'s>(
         None => false,
     };
     if !usable {
-        *session = Some(sapwood_ra::open(url, &ctx.ra)?);
+        *session = Some(ctx.open_following(url)?);
     }
     session.as_deref().ok_or_else(|| {
         SvnError::new(ErrorCode::ASSERTION_FAIL, "a session was opened and is not there")

@@ -35,6 +35,17 @@ pub enum Error {
     /// The name service does not know the host.
     #[error("Unknown hostname '{0}'")]
     UnknownHost(String),
+    /// The server says that the repository is elsewhere.
+    #[error("Repository moved {} to '{to}'", if *.permanently { "permanently" } else { "temporarily" })]
+    Moved {
+        /// Where it says, as it was said; a URL.
+        to: String,
+        /// Whether it will stay there.
+        permanently: bool,
+    },
+    /// Servers send the client on in a circle.
+    #[error("Redirect cycle detected for URL '{0}'")]
+    RedirectCycle(String),
     /// The session is in the middle of an edit or a reply.
     #[error("The session is busy with another request")]
     Busy,
@@ -54,6 +65,8 @@ impl From<Error> for SvnError {
                 ErrorCode::BAD_URL
             }
             Error::UnknownHost(_) => UNKNOWN_HOST,
+            Error::Moved { .. } => ErrorCode::RA_SESSION_URL_MISMATCH,
+            Error::RedirectCycle(_) => ErrorCode::CLIENT_CYCLE_DETECTED,
             Error::Busy => ErrorCode::INCORRECT_PARAMS,
             Error::Tunnel(_) => ErrorCode::RA_CANNOT_CREATE_TUNNEL,
             Error::Other(_) => ErrorCode(0),

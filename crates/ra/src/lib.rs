@@ -23,7 +23,7 @@ pub mod svn;
 
 pub use error::{Error, Result};
 pub use file::FileCaches;
-pub use open::open;
+pub use open::{open, open_following};
 pub use session::{
     Capability, CommitEditor, CommitInfo, CommitRequest, Dirent, DirentFields, FetchedDir,
     FetchedFile, FileRev, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogChange,

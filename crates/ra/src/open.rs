@@ -1,5 +1,6 @@
 //! From a URL to a session.
 
+use sapwood_core::notify::{Action, Notify};
 use sapwood_core::uri::{self, Parts};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
@@ -13,27 +14,65 @@ use crate::svn::SvnSession;
 /// Opens a session to `url`.
 ///
 /// # Errors
-/// E170000 for URLs of no known scheme; E170013 around what opening meets: no such
-/// host or repository, failed authentication, a server that makes no sense.
+/// E170000 for URLs of no known scheme; E170011 for a repository that has moved; E170013 around what
+/// else opening meets: no such host or repository, failed authentication, a server that makes no sense.
 pub fn open(url: &str, settings: &Settings) -> SvnResult<Box<dyn Session>> {
-    let illegal = || SvnError::from(Error::IllegalUrl(url.to_owned()));
+    Ok(open_there(url, settings)?)
+}
+
+/// How often the client lets itself be sent on.
+const REDIRECTS: usize = 3;
+
+/// Opens a session to `url`, or where its server says that the repository has moved to for good. Each
+/// URL that the session is sent on to is told; the session knows the last.
+///
+/// # Errors
+/// As [`open`]; E195019 when servers send the client in a circle.
+pub fn open_following(
+    url: &str,
+    settings: &Settings,
+    tell: &mut dyn FnMut(&Notify<'_>),
+) -> SvnResult<Box<dyn Session>> {
+    let mut url = url.to_owned();
+    let mut tried: Vec<String> = Vec::new();
+    loop {
+        match open_there(&url, settings) {
+            Err(Error::Moved { to, permanently: true }) if tried.len() < REDIRECTS => {
+                url = uri::canonicalize(&to).map_err(|_| Error::IllegalUrl(to.clone()))?;
+                tell(&Notify::new(Action::UrlRedirect, &url));
+                if tried.contains(&to) {
+                    return Err(Error::RedirectCycle(to).into());
+                }
+                tried.push(to);
+            }
+            other => return Ok(other?),
+        }
+    }
+}
+
+fn open_there(url: &str, settings: &Settings) -> crate::Result<Box<dyn Session>> {
+    let illegal = || Error::IllegalUrl(url.to_owned());
     let canonical = uri::canonicalize(url).map_err(|_| illegal())?;
     let parts = Parts::of(&canonical).ok_or_else(illegal)?;
     settings.auth.policy(parts.host)?;
     let opened = match (parts.scheme, parts.tunnel) {
-        ("file", None) => FileSession::open(&canonical, settings).map(boxed),
+        ("file", None) => FileSession::open(&canonical, settings).map(boxed).map_err(Error::from),
         ("http" | "https", None) => HttpSession::open(&canonical, settings).map(boxed),
-        ("svn", _) => SvnSession::open(&canonical, settings).map(boxed),
-        _ => return Err(Error::UnknownScheme(canonical).into()),
+        ("svn", _) => SvnSession::open(&canonical, settings).map(boxed).map_err(Error::from),
+        _ => return Err(Error::UnknownScheme(canonical)),
     };
     opened.map_err(|error| {
-        if error.code() == ErrorCode::RA_CANNOT_CREATE_SESSION {
+        if matches!(error, Error::Moved { .. }) {
             return error;
         }
-        error.wrap(
+        let error = SvnError::from(error);
+        if error.code() == ErrorCode::RA_CANNOT_CREATE_SESSION {
+            return Error::Other(error);
+        }
+        Error::Other(error.wrap(
             ErrorCode::RA_CANNOT_CREATE_SESSION,
             format!("Unable to connect to a repository at URL '{canonical}'"),
-        )
+        ))
     })
 }
 

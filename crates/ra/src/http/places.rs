@@ -11,7 +11,8 @@ use sapwood_wire_dav::multistatus::Resource;
 use sapwood_wire_dav::propfind::{Name, Wanted};
 use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV, headers, options};
 
-use super::client::{Call, Client};
+use super::client::{Call, Client, error_of};
+use super::transport::Reply;
 
 /// The addresses of HTTPv2: paths, without a slash at their ends.
 #[derive(Clone, Debug)]
@@ -82,9 +83,29 @@ struct Greeting {
     posts_props: bool,
 }
 
-fn greet(client: &Client, target: &str) -> SvnResult<Greeting> {
+/// Where a reply sends the client on to, as a URL.
+fn moved(client: &Client, reply: &Reply) -> crate::Error {
+    match reply.header("location").filter(|to| !to.is_empty()) {
+        None => crate::Error::Other(SvnError::new(
+            ErrorCode::RA_DAV_RESPONSE_HEADER_BADNESS,
+            "Location header not set on redirect response",
+        )),
+        Some(to) => crate::Error::Moved {
+            // Old servers send the path only.
+            to: if to.starts_with('/') { format!("{}{to}", client.base) } else { to.to_owned() },
+            permanently: reply.status() == 301,
+        },
+    }
+}
+
+fn greet(client: &Client, target: &str) -> crate::Result<Greeting> {
     let call = Call::new("OPTIONS", target).xml(options::REQUEST);
-    let reply = client.expect(&call, &[200])?;
+    let reply = client.call(&call)?;
+    match reply.status() {
+        200 => {}
+        300..=399 => return Err(moved(client, &reply)),
+        _ => return Err(error_of(reply, target).into()),
+    }
     let mut tokens = HashSet::new();
     for header in reply.headers(headers::DAV) {
         for token in header.split(',') {
@@ -96,7 +117,8 @@ fn greet(client: &Client, target: &str) -> SvnResult<Greeting> {
         return Err(bad_options(format!(
             "The server at '{}' does not support the HTTP/DAV protocol",
             client.base
-        )));
+        ))
+        .into());
     }
     let address = |name: &str| reply.header(name).map(path_of);
     let stubs = address(headers::ME_RESOURCE).and_then(|me| {
@@ -142,7 +164,7 @@ fn greet(client: &Client, target: &str) -> SvnResult<Greeting> {
 impl Places {
     /// Asks the server what it is, for a session at `path`.
     /// `bulk` is what the configuration says of texts in reports.
-    pub(super) fn learn(client: &Client, path: &str, bulk: Option<bool>) -> SvnResult<Self> {
+    pub(super) fn learn(client: &Client, path: &str, bulk: Option<bool>) -> crate::Result<Self> {
         let target = if path.is_empty() { "/" } else { path };
         let greeting = greet(client, target)?;
         let mut places = Self {
@@ -169,7 +191,8 @@ impl Places {
             return Err(bad_options(format!(
                 "The server says that '{path}' belongs to the repository at '{}'",
                 places.root
-            )));
+            ))
+            .into());
         }
         Ok(places)
     }

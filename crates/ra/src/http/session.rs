@@ -49,11 +49,11 @@ impl HttpSession {
     /// Opens a session to a canonical URL.
     ///
     /// # Errors
-    /// What connecting and logging in meet; E175003 for servers that are none of Subversion's,
-    /// E175011 for a repository that has moved.
-    pub fn open(url: &str, settings: &Settings) -> SvnResult<Self> {
+    /// What connecting and logging in meet; E175003 for servers that are none of Subversion's;
+    /// [`Error::Moved`].
+    pub fn open(url: &str, settings: &Settings) -> crate::Result<Self> {
         let client = Client::new(url, settings)?;
-        let illegal = || SvnError::from(Error::IllegalUrl(url.to_owned()));
+        let illegal = || Error::IllegalUrl(url.to_owned());
         let path = Parts::of(url).ok_or_else(illegal)?.path;
         let bulk = bulk_updates(url, settings)?;
         let places = Places::learn(&client, path.trim_end_matches('/'), bulk)?;
