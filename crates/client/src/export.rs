@@ -16,7 +16,7 @@ use sapwood_core::{
 };
 use sapwood_delta::report::Report;
 use sapwood_delta::{Applier, Editor, Handle, TextDelta};
-use sapwood_ra::{ReportKind, ReportRequest};
+use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::translate::{Eol, EolStyle, KeywordSource, TranslatedReader, Translation, special};
 
 use crate::context::Context;
@@ -75,72 +75,96 @@ pub fn export(ctx: &Context, source: &Target, to: &str, how: &Export) -> SvnResu
     };
     let located = locate_following(ctx, &source, revision)?;
     let (session, revision) = (located.session, located.revision);
-    let url = session.url();
     match session.check_path("", Some(revision))? {
         Some(NodeKind::File) => {
-            let name = uri::split(&url).map(|(_, name)| name).unwrap_or_default();
-            let (to, shown) = match to.is_dir() {
-                true => (to.join(&name), path::join(shown, &name)),
-                false => (to, shown.to_owned()),
-            };
-            refuse_existing(&to, &shown, how)?;
-            let mut spool = Spool::beside(&to);
-            let found = session.get_file("", Some(revision), Some(&mut spool), true)?;
-            let mut form = FileForm::new(url.clone(), session.root_url());
-            for (name, value) in found.props.iter() {
-                form.take(name, Some(value));
-            }
-            form.write(ctx, &to, spool.finish().0, how)?;
-            tell_kind(ctx, Path::new(&shown), Action::UpdateAdd, NodeKind::File);
-            // No edit, no revision to tell of.
-            tell_path(ctx, &to, Action::UpdateCompleted, None);
-            return Ok(None);
+            export_one(ctx, session.as_ref(), revision, (&to, shown), how).map(|()| None)
         }
         Some(NodeKind::Dir) => {
-            let mut editor = ExportEditor {
-                ctx,
-                how,
-                root: to.clone(),
-                shown,
-                url: url.clone(),
-                repos_root: session.root_url(),
-                next: 0,
-                dirs: HashMap::new(),
-                file: None,
-                revision: None,
-                externals: Vec::new(),
-            };
-            let request = ReportRequest {
-                revision: Some(revision),
-                target: "",
-                depth: how.depth,
-                kind: ReportKind::Update { send_copyfrom: false, ignore_ancestry: false },
-            };
-            let mut report: Box<dyn Report + '_> = session.report(&request, &mut editor)?;
-            let depth = if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth };
-            report.set_path("", revision, depth, true, None)?;
-            report.finish()?;
-            let externals = std::mem::take(&mut editor.externals);
-            // An empty directory brings no call of the editor.
-            if to.symlink_metadata().is_err() {
-                open_root_dir(ctx, &to, shown, how)?;
-            }
-            let recursive = matches!(how.depth, Depth::Infinity | Depth::Unknown);
-            if !how.ignore_externals && recursive {
-                let root = session.root_url();
-                for (below, value) in externals {
-                    let owner_url = uri::join(&url, &below);
-                    export_externals(ctx, &to.join(&below), &owner_url, &root, &value, how)?;
-                }
-            }
+            export_tree(ctx, session.as_ref(), revision, (&to, shown), how)?;
+            tell_path(ctx, &to, Action::UpdateCompleted, Some(revision));
+            Ok(Some(revision))
         }
         None => {
-            let message = format!("URL '{url}' doesn't exist");
-            return Err(SvnError::new(ErrorCode::RA_ILLEGAL_URL, message));
+            let message = format!("URL '{}' doesn't exist", session.url());
+            Err(SvnError::new(ErrorCode::RA_ILLEGAL_URL, message))
         }
     }
-    tell_path(ctx, &to, Action::UpdateCompleted, Some(revision));
-    Ok(Some(revision))
+}
+
+/// Exports the file at the session's URL; `to` is where to, and how people are told it.
+fn export_one(
+    ctx: &Context,
+    session: &dyn Session,
+    revision: Revnum,
+    (to, shown): (&Path, &str),
+    how: &Export,
+) -> SvnResult<()> {
+    let url = session.url();
+    let name = uri::split(&url).map(|(_, name)| name).unwrap_or_default();
+    let (to, shown) = match to.is_dir() {
+        true => (to.join(&name), path::join(shown, &name)),
+        false => (to.to_owned(), shown.to_owned()),
+    };
+    refuse_existing(&to, &shown, how)?;
+    let mut spool = Spool::beside(&to);
+    let found = session.get_file("", Some(revision), Some(&mut spool), true)?;
+    let mut form = FileForm::new(url, session.root_url());
+    for (name, value) in found.props.iter() {
+        form.take(name, Some(value));
+    }
+    form.write(ctx, &to, spool.finish().0, how)?;
+    tell_kind(ctx, Path::new(&shown), Action::UpdateAdd, NodeKind::File);
+    // No edit, no revision to tell of.
+    tell_path(ctx, &to, Action::UpdateCompleted, None);
+    Ok(())
+}
+
+/// Exports the directory at the session's URL, with its externals.
+fn export_tree(
+    ctx: &Context,
+    session: &dyn Session,
+    revision: Revnum,
+    (to, shown): (&Path, &str),
+    how: &Export,
+) -> SvnResult<()> {
+    let url = session.url();
+    let mut editor = ExportEditor {
+        ctx,
+        how,
+        root: to.to_owned(),
+        shown,
+        url: url.clone(),
+        repos_root: session.root_url(),
+        next: 0,
+        dirs: HashMap::new(),
+        file: None,
+        revision: None,
+        externals: Vec::new(),
+    };
+    let request = ReportRequest {
+        revision: Some(revision),
+        target: "",
+        depth: how.depth,
+        kind: ReportKind::Update { send_copyfrom: false, ignore_ancestry: false },
+    };
+    let mut report: Box<dyn Report + '_> = session.report(&request, &mut editor)?;
+    let depth = if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth };
+    report.set_path("", revision, depth, true, None)?;
+    report.finish()?;
+    let externals = std::mem::take(&mut editor.externals);
+    // An empty directory brings no call of the editor.
+    if to.symlink_metadata().is_err() {
+        open_root_dir(ctx, to, shown, how)?;
+    }
+    let recursive = matches!(how.depth, Depth::Infinity | Depth::Unknown);
+    if !how.ignore_externals && recursive {
+        let root = session.root_url();
+        for (below, value) in externals {
+            let owner_url = uri::join(&url, &below);
+            export_externals(ctx, &to.join(&below), &owner_url, &root, &value, how)?;
+        }
+    }
+    Ok(())
 }
 
 /// A path of a working copy as a target in the repository.

@@ -61,7 +61,8 @@ impl<S: Read> Applier<S> {
             return Err(Error::BackwardView.into());
         }
         self.view.resize(window.source_len, 0);
-        let rest = self.view.get_mut(have..).unwrap_or_default();
+        let rest = self.view.get_mut(have..);
+        let rest = rest.ok_or_else(|| SvnError::internal("a view ends before it begins"))?;
         let read = read_full(&mut self.source, rest)?;
         if have.saturating_add(read) < window.source_len {
             return Err(Error::SourceEnd.into());
@@ -100,7 +101,8 @@ impl<D: TextDelta, S: Read> ApplyReader<D, S> {
                 None => self.ended = true,
             }
         }
-        let left = self.applier.target.get(self.at..).unwrap_or_default();
+        let left = self.applier.target.get(self.at..);
+        let left = left.ok_or_else(|| SvnError::internal("a target was read beyond its end"))?;
         let count = left.len().min(buf.len());
         for (slot, from) in buf.get_mut(..count).into_iter().zip(left.get(..count)) {
             slot.copy_from_slice(from);

@@ -83,7 +83,9 @@ fn read_up_to(reader: &mut impl Read, len: usize, buf: &mut Vec<u8>) -> SvnResul
             buf.resize(size.saturating_mul(4).clamp(FIRST_READ, len.max(FIRST_READ)), 0);
             continue;
         }
-        let room = buf.get_mut(done..size).unwrap_or_default();
+        // With no room, the rest of the text would be passed over.
+        let room = buf.get_mut(done..size);
+        let room = room.ok_or_else(|| SvnError::internal("a buffer ends before its text"))?;
         done = done.saturating_add(read_full(reader, room)?);
         if done < size {
             return Ok(done);
@@ -174,9 +176,13 @@ impl<S: Read, T: Read> ComputedDelta<S, T> {
         if target_len == 0 {
             return Ok(None);
         }
-        let source = source_view.get(..self.source_len).unwrap_or_default();
-        let target = target_view.get(..target_len).unwrap_or_default();
+        let views = source_view.get(..self.source_len).zip(target_view.get(..target_len));
+        let (source, target) =
+            views.ok_or_else(|| SvnError::internal("a view ends before what was read"))?;
         xdelta.compute(self.source_offset, source, target, window);
+        if window.target_len != target_len {
+            return Err(SvnError::internal("a delta does not make its whole target"));
+        }
         Ok(Some(window))
     }
 }
