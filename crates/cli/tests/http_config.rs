@@ -37,6 +37,7 @@ impl Served {
         let base = repo.parent();
         fs::write(base.join("users"), USERS).unwrap();
         fs::write(base.join("rules"), "[/]\n* = r\nada = rw\n[/trunk]\n* =\nada = rw\n").unwrap();
+        fs::write(base.join("deep"), "[/]\n* =\n[/trunk]\n* = rw\n").unwrap();
         let port = free_port();
         let file = base.join("sapwood.toml");
         fs::write(&file, format!("http-port = {port}\n{config}")).unwrap();
@@ -167,6 +168,20 @@ fn what_a_trusted_proxy_says_and_the_access_log() {
     let served = Served::start(place);
     assert!(served.get("/repo/trunk/", said).starts_with("HTTP/1.1 403"));
     assert!(served.get("/a", said).contains("location: http://h:1/b\r\n"));
+}
+
+#[test]
+fn our_client_needs_no_right_to_the_root() {
+    let served = Served::start("[[location]]\nurl = '/'\nfolder = '.'\nauthz = 'deep'\n");
+    let trunk = format!("http://127.0.0.1:{}/repo/trunk", served.port);
+    let svn = |args: &[&str]| {
+        let done = Programs::ours().run("svn", [args, &["--non-interactive"]].concat());
+        done.expect_success(&args.join(" ")).stdout_text()
+    };
+    let new = format!("{trunk}/new");
+    assert!(svn(&["mkdir", "-m", "", &new]).contains("Committed revision"));
+    assert!(svn(&["ls", &trunk]).contains("new/\n"));
+    assert!(svn(&["log", "-q", "-v", "-l1", &trunk]).contains("   A /trunk/new\n"));
 }
 
 #[test]

@@ -190,7 +190,9 @@ fn helps_have_the_same_structure() {
         for programs in [&both.reference, &both.ours] {
             let version = programs.run(program, ["--version"]).stdout_text();
             let modules = version.split_once("The following repository access (RA)").unwrap().1;
-            assert!(modules.contains("\n* ra_svn : ") && modules.contains("\n* ra_local : "));
+            for module in ["ra_svn", "ra_local", "ra_serf"] {
+                assert!(modules.contains(&format!("\n* {module} : ")), "{program}: {modules}");
+            }
             assert!(!version.contains("* fs_fs"), "{program}");
         }
     }

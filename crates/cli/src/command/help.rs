@@ -87,7 +87,10 @@ pub(crate) const RA_MODULES: &str = "The following repository access (RA) module
     * ra_svn : Module for accessing a repository using the svn network protocol.\n  \
       - handles 'svn' scheme\n\
     * ra_local : Module for accessing a repository on local disk.\n  \
-      - handles 'file' scheme\n\n";
+      - handles 'file' scheme\n\
+    * ra_serf : Module for accessing a repository via WebDAV protocol.\n  \
+      - handles 'http' scheme\n  \
+      - handles 'https' scheme\n\n";
 
 /// What `--version` prints.
 pub(crate) fn version_text(program: &str, quiet: bool, modules: &str) -> String {

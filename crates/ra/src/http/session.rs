@@ -137,7 +137,8 @@ impl Session for HttpSession {
     }
 
     fn latest_revnum(&self) -> SvnResult<Revnum> {
-        self.places.youngest(&self.client, &self.places.root)
+        // Of the session's own URL: whoever may not read the root may know this.
+        self.places.youngest(&self.client, &self.public(""))
     }
 
     fn dated_revision(&self, time: Timestamp) -> SvnResult<Revnum> {
