@@ -1,5 +1,7 @@
 //! Base64, as XML output and WebDAV bodies carry what is no text.
 
+use crate::Exact;
+
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Digits in a line of [`encode_lines`].
@@ -13,7 +15,7 @@ fn digit(value: u32) -> char {
 /// Encodes in one line, without a newline.
 #[must_use]
 pub fn encode(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(3).saturating_mul(4));
+    let mut out = String::with_capacity(bytes.len().div_ceil(3).times(4));
     for chunk in bytes.chunks(3) {
         let mut group = [0_u8; 4];
         for (slot, byte) in group.iter_mut().skip(1).zip(chunk) {
@@ -32,7 +34,7 @@ pub fn encode(bytes: &[u8]) -> String {
 #[must_use]
 pub fn encode_lines(bytes: &[u8]) -> String {
     let all = encode(bytes);
-    let mut out = String::with_capacity(all.len().saturating_add(all.len().div_ceil(LINE)));
+    let mut out = String::with_capacity(all.len().plus(all.len().div_ceil(LINE)));
     let mut rest = all.as_str();
     while !rest.is_empty() {
         let (line, after) = rest.split_at_checked(LINE.min(rest.len())).unwrap_or((rest, ""));
@@ -51,7 +53,7 @@ pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let (mut bits, mut digits, mut padding) = (0_u32, 0_u32, 0_u32);
     for byte in text.iter().filter(|b| !b.is_ascii_whitespace()) {
         if *byte == b'=' {
-            padding = padding.saturating_add(1);
+            padding += 1;
             continue;
         }
         let value = DIGITS.iter().position(|d| d == byte)?;
@@ -71,7 +73,7 @@ pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
         (3, 1) => 2,
         _ => return None,
     };
-    bits <<= (4_u32.saturating_sub(digits) % 4).saturating_mul(6);
+    bits <<= (4_u32.minus(digits) % 4).times(6);
     out.extend(bits.to_be_bytes().iter().skip(1).take(left));
     Some(out)
 }

@@ -1,6 +1,8 @@
 //! What two byte strings have in common at their ends: the first question of text deltas and of line
 //! diffs. Compared in steps that the compiler turns into vector instructions.
 
+use crate::{Cut, Exact};
+
 /// How many bytes at the start of both are equal.
 #[must_use]
 pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
@@ -10,9 +12,9 @@ pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
         .zip(b.chunks_exact(STEP))
         .take_while(|(x, y)| x == y)
         .count()
-        .saturating_mul(STEP);
-    let (a, b) = (a.get(whole..).unwrap_or_default(), b.get(whole..).unwrap_or_default());
-    whole.saturating_add(a.iter().zip(b).take_while(|(x, y)| x == y).count())
+        .times(STEP);
+    let (a, b) = (a.tail(whole), b.tail(whole));
+    whole.plus(a.iter().zip(b).take_while(|(x, y)| x == y).count())
 }
 
 /// How many bytes at the end of both are equal.
@@ -24,11 +26,11 @@ pub fn common_suffix(a: &[u8], b: &[u8]) -> usize {
         .zip(b.rchunks_exact(STEP))
         .take_while(|(x, y)| x == y)
         .count()
-        .saturating_mul(STEP);
-    let rest = |s: &[u8]| s.len().saturating_sub(whole);
-    let a = a.get(..rest(a)).unwrap_or_default();
-    let b = b.get(..rest(b)).unwrap_or_default();
-    whole.saturating_add(a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count())
+        .times(STEP);
+    let rest = |s: &[u8]| s.len().minus(whole);
+    let a = a.head(rest(a));
+    let b = b.head(rest(b));
+    whole.plus(a.iter().rev().zip(b.iter().rev()).take_while(|(x, y)| x == y).count())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //!
 //! Matching is bytewise and takes time in proportion to pattern times text at worst.
 
+use crate::Exact;
 use std::collections::HashSet;
 
 /// Whether the whole of `text` matches `pattern`.
@@ -69,7 +70,7 @@ impl<'a> PatternSet<'a> {
     pub fn is_slow(&self) -> bool {
         /// Bytes of patterns that take some ten microseconds.
         const MANY: usize = 4096;
-        self.globs.iter().map(|pattern| pattern.len().saturating_add(1)).sum::<usize>() > MANY
+        self.globs.iter().map(|pattern| pattern.len().plus(1)).sum::<usize>() > MANY
     }
 
     /// Whether any of the patterns matches `text`.

@@ -14,6 +14,7 @@
 //! Reading copies nothing: entries borrow from the input, so every length is checked against
 //! what is there before it is used, and no length can make the reader allocate.
 
+use crate::Cut;
 use thiserror::Error;
 
 use crate::error::{ErrorCode, SvnError};
@@ -109,7 +110,7 @@ impl<'a> Reader<'a> {
     fn line(&mut self) -> (&'a [u8], bool) {
         match memchr::memchr(b'\n', self.rest).and_then(|at| self.rest.split_at_checked(at)) {
             Some((line, rest)) => {
-                self.rest = rest.get(1..).unwrap_or_default();
+                self.rest = rest.tail(1);
                 (line, true)
             }
             None => (std::mem::take(&mut self.rest), false),

@@ -5,6 +5,8 @@
 //! fixed, so the order is reproducible, and scripts compare such output. This module computes
 //! that order for a list of names.
 
+use crate::Exact;
+
 /// The places of `names` in the order in which a table walks them after they were put in one by
 /// one. The names must be distinct.
 #[must_use]
@@ -38,7 +40,7 @@ struct Table {
 
 impl Table {
     fn new(mask: u32) -> Self {
-        let buckets = usize::try_from(mask).unwrap_or(0).saturating_add(1);
+        let buckets = usize::try_from(mask).unwrap_or(0).plus(1);
         Self {
             mask,
             heads: vec![NONE; buckets],
@@ -56,7 +58,7 @@ impl Table {
     fn append(&mut self, at: u32, hash: u32) {
         let bucket = self.bucket(hash);
         self.next.push(NONE);
-        self.len = self.len.saturating_add(1);
+        self.len += 1;
         if let (Some(head), Some(tail)) = (self.heads.get_mut(bucket), self.tails.get_mut(bucket)) {
             let last = usize::try_from(*tail).unwrap_or(usize::MAX);
             match self.next.get_mut(last) {

@@ -5,6 +5,7 @@
 //! no empty component, no trailing slash. Functions here take canonical input unless they say
 //! otherwise.
 
+use crate::Exact;
 use std::borrow::Cow;
 
 /// Makes any slash-separated string into a canonical fspath: one leading slash, no empty
@@ -15,7 +16,7 @@ pub fn canonical_fspath(path: &str) -> Cow<'_, str> {
     if is_canonical_fspath(path) {
         return Cow::Borrowed(path);
     }
-    let mut out = String::with_capacity(path.len().saturating_add(1));
+    let mut out = String::with_capacity(path.len().plus(1));
     for part in path.split('/').filter(|p| !p.is_empty()) {
         out.push('/');
         out.push_str(part);
@@ -65,7 +66,7 @@ pub fn join(base: &str, rel: &str) -> String {
     if base.is_empty() {
         return rel.to_owned();
     }
-    let mut out = String::with_capacity(base.len().saturating_add(rel.len()).saturating_add(1));
+    let mut out = String::with_capacity(base.len().plus(rel.len()).plus(1));
     out.push_str(base);
     if !base.ends_with('/') {
         out.push('/');
@@ -149,7 +150,7 @@ pub fn components(path: &str) -> impl DoubleEndedIterator<Item = &str> {
 /// the order in which the reference sorts paths (`a`, `a/b`, `a b`).
 #[must_use]
 pub fn compare(a: &str, b: &str) -> std::cmp::Ordering {
-    let key = |byte: &u8| if *byte == b'/' { 0 } else { u16::from(*byte).saturating_add(1) };
+    let key = |byte: &u8| if *byte == b'/' { 0 } else { u16::from(*byte).plus(1) };
     a.bytes().map(|b| key(&b)).cmp(b.bytes().map(|b| key(&b)))
 }
 

@@ -6,6 +6,7 @@
 //! a NUL, so [`to_bytes`] can give back exactly the bytes that were there. Whatever writes paths
 //! for others to read (to disk, into dumps, to the wire) goes through it.
 
+use crate::Exact;
 use std::borrow::Cow;
 
 /// Bytes from disk as text; `None` when they hold a NUL, which no name does.
@@ -17,7 +18,7 @@ pub fn from_bytes(bytes: &[u8]) -> Option<Cow<'_, str>> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Some(Cow::Borrowed(text));
     }
-    let mut text = String::with_capacity(bytes.len().saturating_add(16));
+    let mut text = String::with_capacity(bytes.len().plus(16));
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         for byte in chunk.invalid() {
@@ -45,7 +46,7 @@ pub fn to_bytes(text: &str) -> Cow<'_, [u8]> {
     for part in parts {
         let byte = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
         bytes.extend(byte);
-        bytes.extend_from_slice(part.get(2..).unwrap_or_default().as_bytes());
+        bytes.extend_from_slice(part.get(2..).unwrap_or("").as_bytes());
     }
     Cow::Owned(bytes)
 }

@@ -4,6 +4,8 @@
 //! Invariant: the sequence depends on the seed only, on every machine and in every release, since
 //! fixtures and benchmark repositories are named by their seeds. Nothing secret is made of it.
 
+use crate::Exact;
+
 /// The generator.
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
@@ -32,7 +34,7 @@ impl Rng {
 
     /// A number from `low` to `high`.
     pub fn between(&mut self, low: usize, high: usize) -> usize {
-        low.saturating_add(self.below(high.saturating_sub(low).saturating_add(1)))
+        low.plus(self.below(high.minus(low).plus(1)))
     }
 
     /// True in `percent` of 100 calls.
@@ -47,15 +49,15 @@ impl Rng {
 
     /// A number below `limit` that favours the small ones: the product of two uniform draws.
     pub fn skewed(&mut self, limit: usize) -> usize {
-        let a = self.below(limit).saturating_add(1);
-        let b = self.below(limit).saturating_add(1);
-        let product = a.saturating_mul(b).checked_div(limit.saturating_add(1)).unwrap_or(0);
+        let a = self.below(limit).plus(1);
+        let b = self.below(limit).plus(1);
+        let product = a.times(b).checked_div(limit.plus(1)).unwrap_or(0);
         product.checked_rem(limit).unwrap_or(0)
     }
 
     /// `len` bytes that do not compress.
     pub fn bytes(&mut self, len: usize) -> Vec<u8> {
-        let mut out = Vec::with_capacity(len.saturating_add(8));
+        let mut out = Vec::with_capacity(len.plus(8));
         while out.len() < len {
             out.extend_from_slice(&self.draw().to_le_bytes());
         }
@@ -70,8 +72,8 @@ impl Rng {
             "status", "err", "delta", "window", "NULL", "int", "const", "char", "file", "to", "in",
             "a", "entry",
         ];
-        let mut line = " ".repeat(self.below(5).saturating_mul(2));
-        for n in 0..self.below(9).saturating_add(1) {
+        let mut line = " ".repeat(self.below(5).times(2));
+        for n in 0..self.below(9).plus(1) {
             if n > 0 {
                 line.push(' ');
             }
@@ -92,12 +94,12 @@ impl Rng {
     /// A text with a few lines changed, taken out or put in: never the same text.
     pub fn change_lines(&mut self, old: &[u8]) -> Vec<u8> {
         let mut lines: Vec<&[u8]> = old.split_inclusive(|b| *b == b'\n').collect();
-        let count = self.below(3).saturating_add(1);
+        let count = self.below(3).plus(1);
         // What is put in has to live as long as the list of lines does.
         let mut edits = Vec::with_capacity(count);
         let mut len = lines.len();
         for _ in 0..count {
-            let at = self.below(len.saturating_add(1));
+            let at = self.below(len.plus(1));
             let edit = match self.below(4) {
                 0 if at < len => Edit::Remove,
                 1 if at < len => Edit::Replace(self.line()),
@@ -106,7 +108,7 @@ impl Rng {
             match edit {
                 Edit::Remove => len = len.saturating_sub(1),
                 Edit::Replace(_) => {}
-                Edit::Insert(_) => len = len.saturating_add(1),
+                Edit::Insert(_) => len = len.plus(1),
             }
             edits.push((at, edit));
         }

@@ -5,6 +5,7 @@
 //! `length SPACE bytes`. Parsing borrows atoms from the input; nesting is capped at
 //! [`MAX_DEPTH`], so that no input can exhaust the stack.
 
+use crate::{Cut, Exact};
 use thiserror::Error;
 
 use crate::error::{ErrorCode, SvnError};
@@ -103,7 +104,7 @@ fn is_plain_name(bytes: &[u8]) -> bool {
 
 fn skip_space(rest: &mut &[u8]) {
     let spaces = rest.iter().take_while(|b| is_space(**b)).count();
-    *rest = rest.get(spaces..).unwrap_or_default();
+    *rest = rest.tail(spaces);
 }
 
 fn parse_one<'a>(rest: &mut &'a [u8], depth: usize) -> Result<Skel<'a>, Error> {
@@ -112,7 +113,7 @@ fn parse_one<'a>(rest: &mut &'a [u8], depth: usize) -> Result<Skel<'a>, Error> {
             if depth >= MAX_DEPTH {
                 return Err(Error);
             }
-            *rest = rest.get(1..).unwrap_or_default();
+            *rest = rest.tail(1);
             let mut members = Vec::new();
             loop {
                 skip_space(rest);
@@ -120,7 +121,7 @@ fn parse_one<'a>(rest: &mut &'a [u8], depth: usize) -> Result<Skel<'a>, Error> {
                     *rest = after;
                     return Ok(Skel::List(members));
                 }
-                members.push(parse_one(rest, depth.saturating_add(1))?);
+                members.push(parse_one(rest, depth.plus(1))?);
             }
         }
         Some(first) if first.is_ascii_alphabetic() => {

@@ -4,6 +4,7 @@
 //! component, no trailing slash, and every byte of its path either plain (where a URL allows it)
 //! or as `%XX` with upper-case digits. Everything here works on text; nothing is looked up.
 
+use crate::{Cut, Exact};
 use std::borrow::Cow;
 
 use thiserror::Error;
@@ -90,7 +91,7 @@ fn encode_unless(text: &str, keep: impl Fn(u8) -> bool) -> Cow<'_, str> {
     if text.bytes().all(&keep) {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len().saturating_add(16));
+    let mut out = String::with_capacity(text.len().plus(16));
     for ch in text.chars() {
         let mut buffer = [0; 4];
         let encoded = ch.encode_utf8(&mut buffer);
@@ -211,11 +212,9 @@ fn split_port(authority: &str) -> (&str, Option<&str>) {
         true => authority.find(']').unwrap_or_default(),
         false => 0,
     };
-    let tail = authority.get(from..).unwrap_or_default();
+    let tail = authority.tail(from);
     match tail.find(':').and_then(|at| from.checked_add(at)) {
-        Some(at) => {
-            (authority.get(..at).unwrap_or_default(), authority.get(at.saturating_add(1)..))
-        }
+        Some(at) => (authority.head(at), authority.get(at.plus(1)..)),
         None => (authority, None),
     }
 }
@@ -280,7 +279,7 @@ pub fn skip_ancestor(parent: &str, child: &str) -> Option<String> {
 #[must_use]
 pub fn split(url: &str) -> Option<(&str, String)> {
     let (_, rest) = split_scheme(url)?;
-    let start = url.len().saturating_sub(rest.len());
+    let start = url.len().minus(rest.len());
     let slash = url.rfind('/').filter(|at| *at >= start)?;
     let (parent, last) = url.split_at_checked(slash)?;
     Some((parent, decode_utf8(last.get(1..)?)?))

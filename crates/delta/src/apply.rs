@@ -1,5 +1,6 @@
 //! Applying a text delta to the text it was made for.
 
+use sapwood_core::Exact;
 use std::io::{self, Read};
 
 use sapwood_core::{SvnError, SvnResult};
@@ -64,7 +65,7 @@ impl<S: Read> Applier<S> {
         let rest = self.view.get_mut(have..);
         let rest = rest.ok_or_else(|| SvnError::internal("a view ends before it begins"))?;
         let read = read_full(&mut self.source, rest)?;
-        if have.saturating_add(read) < window.source_len {
+        if have.plus(read) < window.source_len {
             return Err(Error::SourceEnd.into());
         }
         Ok(())
@@ -107,7 +108,7 @@ impl<D: TextDelta, S: Read> ApplyReader<D, S> {
         for (slot, from) in buf.get_mut(..count).into_iter().zip(left.get(..count)) {
             slot.copy_from_slice(from);
         }
-        self.at = self.at.saturating_add(count);
+        self.at = self.at.plus(count);
         Ok(count)
     }
 }

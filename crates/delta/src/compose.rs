@@ -3,6 +3,7 @@
 
 use crate::error::Error;
 use crate::window::{Op, Window};
+use sapwood_core::Exact;
 
 /// A stretch of the first window's target that comes from one place.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +63,8 @@ fn piece(bytes: &[u8], offset: usize, len: usize) -> Result<&[u8], Error> {
 
 /// The index of the segment that holds target offset `offset`, given a guess.
 fn find(segments: &[Segment], guess: usize, offset: usize) -> usize {
-    let holds = |s: &Segment| s.start <= offset && offset.saturating_sub(s.start) < s.len;
-    for near in [guess, guess.saturating_add(1)] {
+    let holds = |s: &Segment| s.start <= offset && offset.minus(s.start) < s.len;
+    for near in [guess, guess.plus(1)] {
         if segments.get(near).is_some_and(holds) {
             return near;
         }
@@ -88,16 +89,16 @@ fn copy(
         let segment = segments.get(at).ok_or(Error::Mismatch)?;
         let skip = offset.checked_sub(segment.start).ok_or(Error::Mismatch)?;
         let left = segment.len.checked_sub(skip).filter(|l| *l > 0).ok_or(Error::Mismatch)?;
-        let count = left.min(end.saturating_sub(offset));
-        let from = segment.from.saturating_add(skip);
+        let count = left.min(end.minus(offset));
+        let from = segment.from.plus(skip);
         if segment.new {
             into.push_new(piece(&first.new_data, from, count)?);
         } else {
             into.push_source(from, count);
         }
-        offset = offset.saturating_add(count);
+        offset = offset.plus(count);
         if offset < end {
-            at = at.saturating_add(1);
+            at += 1;
         }
     }
     Ok(at)
@@ -125,7 +126,7 @@ fn flatten(window: &Window) -> Result<Vec<Segment>, Error> {
                     return Err(Error::TargetStart(number));
                 }
                 // Segments appended below may be copied again: that is the repetition.
-                let end = start.saturating_add(len);
+                let end = start.plus(len);
                 let mut made = start;
                 let mut from = offset;
                 let mut at = find(&segments, segments.len().saturating_sub(1), from);
@@ -133,7 +134,7 @@ fn flatten(window: &Window) -> Result<Vec<Segment>, Error> {
                     let segment = *segments.get(at).ok_or(Error::Mismatch)?;
                     let skip = from.checked_sub(segment.start).ok_or(Error::Mismatch)?;
                     let left = segment.len.checked_sub(skip).ok_or(Error::Mismatch)?;
-                    let count = left.min(end.saturating_sub(made));
+                    let count = left.min(end.minus(made));
                     if count == 0 {
                         return Err(Error::Mismatch);
                     }
@@ -141,15 +142,15 @@ fn flatten(window: &Window) -> Result<Vec<Segment>, Error> {
                         start: made,
                         len: count,
                         new: segment.new,
-                        from: segment.from.saturating_add(skip),
+                        from: segment.from.plus(skip),
                     });
-                    made = made.saturating_add(count);
-                    from = from.saturating_add(count);
-                    at = at.saturating_add(1);
+                    made = made.plus(count);
+                    from = from.plus(count);
+                    at += 1;
                 }
             }
         }
-        start = start.saturating_add(len);
+        start = start.plus(len);
     }
     Ok(segments)
 }

@@ -1,5 +1,6 @@
 //! Text deltas as streams of windows.
 
+use sapwood_core::Exact;
 use std::cell::Cell;
 use std::io::Read;
 
@@ -62,7 +63,7 @@ pub(crate) fn read_full(reader: &mut impl Read, buf: &mut [u8]) -> SvnResult<usi
     while let Some(rest) = buf.get_mut(done..).filter(|rest| !rest.is_empty()) {
         match reader.read(rest) {
             Ok(0) => break,
-            Ok(count) => done = done.saturating_add(count),
+            Ok(count) => done = done.plus(count),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(SvnError::from_stream(error)),
         }
@@ -86,7 +87,7 @@ fn read_up_to(reader: &mut impl Read, len: usize, buf: &mut Vec<u8>) -> SvnResul
         // With no room, the rest of the text would be passed over.
         let room = buf.get_mut(done..size);
         let room = room.ok_or_else(|| SvnError::internal("a buffer ends before its text"))?;
-        done = done.saturating_add(read_full(reader, room)?);
+        done = done.plus(read_full(reader, room)?);
         if done < size {
             return Ok(done);
         }
@@ -163,7 +164,7 @@ impl<S: Read, T: Read> ComputedDelta<S, T> {
     /// Whatever reading the source or the target meets.
     pub fn next_view(&mut self) -> SvnResult<Option<&Window>> {
         let last_len = u64::try_from(self.source_len).unwrap_or(u64::MAX);
-        self.source_offset = self.source_offset.saturating_add(last_len);
+        self.source_offset = self.source_offset.plus(last_len);
         self.source_len = 0;
         let Workshop { source_view, target_view, window, xdelta } = &mut *self.workshop;
         if let Some(source) = &mut self.source {

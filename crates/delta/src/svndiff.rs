@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::pack::Unpacker;
 use crate::varint::{self, Decoded};
 use crate::window::{Op, WINDOW_MAX, Window};
+use sapwood_core::Exact;
 
 /// The length of a stream's header, `SVN` and a version byte.
 pub const STREAM_HEADER_LEN: usize = 4;
@@ -101,7 +102,7 @@ impl WindowHeader {
                 None => return Ok(None),
             }
         }
-        let len = bytes.len().saturating_sub(rest.len());
+        let len = bytes.len().minus(rest.len());
         let [source_offset, lens @ ..] = numbers;
         let limits = [WINDOW_MAX, WINDOW_MAX, INSTRUCTIONS_MAX, NEW_DATA_MAX];
         let mut checked = [0usize; 4];

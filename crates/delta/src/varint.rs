@@ -1,6 +1,8 @@
 //! Variable-length numbers: seven bits a byte, most significant first, the high bit set on all
 //! bytes but the last.
 
+use sapwood_core::Exact;
+
 /// The most bytes that a number takes.
 pub const MAX_LEN: usize = 10;
 
@@ -42,8 +44,8 @@ pub(crate) fn take(bytes: &[u8]) -> Option<(usize, &[u8])> {
 
 /// Appends a number.
 pub fn encode(out: &mut Vec<u8>, value: u64) {
-    let significant = 64u32.saturating_sub((value | 1).leading_zeros());
-    let mut shift = significant.saturating_sub(1) / 7 * 7;
+    let significant = 64u32.minus((value | 1).leading_zeros());
+    let mut shift = significant.minus(1) / 7 * 7;
     loop {
         let bits = (value >> shift).to_le_bytes().first().copied().unwrap_or_default() & 0x7f;
         if shift == 0 {

@@ -1,6 +1,7 @@
 //! One window of a text delta, decoded.
 
 use crate::error::Error;
+use sapwood_core::Exact;
 
 /// The most bytes of source view and of target that a window may have, in the reference and
 /// therefore everywhere: its decoders refuse more.
@@ -100,11 +101,11 @@ impl Window {
 
     /// Appends a copy from the source view, joined to the last instruction if it goes on there.
     pub fn push_source(&mut self, from: usize, count: usize) {
-        self.target_len = self.target_len.saturating_add(count);
+        self.target_len = self.target_len.plus(count);
         if let Some(Op::Source { offset, len }) = self.ops.last_mut()
-            && offset.saturating_add(*len) == from
+            && offset.plus(*len) == from
         {
-            *len = len.saturating_add(count);
+            *len = len.plus(count);
         } else if count > 0 {
             self.ops.push(Op::Source { offset: from, len: count });
         }
@@ -112,11 +113,11 @@ impl Window {
 
     /// Appends a copy from the target view, joined to the last instruction if it goes on there.
     pub fn push_target(&mut self, from: usize, count: usize) {
-        self.target_len = self.target_len.saturating_add(count);
+        self.target_len = self.target_len.plus(count);
         if let Some(Op::Target { offset, len }) = self.ops.last_mut()
-            && offset.saturating_add(*len) == from
+            && offset.plus(*len) == from
         {
-            *len = len.saturating_add(count);
+            *len = len.plus(count);
         } else if count > 0 {
             self.ops.push(Op::Target { offset: from, len: count });
         }
@@ -124,11 +125,11 @@ impl Window {
 
     /// Appends new data.
     pub fn push_new(&mut self, data: &[u8]) {
-        self.target_len = self.target_len.saturating_add(data.len());
+        self.target_len = self.target_len.plus(data.len());
         let at = self.new_data.len();
         self.new_data.extend_from_slice(data);
         if let Some(Op::New { len, .. }) = self.ops.last_mut() {
-            *len = len.saturating_add(data.len());
+            *len = len.plus(data.len());
         } else if !data.is_empty() {
             self.ops.push(Op::New { offset: at, len: data.len() });
         }
@@ -155,7 +156,7 @@ impl Window {
                     target.extend_from_slice(bytes);
                 }
                 Op::Target { offset, len } => {
-                    let start = base.saturating_add(offset);
+                    let start = base.plus(offset);
                     if start >= target.len() || len > self.target_len {
                         return Err(Error::TargetStart(number));
                     }
@@ -163,11 +164,7 @@ impl Window {
                 }
             }
         }
-        if target.len().saturating_sub(base) == self.target_len {
-            Ok(())
-        } else {
-            Err(Error::TargetShort)
-        }
+        if target.len().minus(base) == self.target_len { Ok(()) } else { Err(Error::TargetShort) }
     }
 }
 
@@ -181,12 +178,12 @@ fn copy_within(target: &mut Vec<u8>, start: usize, len: usize) {
     let mut left = len;
     while left > 0 {
         // From `start` to the end is a whole number of periods, and doubles each time.
-        let count = left.min(target.len().saturating_sub(start));
+        let count = left.min(target.len().minus(start));
         if count == 0 {
             return;
         }
-        target.extend_from_within(start..start.saturating_add(count));
-        left = left.saturating_sub(count);
+        target.extend_from_within(start..start.plus(count));
+        left = left.minus(count);
     }
 }
 

@@ -7,6 +7,7 @@
 //! are made as the reference makes them, so that the same two texts give the same instructions.
 
 use sapwood_core::common::{common_prefix, common_suffix};
+use sapwood_core::{Cut, Exact};
 
 use crate::window::{Op, Window};
 
@@ -119,7 +120,7 @@ impl Xdelta {
         } else {
             done = 0;
         }
-        if target.len().saturating_sub(done) >= BLOCK && source.len() >= BLOCK {
+        if target.len().minus(done) >= BLOCK && source.len() >= BLOCK {
             self.fill(source);
             done = self.search(source, target, done, window);
         }
@@ -133,7 +134,7 @@ impl Xdelta {
         self.slots.clear();
         self.slots.resize(size, Slot { sum: 0, at: FREE });
         self.flags.fill(0);
-        let mask = size.saturating_sub(1);
+        let mask = size.minus(1);
         let positions = (0u32..).step_by(BLOCK);
         for (block, at) in blocks.zip(positions) {
             let sum = checksum(block);
@@ -176,7 +177,7 @@ impl Xdelta {
     #[inline]
     fn skip(&self, target: &[u8], at: &mut usize, upper: usize, sum: &mut u32) {
         let leaving = head(target, upper).get(*at..).unwrap_or_default();
-        let entering = tail(target, at.saturating_add(BLOCK));
+        let entering = tail(target, at.plus(BLOCK));
         let mut now = *sum;
         let mut steps = 0usize;
         for (leaves, enters) in leaving.iter().zip(entering) {
@@ -185,10 +186,10 @@ impl Xdelta {
                 break;
             }
             now = roll(now, *leaves, *enters);
-            steps = steps.saturating_add(1);
+            steps += 1;
         }
         *sum = now;
-        *at = at.saturating_add(steps);
+        *at = at.plus(steps);
     }
 
     /// Finds matches from `start` on and appends them and what lies between. Returns where the
@@ -202,34 +203,32 @@ impl Xdelta {
             self.skip(target, &mut at, upper, &mut sum);
             let Some(wanted) = block_at(target, at) else { break };
             let Some(mut from) = self.find(source, sum, wanted) else {
-                if let (Some(leaves), Some(enters)) =
-                    (target.get(at), target.get(at.saturating_add(BLOCK)))
-                {
+                if let (Some(leaves), Some(enters)) = (target.get(at), target.get(at.plus(BLOCK))) {
                     sum = roll(sum, *leaves, *enters);
                 }
-                at = at.saturating_add(1);
+                at += 1;
                 continue;
             };
-            let after = |n: usize| n.saturating_add(BLOCK);
+            let after = |n: usize| n.plus(BLOCK);
             let mut len = after(common_prefix(tail(source, after(from)), tail(target, after(at))));
             // Backwards into what would be new data.
-            let pending = target.get(covered..at).unwrap_or_default();
+            let pending = target.piece(covered..at);
             let mut back = common_suffix(head(source, from), pending);
-            from = from.saturating_sub(back);
-            at = at.saturating_sub(back);
-            len = len.saturating_add(back);
+            from = from.minus(back);
+            at = at.minus(back);
+            len = len.plus(back);
             if at > covered {
-                window.push_new(target.get(covered..at).unwrap_or_default());
+                window.push_new(target.piece(covered..at));
             } else {
                 // Backwards over earlier instructions that this match makes needless.
                 back = common_suffix(head(source, from), head(target, at));
                 back = take_back(window, back);
-                from = from.saturating_sub(back);
-                at = at.saturating_sub(back);
-                len = len.saturating_add(back);
+                from = from.minus(back);
+                at = at.minus(back);
+                len = len.plus(back);
             }
             window.push_source(from, len);
-            at = at.saturating_add(len);
+            at = at.plus(len);
             covered = at;
             if let Some(block) = block_at(target, at) {
                 sum = checksum(block);
@@ -244,16 +243,16 @@ impl Xdelta {
 fn take_back(window: &mut Window, limit: usize) -> usize {
     let mut gone = 0usize;
     while let Some(op) = window.ops.last_mut() {
-        let left = limit.saturating_sub(gone);
+        let left = limit.minus(gone);
         match op {
-            Op::Source { len, .. } if *len <= left => gone = gone.saturating_add(*len),
+            Op::Source { len, .. } if *len <= left => gone = gone.plus(*len),
             Op::Source { .. } | Op::Target { .. } => break,
             Op::New { len, .. } => {
                 let cut = left.min(*len);
-                let kept = window.new_data.len().saturating_sub(cut);
+                let kept = window.new_data.len().minus(cut);
                 window.new_data.truncate(kept);
-                *len = len.saturating_sub(cut);
-                gone = gone.saturating_add(cut);
+                *len = len.minus(cut);
+                gone = gone.plus(cut);
                 if *len > 0 {
                     break;
                 }
@@ -261,7 +260,7 @@ fn take_back(window: &mut Window, limit: usize) -> usize {
         }
         window.ops.pop();
     }
-    window.target_len = window.target_len.saturating_sub(gone);
+    window.target_len = window.target_len.minus(gone);
     gone
 }
 
@@ -272,8 +271,8 @@ fn finish(source: &[u8], target: &[u8], start: usize, window: &mut Window) {
     if matching < MIN_END_MATCH {
         matching = 0;
     }
-    window.push_new(head(rest, rest.len().saturating_sub(matching)));
-    window.push_source(source.len().saturating_sub(matching), matching);
+    window.push_new(head(rest, rest.len().minus(matching)));
+    window.push_source(source.len().minus(matching), matching);
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Binary patches as git writes them: each whole text, compressed, in base 85.
 
+use sapwood_core::Exact;
 use std::io::{self, Write};
 
 use flate2::Compression;
@@ -35,7 +36,7 @@ fn write_literal(out: &mut dyn Write, text: &[u8]) -> io::Result<()> {
     }
     writeln!(out, "literal {}", text.len())?;
     for chunk in compressed.chunks(CHUNK) {
-        let mut line = Vec::with_capacity(CHUNK.saturating_mul(2));
+        let mut line = Vec::with_capacity(CHUNK.times(2));
         line.extend(chunk.len().checked_sub(1).and_then(|at| LENGTHS.get(at)));
         for four in chunk.chunks(4) {
             line.extend(digits(four));

@@ -1,5 +1,6 @@
 //! The diff of two texts as ranges of lines.
 
+use sapwood_core::{Cut, Exact};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -69,12 +70,12 @@ fn compare_within(options: &Options, old: &[u8], new: &[u8], ends: Ends) -> Diff
     }
     let middle = align(&old_tokens, &new_tokens, numbers.len());
     runs.extend(middle.into_iter().map(|run| Match {
-        old: run.old.saturating_add(prefix),
-        new: run.new.saturating_add(prefix),
+        old: run.old.plus(prefix),
+        new: run.new.plus(prefix),
         len: run.len,
     }));
-    let old_end = prefix.saturating_add(old_tokens.len());
-    let new_end = prefix.saturating_add(new_tokens.len());
+    let old_end = prefix.plus(old_tokens.len());
+    let new_end = prefix.plus(new_tokens.len());
     runs.push(Match { old: old_end, new: new_end, len: ends.suffix_lines });
     from_runs(&runs)
 }
@@ -88,7 +89,7 @@ pub(crate) fn tokens<'a>(
     end: usize,
     numbers: &mut HashMap<Cow<'a, [u8]>, u32>,
 ) -> Vec<u32> {
-    let middle = text.get(start..end).unwrap_or_default();
+    let middle = text.piece(start..end);
     lines(middle)
         .map(|line| {
             let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
@@ -107,9 +108,9 @@ fn from_runs(runs: &[Match]) -> Diff {
             ranges.push(Range {
                 common: false,
                 old_start: old,
-                old_len: run.old.saturating_sub(old),
+                old_len: run.old.minus(old),
                 new_start: new,
-                new_len: run.new.saturating_sub(new),
+                new_len: run.new.minus(new),
             });
         }
         if run.len > 0 {
@@ -121,8 +122,8 @@ fn from_runs(runs: &[Match]) -> Diff {
                 new_len: run.len,
             });
         }
-        old = run.old.saturating_add(run.len);
-        new = run.new.saturating_add(run.len);
+        old = run.old.plus(run.len);
+        new = run.new.plus(run.len);
     }
     Diff { ranges }
 }

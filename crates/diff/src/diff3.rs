@@ -5,6 +5,7 @@
 //! way, or on both in different ways: a conflict. A conflict keeps what both sides have in common
 //! within it, for those who want to see smaller conflicts.
 
+use sapwood_core::{Cut, Exact};
 use std::collections::HashMap;
 
 use crate::compare::tokens;
@@ -116,17 +117,17 @@ impl Runs {
             runs.push(Match { old: 0, new: 0, len: prefix });
         }
         runs.extend(align(old, new, count).into_iter().map(|run| Match {
-            old: run.old.saturating_add(prefix),
-            new: run.new.saturating_add(prefix),
+            old: run.old.plus(prefix),
+            new: run.new.plus(prefix),
             len: run.len,
         }));
-        let old_end = prefix.saturating_add(old.len());
-        let new_end = prefix.saturating_add(new.len());
+        let old_end = prefix.plus(old.len());
+        let new_end = prefix.plus(new.len());
         let suffix = ends.suffix_lines;
         if suffix > 0 {
             runs.push(Match { old: old_end, new: new_end, len: suffix });
         }
-        let (old, new) = (old_end.saturating_add(suffix), new_end.saturating_add(suffix));
+        let (old, new) = (old_end.plus(suffix), new_end.plus(suffix));
         runs.push(Match { old, new, len: 0 });
         Self { runs, at: 0 }
     }
@@ -142,11 +143,11 @@ impl Runs {
     }
 
     fn step(&mut self) {
-        self.at = self.at.saturating_add(1);
+        self.at += 1;
     }
 
     fn old_end(&self) -> usize {
-        self.run().old.saturating_add(self.run().len)
+        self.run().old.plus(self.run().len)
     }
 
     /// Goes on until the run reaches `sync`, a place of the original where a run of the other
@@ -160,7 +161,7 @@ impl Runs {
         if other.len == 0
             && run.len > 0
             && self.old_end() == sync
-            && run.new.saturating_add(run.len) != next.new
+            && run.new.plus(run.len) != next.new
         {
             self.step();
         }
@@ -175,12 +176,12 @@ impl Runs {
 
     /// The line of the other text that stands at line `original` of the original.
     fn opposite(&self, original: usize) -> usize {
-        self.run().new.saturating_add(original.saturating_sub(self.run().old))
+        self.run().new.plus(original.minus(self.run().old))
     }
 
     /// How much of the run is left from line `original` on.
     fn left(&self, original: usize) -> usize {
-        self.run().len.saturating_sub(original.saturating_sub(self.run().old))
+        self.run().len.minus(original.minus(self.run().old))
     }
 }
 
@@ -200,8 +201,8 @@ struct Merger<'a> {
     count: usize,
 }
 
-const fn span(start: usize, end: usize) -> Span {
-    Span { start, len: end.saturating_sub(start) }
+fn span(start: usize, end: usize) -> Span {
+    Span { start, len: end.minus(start) }
 }
 
 impl Merger<'_> {
@@ -241,9 +242,9 @@ impl Merger<'_> {
                 });
             }
             from = Place {
-                original: to.original.saturating_add(len),
-                modified: to.modified.saturating_add(len),
-                latest: to.latest.saturating_add(len),
+                original: to.original.plus(len),
+                modified: to.modified.plus(len),
+                latest: to.latest.plus(len),
             };
             modified.pass(from.original);
             latest.pass(from.original);
@@ -257,14 +258,14 @@ impl Merger<'_> {
         if head == ours.len() && head == theirs.len() {
             return HunkKind::Both;
         }
-        let rest = |lines: &'_ [u32]| lines.get(head..).unwrap_or_default().to_vec();
+        let rest = |lines: &'_ [u32]| lines.tail(head).to_vec();
         let mut runs = Vec::new();
         if head > 0 {
             runs.push(Match { old: 0, new: 0, len: head });
         }
         runs.extend(align(&rest(ours), &rest(theirs), self.count).into_iter().map(|run| Match {
-            old: run.old.saturating_add(head),
-            new: run.new.saturating_add(head),
+            old: run.old.plus(head),
+            new: run.new.plus(head),
             len: run.len,
         }));
         runs.push(Match { old: ours.len(), new: theirs.len(), len: 0 });
@@ -272,10 +273,8 @@ impl Merger<'_> {
         let (mut at_ours, mut at_theirs) = (0usize, 0usize);
         let mut add = |kind, ours: Span, theirs: Span| {
             if ours.len > 0 || theirs.len > 0 {
-                let shift = |span: Span, by: Span| Span {
-                    start: span.start.saturating_add(by.start),
-                    len: span.len,
-                };
+                let shift =
+                    |span: Span, by: Span| Span { start: span.start.plus(by.start), len: span.len };
                 let (modified, latest) = (shift(ours, modified), shift(theirs, latest));
                 inner.push(Hunk { kind, original, modified, latest });
             }
@@ -285,15 +284,15 @@ impl Merger<'_> {
             add(HunkKind::Conflict(Vec::new()), gap.0, gap.1);
             let same = |start| Span { start, len: run.len };
             add(HunkKind::Both, same(run.old), same(run.new));
-            at_ours = run.old.saturating_add(run.len);
-            at_theirs = run.new.saturating_add(run.len);
+            at_ours = run.old.plus(run.len);
+            at_theirs = run.new.plus(run.len);
         }
         HunkKind::Conflict(inner)
     }
 
     fn lines<'t>(&self, tokens: &'t [u32], span: Span) -> &'t [u32] {
-        let start = span.start.saturating_sub(self.first);
-        tokens.get(start..start.saturating_add(span.len)).unwrap_or_default()
+        let start = span.start.minus(self.first);
+        tokens.piece(start..start.plus(span.len))
     }
 }
 

@@ -5,6 +5,7 @@
 //! on both sides, is taken into memory and compared in the usual way. Invariant: what is printed is what
 //! [`crate::unified()`] prints of the whole texts. When one of the texts is empty nothing is held at all.
 
+use sapwood_core::{Cut, Exact};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 
@@ -103,7 +104,7 @@ fn marked_lines(mark: u8, text: &dyn LargeText, out: &mut dyn Write) -> io::Resu
     let (mut lines, mut in_line, mut after_cr) = (0u64, false, false);
     loop {
         let len = reader.read(&mut buffer)?;
-        let mut piece = buffer.get(..len).unwrap_or_default();
+        let mut piece = buffer.head(len);
         if piece.is_empty() {
             break;
         }
@@ -112,18 +113,18 @@ fn marked_lines(mark: u8, text: &dyn LargeText, out: &mut dyn Write) -> io::Resu
                 in_line = false;
                 if *first == b'\n' {
                     out.write_all(b"\n")?;
-                    piece = piece.get(1..).unwrap_or_default();
+                    piece = piece.tail(1);
                     continue;
                 }
             }
             if !in_line {
                 out.write_all(&[mark])?;
-                lines = lines.saturating_add(1);
+                lines += 1;
                 in_line = true;
             }
             let end = memchr::memchr2(b'\n', b'\r', piece);
             let (line, rest) = piece
-                .split_at_checked(end.map_or(piece.len(), |at| at.saturating_add(1)))
+                .split_at_checked(end.map_or(piece.len(), |at| at.plus(1)))
                 .unwrap_or((piece, &[]));
             out.write_all(line)?;
             match end.and(line.last()) {
@@ -166,22 +167,22 @@ fn common_start(
     lockstep(&mut *old.open()?, &mut *new.open()?, &mut |a, b| {
         let common = sapwood_core::common::common_prefix(a, b);
         differ = common < a.len();
-        let mut rest = a.get(..common).unwrap_or_default();
+        let mut rest = a.head(common);
         while !rest.is_empty() {
             let end = memchr::memchr2(b'\n', b'\r', rest);
             let (line, after) = rest
-                .split_at_checked(end.map_or(rest.len(), |at| at.saturating_add(1)))
+                .split_at_checked(end.map_or(rest.len(), |at| at.plus(1)))
                 .unwrap_or((rest, &[]));
             rest = after;
             let continues = std::mem::replace(&mut after_cr, false) && line == b"\n";
-            at.offset = at.offset.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX));
+            at.offset = at.offset.plus(u64::try_from(line.len()).unwrap_or(u64::MAX));
             if !continues {
-                let room = LINE_HEAD.saturating_sub(head.len()).min(line.len());
-                head.extend_from_slice(line.get(..room).unwrap_or_default());
+                let room = LINE_HEAD.minus(head.len()).min(line.len());
+                head.extend_from_slice(line.head(room));
                 if end.is_none() {
                     continue;
                 }
-                at.lines = at.lines.saturating_add(1);
+                at.lines += 1;
                 if may_start_function(&head) {
                     at.function.clone_from(&head);
                 }
@@ -211,34 +212,34 @@ fn common_end(
     margin: usize,
 ) -> io::Result<u64> {
     // The common start was left `margin` lines behind `start`: so many more lie between.
-    let wanted = margin.saturating_mul(2).saturating_add(2);
-    let room = old.len().min(new.len()).saturating_sub(start);
+    let wanted = margin.times(2).plus(2);
+    let room = old.len().min(new.len()).minus(start);
     let (mut old_reader, mut new_reader) = (old.open()?, new.open()?);
-    skip(&mut *old_reader, old.len().saturating_sub(room))?;
-    skip(&mut *new_reader, new.len().saturating_sub(room))?;
+    skip(&mut *old_reader, old.len().minus(room))?;
+    skip(&mut *new_reader, new.len().minus(room))?;
     let (mut at, mut lines, mut from) = (0u64, 0usize, None);
     lockstep(&mut *old_reader, &mut *new_reader, &mut |a, b| {
         let mut same = 0;
         if a != b {
             let last = a.iter().zip(b).rposition(|(x, y)| x != y);
-            same = last.map_or(0, |last| last.saturating_add(1));
+            same = last.map_or(0, |last| last.plus(1));
             (lines, from) = (0, None);
         }
-        let tail = a.get(same..).unwrap_or_default();
+        let tail = a.tail(same);
         if from.is_none() {
             for newline in memchr::memchr_iter(b'\n', tail) {
-                lines = lines.saturating_add(1);
+                lines += 1;
                 if lines == wanted {
-                    let passed = same.saturating_add(newline).saturating_add(1);
-                    from = Some(at.saturating_add(u64::try_from(passed).unwrap_or(u64::MAX)));
+                    let passed = same.plus(newline).plus(1);
+                    from = Some(at.plus(u64::try_from(passed).unwrap_or(u64::MAX)));
                     break;
                 }
             }
         }
-        at = at.saturating_add(u64::try_from(a.len()).unwrap_or(u64::MAX));
+        at = at.plus(u64::try_from(a.len()).unwrap_or(u64::MAX));
         true
     })?;
-    Ok(from.map_or(0, |from| room.saturating_sub(from)))
+    Ok(from.map_or(0, |from| room.minus(from)))
 }
 
 /// Reads both to the end of the shorter one, in pieces of equal length, while `each` wants more.
@@ -274,7 +275,7 @@ fn middle(text: &dyn LargeText, start: u64, end: u64) -> io::Result<Vec<u8>> {
     let mut reader = text.open()?;
     skip(&mut *reader, start)?;
     let mut bytes = Vec::new();
-    let len = text.len().saturating_sub(start).saturating_sub(end);
+    let len = text.len().minus(start).minus(end);
     reader.take(len).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -10,6 +10,8 @@
 //! Which of two neighbours a diagonal is reached from when both got equally far, and that lines
 //! match as early as they can, decides between alignments that are equally short.
 
+use sapwood_core::{Cut, Exact};
+
 /// A run of tokens that both sequences have. Positions count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Match {
@@ -47,7 +49,7 @@ struct Nodes {
 impl Nodes {
     fn retain(&mut self, at: Option<usize>) {
         if let Some(node) = at.and_then(|at| self.nodes.get_mut(at)) {
-            node.users = node.users.saturating_add(1);
+            node.users += 1;
         }
     }
 
@@ -56,7 +58,7 @@ impl Nodes {
         while let Some(index) = at
             && let Some(node) = self.nodes.get_mut(index)
         {
-            node.users = node.users.saturating_sub(1);
+            node.users = node.users.minus(1);
             if node.users > 0 {
                 return;
             }
@@ -75,7 +77,7 @@ impl Nodes {
             return index;
         }
         self.nodes.push(node);
-        self.nodes.len().saturating_sub(1)
+        self.nodes.len().minus(1)
     }
 }
 
@@ -100,8 +102,8 @@ pub(crate) fn align(old: &[u32], new: &[u32], tokens: usize) -> Vec<Match> {
     let in_new = count(new, tokens);
     let common = |text: &[u32], other: &[u32]| text.iter().filter(|t| get(other, **t) > 0).count();
     let (old_len, new_len) = (common(old, &in_new), common(new, &in_old));
-    let states = vec![State::default(); old_len.saturating_add(new_len).saturating_add(3)];
-    let zero = new_len.saturating_add(1);
+    let states = vec![State::default(); old_len.plus(new_len).plus(3)];
+    let zero = new_len.plus(1);
     Aligner { old, new, in_old, in_new, nodes: Nodes::default(), states, zero }
         .run(old_len, new_len)
 }
@@ -110,7 +112,7 @@ fn count(sequence: &[u32], tokens: usize) -> Vec<u32> {
     let mut counts = vec![0u32; tokens];
     for token in sequence {
         if let Some(slot) = usize::try_from(*token).ok().and_then(|t| counts.get_mut(t)) {
-            *slot = slot.saturating_add(1);
+            *slot += 1;
         }
     }
     counts
@@ -123,7 +125,7 @@ fn get(counts: &[u32], token: u32) -> u32 {
 impl Aligner<'_> {
     fn run(mut self, old_len: usize, new_len: usize) -> Vec<Match> {
         // Diagonals are kept as indices into `states`, so 0 is `zero` and smaller is negative.
-        let start = self.zero.saturating_add(old_len).saturating_sub(new_len);
+        let start = self.zero.plus(old_len).minus(new_len);
         let (low, high) = (start.min(self.zero), start.max(self.zero));
         // Stands before the first token of `new`, so that a step along it gets there.
         if let Some(state) = self.states.get_mut(start.saturating_sub(1)) {
@@ -134,10 +136,10 @@ impl Aligner<'_> {
             for k in low.saturating_sub(away)..self.zero {
                 self.advance(k);
             }
-            for k in (self.zero..=high.saturating_add(away)).rev() {
+            for k in (self.zero..=high.plus(away)).rev() {
                 self.advance(k);
             }
-            away = away.saturating_add(1);
+            away += 1;
             let state = self.states.get(self.zero).copied().unwrap_or_default();
             if state.new == self.new.len() || away > self.states.len() {
                 return self.collect(state.last);
@@ -159,12 +161,12 @@ impl Aligner<'_> {
     fn advance(&mut self, k: usize) {
         let state = |k: usize| self.states.get(k).copied().unwrap_or_default();
         let below = state(k.saturating_sub(1));
-        let above = state(k.saturating_add(1));
+        let above = state(k.plus(1));
         let replaced = state(k).last;
         self.nodes.release(replaced);
         // A step past the end of a sequence begins it again: that is how the first state,
         // which stands at the end of `new`, gets to its start.
-        let next = |at: usize, len: usize| if at >= len { 0 } else { at.saturating_add(1) };
+        let next = |at: usize, len: usize| if at >= len { 0 } else { at.plus(1) };
         let (mut old, mut new, mut last) = if below.reach >= above.reach {
             (below.old, next(below.new, self.new.len()), below.last)
         } else {
@@ -172,24 +174,24 @@ impl Aligner<'_> {
         };
         self.nodes.retain(last);
         loop {
-            let rest_old = self.old.get(old..).unwrap_or_default();
-            let rest_new = self.new.get(new..).unwrap_or_default();
+            let rest_old = self.old.tail(old);
+            let rest_new = self.new.tail(new);
             let len = rest_old.iter().zip(rest_new).take_while(|(a, b)| a == b).count();
             if len > 0 {
                 last = Some(self.nodes.add(Match { old, new, len }, last));
-                old = old.saturating_add(len);
-                new = new.saturating_add(len);
+                old = old.plus(len);
+                new = new.plus(len);
             }
             if self.old.get(old).is_some_and(|t| get(&self.in_new, *t) == 0) {
-                old = old.saturating_add(1);
+                old += 1;
             } else if self.new.get(new).is_some_and(|t| get(&self.in_old, *t) == 0) {
-                new = new.saturating_add(1);
+                new += 1;
             } else {
                 break;
             }
         }
         if let Some(slot) = self.states.get_mut(k) {
-            *slot = State { old, new, reach: new.saturating_add(1), last };
+            *slot = State { old, new, reach: new.plus(1), last };
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Cutting texts into lines.
 
+use sapwood_core::Exact;
+
 /// Takes the first line, its ending included (`\n`, `\r\n` or `\r`; the last line may have none).
 /// `None` when nothing is left.
 pub(crate) fn take_line<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
@@ -9,9 +11,9 @@ pub(crate) fn take_line<'a>(text: &mut &'a [u8]) -> Option<&'a [u8]> {
     let end = match memchr::memchr2(b'\n', b'\r', text) {
         None => text.len(),
         Some(at) => {
-            let after = at.saturating_add(1);
+            let after = at.plus(1);
             let crlf = text.get(at) == Some(&b'\r') && text.get(after) == Some(&b'\n');
-            if crlf { after.saturating_add(1) } else { after }
+            if crlf { after.plus(1) } else { after }
         }
     };
     let (line, rest) = text.split_at_checked(end)?;

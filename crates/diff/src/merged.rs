@@ -1,5 +1,6 @@
 //! Three texts written as one, with marks around what is in conflict.
 
+use sapwood_core::{Cut, Exact};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
@@ -82,15 +83,15 @@ impl<'a> Text<'a> {
     fn take(&mut self, span: Span) -> &'a [u8] {
         while self.line < span.start {
             take_line(&mut self.rest);
-            self.line = self.line.saturating_add(1);
+            self.line += 1;
         }
         let all = self.rest;
-        let end = span.start.saturating_add(span.len);
+        let end = span.start.plus(span.len);
         while self.line < end {
             take_line(&mut self.rest);
-            self.line = self.line.saturating_add(1);
+            self.line += 1;
         }
-        all.get(..all.len().saturating_sub(self.rest.len())).unwrap_or_default()
+        all.head(all.len().minus(self.rest.len()))
     }
 }
 
@@ -192,7 +193,7 @@ impl<'a> Writer<'a, '_> {
     fn mark(&mut self, label: &str, span: Option<Span>) -> io::Result<()> {
         self.out.write_all(label.as_bytes())?;
         if let (Some(span), Some(_)) = (span, &self.context) {
-            let first = span.start.saturating_add(1);
+            let first = span.start.plus(1);
             match span.len {
                 1 => write!(self.out, " ({first})")?,
                 len => write!(self.out, " ({first},{len})")?,

@@ -1,5 +1,6 @@
 //! What counts as a difference, and how much is shown around it.
 
+use sapwood_core::Exact;
 use sapwood_core::config::parse_i64;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
@@ -105,7 +106,7 @@ impl Options {
             match letter {
                 'b' | 'w' | 'p' | 'u' => self.set(letter),
                 'U' => {
-                    let value = match letters.get(at.saturating_add(1)..) {
+                    let value = match letters.get(at.plus(1)..) {
                         Some("") | None => args.next(),
                         rest => rest,
                     };

@@ -5,6 +5,7 @@
 //! short alignments the reference prefers those that match early, and this leaves it the room to.
 
 use sapwood_core::common::common_prefix;
+use sapwood_core::{Cut, Exact};
 
 /// How many lines of the common end are compared all the same.
 const KEPT_LINES: u32 = 50;
@@ -73,22 +74,18 @@ pub(crate) fn scan_all(texts: &[&[u8]]) -> EndsOfAll {
 /// Length and lines of the common start, and whether one text has nothing else.
 fn prefix(texts: &[&[u8]]) -> (usize, usize, bool) {
     let Some((first, others)) = texts.split_first() else { return (0, 0, true) };
-    let text = others
-        .iter()
-        .fold(*first, |text, other| text.get(..common_prefix(text, other)).unwrap_or_default());
+    let text = others.iter().fold(*first, |text, other| text.head(common_prefix(text, other)));
     let common = text.len();
     let reached_end = texts.iter().any(|t| t.len() == common);
     let mut lines = crate::lines::lines(text).filter(|l| crate::lines::has_ending(l)).count();
     let mut end = common;
     // A carriage return of which only one text goes on with a newline does not end a line yet.
     if text.last() == Some(&b'\r') && texts.iter().any(|t| t.get(common) == Some(&b'\n')) {
-        lines = lines.saturating_sub(1);
-        end = end.saturating_sub(1);
+        lines = lines.minus(1);
+        end = end.minus(1);
     }
-    let end = text
-        .get(..end)
-        .and_then(|t| memchr::memrchr2(b'\n', b'\r', t))
-        .map_or(0, |at| at.saturating_add(1));
+    let end =
+        text.get(..end).and_then(|t| memchr::memrchr2(b'\n', b'\r', t)).map_or(0, |at| at.plus(1));
     (end, lines, reached_end)
 }
 
@@ -101,10 +98,10 @@ fn suffix(texts: &[&[u8]], prefix: usize) -> (Vec<usize>, usize) {
     // common start, and may lose lines of the longer text. We do not.)
     let shortest = texts.iter().map(|t| t.len()).min().unwrap_or(0);
     let room = shortest.saturating_sub(prefix).saturating_sub(1);
-    let tail = |text: &[u8], len: usize| text.len().saturating_sub(len);
-    let first_end = first.get(tail(first, room)..).unwrap_or_default();
+    let tail = |text: &[u8], len: usize| text.len().minus(len);
+    let first_end = first.tail(tail(first, room));
     let common = others.iter().fold(room, |common, other| {
-        let other_end = other.get(tail(other, common)..).unwrap_or_default();
+        let other_end = other.tail(tail(other, common));
         let pairs = first_end.iter().rev().zip(other_end.iter().rev());
         pairs.take_while(|(x, y)| x == y).count().min(common)
     });
@@ -112,33 +109,33 @@ fn suffix(texts: &[&[u8]], prefix: usize) -> (Vec<usize>, usize) {
         return (none(), 0);
     }
     // All texts are the same from here on, so the first one speaks for all.
-    let text = first.get(tail(first, common)..).unwrap_or_default();
+    let text = first.tail(tail(first, common));
     let mut lines = end_lines(text);
     let mut at = 0usize;
     let mut keep = KEPT_LINES;
     loop {
-        let rest = text.get(at..).unwrap_or_default();
-        at = at.saturating_add(rest.iter().take_while(|b| !is_eol(Some(b))).count());
+        let rest = text.tail(at);
+        at = at.plus(rest.iter().take_while(|b| !is_eol(Some(b))).count());
         let mut had_cr = false;
         if text.get(at) == Some(&b'\r') {
             lines = lines.wrapping_sub(1);
             had_cr = true;
-            at = at.saturating_add(1);
+            at += 1;
         }
         if text.get(at) == Some(&b'\n') {
             if !had_cr {
                 lines = lines.wrapping_sub(1);
             }
-            at = at.saturating_add(1);
+            at += 1;
         }
         if at >= text.len() {
             return (none(), 0);
         }
         if keep == 0 {
-            let left = common.saturating_sub(at);
+            let left = common.minus(at);
             return (texts.iter().map(|t| tail(t, left)).collect(), lines);
         }
-        keep = keep.saturating_sub(1);
+        keep = keep.minus(1);
     }
 }
 
@@ -152,10 +149,10 @@ fn end_lines(text: &[u8]) -> usize {
     for byte in text.iter().rev() {
         match byte {
             b'\n' => {
-                lines = lines.saturating_add(1);
+                lines += 1;
                 before_newline = true;
             }
-            b'\r' if !before_newline => lines = lines.saturating_add(1),
+            b'\r' if !before_newline => lines = lines.plus(1),
             _ => before_newline = false,
         }
     }

@@ -3,6 +3,7 @@
 use crate::compare::{Diff, Range, compare};
 use crate::lines::{has_ending, take_line};
 use crate::options::Options;
+use sapwood_core::{Cut, Exact};
 
 /// What the hunks of a diff look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,8 +95,8 @@ pub(crate) fn write_hunks_from(
     };
     for range in diff.changes() {
         writer.change(&Range {
-            old_start: range.old_start.saturating_add(line),
-            new_start: range.new_start.saturating_add(line),
+            old_start: range.old_start.plus(line),
+            new_start: range.new_start.plus(line),
             ..*range
         });
     }
@@ -154,7 +155,7 @@ impl Writer<'_, '_> {
                 self.old.line = until;
                 return;
             };
-            self.old.line = self.old.line.saturating_add(1);
+            self.old.line += 1;
             self.line(purpose, line);
         }
     }
@@ -167,7 +168,7 @@ impl Writer<'_, '_> {
                 self.new.line = until;
                 return;
             };
-            self.new.line = self.new.line.saturating_add(1);
+            self.new.line += 1;
             self.line(purpose, line);
         }
     }
@@ -186,7 +187,7 @@ impl Writer<'_, '_> {
             Use::Delete => b'-',
             Use::Insert => b'+',
         };
-        let count = |n: &mut usize, counts: bool| *n = n.saturating_add(usize::from(counts));
+        let count = |n: &mut usize, counts: bool| *n = n.plus(usize::from(counts));
         count(&mut self.hunk.old_len, purpose != Use::Insert);
         count(&mut self.hunk.new_len, purpose != Use::Delete);
         self.hunk.body.push(mark);
@@ -198,11 +199,12 @@ impl Writer<'_, '_> {
 
     fn change(&mut self, range: &Range) {
         let before = range.old_start.min(self.context);
-        let start = range.old_start.saturating_sub(before);
+        let start = range.old_start.minus(before);
         // Where the open hunk would end with its own context.
-        let open_end = self.hunk.is_open().then(|| {
-            self.hunk.old_start.saturating_add(self.hunk.old_len).saturating_add(self.context)
-        });
+        let open_end = self
+            .hunk
+            .is_open()
+            .then(|| self.hunk.old_start.plus(self.hunk.old_len).saturating_add(self.context));
         let mut opens = open_end.is_none() && self.hunk.old_start == 0;
         if self.old.line < start && open_end.is_none_or(|end| end <= start) {
             self.flush();
@@ -213,13 +215,13 @@ impl Writer<'_, '_> {
         self.read_old(Use::Skip, start);
         if opens {
             self.hunk.old_start = start;
-            self.hunk.new_start = range.new_start.saturating_sub(before);
+            self.hunk.new_start = range.new_start.minus(before);
             self.header_function = self.function.as_deref().map(shown_function).unwrap_or_default();
         }
         self.read_new(Use::Skip, range.new_start);
         self.read_old(Use::Context, range.old_start);
-        self.read_old(Use::Delete, range.old_start.saturating_add(range.old_len));
-        self.read_new(Use::Insert, range.new_start.saturating_add(range.new_len));
+        self.read_old(Use::Delete, range.old_start.plus(range.old_len));
+        self.read_new(Use::Insert, range.new_start.plus(range.new_len));
     }
 
     /// Writes the open hunk, if there is one.
@@ -227,8 +229,7 @@ impl Writer<'_, '_> {
         if self.hunk.body.is_empty() {
             return;
         }
-        let end =
-            self.hunk.old_start.saturating_add(self.hunk.old_len).saturating_add(self.context);
+        let end = self.hunk.old_start.plus(self.hunk.old_len).saturating_add(self.context);
         self.read_old(Use::Context, end);
         let hunk = &mut self.hunk;
         let mark = self.style.mark().as_bytes();
@@ -238,7 +239,7 @@ impl Writer<'_, '_> {
         {
             self.out.extend_from_slice(&[b' ', sign]);
             // An empty side names the line before it, so that counting from 1 and from 0 agree.
-            push_number(self.out, start.saturating_add(usize::from(len > 0)));
+            push_number(self.out, start.plus(usize::from(len > 0)));
             if len != 1 {
                 self.out.push(b',');
                 push_number(self.out, len);
@@ -270,12 +271,12 @@ pub(crate) fn may_start_function(line: &[u8]) -> bool {
 /// The part of a line that fits a hunk header: whole characters, no space at the end.
 fn shown_function(line: &[u8]) -> Vec<u8> {
     let end = memchr::memchr(0, line).unwrap_or(line.len()).min(MAX_FUNCTION);
-    let line = line.get(..end).unwrap_or_default();
+    let line = line.head(end);
     let spaces = line.iter().rev().take_while(|b| matches!(b, b' ' | 0x09..=0x0d)).count();
-    let line = line.get(..line.len().saturating_sub(spaces)).unwrap_or_default();
+    let line = line.head(line.len().minus(spaces));
     match std::str::from_utf8(line) {
         Ok(_) => line.to_vec(),
-        Err(error) => line.get(..error.valid_up_to()).unwrap_or_default().to_vec(),
+        Err(error) => line.head(error.valid_up_to()).to_vec(),
     }
 }
 

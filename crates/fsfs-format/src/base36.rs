@@ -1,5 +1,7 @@
 //! Base-36 numbers (`0`-`9`, `a`-`z`), which ids and counters are written in.
 
+use sapwood_core::{Cut, Exact};
+
 /// Takes base-36 digits from the start of `bytes`: the value, and how many digits there were.
 /// `None` when there is no digit or the value does not fit.
 #[must_use]
@@ -13,7 +15,7 @@ pub fn take(bytes: &[u8]) -> Option<(u64, usize)> {
             _ => break,
         };
         value = value.checked_mul(36)?.checked_add(u64::from(digit))?;
-        len = len.saturating_add(1);
+        len += 1;
     }
     (len > 0).then_some((value, len))
 }
@@ -38,12 +40,12 @@ fn digits<T>(number: u64, with: impl FnOnce(&[u8]) -> T) -> T {
         let digit = u8::try_from(rest % 36).unwrap_or(0);
         *slot = if digit < 10 { b'0' + digit } else { b'a' + (digit - 10) };
         rest /= 36;
-        used = used.saturating_add(1);
+        used += 1;
         if rest == 0 {
             break;
         }
     }
-    with(digits.get(13usize.saturating_sub(used)..).unwrap_or_default())
+    with(digits.tail(13usize.minus(used)))
 }
 
 /// Appends a number.

@@ -1,5 +1,6 @@
 //! Changed paths of a revision or transaction: two lines a change, ended by a blank line.
 
+use sapwood_core::{Cut, Exact};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -82,13 +83,13 @@ impl<'a> Changes<'a> {
 impl<'a> Iterator for Changes<'a> {
     type Item = Result<ChangeRef<'a>>;
     fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let rest = self.bytes.tail(self.at);
         if self.done || self.failed || rest.is_empty() {
             return None;
         }
         match ChangeRef::parse(rest) {
             Ok((change, len)) => {
-                self.at = self.at.saturating_add(len);
+                self.at = self.at.plus(len);
                 self.done = change.is_none();
                 change.map(Ok)
             }
@@ -163,7 +164,7 @@ impl<'a> ChangeRef<'a> {
         };
         let change =
             Self { id, kind, node_kind, text_mod, prop_mod, mergeinfo_mod, path, copy_from };
-        Ok((Some(change), bytes.len().saturating_sub(after.len())))
+        Ok((Some(change), bytes.len().minus(after.len())))
     }
 
     /// Appends the two lines for a filesystem of `format` (what the format cannot say is left
@@ -197,7 +198,7 @@ impl<'a> ChangeRef<'a> {
 #[must_use]
 pub fn spell_names(bytes: &[u8]) -> Option<Vec<u8>> {
     std::str::from_utf8(bytes).err()?;
-    let mut out = Vec::with_capacity(bytes.len().saturating_add(64));
+    let mut out = Vec::with_capacity(bytes.len().plus(64));
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         out.extend_from_slice(rawname::from_bytes(line)?.as_bytes());
     }

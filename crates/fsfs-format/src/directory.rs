@@ -1,6 +1,7 @@
 //! Directories: a hash dump of names to `file ID` or `dir ID`, and the incremental form that
 //! transactions append changes in.
 
+use sapwood_core::{Cut, Exact};
 use std::collections::BTreeMap;
 
 use sapwood_core::NodeKind;
@@ -128,7 +129,7 @@ impl Directory {
             }
             before = entry.name;
             entries.push(Self::slot(&entry, at, &mut names)?);
-            at = bytes.len().saturating_sub(reader.entries.rest().len());
+            at = bytes.len().minus(reader.entries.rest().len());
         }
         // Names that had to be spelt are not those of the text.
         let text_end = u32::try_from(at).ok().filter(|_| spelling == Names::Plain);
@@ -256,7 +257,7 @@ impl Directory {
             }
         }
         let found = self.get(*hint);
-        *hint = hint.saturating_add(1);
+        *hint += 1;
         found
     }
 
@@ -286,8 +287,8 @@ impl Directory {
 
     fn name(&self, slot: &Slot) -> &str {
         let start = usize::try_from(slot.start).unwrap_or(0);
-        let end = usize::try_from(slot.len).unwrap_or(0).saturating_add(start);
-        self.names.get(start..end).unwrap_or_default()
+        let end = usize::try_from(slot.len).unwrap_or(0).plus(start);
+        self.names.piece(start..end)
     }
 
     fn view(&self, slot: &Slot) -> DirEntryRef<'_> {
@@ -326,21 +327,21 @@ impl<'a> Changed<'a> {
             old,
             old_text,
             done: 0,
-            names: String::with_capacity(old.names.len().saturating_add(NEW_TEXT / 4)),
-            entries: Vec::with_capacity(old.len().saturating_add(1)),
-            text: Vec::with_capacity(old_text.len().saturating_add(NEW_TEXT)),
+            names: String::with_capacity(old.names.len().plus(NEW_TEXT / 4)),
+            entries: Vec::with_capacity(old.len().plus(1)),
+            text: Vec::with_capacity(old_text.len().plus(NEW_TEXT)),
             value: Vec::new(),
         }
     }
 
     fn change(&mut self, name: &str, now: Option<(NodeKind, NodeRevId)>) -> Result<()> {
-        let left = self.old.entries.get(self.done..).unwrap_or_default();
+        let left = self.old.entries.tail(self.done);
         let (before, there) = match left.binary_search_by(|slot| self.old.name(slot).cmp(name)) {
             Ok(at) => (at, true),
             Err(at) => (at, false),
         };
-        self.keep_to(self.done.saturating_add(before))?;
-        self.done = self.done.saturating_add(usize::from(there));
+        self.keep_to(self.done.plus(before))?;
+        self.done = self.done.plus(usize::from(there));
         if let Some((kind, id)) = now {
             let entry = DirEntryRef { name, kind, id };
             self.entries.push(Directory::slot(&entry, self.text.len(), &mut self.names)?);
@@ -351,7 +352,7 @@ impl<'a> Changed<'a> {
 
     /// Takes over the old entries before number `end`.
     fn keep_to(&mut self, end: usize) -> Result<()> {
-        let kept = self.old.entries.get(self.done..end).unwrap_or_default();
+        let kept = self.old.entries.piece(self.done..end);
         let Some(first) = kept.first() else { return Ok(()) };
         let place = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
         let (names_end, text_end) = match self.old.entries.get(end) {

@@ -1,5 +1,7 @@
 //! The modified FNV-1a checksum of items in the phys-to-log index.
 
+use sapwood_core::Cut;
+
 /// Four interleaved FNV-1a sums, folded into one; for bytes that come piece by piece.
 #[derive(Clone, Debug)]
 pub struct Fnv1a32x4 {
@@ -49,7 +51,7 @@ impl Fnv1a32x4 {
         if let Some(slot) = self.pending.get_mut(self.pending_len) {
             *slot = byte;
         }
-        self.pending_len = self.pending_len.saturating_add(1);
+        self.pending_len += 1;
         if self.pending_len == self.pending.len() {
             self.lanes = step(self.lanes, self.pending);
             self.pending_len = 0;
@@ -59,7 +61,7 @@ impl Fnv1a32x4 {
     /// The checksum of all that was added.
     #[must_use]
     pub fn finish(self) -> u32 {
-        let rest = self.pending.get(..self.pending_len).unwrap_or_default();
+        let rest = self.pending.head(self.pending_len);
         let lanes = self.lanes.iter().flat_map(|lane| lane.to_be_bytes());
         lanes.chain(rest.iter().copied()).fold(BASE, fold)
     }

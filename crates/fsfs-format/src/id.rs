@@ -2,6 +2,7 @@
 //!
 //! Ids are plain `Copy` values, compared and hashed without touching strings.
 
+use sapwood_core::Exact;
 use std::fmt;
 
 use sapwood_core::Revnum;
@@ -69,7 +70,7 @@ impl IdPart {
     fn take(bytes: &[u8]) -> Option<(Self, &[u8])> {
         if let [b'_', number @ ..] = bytes {
             let (number, len) = base36::take(number)?;
-            return Some((Self::in_txn(number), bytes.get(len.saturating_add(1)..)?));
+            return Some((Self::in_txn(number), bytes.get(len.plus(1)..)?));
         }
         let (number, len) = base36::take(bytes)?;
         match bytes.split_at_checked(len)?.1 {

@@ -4,6 +4,7 @@
 //! The bytes are those that the reference writes for the same items and page sizes: pages are cut
 //! in the same places, so that its verification (which compares the two indexes) and ours hold.
 
+use sapwood_core::Exact;
 use sapwood_core::{Md5, Revnum};
 
 use crate::footer::Footer;
@@ -33,10 +34,10 @@ impl ItemOffsets {
             return false;
         };
         if at >= self.slots.len() {
-            self.slots.resize(at.saturating_add(1), 0);
+            self.slots.resize(at.plus(1), 0);
         }
         if let Some(slot) = self.slots.get_mut(at) {
-            *slot = offset.saturating_add(1);
+            *slot = offset.plus(1);
         }
         true
     }
@@ -82,9 +83,9 @@ pub fn write_l2p(first: Revnum, page_size: u64, revisions: &[ItemOffsets], out: 
                 write_signed(offset.wrapping_sub(last).cast_signed(), &mut body);
                 last = *offset;
             }
-            page_table.push((body.len().saturating_sub(start), page.len()));
+            page_table.push((body.len().minus(start), page.len()));
         }
-        page_counts.push(page_table.len().saturating_sub(before));
+        page_counts.push(page_table.len().minus(before));
     }
     out.extend_from_slice(l2p::PREFIX);
     write_unsigned(first.0, out);
@@ -114,13 +115,13 @@ pub fn write_p2l(first: Revnum, page_size: u64, entries: &[P2lEntry], out: &mut 
     // What is left of the last page is described as unused.
     pages.add(&P2lEntry {
         offset: file_size,
-        size: file_size.next_multiple_of(page_size).saturating_sub(file_size),
+        size: file_size.next_multiple_of(page_size).minus(file_size),
         item_type: ItemType::Unused,
         fnv1: 0,
         revision: if entries.is_empty() { first } else { pages.last_revision },
         item: 0,
     });
-    pages.sizes.push(pages.body.len().saturating_sub(pages.page_start));
+    pages.sizes.push(pages.body.len().minus(pages.page_start));
 
     out.extend_from_slice(p2l::PREFIX);
     write_unsigned(first.0, out);
@@ -151,10 +152,10 @@ struct PageWriter {
 impl PageWriter {
     fn add(&mut self, entry: &P2lEntry) {
         let mut new_page = self.body.is_empty();
-        while entry.end().saturating_sub(self.pages_end) > self.page_size {
-            self.sizes.push(self.body.len().saturating_sub(self.page_start));
+        while entry.end().minus(self.pages_end) > self.page_size {
+            self.sizes.push(self.body.len().minus(self.page_start));
             self.page_start = self.body.len();
-            self.pages_end = self.pages_end.saturating_add(self.page_size);
+            self.pages_end = self.pages_end.plus(self.page_size);
             new_page = true;
         }
         if new_page {
@@ -189,13 +190,13 @@ pub fn write_indexes(
     let mut p2l = Vec::new();
     write_p2l(first, p2l_page_size, entries, &mut p2l);
     let len = |bytes: &[u8]| u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    let p2l_offset = data_len.saturating_add(len(&l2p));
+    let p2l_offset = data_len.plus(len(&l2p));
     let footer = Footer {
         l2p_offset: data_len,
         l2p_md5: Md5::of(&l2p),
         p2l_offset,
         p2l_md5: Md5::of(&p2l),
-        footer_offset: p2l_offset.saturating_add(len(&p2l)),
+        footer_offset: p2l_offset.plus(len(&p2l)),
     };
     out.extend_from_slice(&l2p);
     out.extend_from_slice(&p2l);

@@ -1,5 +1,6 @@
 //! Where everything is in the `db` folder. Paths are relative to it, with `/`.
 
+use sapwood_core::Exact;
 use sapwood_core::{Md5, Revnum};
 
 use crate::base36::Base36;
@@ -110,7 +111,7 @@ impl Layout {
     pub fn base_revision(&self, revision: Revnum, min_unpacked: Revnum) -> Revnum {
         match self.format.shard_size {
             Some(size) if revision < min_unpacked && size > 0 => {
-                Revnum(revision.0.saturating_sub(revision.0 % size))
+                Revnum(revision.0.minus(revision.0 % size))
             }
             _ => revision,
         }

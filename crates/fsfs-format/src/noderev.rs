@@ -1,5 +1,6 @@
 //! Node-revisions: a block of `name: value` lines that a blank line ends.
 
+use sapwood_core::Exact;
 use std::borrow::Cow;
 
 use sapwood_core::path::is_canonical_fspath;
@@ -219,7 +220,7 @@ impl<'a> Headers<'a> {
             };
             rest = after;
             if line.is_empty() {
-                return Ok((headers, all.len().saturating_sub(rest.len())));
+                return Ok((headers, all.len().minus(rest.len())));
             }
             let malformed = || {
                 let line = text::shown(line);

@@ -1,5 +1,6 @@
 //! Representations: the reference to one in a node-revision, and the line that one begins with.
 
+use sapwood_core::Exact;
 use std::fmt;
 
 use sapwood_core::{Md5, Revnum, Sha1};
@@ -232,7 +233,7 @@ impl RepHeader {
                 _ => Error::UnexpectedEnd("representation header"),
             });
         };
-        let len = line.len().saturating_add(1);
+        let len = line.len().plus(1);
         let header = match line {
             b"PLAIN" => Self::Plain,
             b"DELTA" => Self::SelfDelta,

@@ -5,6 +5,7 @@
 //! [`RevpropManifest`](crate::revprops::RevpropManifest) read: pack files hold consecutive
 //! revisions, and every revision of a shard (but revision 0) has one line in its manifest.
 
+use sapwood_core::{Cut, Exact};
 use std::ops::Range;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
@@ -41,17 +42,17 @@ pub fn counter_of(name: &str) -> Option<u64> {
 #[must_use]
 pub fn divide(sizes: &[u64], limit: u64) -> Vec<Range<usize>> {
     let limit = limit.max(1);
-    let header = NUMBER_LEN.saturating_mul(2);
+    let header = NUMBER_LEN.times(2);
     let mut ranges = Vec::new();
     let (mut start, mut total) = (0, header);
     for (at, size) in sizes.iter().enumerate() {
-        let with = total.saturating_add(NUMBER_LEN).saturating_add(*size);
+        let with = total.plus(NUMBER_LEN).plus(*size);
         if at > start && with > limit {
             ranges.push(start..at);
             start = at;
             total = header;
         }
-        total = total.saturating_add(NUMBER_LEN).saturating_add(*size);
+        total = total.plus(NUMBER_LEN).plus(*size);
     }
     if start < sizes.len() {
         ranges.push(start..sizes.len());
@@ -65,10 +66,8 @@ pub fn divide(sizes: &[u64], limit: u64) -> Vec<Range<usize>> {
 #[must_use]
 pub fn divide_again(sizes: &[u64], changed: usize, limit: u64) -> Vec<Range<usize>> {
     let count = sizes.len();
-    let header = NUMBER_LEN.saturating_mul(2);
-    let total = sizes
-        .iter()
-        .fold(header, |total, size| total.saturating_add(NUMBER_LEN).saturating_add(*size));
+    let header = NUMBER_LEN.times(2);
+    let total = sizes.iter().fold(header, |total, size| total.plus(NUMBER_LEN).plus(*size));
     if total < limit || count <= 1 {
         let whole = 0..count;
         return vec![whole];
@@ -77,16 +76,16 @@ pub fn divide_again(sizes: &[u64], changed: usize, limit: u64) -> Vec<Range<usiz
     let (mut left, mut right) = (0usize, count);
     let (mut left_size, mut right_size) = (header, header);
     while left < right {
-        let last = right.saturating_sub(1);
-        if left_size.saturating_add(size(left)) < right_size.saturating_add(size(last)) {
-            left_size = left_size.saturating_add(size(left)).saturating_add(NUMBER_LEN);
-            left = left.saturating_add(1);
+        let last = right.minus(1);
+        if left_size.plus(size(left)) < right_size.plus(size(last)) {
+            left_size = left_size.plus(size(left)).plus(NUMBER_LEN);
+            left += 1;
         } else {
-            right_size = right_size.saturating_add(size(last)).saturating_add(NUMBER_LEN);
+            right_size = right_size.plus(size(last)).plus(NUMBER_LEN);
             right = last;
         }
     }
-    let after = changed.saturating_add(1).min(count);
+    let after = changed.plus(1).min(count);
     let parts = if left_size > limit || right_size > limit {
         vec![0..changed, changed..after, after..count]
     } else {
@@ -136,13 +135,13 @@ fn push_len(len: usize, out: &mut Vec<u8>) {
     for group in groups.iter_mut().rev() {
         let more = if used == 0 { 0 } else { 0x80 };
         *group = u8::try_from(left & 0x7f).unwrap_or(0) | more;
-        used = used.saturating_add(1);
+        used += 1;
         left >>= 7;
         if left == 0 {
             break;
         }
     }
-    out.extend_from_slice(groups.get(groups.len().saturating_sub(used)..).unwrap_or_default());
+    out.extend_from_slice(groups.tail(groups.len().minus(used)));
 }
 
 /// `None` unless the result is shorter.
@@ -151,7 +150,7 @@ fn deflate(data: &[u8]) -> Option<Vec<u8>> {
         return None;
     }
     // Room for less than the data itself, so that what does not help does not fit.
-    let mut out = Vec::with_capacity(data.len().saturating_sub(1));
+    let mut out = Vec::with_capacity(data.len().minus(1));
     let mut deflate = Compress::new(Compression::new(LEVEL), true);
     let status = deflate.compress_vec(data, &mut out, FlushCompress::Finish).ok()?;
     (status == Status::StreamEnd && out.len() < data.len()).then_some(out)

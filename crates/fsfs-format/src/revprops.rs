@@ -2,6 +2,7 @@
 //!
 //! Unpacked ones are plain hash dumps (`sapwood_core::hashdump`).
 
+use sapwood_core::{Cut, Exact};
 use std::ops::Range;
 
 use sapwood_core::Revnum;
@@ -79,7 +80,7 @@ impl RevpropManifest {
 
     fn view(&self, at: usize) -> Option<(&str, Range<u64>)> {
         let pack = self.packs.get(at)?;
-        let end = self.packs.get(at.saturating_add(1)).map_or(self.end, |next| next.first);
+        let end = self.packs.get(at.plus(1)).map_or(self.end, |next| next.first);
         let start = usize::try_from(pack.start).ok()?;
         let name = self.names.get(start..start.checked_add(usize::try_from(pack.len).ok()?)?)?;
         Some((name, pack.first.0..end.0))
@@ -141,7 +142,7 @@ impl RevpropPack {
             rest.strip_prefix(b"\n").ok_or_else(|| Error::corrupt("Header end not found"))?;
         let mut at = u64::try_from(data.len().saturating_sub(body.len())).unwrap_or(u64::MAX);
         let end = u64::try_from(data.len()).unwrap_or(u64::MAX);
-        let mut bounds = Vec::with_capacity(sizes.len().saturating_add(1));
+        let mut bounds = Vec::with_capacity(sizes.len().plus(1));
         for size in [0].iter().chain(&sizes) {
             at = at.saturating_add(*size);
             let bound = u32::try_from(at).ok().filter(|_| at <= end);
@@ -162,7 +163,7 @@ impl RevpropPack {
     /// How many revisions.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.bounds.len().saturating_sub(1)
+        self.bounds.len().minus(1)
     }
 
     /// Whether there are none.
@@ -190,7 +191,7 @@ fn expand(bytes: &[u8]) -> Result<Vec<u8>> {
         let byte = bytes
             .get(used)
             .ok_or_else(|| failed("Decompression of zlib compressed data failed: no size"))?;
-        used = used.saturating_add(1);
+        used += 1;
         len = len
             .checked_mul(128)
             .map(|high| high | u64::from(byte & 0x7f))
@@ -202,14 +203,14 @@ fn expand(bytes: &[u8]) -> Result<Vec<u8>> {
             break;
         }
     }
-    let body = bytes.get(used..).unwrap_or_default();
+    let body = bytes.tail(used);
     let expected = usize::try_from(len).unwrap_or(usize::MAX);
     if body.len() == expected {
         return Ok(body.to_vec());
     }
     // Deflate cannot expand by more than about 1032: no more is taken than can come out.
     let reserve = expected.min(body.len().saturating_mul(1040));
-    let mut out = Vec::with_capacity(reserve.saturating_add(1));
+    let mut out = Vec::with_capacity(reserve.plus(1));
     let mut inflate = flate2::Decompress::new(true);
     let status = inflate.decompress_vec(body, &mut out, flate2::FlushDecompress::Finish);
     match status {

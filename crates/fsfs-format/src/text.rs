@@ -2,6 +2,7 @@
 
 use sapwood_core::path::is_canonical_fspath;
 use sapwood_core::revnum::parse_u64;
+use sapwood_core::{Cut, Exact};
 
 /// The line that `bytes` begin with, without its newline, and what follows it. `None` when there
 /// is no newline.
@@ -18,7 +19,7 @@ pub(crate) fn word<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
         return None;
     }
     let (word, after) = match memchr::memchr(b' ', rest) {
-        Some(at) => (rest.get(..at)?, rest.get(at.saturating_add(1)..)?),
+        Some(at) => (rest.get(..at)?, rest.get(at.plus(1)..)?),
         None => (*rest, <&[u8]>::default()),
     };
     *rest = after;
@@ -63,8 +64,8 @@ pub(crate) fn push_hex(bytes: &[u8], out: &mut Vec<u8>) {
         for (pair, byte) in text.as_chunks_mut().0.iter_mut().zip(some) {
             *pair = [digit(byte >> 4), digit(byte & 15)];
         }
-        let len = some.len().saturating_mul(2);
-        out.extend_from_slice(text.get(..len).unwrap_or_default());
+        let len = some.len().times(2);
+        out.extend_from_slice(text.head(len));
     }
 }
 

@@ -1,5 +1,6 @@
 //! The last line of a revision with physical addressing.
 
+use sapwood_core::Cut;
 use sapwood_core::Revnum;
 
 use crate::error::{Error, Result};
@@ -22,7 +23,7 @@ impl Trailer {
     pub fn parse(tail: &[u8], revision: Revnum) -> Result<Self> {
         let wrong = |what: &str| Error::corrupt(what.replace("{}", &revision.to_string()));
         let start = tail.len().saturating_sub(TRAILER_LEN);
-        let tail = tail.get(start..).unwrap_or_default();
+        let tail = tail.tail(start);
         let Some(body) = tail.strip_suffix(b"\n") else {
             return Err(wrong("Revision file (r{}) lacks trailing newline"));
         };

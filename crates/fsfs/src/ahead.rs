@@ -7,6 +7,7 @@
 //! base), all nodes of a batch take the step together, so that one wait serves all of them. A
 //! request that finds everything in the caches does none of this: see [`Ahead::is_cold`].
 
+use sapwood_core::Exact;
 use sapwood_core::{NodeKind, Revnum};
 use sapwood_fsfs_format::{NodeRevId, RepHeader, RepLocation, Representation};
 use sapwood_store::counts::{made, reads};
@@ -86,7 +87,7 @@ impl Novelty {
     /// After each node: how many nodes without a break were in the caches already.
     pub fn known_in_a_row(&mut self) -> u32 {
         let made = made();
-        self.known = if made == self.made { self.known.saturating_add(1) } else { 0 };
+        self.known = if made == self.made { self.known.plus(1) } else { 0 };
         self.made = made;
         self.known
     }

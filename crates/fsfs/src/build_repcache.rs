@@ -1,5 +1,6 @@
 //! Entering the texts of revisions into `rep-cache.db`, as their commits would have done.
 
+use sapwood_core::Exact;
 use std::sync::Arc;
 
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, Sha1, hashdump};
@@ -83,7 +84,7 @@ impl Filesystem {
             }
             let Some((node, entries, at)) = stack.last_mut() else { return Ok(()) };
             if let Some(entry) = entries.as_ref().and_then(|entries| entries.get(*at)) {
-                *at = at.saturating_add(1);
+                at.tally(1);
                 if entry.id.revision() == Some(revision) {
                     next = Some(node.child_of(&entry)?);
                 }

@@ -4,6 +4,7 @@
 //! revision's [`ChangedPaths`] is in one allocation. Entries are handed out as borrowed
 //! [`ChangedPath`] values that are cheap to copy.
 
+use sapwood_core::Exact;
 use std::cmp::Ordering;
 
 use sapwood_core::{NodeKind, Revnum};
@@ -189,7 +190,7 @@ impl ChangedPaths {
             let middle = low.midpoint(high);
             let entry = self.get(middle)?;
             match sapwood_core::path::compare(entry.path, path) {
-                Ordering::Less => low = middle.saturating_add(1),
+                Ordering::Less => low = middle.plus(1),
                 Ordering::Greater => high = middle,
                 Ordering::Equal => return Some(entry),
             }
@@ -200,13 +201,13 @@ impl ChangedPaths {
     /// Bytes that the list takes, for cache accounting.
     #[must_use]
     pub fn byte_len(&self) -> usize {
-        let ids = self.ids.len().saturating_mul(size_of::<NodeRevId>());
-        self.data.len().saturating_add(ids).saturating_add(size_of::<Self>())
+        let ids = self.ids.len().times(size_of::<NodeRevId>());
+        self.data.len().plus(ids).plus(size_of::<Self>())
     }
 
     /// The records and the text.
     fn parts(&self) -> (&[u8], &[u8]) {
-        let records = self.ids.len().saturating_mul(RECORD);
+        let records = self.ids.len().times(RECORD);
         self.data.split_at_checked(records).unwrap_or_default()
     }
 
@@ -226,7 +227,7 @@ impl ChangedPaths {
         }
         let text_len = changes.iter().fold(0usize, |sum, change| {
             let source = change.copy_from.map_or(0, |(_, path)| path.len());
-            sum.saturating_add(change.path.len()).saturating_add(source)
+            sum.plus(change.path.len()).plus(source)
         });
         u32::try_from(text_len).ok()?;
         let records = changes.len().checked_mul(RECORD)?;

@@ -5,6 +5,7 @@
 //! the first such request leaves them behind as one item, by the directory's representation, in the
 //! order of its entries. They are shared with those that are kept one by one.
 
+use sapwood_core::Exact;
 use std::sync::Arc;
 
 use sapwood_fsfs_format::{Directory, NodeRev, RepLocation};
@@ -32,9 +33,7 @@ const CHILD_NODES: Kind<ChildNodes> =
 impl ChildNodes {
     /// As if nothing else held them.
     pub(crate) fn weight(&self) -> usize {
-        let each = |node: &Arc<NodeRev>| {
-            node.byte_len().saturating_add(OVERHEAD).saturating_add(size_of_val(node))
-        };
+        let each = |node: &Arc<NodeRev>| node.byte_len().plus(OVERHEAD).plus(size_of_val(node));
         self.0.iter().map(each).fold(0, usize::saturating_add)
     }
 }
@@ -107,7 +106,7 @@ impl Children {
             if let Some(place) = found.get_mut(at)
                 && place.replace(Arc::clone(&node.rev)).is_none()
             {
-                *count = count.saturating_add(1);
+                *count += 1;
             }
             if *count == self.entries.len() {
                 let all = std::mem::take(found).into_iter().flatten().collect();

@@ -1,5 +1,6 @@
 //! File contents as streams.
 
+use sapwood_core::{Cut, Exact};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -38,7 +39,7 @@ pub(crate) struct Piece {
 
 impl Piece {
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.text.bytes.get(..self.len).unwrap_or_default()
+        self.text.bytes.head(self.len)
     }
 }
 
@@ -88,10 +89,10 @@ impl TextReader {
             self.check(fs, &rep)?;
             return Ok(None);
         };
-        self.window = self.window.saturating_add(1);
+        self.window += 1;
         let left = rep.expanded_size.saturating_sub(self.given);
         let len = usize::try_from(left).unwrap_or(usize::MAX).min(text.bytes.len());
-        self.given = self.given.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+        self.given = self.given.plus(u64::try_from(len).unwrap_or(u64::MAX));
         let piece = Piece { text, len };
         self.sum.update(&piece);
         if self.given >= rep.expanded_size {
@@ -314,7 +315,7 @@ impl Contents {
         if let (Some(to), Some(from)) = (buf.get_mut(..len), bytes.get(..len)) {
             to.copy_from_slice(from);
         }
-        self.taken = self.taken.saturating_add(len);
+        self.taken = self.taken.plus(len);
         Ok(len)
     }
 

@@ -4,6 +4,7 @@
 //! The bytes of revision 0 are fixed for each kind of addressing; what is different from one new
 //! filesystem to another is its UUIDs and the date of revision 0.
 
+use sapwood_core::Cut;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -172,7 +173,7 @@ fn add_indexes(file: &mut Vec<u8>, starts: &[usize; 3]) {
     let mut offsets = ItemOffsets::new();
     let mut entries = Vec::new();
     for ((start, end), (item_type, item)) in starts.iter().zip(ends).zip(kinds) {
-        let bytes = file.get(*start..end).unwrap_or_default();
+        let bytes = file.piece(*start..end);
         let offset = u64::try_from(*start).unwrap_or_default();
         // The three indexes are far below the limit that `set` knows.
         let _ = offsets.set(item, offset);

@@ -6,6 +6,7 @@
 //! the generation of the shard's revision properties (see [`crate::revprops`]): any change
 //! gives it another name. It holds those revisions that were asked for.
 
+use sapwood_core::Exact;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
@@ -67,8 +68,8 @@ pub(crate) struct DateAuthorBlock {
 }
 
 impl DateAuthorBlock {
-    pub(crate) const fn weight(&self) -> usize {
-        self.lines.capacity().saturating_mul(size_of::<DateAuthor>())
+    pub(crate) fn weight(&self) -> usize {
+        self.lines.capacity().times(size_of::<DateAuthor>())
     }
 
     /// Where the line of the revision at `bit` is, or belongs.

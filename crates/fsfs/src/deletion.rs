@@ -4,6 +4,7 @@
 //! by halves through the revisions between. What is committed never changes, so neither does the
 //! answer.
 
+use sapwood_core::Exact;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use sapwood_core::Revnum;
@@ -24,7 +25,7 @@ const DELETION: Kind<Deletion> = Number::Deletion.kind(Deletion::weight);
 
 impl Deletion {
     pub(crate) fn weight(&self) -> usize {
-        self.path.len().saturating_add(size_of::<Self>())
+        self.path.len().plus(size_of::<Self>())
     }
 }
 

@@ -1,5 +1,6 @@
 //! From (revision, item) to an offset in a file: through the indexes, or by adding.
 
+use sapwood_core::Exact;
 use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, Revnum};
@@ -25,7 +26,7 @@ pub(crate) struct FileIndex {
 
 impl FileIndex {
     pub(crate) fn byte_len(&self) -> usize {
-        self.l2p.byte_len().saturating_add(size_of::<Footer>())
+        self.l2p.byte_len().plus(size_of::<Footer>())
     }
 }
 

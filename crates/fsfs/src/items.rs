@@ -1,5 +1,6 @@
 //! Node-revisions and changed paths: parsed on demand out of raw blocks, kept in the item cache.
 
+use sapwood_core::Cut;
 use std::sync::Arc;
 
 use sapwood_core::Revnum;
@@ -248,7 +249,7 @@ impl ChangedPaths {
         let parse = |bytes: &[u8]| {
             let mut list = Changes::new(bytes);
             let built = Self::collect(&mut list)?;
-            check(&list, bytes.get(list.consumed()..).unwrap_or_default())?;
+            check(&list, bytes.tail(list.consumed()))?;
             Ok(built)
         };
         parse(bytes).or_else(|error| match spell_names(bytes) {

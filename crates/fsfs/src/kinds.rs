@@ -4,6 +4,7 @@
 //! The other kinds stand beside their types, with a number from the same list: so the list knows no
 //! type, and no type knows another's.
 
+use sapwood_core::Exact;
 use std::sync::OnceLock;
 
 use sapwood_core::{Md5, PropList, Revnum};
@@ -79,7 +80,7 @@ pub(crate) const PROPS: Kind<PropList> = Number::Props.kind(props_len).found_whi
 pub(crate) const REVPROPS: Kind<PropList> = Number::Revprops.kind(props_len).of_neighbours();
 /// Offsets in a pack with physical addressing: shard.
 pub(crate) const MANIFEST: Kind<Manifest> =
-    Number::Manifest.kind(|v: &Manifest| v.len().saturating_mul(8)).found_while_held();
+    Number::Manifest.kind(|v: &Manifest| v.len().times(8)).found_while_held();
 /// A page of an index: revision or shard, 0 or 1 for a pack, page.
 pub(crate) const L2P_PAGE: Kind<L2pPage> =
     Number::L2pPage.kind(L2pPage::byte_len).found_while_held();
@@ -99,11 +100,11 @@ pub(crate) const REVPROP_PACK: Kind<RevpropPack> =
     Number::RevpropPack.kind(revprop_pack_len).found_while_held();
 
 fn props_len(props: &PropList) -> usize {
-    props.byte_len().saturating_add(size_of::<PropList>())
+    props.byte_len().plus(size_of::<PropList>())
 }
 
 fn revprop_pack_len(pack: &RevpropPack) -> usize {
-    pack.len().saturating_mul(pack.get(pack.first_revision()).map_or(64, <[u8]>::len).max(256))
+    pack.len().times(pack.get(pack.first_revision()).map_or(64, <[u8]>::len).max(256))
 }
 
 /// The name of a value that stands for item `item` of a revision.

@@ -5,6 +5,7 @@
 //! not for here. Names in listings are whole paths, so the path is part of what a listing is kept
 //! by.
 
+use sapwood_core::Exact;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
@@ -34,7 +35,7 @@ impl Listing {
     }
 
     pub(crate) fn weight(&self) -> usize {
-        self.path.len().saturating_add(self.bytes.len()).saturating_add(size_of::<Self>())
+        self.path.len().plus(self.bytes.len()).plus(size_of::<Self>())
     }
 }
 

@@ -5,6 +5,7 @@
 //! then replaces: a reader meanwhile, or after a kill, sees one of the two, whole. (The
 //! reference cuts the file itself and writes on.)
 
+use sapwood_core::Exact;
 use std::path::Path;
 
 use sapwood_core::{CancelToken, ErrorCode};
@@ -105,7 +106,7 @@ impl Fs {
                 return Err(invalid(format!("Item at offset {:x} is cut off", entry.offset)));
             }
             sum.update(&bytes);
-            at = at.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+            at = at.plus(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
         }
         Ok(sum.finish())
     }
@@ -148,7 +149,7 @@ fn log_to_phys(file: &RevFile, entries: &[P2lEntry]) -> Result<Vec<ItemOffsets>>
             )));
         };
         if at >= offsets.len() {
-            offsets.resize(at.saturating_add(1), ItemOffsets::new());
+            offsets.resize(at.plus(1), ItemOffsets::new());
         }
         if !offsets.get_mut(at).is_some_and(|items| items.set(entry.item, entry.offset)) {
             return Err(invalid(format!("Item number {} is too large", entry.item)));

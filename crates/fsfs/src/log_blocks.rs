@@ -6,6 +6,7 @@
 //! [form](FormKey) says for whom the others are. What is kept is named by the generation of the
 //! shard's revision properties (see [`crate::revprops`]): each change gives it another name.
 
+use sapwood_core::{Cut, Exact};
 use std::sync::Arc;
 
 use sapwood_core::{FormKey, PropList, Revnum};
@@ -88,7 +89,7 @@ impl EncodedEntries {
         let start = self.bytes.len();
         encode(&mut self.bytes);
         self.ends.push(self.bytes.len());
-        self.bytes.get(start..).unwrap_or_default()
+        self.bytes.tail(start)
     }
 
     /// Whether the entries are too long to be kept.
@@ -110,10 +111,9 @@ impl EncodedEntries {
     }
 
     pub(crate) fn weight(&self) -> usize {
-        let ends = self.ends.capacity().saturating_mul(size_of::<usize>());
-        let refused =
-            self.refused.iter().map(|refused| refused.1.len().saturating_add(size_of_val(refused)));
-        self.bytes.capacity().saturating_add(ends).saturating_add(refused.sum())
+        let ends = self.ends.capacity().times(size_of::<usize>());
+        let refused = self.refused.iter().map(|refused| refused.1.len().plus(size_of_val(refused)));
+        self.bytes.capacity().plus(ends).plus(refused.sum())
     }
 
     fn shrink_to_fit(&mut self) {
@@ -169,11 +169,11 @@ impl RevpropsSnapshot {
         let Some(settled) = self.settled(revision)? else { return Ok(None) };
         let size = self.fs().format().shard_size.unwrap_or(u64::MAX).max(1);
         // Never across the end of a shard, whose generation it is.
-        let first = revision.0.saturating_sub(revision.0 % size);
-        let start = revision.0.saturating_sub(revision.0.saturating_sub(first) % LEN);
-        let end = start.saturating_add(LEN).min(first.saturating_add(size));
+        let first = revision.0.minus(revision.0 % size);
+        let start = revision.0.minus(revision.0.minus(first) % LEN);
+        let end = start.plus(LEN).min(first.plus(size));
         let oldest = Revnum(start.max(1));
-        let youngest = Revnum(end.saturating_sub(1));
+        let youngest = Revnum(end.minus(1));
         Ok((revision >= oldest).then_some(LogSpan { oldest, youngest, settled }))
     }
 
@@ -227,12 +227,12 @@ impl RevpropsSnapshot {
         let fs = self.fs().clone();
         let none = Arc::new(ChangedPaths::default());
         let mut entries = EncodedEntries::new(youngest_first);
-        let count = span.youngest.0.saturating_sub(span.oldest.0).saturating_add(1);
+        let count = span.youngest.0.minus(span.oldest.0).plus(1);
         for i in 0..count {
             let revision = Revnum(if youngest_first {
-                span.youngest.0.saturating_sub(i)
+                span.youngest.0.minus(i)
             } else {
-                span.oldest.0.saturating_add(i)
+                span.oldest.0.plus(i)
             });
             let changes = match wanted.changes {
                 true => fs.fs.changed_paths_for_once(revision)?,

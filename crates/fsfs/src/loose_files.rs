@@ -9,6 +9,7 @@
 //! All of this is a hint: whatever is not as expected (damage, a file that has just been packed, a
 //! file that is long) is left to the request's own way, which also reports it.
 
+use sapwood_core::Exact;
 use std::sync::Arc;
 
 use sapwood_core::Revnum;
@@ -107,7 +108,7 @@ impl LooseFiles {
         let mut bytes = 0usize;
         for file in std::mem::take(&mut self.waiting) {
             note_read();
-            bytes = bytes.saturating_add(self.rest(fs, file, 0).unwrap_or(0));
+            bytes = bytes.plus(self.rest(fs, file, 0).unwrap_or(0));
         }
         bytes
     }
@@ -119,7 +120,7 @@ impl LooseFiles {
         while !at_end && have < LEN {
             let room = self.buffer.get_mut(have..)?;
             let read = file.file.read_at(room, u64::try_from(have).ok()?).ok()?;
-            have = have.saturating_add(read);
+            have = have.plus(read);
             let ragged = have.checked_rem(PAGE) != Some(0);
             at_end = read == 0 || (ragged && file.file.short_read_is_end());
         }

@@ -6,6 +6,7 @@
 //! [`WINDOW`] revisions. They end when the request does, or when what they do turns out to be in
 //! the caches already.
 
+use sapwood_core::Exact;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -52,13 +53,13 @@ struct Range {
 
 impl Range {
     fn count(&self) -> u64 {
-        self.from.0.abs_diff(self.to.0).saturating_add(1)
+        self.from.0.abs_diff(self.to.0).plus(1)
     }
 
     /// The revisions of a batch.
     fn batch(&self, number: u64) -> impl Iterator<Item = Revnum> + use<> {
-        let (range, first) = (*self, number.saturating_mul(BATCH));
-        let end = first.saturating_add(BATCH).min(range.count());
+        let (range, first) = (*self, number.times(BATCH));
+        let end = first.plus(BATCH).min(range.count());
         (first..end).map(move |n| range.nth(n))
     }
 
@@ -144,7 +145,7 @@ impl Prefetch {
         }
         let reads = reads();
         if reads == self.reads {
-            self.quiet = self.quiet.saturating_add(1);
+            self.quiet += 1;
             if self.quiet >= QUIET {
                 self.cold = 0;
             }
@@ -152,7 +153,7 @@ impl Prefetch {
         }
         self.reads = reads;
         self.quiet = 0;
-        self.cold = self.cold.saturating_add(1);
+        self.cold += 1;
         if self.cold >= COLD && self.range.count().saturating_sub(n) >= WORTHWHILE {
             let job = || Reader::new(&self.fs, self.range, self.encoder.clone());
             self.team = Team::start(&self.fs, self.range, n.div_euclid(BATCH), job);
@@ -196,7 +197,7 @@ impl Team {
     ) -> Option<Self> {
         let budget = fs.fs.caches.capacity();
         let shared = Arc::new(Progress {
-            state: Mutex::new(State { at, next: at.saturating_add(1), ..State::default() }),
+            state: Mutex::new(State { at, next: at.plus(1), ..State::default() }),
             moved: Condvar::new(),
             read: Condvar::new(),
             count: range.count().div_ceil(BATCH),
@@ -308,13 +309,13 @@ impl Progress {
     }
 
     fn next_of(&self, state: &mut State) -> Option<Taken<'_>> {
-        state.next = state.next.max(state.at.saturating_add(1));
+        state.next = state.next.max(state.at.plus(1));
         let near = state.next.saturating_sub(state.at) <= state.window(self.most_bytes);
         if state.over || state.next >= self.count || !near {
             return None;
         }
         let n = state.next;
-        state.next = n.saturating_add(1);
+        state.next = n.plus(1);
         state.taken.push(n);
         Some(Taken { progress: self, n })
     }
@@ -329,18 +330,18 @@ impl Progress {
             if state.over || state.next >= self.count {
                 return None;
             }
-            state.waiting = state.waiting.saturating_add(1);
+            state.waiting += 1;
             self.moved.wait(&mut state);
-            state.waiting = state.waiting.saturating_sub(1);
+            state.waiting = state.waiting.minus(1);
         }
     }
 
     /// A batch of so many bytes is in the caches.
     fn done(&self, bytes: usize, was_read: bool) {
         let mut state = self.state.lock();
-        state.revisions = state.revisions.saturating_add(1);
-        state.bytes = state.bytes.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
-        state.quiet = if was_read { 0 } else { state.quiet.saturating_add(1) };
+        state.revisions.tally(1);
+        state.bytes.tally(u64::try_from(bytes).unwrap_or(u64::MAX));
+        state.quiet = if was_read { 0 } else { state.quiet.plus(1) };
         if state.quiet >= QUIET_BATCHES {
             state.over = true;
             drop(state);
@@ -434,23 +435,23 @@ impl Reader {
         self.look_far(n);
         let mut bytes = 0usize;
         self.left.clear();
-        let first = range.nth(n.saturating_mul(BATCH));
+        let first = range.nth(n.times(BATCH));
         let last = range.batch(n).last().unwrap_or(first);
         for revision in range.batch(n) {
             if let Some(made) = self.entries(revision)? {
-                bytes = bytes.saturating_add(made);
+                bytes = bytes.plus(made);
                 continue;
             }
             let Self { fs, revprops, loose, left, .. } = self;
             let Wanted { mut changes, revprops: mut props } = range.wanted;
             changes &= revision > Revnum::ZERO;
             if changes && let Some(len) = loose.changes(&fs.fs, revision) {
-                bytes = bytes.saturating_add(len);
+                bytes = bytes.plus(len);
                 changes = false;
             }
             if props && let Some(len) = loose.revprops(&fs.fs, revprops.unread(revision), revision)
             {
-                bytes = bytes.saturating_add(len);
+                bytes = bytes.plus(len);
                 props = false;
             }
             let wanted = Wanted { changes, revprops: props };
@@ -465,15 +466,15 @@ impl Reader {
             }
         }
         let Self { fs, revprops, loose, left, .. } = self;
-        bytes = bytes.saturating_add(loose.finish(&fs.fs));
+        bytes = bytes.plus(loose.finish(&fs.fs));
         for (revision, wanted) in left.drain(..) {
             if wanted.changes {
-                bytes = bytes.saturating_add(fs.changed_paths(revision)?.byte_len());
+                bytes = bytes.plus(fs.changed_paths(revision)?.byte_len());
             }
             if wanted.revprops
                 && let Some(props) = revprops.get_settled(revision)?
             {
-                bytes = bytes.saturating_add(props.byte_len());
+                bytes = bytes.plus(props.byte_len());
             }
         }
         Ok(bytes)
@@ -483,7 +484,7 @@ impl Reader {
     fn look_far(&mut self, n: u64) {
         let Self { fs, range, revprops, .. } = self;
         if n.is_multiple_of(FAR_STEP)
-            && let Some(far) = range.batch(n.saturating_add(FAR)).next()
+            && let Some(far) = range.batch(n.plus(FAR)).next()
             && fs.fs.rev_file(far).key.packed
         {
             fs.will_need_revision(far, range.wanted, revprops);

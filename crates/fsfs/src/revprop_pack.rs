@@ -5,6 +5,7 @@
 //! looks at what is written here before `min-unpacked-rev` says that the shard is packed; what an
 //! interrupted run left behind is removed by the next.
 
+use sapwood_core::Cut;
 use std::path::{Path, PathBuf};
 
 use sapwood_core::Revnum;
@@ -75,7 +76,7 @@ impl Shared {
             let at = u64::try_from(range.start).unwrap_or(u64::MAX);
             let pack_first = Revnum(first.saturating_add(at));
             let name = pack_name(pack_first, 0);
-            let part = dumps.get(range.clone()).unwrap_or_default().iter().map(Vec::as_slice);
+            let part = dumps.piece(range.clone()).iter().map(Vec::as_slice);
             let mut bytes = Vec::new();
             write_pack(pack_first, part, config.compress, &mut bytes);
             write(dir.join(&name), &bytes)?;

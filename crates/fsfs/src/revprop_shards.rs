@@ -84,7 +84,7 @@ impl RevpropShards {
         if let Some(generation) = self.unchanged(shard, stamp) {
             return generation;
         }
-        self.last_generation = self.last_generation.saturating_add(1);
+        self.last_generation += 1;
         let generation = self.last_generation;
         let settled = stamp.is_settled(now);
         self.known.insert(shard, ShardState { stamp, settled, generation });

@@ -1,6 +1,7 @@
 //! Revision properties as one request sees them: each folder is looked at once, and trusted for the
 //! rest of the request.
 
+use sapwood_core::Exact;
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -347,7 +348,7 @@ pub(crate) fn dated_revision(fs: &Filesystem, date: i64) -> Result<Revnum> {
             }
             top = before;
         } else if here < date {
-            let after = middle.saturating_add(1);
+            let after = middle.plus(1);
             if after > youngest.0 {
                 return Ok(youngest);
             }

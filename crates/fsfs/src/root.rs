@@ -1,5 +1,6 @@
 //! One tree: a revision, or a transaction.
 
+use sapwood_core::Exact;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -164,7 +165,7 @@ impl Root {
             let Some(entry) = entries.find(name) else { return Ok(Err(Miss::NotFound)) };
             here = self.fs.fs.node(&entry.id)?;
             visit(&here);
-            done = done.saturating_add(name.len()).saturating_add(1);
+            done = done.plus(name.len()).plus(1);
         }
         Ok(Ok(here))
     }
@@ -296,7 +297,7 @@ impl Root {
                 if rev.mergeinfo_count > 0 || rev.has_mergeinfo {
                     let path = sapwood_core::path::join(&node.path, entry.name).into();
                     let child = Node { fs: self.fs.clone(), path, rev };
-                    todo.push((child, depth.saturating_add(1)));
+                    todo.push((child, depth.plus(1)));
                 }
             }
         }
@@ -339,7 +340,7 @@ impl Trail {
             if name.is_empty() {
                 return Ok(Ok(Arc::clone(&here.node)));
             }
-            let slashes = rest.len().saturating_sub(name.len());
+            let slashes = rest.len().minus(name.len());
             let name = name.split('/').next().unwrap_or_default();
             if here.node.kind != NodeKind::Dir {
                 return Ok(Err(Miss::NotDirectory(here.end)));
@@ -351,7 +352,7 @@ impl Trail {
             let Some(entry) = entries.find(name) else { return Ok(Err(Miss::NotFound)) };
             let node = fs.node(&entry.id)?;
             visit(&node);
-            let end = here.end.saturating_add(slashes).saturating_add(name.len());
+            let end = here.end.plus(slashes).plus(name.len());
             self.steps.push(Step { end, node, entries: None });
         }
     }

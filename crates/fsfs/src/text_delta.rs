@@ -5,6 +5,7 @@
 //! by window. The latter two are kept in the cache unless they are long, so that a repeated request
 //! costs one look-up a text and reads nothing.
 
+use sapwood_core::Exact;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -225,7 +226,7 @@ impl Node {
             Some(State::Encoding(mut encoding)) => {
                 while let Some(piece) = encoding.next()? {
                     let len = u64::try_from(piece.len()).unwrap_or(u64::MAX);
-                    bytes = bytes.saturating_add(len);
+                    bytes = bytes.plus(len);
                 }
             }
             _ => {}
@@ -291,7 +292,7 @@ impl Pulled {
         match self {
             Self::Stored { fs, windows, next } => {
                 let window = windows.window(&fs.fs, *next)?;
-                *next = next.saturating_add(1);
+                *next += 1;
                 Ok(window)
             }
             Self::Computed(computed) => computed.next_window(),
@@ -348,7 +349,7 @@ impl Passing {
             return Ok(None);
         }
         let piece = self.data.piece(&self.fs.fs, self.pos, PASS_LEN)?;
-        self.pos = self.pos.saturating_add(u64::try_from(piece.0.len()).unwrap_or(u64::MAX));
+        self.pos = self.pos.plus(u64::try_from(piece.0.len()).unwrap_or(u64::MAX));
         Ok(Some(&self.buffer.insert(piece).0))
     }
 
@@ -357,7 +358,7 @@ impl Passing {
         let mut bytes = Vec::with_capacity(usize::try_from(self.data.size).unwrap_or(0));
         while self.pos < self.data.size {
             let piece = self.data.read_some(&self.fs.fs, self.pos, PASS_LEN)?;
-            self.pos = self.pos.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+            self.pos = self.pos.plus(u64::try_from(piece.len()).unwrap_or(u64::MAX));
             bytes.extend_from_slice(&piece);
         }
         Ok(name.put(&self.fs, bytes))
@@ -391,7 +392,7 @@ impl Encoding {
             }
         }
         if let Some(mut all) = self.all.take()
-            && all.len().saturating_add(self.bytes.len()) <= KEEP_ENCODED
+            && all.len().plus(self.bytes.len()) <= KEEP_ENCODED
         {
             all.extend_from_slice(&self.bytes);
             if self.done {

@@ -1,5 +1,6 @@
 //! Who may read what.
 
+use sapwood_core::Exact;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use sapwood_core::SvnResult;
@@ -17,7 +18,7 @@ impl RulesId {
     #[must_use]
     pub fn fresh() -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(1);
-        let more = |next: u32| (next < Self::END).then(|| next.saturating_add(1));
+        let more = |next: u32| (next < Self::END).then(|| next.plus(1));
         NEXT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(Self)
     }
 

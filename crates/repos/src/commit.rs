@@ -1,6 +1,7 @@
 //! Commits as edits: an editor that drives a [`TxnEditor`] from calls with handles and paths
 //! relative to where the client is.
 
+use sapwood_core::Exact;
 use std::collections::HashMap;
 
 use sapwood_core::{
@@ -69,7 +70,7 @@ impl<'a> CommitEditor<'a> {
 
     fn insert(&mut self, open: Open) -> Handle {
         let handle = self.next_handle;
-        self.next_handle = handle.saturating_add(1);
+        self.next_handle = handle.plus(1);
         self.open.insert(handle, open);
         Handle(handle)
     }

@@ -148,7 +148,7 @@ impl Drive<'_> {
             self.request.cancel.check()?;
             let opened = match level.order.get(level.at).and_then(|at| usize::try_from(*at).ok()) {
                 Some(at) => {
-                    level.at = level.at.saturating_add(1);
+                    level.at += 1;
                     self.target_entry(level, at)?
                 }
                 None => {

@@ -12,6 +12,7 @@
 
 mod mergeinfo;
 
+use sapwood_core::{Cut, Exact};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
@@ -195,7 +196,7 @@ impl<'a> DumpFilter<'a> {
             self.last_live = Some(revision.new_number);
             Outcome::Written(revision.new_number)
         } else {
-            self.summary.dropped_revisions = self.summary.dropped_revisions.saturating_add(1);
+            self.summary.dropped_revisions.tally(1);
             Outcome::Dropped(self.last_live)
         };
         if self.renumbering {
@@ -324,7 +325,7 @@ impl<'a> DumpFilter<'a> {
         loses_history: bool,
     ) -> SvnResult<Vec<u8>> {
         let mut lines = Vec::new();
-        put_raw_header(&mut lines, header::NODE_PATH.as_bytes(), path.get(1..).unwrap_or_default());
+        put_raw_header(&mut lines, header::NODE_PATH.as_bytes(), path.tail(1));
         if let Some(kind) = headers.get(header::NODE_KIND) {
             put_raw_header(&mut lines, header::NODE_KIND.as_bytes(), kind);
         }

@@ -7,6 +7,7 @@
 
 mod fields;
 
+use sapwood_core::Exact;
 use std::io::BufRead;
 
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
@@ -345,7 +346,7 @@ impl Parser<'_> {
                     "Incomplete or unterminated property block",
                 ));
             }
-            count(&mut read, line.len().saturating_add(1))?;
+            count(&mut read, line.len().plus(1))?;
             if line == b"PROPS-END" {
                 break;
             }
@@ -356,7 +357,7 @@ impl Parser<'_> {
             };
             let name_length = fields::parse_length(name_length, MAX_PROP_NAME)?;
             let name = fields::read_counted(self.input, name_length)?;
-            count(&mut read, name.len().saturating_add(1))?;
+            count(&mut read, name.len().plus(1))?;
             if is_deletion {
                 if record != Record::Node {
                     return Err(malformed());
@@ -367,11 +368,11 @@ impl Parser<'_> {
             if !fields::read_line(self.input, &mut line)? {
                 return Err(ran_dry());
             }
-            count(&mut read, line.len().saturating_add(1))?;
+            count(&mut read, line.len().plus(1))?;
             let [b'V', b' ', digits @ ..] = line.as_slice() else { return Err(malformed()) };
             let value_length = fields::parse_length(digits, MAX_PROP_VALUE)?;
             let value = fields::read_counted(self.input, value_length)?;
-            count(&mut read, value.len().saturating_add(1))?;
+            count(&mut read, value.len().plus(1))?;
             match record {
                 Record::Node => self.visitor.node_prop(&name, value)?,
                 Record::Revision => self.visitor.revision_prop(&name, value)?,

@@ -3,6 +3,7 @@
 //! Everything in the repository's folder is copied, whoever put it there; but `locks` is made anew,
 //! `db` is the filesystem's affair, and `format`, without which it is no repository, comes last.
 
+use sapwood_core::Exact;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -109,7 +110,7 @@ impl Copy<'_> {
             }
             let kind = entry.file_type().map_err(|e| cannot(&e, "Can't check path", &from))?;
             if kind.is_dir() {
-                self.folder(&from, &to, depth.saturating_add(1))?;
+                self.folder(&from, &to, depth.plus(1))?;
             } else if kind.is_symlink() {
                 copy_link(&from, &to)?;
             } else if kind.is_file() {

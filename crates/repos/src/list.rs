@@ -313,7 +313,7 @@ impl Walk<'_> {
                 }
                 self.read_ahead(root, level);
             }
-            level.at = level.at.saturating_add(1);
+            level.at += 1;
             if is_slow {
                 cancel.check_now()?;
             } else {
@@ -413,7 +413,7 @@ impl Walk<'_> {
             for part in std::mem::take(&mut level.parts) {
                 self.keep(&part)?;
             }
-            self.first_kept = self.first_kept.saturating_add(1);
+            self.first_kept += 1;
             given_up = true;
         }
         let Some(first) = stack.get(self.first_kept) else {

@@ -14,6 +14,7 @@ mod merged;
 mod search;
 mod spans;
 
+use sapwood_core::Exact;
 use std::sync::Arc;
 
 use sapwood_core::props::names;
@@ -306,7 +307,7 @@ impl Run<'_> {
         if !self.authorizer.readable("/")? {
             return Err(unreadable());
         }
-        let mut count = youngest.0.saturating_sub(oldest.0).saturating_add(1);
+        let mut count = youngest.0.minus(oldest.0).plus(1);
         if self.request.limit > 0 {
             count = count.min(self.request.limit);
         }
@@ -325,12 +326,10 @@ impl Run<'_> {
             let revision = nth(n);
             ahead.at(n);
             match self.span(revision, last)? {
-                Some(span) => {
-                    n = n.saturating_add(self.send_span(&span, revision, Some((&mut ahead, n)))?)
-                }
+                Some(span) => n = n.plus(self.send_span(&span, revision, Some((&mut ahead, n)))?),
                 None => {
                     self.send(revision, Origin::default())?;
-                    n = n.saturating_add(1);
+                    n += 1;
                 }
             }
         }
@@ -398,7 +397,7 @@ impl Run<'_> {
         self.with_entry(revision, list, access, origin, |receiver, entry| receiver.entry(entry))?;
         self.carried.clear();
         if origin.has_children {
-            self.open_lists = self.open_lists.saturating_add(1);
+            self.open_lists += 1;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! A revision as a series of editor calls, as it was committed.
 
+use sapwood_core::Exact;
 use std::sync::Arc;
 
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
@@ -355,7 +356,7 @@ impl Drive<'_> {
                 }
                 continue;
             };
-            level.at = level.at.saturating_add(1);
+            level.at += 1;
             self.cancel.check()?;
             let child_path = path::join(&level.path, entry.name);
             let fspath = path::join("/", &child_path);
@@ -424,7 +425,7 @@ fn position(changes: &ChangedPaths, fspath: &str) -> Option<usize> {
     while low < high {
         let middle = low.midpoint(high);
         match path::compare(changes.get(middle)?.path, fspath) {
-            std::cmp::Ordering::Less => low = middle.saturating_add(1),
+            std::cmp::Ordering::Less => low = middle.plus(1),
             std::cmp::Ordering::Equal => return Some(middle),
             std::cmp::Ordering::Greater => high = middle,
         }

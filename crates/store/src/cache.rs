@@ -20,6 +20,7 @@ mod marks;
 pub(crate) mod open_files;
 mod tally;
 
+use sapwood_core::Exact;
 use std::any::Any;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -205,8 +206,8 @@ impl Caches {
     pub fn stats(&self) -> CacheStats {
         let (items, blocks) = (self.items.usage(), self.blocks.usage());
         CacheStats {
-            bytes: items.bytes.saturating_add(blocks.bytes),
-            entries: items.entries.saturating_add(blocks.entries),
+            bytes: items.bytes.plus(blocks.bytes),
+            entries: items.entries.plus(blocks.entries),
             hits: items.hits,
             misses: items.misses,
             block_reads: self.block_reads.load(Ordering::Relaxed),

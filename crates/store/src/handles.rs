@@ -68,7 +68,7 @@ pub fn with_room<T>(mut open: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         match open() {
             Err(error) if are_out(&error) && tries < PATIENCE => {
                 if !give_up() {
-                    tries = tries.saturating_add(1);
+                    tries += 1;
                     std::thread::sleep(PAUSE);
                 }
             }

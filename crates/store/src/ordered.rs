@@ -5,6 +5,7 @@
 //! what waits stays below [`LOOKAHEAD`] jobs a thread times [`MESSAGES`] messages, which the
 //! worker keeps small.
 
+use sapwood_core::Exact;
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -68,7 +69,7 @@ pub fn run<J: Send, M: Send, E>(
     work: &Work<'_, J, M>,
     take: &mut dyn FnMut(M) -> Result<(), E>,
 ) -> Result<(), E> {
-    let ahead = threads.max(1).saturating_mul(LOOKAHEAD);
+    let ahead = threads.max(1).times(LOOKAHEAD);
     let (to_threads, queue) = sync_channel::<(J, SyncSender<M>)>(ahead);
     let queue = &Mutex::new(queue);
     let mut jobs = jobs.fuse();

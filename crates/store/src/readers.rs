@@ -1,5 +1,6 @@
 //! Threads that read for others: how many there may be.
 
+use sapwood_core::Exact;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,7 +17,7 @@ impl Seat {
     /// `None` when there are enough of them.
     #[must_use]
     pub fn take(caches: &Arc<Caches>) -> Option<Self> {
-        let more = |n: usize| (n < MAX_READERS).then(|| n.saturating_add(1));
+        let more = |n: usize| (n < MAX_READERS).then(|| n.plus(1));
         let readers: &AtomicUsize = &caches.readers;
         readers.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).ok()?;
         Some(Self(Arc::clone(caches)))

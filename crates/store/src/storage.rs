@@ -4,6 +4,7 @@
 //! file system, down to folders that are held open and the stamps of inodes; a store of objects
 //! plugs in one level above, where revisions are put and read.
 
+use sapwood_core::Exact;
 use std::ffi::OsString;
 use std::fmt;
 use std::fs;
@@ -78,7 +79,7 @@ pub trait StoredFile: Send + Sync + fmt::Debug {
         let have = buf.len();
         buf.resize(buf.capacity(), 0);
         let read = self.read_at(buf.get_mut(have..).unwrap_or_default(), offset);
-        buf.truncate(have.saturating_add(*read.as_ref().unwrap_or(&0)));
+        buf.truncate(have.plus(*read.as_ref().unwrap_or(&0)));
         read
     }
 
@@ -113,7 +114,7 @@ pub trait StoredFile: Send + Sync + fmt::Debug {
                 let len = usize::try_from(self.len()?).map_err(|_| too_large())?;
                 // One byte more than there should be, so that the read that meets the end is
                 // short.
-                let more = len.saturating_sub(data.len()).saturating_add(1);
+                let more = len.minus(data.len()).plus(1);
                 if len > limit {
                     return Err(too_large());
                 }

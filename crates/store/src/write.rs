@@ -6,6 +6,7 @@
 mod local;
 mod local_lock;
 
+use sapwood_core::{Cut, Exact};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -160,8 +161,8 @@ pub trait WriteStorage: Storage {
             if n == 0 {
                 break;
             }
-            file.append(buffer.get(..n).unwrap_or_default())?;
-            offset = offset.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
+            file.append(buffer.head(n))?;
+            offset = offset.plus(u64::try_from(n).unwrap_or(u64::MAX));
         }
         if sync {
             file.sync()?;

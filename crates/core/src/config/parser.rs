@@ -4,6 +4,7 @@
 //! Invariant: sections and options are told in the order of the file, and exactly as often as they
 //! stand there.
 
+use crate::{Cut, Exact};
 use thiserror::Error;
 
 use crate::error::{ErrorCode, SvnError};
@@ -79,12 +80,12 @@ const fn is_space(byte: u8) -> bool {
 }
 
 fn trim_start(bytes: &[u8]) -> &[u8] {
-    bytes.get(bytes.iter().take_while(|b| is_space(**b)).count()..).unwrap_or_default()
+    bytes.tail(bytes.iter().take_while(|b| is_space(**b)).count())
 }
 
 fn trim_end(bytes: &[u8]) -> &[u8] {
     let spaces = bytes.iter().rev().take_while(|b| is_space(**b)).count();
-    bytes.get(..bytes.len().saturating_sub(spaces)).unwrap_or_default()
+    bytes.head(bytes.len().minus(spaces))
 }
 
 /// `bytes` without white space (in C's sense) at both ends.
@@ -115,12 +116,12 @@ impl<'a> Lines<'a> {
                 rest
             }
         };
-        Some(line.get(line.iter().take_while(|b| **b == b'\r').count()..).unwrap_or_default())
+        Some(line.tail(line.iter().take_while(|b| **b == b'\r').count()))
     }
 
     /// Counts a line that was read.
     fn count(&mut self) {
-        self.number = self.number.saturating_add(1);
+        self.number += 1;
     }
 
     /// Appends the indented lines that go on with a value; an empty one ends it and is used up.
@@ -166,7 +167,7 @@ pub fn parse_events(
                 if open.take().is_some() {
                     receiver(Event::Close)?;
                 }
-                let name = body.get(1..).unwrap_or_default();
+                let name = body.tail(1);
                 let end = memchr::memchr(b']', name);
                 let name =
                     end.and_then(|end| name.get(..end)).ok_or(SyntaxError::OpenSection { line })?;
@@ -182,7 +183,7 @@ pub fn parse_events(
                     return Err(SyntaxError::IndentedOption { line });
                 }
                 let (name, first) = memchr::memchr2(b'=', b':', text)
-                    .and_then(|at| Some((text.get(..at)?, text.get(at.saturating_add(1)..)?)))
+                    .and_then(|at| Some((text.get(..at)?, text.get(at.plus(1)..)?)))
                     .ok_or(SyntaxError::NoSeparator { line })?;
                 lines.count();
                 value.clear();

@@ -1,5 +1,6 @@
 //! The text form of mergeinfo: one line a merge source, and the sentences for malformed ones.
 
+use crate::{Cut, Exact};
 use std::collections::btree_map::Entry;
 
 use super::{MergeRange, Mergeinfo, RangeList};
@@ -32,7 +33,8 @@ fn parse_lines(text: &[u8]) -> SvnResult<Mergeinfo> {
         let (line, after) = rest.split_at_checked(end).unwrap_or((rest, &[]));
         // What follows the line matters to one sentence only: see `Cursor::tail`.
         parse_line(line, rest, &mut out)?;
-        rest = after.get(1..).unwrap_or_default();
+        // The last line may have no end.
+        rest = after.get(1..).unwrap_or(&[]);
     }
     Ok(out)
 }
@@ -48,8 +50,8 @@ fn parse_line(line: &[u8], from_here: &[u8], out: &mut Mergeinfo) -> SvnResult<(
     let (name, ranges) = line.split_at_checked(colon).unwrap_or((line, &[]));
     let name = String::from_utf8_lossy(name);
     let source = path::canonical_fspath(&name).into_owned();
-    let ranges = ranges.get(1..).unwrap_or_default();
-    let tail = from_here.get(colon.saturating_add(1)..).unwrap_or_default();
+    let ranges = ranges.tail(1);
+    let tail = from_here.tail(colon.plus(1));
     let mut list = parse_ranges(ranges, tail)?;
     if list.is_empty() {
         return Err(malformed(format!("Mergeinfo for '{source}' maps to an empty revision range")));
@@ -79,8 +81,8 @@ impl Cursor<'_> {
     }
 
     fn advance(&mut self, by: usize) {
-        self.line = self.line.get(by..).unwrap_or_default();
-        self.tail = self.tail.get(by..).unwrap_or_default();
+        self.line = self.line.tail(by);
+        self.tail = self.tail.tail(by);
     }
 
     fn revision(&mut self) -> SvnResult<u64> {

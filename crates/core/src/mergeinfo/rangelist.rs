@@ -1,5 +1,6 @@
 //! Lists of revision ranges and their arithmetic.
 
+use crate::Exact;
 use std::fmt;
 
 use crate::error::{ErrorCode, SvnError, SvnResult};
@@ -59,9 +60,9 @@ impl fmt::Display for MergeRange {
         } else if end.checked_add(1) == Some(start) {
             write!(f, "-{start}")?;
         } else if start < end {
-            write!(f, "{}-{end}", start.saturating_add(1))?;
+            write!(f, "{}-{end}", start.plus(1))?;
         } else {
-            write!(f, "{start}-{}", end.saturating_add(1))?;
+            write!(f, "{start}-{}", end.plus(1))?;
         }
         f.write_str(if self.inheritable { "" } else { "*" })
     }

@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::svndiff::{STREAM_HEADER_LEN, Scratch, Version, WindowHeader, decode_window};
 use crate::window::Window;
+use sapwood_core::{Cut, Exact};
 
 /// Turns svndiff bytes, pushed in pieces of any size, into windows.
 ///
@@ -37,7 +38,7 @@ impl Decoder {
     /// Adds the next piece of the stream.
     pub fn push(&mut self, bytes: &[u8]) {
         // Moving what is left is put off until it is less than what is gone.
-        if self.start >= self.buffer.len().saturating_sub(self.start) {
+        if self.start >= self.buffer.len().minus(self.start) {
             self.buffer.drain(..self.start);
             self.start = 0;
         }
@@ -59,7 +60,7 @@ impl Decoder {
     /// # Errors
     /// As [`Decoder::next_window`].
     pub fn next_into(&mut self, window: &mut Window) -> Result<bool, Error> {
-        let mut bytes = self.buffer.get(self.start..).unwrap_or_default();
+        let mut bytes = self.buffer.tail(self.start);
         let version = match self.version {
             Some(version) => version,
             None => {
@@ -69,8 +70,8 @@ impl Decoder {
                 };
                 let version = Version::of_header(*header)?;
                 self.version = Some(version);
-                self.start = self.start.saturating_add(STREAM_HEADER_LEN);
-                bytes = self.buffer.get(self.start..).unwrap_or_default();
+                self.start = self.start.plus(STREAM_HEADER_LEN);
+                bytes = self.buffer.tail(self.start);
                 version
             }
         };
@@ -80,14 +81,14 @@ impl Decoder {
                 let Some((header, len)) = WindowHeader::parse(bytes)? else { return Ok(false) };
                 self.check_view(&header)?;
                 self.header = Some(header);
-                self.start = self.start.saturating_add(len);
-                bytes = self.buffer.get(self.start..).unwrap_or_default();
+                self.start = self.start.plus(len);
+                bytes = self.buffer.tail(self.start);
                 header
             }
         };
         let Some(body) = bytes.get(..header.body_len()) else { return Ok(false) };
         decode_window(version, &header, body, &mut self.scratch, window)?;
-        self.start = self.start.saturating_add(header.body_len());
+        self.start = self.start.plus(header.body_len());
         self.header = None;
         Ok(true)
     }

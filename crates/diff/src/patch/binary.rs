@@ -1,5 +1,6 @@
 //! Binary texts in a patch: each whole, compressed, in base 85.
 
+use sapwood_core::{Cut, Exact};
 use std::io::{self, BufReader, Read, Seek};
 
 use flate2::bufread::ZlibDecoder;
@@ -110,14 +111,14 @@ impl<R: Read + Seek> Base85<'_, R> {
             return Err(unexpected("Unexpected data in base85 section"));
         };
         let len = LENGTHS.iter().position(|mark| mark == first);
-        let Some(len) = len.map(|at| at.saturating_add(1)) else {
+        let Some(len) = len.map(|at| at.plus(1)) else {
             return Err(unexpected("Unexpected data in base85 section"));
         };
         // A line that is not full is the last one.
         if len < LENGTHS.len() {
             self.at = self.end;
         }
-        if digits.len() != len.div_ceil(4).saturating_mul(5) {
+        if digits.len() != len.div_ceil(4).times(5) {
             return Err(unexpected("Unexpected base85 line length"));
         }
         self.bytes.clear();
@@ -143,12 +144,12 @@ impl<R: Read + Seek> Read for Base85<'_, R> {
             }
             self.next_line().map_err(io::Error::other)?;
         }
-        let left = self.bytes.get(self.given..).unwrap_or_default();
+        let left = self.bytes.tail(self.given);
         let count = left.len().min(buffer.len());
         if let (Some(to), Some(from)) = (buffer.get_mut(..count), left.get(..count)) {
             to.copy_from_slice(from);
         }
-        self.given = self.given.saturating_add(count);
+        self.given = self.given.plus(count);
         Ok(count)
     }
 }

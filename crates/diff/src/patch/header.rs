@@ -1,5 +1,6 @@
 //! The lines above the hunks: which file a patch is about, and what is done to it as a whole.
 
+use sapwood_core::{Cut, Exact};
 use std::io::{Read, Seek};
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
@@ -176,13 +177,13 @@ impl Header {
         let find = |text: &[u8], mark: &[u8]| memchr::memmem::find(text, mark);
         let rest = |text, at: usize| -> &[u8] { <[u8]>::get(text, at..).unwrap_or_default() };
         let Some(old) = find(line, b" a/") else { return Ok(Seen::Nothing) };
-        if rest(line, old.saturating_add(3)).is_empty() {
+        if rest(line, old.plus(3)).is_empty() {
             return Ok(Seen::Nothing);
         }
-        let Some(new) = find(rest(line, old), b" b/").map(|at| at.saturating_add(old)) else {
+        let Some(new) = find(rest(line, old), b" b/").map(|at| at.plus(old)) else {
             return Ok(Seen::Nothing);
         };
-        if rest(line, new.saturating_add(3)).is_empty() {
+        if rest(line, new.plus(3)).is_empty() {
             return Ok(Seen::Nothing);
         }
         let names = rest(line, "diff --git a/".len());
@@ -205,7 +206,7 @@ impl Header {
         let Some(at) = memchr::memchr(b' ', rest) else { return Ok(()) };
         let whole = matches!(self.patch.operation, Operation::Added | Operation::Deleted);
         if self.patch.new_mode == Mode::default() && !whole {
-            self.patch.new_mode = mode(rest.get(at.saturating_add(1)..).unwrap_or_default())?;
+            self.patch.new_mode = mode(rest.tail(at.plus(1)))?;
             self.patch.old_mode = self.patch.new_mode;
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! Lines of a file at any offset, through a block of it that is in memory.
 
+use sapwood_core::{Cut, Exact};
 use std::io::{self, Read, Seek, SeekFrom};
 
 /// How much of the file is in memory.
@@ -89,7 +90,7 @@ impl<R: Read + Seek> Source<R> {
                 0
             }
         };
-        Ok(self.block.get(inside..).unwrap_or_default())
+        Ok(self.block.tail(inside))
     }
 
     fn load(&mut self, at: u64) -> io::Result<()> {
@@ -106,7 +107,7 @@ impl<R: Read + Seek> Source<R> {
         };
         self.block.truncate(*len.as_ref().unwrap_or(&0));
         self.start = at;
-        self.at = at.saturating_add(u64::try_from(len?).unwrap_or(u64::MAX));
+        self.at = at.plus(u64::try_from(len?).unwrap_or(u64::MAX));
         Ok(())
     }
 
@@ -119,7 +120,7 @@ impl<R: Read + Seek> Source<R> {
         let stop = at.saturating_add(limit);
         let mut at = at;
         while at < stop {
-            let room = usize::try_from(stop.saturating_sub(at)).unwrap_or(usize::MAX);
+            let room = usize::try_from(stop.minus(at)).unwrap_or(usize::MAX);
             let found = self.bytes(at)?;
             let found = found.get(..room.min(found.len())).unwrap_or_default();
             if found.is_empty() {
@@ -129,17 +130,17 @@ impl<R: Read + Seek> Source<R> {
             let plain = found.get(..len.unwrap_or(found.len())).unwrap_or_default();
             text.extend_from_slice(plain);
             let end = len.and_then(|len| found.get(len)).copied();
-            at = at.saturating_add(u64::try_from(plain.len()).unwrap_or_default());
+            at = at.plus(u64::try_from(plain.len()).unwrap_or_default());
             if let Some(byte) = end {
                 let end = self.line_end(byte, at, stop)?;
-                return Ok(Read1 { end, next: at.saturating_add(end.len()), eof: false });
+                return Ok(Read1 { end, next: at.plus(end.len()), eof: false });
             }
         }
         Ok(Read1 { end: LineEnd::None, next: at, eof: true })
     }
 
     fn line_end(&mut self, byte: u8, at: u64, stop: u64) -> io::Result<LineEnd> {
-        let after = at.saturating_add(1);
+        let after = at.plus(1);
         if byte == b'\n' {
             return Ok(LineEnd::Lf);
         }

@@ -1,5 +1,6 @@
 //! Copying files and folders of revisions.
 
+use sapwood_core::Exact;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::ops::Range;
@@ -295,7 +296,7 @@ impl Hotcopy<'_> {
         for name in listed {
             let (from, to) = (from.join(&name), to.join(&name));
             if depth < MAX_DEPTH && storage.list(&from).is_ok() {
-                self.follow_level(&from, &to, depth.saturating_add(1))?;
+                self.follow_level(&from, &to, depth.plus(1))?;
                 continue;
             }
             if is_same(storage, &from, &to) {
@@ -324,7 +325,7 @@ impl Hotcopy<'_> {
         for name in names {
             let path = path.join(name);
             if depth < MAX_DEPTH && self.storage().list(&path).is_ok() {
-                self.remove_level(&path, depth.saturating_add(1))?;
+                self.remove_level(&path, depth.plus(1))?;
             } else {
                 self.remove(&path)?;
             }

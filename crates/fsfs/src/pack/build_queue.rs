@@ -1,6 +1,7 @@
 //! Packs are built while others are finished: shards are built on several threads, and handed on in
 //! groups, in their order.
 
+use sapwood_core::Exact;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -50,7 +51,7 @@ impl State {
     /// Whether the next shard may be built now: there is a limit to what is ahead.
     fn may_build(&self) -> bool {
         let ahead = self.next.saturating_sub(self.unfinished);
-        let most = u64::try_from(AT_ONCE).unwrap_or(u64::MAX).saturating_mul(2);
+        let most = u64::try_from(AT_ONCE).unwrap_or(u64::MAX).times(2);
         ahead == 0 || (ahead < most && self.bytes <= BYTES_AT_ONCE)
     }
 
@@ -60,8 +61,8 @@ impl State {
         for shard in self.unfinished..self.end {
             match self.built.get(&shard) {
                 Some(Ok(built)) => {
-                    count = count.saturating_add(1);
-                    bytes = bytes.saturating_add(built.bytes);
+                    count += 1;
+                    bytes = bytes.plus(built.bytes);
                 }
                 Some(Err(_)) => return Some(count),
                 None if self.builders == 0 => return Some(count),
@@ -127,11 +128,11 @@ impl<'a> BuildQueue<'a> {
                 return;
             }
             let shard = state.next;
-            state.next = shard.saturating_add(1);
+            state.next = shard.plus(1);
             drop(state);
             let built = (self.build)(shard);
             state = self.state.lock();
-            state.bytes = state.bytes.saturating_add(built.as_ref().map_or(0, |b| b.bytes));
+            state.bytes = state.bytes.plus(built.as_ref().map_or(0, |b| b.bytes));
             let failed = built.is_err();
             state.built.insert(shard, built);
             self.changed.notify_all();
@@ -152,8 +153,8 @@ impl<'a> BuildQueue<'a> {
             {
                 let shard = state.next;
                 let built = (self.build)(shard);
-                state.next = shard.saturating_add(1);
-                state.bytes = state.bytes.saturating_add(built.as_ref().map_or(0, |b| b.bytes));
+                state.next = shard.plus(1);
+                state.bytes = state.bytes.plus(built.as_ref().map_or(0, |b| b.bytes));
                 state.built.insert(shard, built);
             }
         }
@@ -171,7 +172,7 @@ impl<'a> BuildQueue<'a> {
     /// Shards of the last group are finished: so many, and so many bytes of them.
     pub(super) fn finished(&self, count: u64, bytes: u64) {
         let mut state = self.state.lock();
-        state.unfinished = state.unfinished.saturating_add(count);
+        state.unfinished = state.unfinished.plus(count);
         state.bytes = state.bytes.saturating_sub(bytes);
         self.changed.notify_all();
     }

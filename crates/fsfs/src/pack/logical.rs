@@ -8,6 +8,7 @@
 //!
 //! Every item of the revisions is in the pack, whether anything refers to it or not.
 
+use sapwood_core::Exact;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -102,7 +103,7 @@ pub(super) fn build(
                 continue;
             }
         }
-        waiting = waiting.saturating_add(items);
+        waiting = waiting.plus(items);
         files.push((revision, file));
     }
     packer.place(&files)?;
@@ -299,7 +300,7 @@ impl<'a> Packer<'a> {
 
     /// Enters an item into both indexes.
     fn note(&mut self, entry: P2lEntry) -> Result<()> {
-        let place = usize::try_from(entry.revision.0.saturating_sub(self.first.0));
+        let place = usize::try_from(entry.revision.0.minus(self.first.0));
         let offsets = place.ok().and_then(|place| self.offsets.get_mut(place));
         if entry.item_type != ItemType::Unused
             && !offsets.is_some_and(|offsets| offsets.set(entry.item, entry.offset))
@@ -365,7 +366,7 @@ fn copy(
             let path = sources.path(source).display();
             return Err(Error::Corrupt(format!("Revision file '{path}' became shorter")));
         }
-        at = at.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        at = at.plus(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
         output.append(&bytes)?;
     }
     Ok(())

@@ -24,6 +24,7 @@ mod output;
 mod physical;
 mod source;
 
+use sapwood_core::Exact;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -147,7 +148,7 @@ impl Filesystem {
         // Another process may have packed meanwhile.
         let shards = shared.unpacked_shards(size)?;
         work.remove_leftovers(shards.start)?;
-        let several = options.threads && shards.end.saturating_sub(shards.start) > 1;
+        let several = options.threads && shards.end.minus(shards.start) > 1;
         let builders = if several { BUILDERS } else { 0 };
         let room = options.memory.checked_div(builders).unwrap_or(options.memory);
         let (config, own) = (work.config, PackOptions { memory: room, ..options.clone() });
@@ -237,7 +238,7 @@ impl Work<'_> {
             let group = queue.next()?;
             let bytes = group.iter().map(|built| built.bytes).fold(0, u64::saturating_add);
             let count = u64::try_from(group.len()).unwrap_or(u64::MAX);
-            let end = shards.start.saturating_add(count);
+            let end = shards.start.plus(count);
             self.finish(shards.start..end, group)?;
             for shard in shards.start..end {
                 if shard > shards.start {
@@ -327,8 +328,8 @@ impl Work<'_> {
         shards: &Range<u64>,
         work: &(dyn Fn(u64) -> Result<T> + Sync),
     ) -> Result<Vec<T>> {
-        let half = shards.end.saturating_sub(shards.start).div_ceil(2);
-        let middle = shards.start.saturating_add(half);
+        let half = shards.end.minus(shards.start).div_ceil(2);
+        let middle = shards.start.plus(half);
         if !self.options.threads || middle >= shards.end {
             return shards.clone().map(work).collect();
         }

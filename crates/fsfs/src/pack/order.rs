@@ -5,6 +5,7 @@
 //! representation behind the node-revision that it belongs to; then, for each path, the delta
 //! chain of its newest text in the pack; then the rest.
 
+use sapwood_core::Exact;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
@@ -74,7 +75,7 @@ pub(super) fn order(
     }
     placed.append(&mut last);
 
-    let mut items = Vec::with_capacity(placed.len().saturating_mul(3));
+    let mut items = Vec::with_capacity(placed.len().times(3));
     for (node, head) in &placed {
         items.extend(head.then_some(node.id));
         items.extend(node.rep);

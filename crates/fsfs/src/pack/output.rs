@@ -1,5 +1,6 @@
 //! The file that is being made: written in large pieces.
 
+use sapwood_core::Exact;
 use std::path::PathBuf;
 
 use super::build_queue::Built;
@@ -31,8 +32,8 @@ impl<'a> Output<'a> {
     }
 
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.len = self.len.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-        if self.buffer.len().saturating_add(bytes.len()) > BUFFER {
+        self.len = self.len.plus(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        if self.buffer.len().plus(bytes.len()) > BUFFER {
             self.flush()?;
         }
         if bytes.len() >= BUFFER {
@@ -61,7 +62,7 @@ impl<'a> Output<'a> {
         self.storage
             .set_read_only(&self.path)
             .map_err(|e| Error::io(e, "Can't set file read-only", &self.path))?;
-        built.bytes = built.bytes.saturating_add(self.len);
+        built.bytes = built.bytes.plus(self.len);
         built.files.push((self.file, self.path));
         Ok(())
     }

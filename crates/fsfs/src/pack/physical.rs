@@ -1,6 +1,7 @@
 //! Packing with physical addressing: revisions one after the other, and a manifest that says
 //! where each begins.
 
+use sapwood_core::Exact;
 use sapwood_core::{CancelToken, Revnum};
 use sapwood_fsfs_format::manifest::Manifest;
 
@@ -40,7 +41,7 @@ pub(super) fn build(
                 let what = format!("Revision file of r{revision} became shorter");
                 return Err(Error::Corrupt(what));
             }
-            at = at.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+            at = at.plus(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
             pack.append(&bytes)?;
         }
         sources.clear(piece);

@@ -1,5 +1,6 @@
 //! The revision files that are packed: whole in memory as long as there is room, else on disk.
 
+use sapwood_core::{Cut, Exact};
 use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -79,17 +80,17 @@ impl<'a> Sources<'a> {
         let start = offset.min(end);
         let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         if let Some(whole) = &source.whole {
-            let bytes = whole.get(place(start)..place(end)).unwrap_or_default();
+            let bytes = whole.piece(place(start)..place(end));
             return Ok(Cow::Borrowed(bytes));
         }
         let file = open(&self.files, self.storage, &source.path, number)?;
         let mut bytes = vec![0; place(end.saturating_sub(start))];
         let mut have = 0usize;
         while let Some(rest) = bytes.get_mut(have..).filter(|rest| !rest.is_empty()) {
-            let at = start.saturating_add(u64::try_from(have).unwrap_or(u64::MAX));
+            let at = start.plus(u64::try_from(have).unwrap_or(u64::MAX));
             match file.read_at(rest, at) {
                 Ok(0) => break,
-                Ok(n) => have = have.saturating_add(n),
+                Ok(n) => have = have.plus(n),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(e) => return Err(Error::io(e, "Can't read file", &source.path)),
             }

@@ -1,5 +1,6 @@
 //! A chain of representations, from the wanted text down to one that needs no base.
 
+use sapwood_core::Exact;
 use std::sync::{Arc, OnceLock};
 
 use sapwood_core::{ErrorCode, SvnError};
@@ -134,8 +135,8 @@ impl Chain {
             };
             let needs_source = delta.needs_source();
             view = (delta.source_offset, delta.source_len);
-            let weight = delta.ops.len().saturating_mul(size_of::<Op>());
-            held = held.saturating_add(weight).saturating_add(delta.new_data.len());
+            let weight = delta.ops.len().times(size_of::<Op>());
+            held = held.plus(weight).plus(delta.new_data.len());
             deltas.push((held <= self.hold).then_some(delta));
             if !needs_source {
                 break;
@@ -152,7 +153,7 @@ impl Chain {
             if let (Some((_, Some(upper))), Some(lower)) = (out.last_mut(), &delta)
                 && lower.target_len > KEEP_BASES
                 && (lower.needs_source() || self.keep == Keep::Nothing)
-                && upper.ops.len().saturating_add(lower.ops.len()) <= JOIN_OPS
+                && upper.ops.len().plus(lower.ops.len()) <= JOIN_OPS
             {
                 let mut both = Window::default();
                 // Deltas that do not fit are told apart where they are applied.

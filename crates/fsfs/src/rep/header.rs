@@ -1,5 +1,6 @@
 //! Where a representation's data begin, and reading them.
 
+use sapwood_core::Exact;
 use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, Revnum};
@@ -134,13 +135,13 @@ impl Place {
         while out.len() < len {
             let have = out.len();
             let step = len.saturating_sub(have).min(fs.block_size);
-            out.resize(have.saturating_add(step), 0);
+            out.resize(have.plus(step), 0);
             let from =
                 offset.saturating_add(at).saturating_add(u64::try_from(have).unwrap_or(u64::MAX));
             let read = file
                 .read_at(out.get_mut(have..).unwrap_or_default(), from)
                 .map_err(|e| Error::io(e, "Can't read file", path))?;
-            out.truncate(have.saturating_add(read));
+            out.truncate(have.plus(read));
             if read == 0 {
                 break;
             }

@@ -1,5 +1,6 @@
 //! Windows of stored svndiff: finding their ends without decoding them, and decoding.
 
+use sapwood_core::Exact;
 use std::cell::RefCell;
 
 use sapwood_core::{ErrorCode, SvnError};
@@ -85,8 +86,8 @@ impl Windows {
     }
 
     fn step(&mut self, len: usize) {
-        self.pos = self.pos.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
-        self.next = self.next.saturating_add(1);
+        self.pos = self.pos.plus(u64::try_from(len).unwrap_or(u64::MAX));
+        self.next += 1;
     }
 
     /// Window `number` of the delta, `None` behind the last.

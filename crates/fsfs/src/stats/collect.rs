@@ -3,6 +3,7 @@
 //! The order of the walk is the reference's, because the first node-revision that uses a
 //! representation decides what the representation counts as, and where it is shown.
 
+use sapwood_core::Exact;
 use std::collections::HashMap;
 
 use sapwood_core::{CancelToken, NodeKind, Revnum};
@@ -102,10 +103,10 @@ impl Collector<'_> {
         let len = end.saturating_sub(start);
         let changes_len = len.saturating_sub(trailer.changes).saturating_sub(line_len);
         let count = u64::try_from(self.fs.changed_paths(revision)?.len()).unwrap_or(0);
-        self.stats.total_size = self.stats.total_size.saturating_add(len);
-        self.stats.change_len = self.stats.change_len.saturating_add(changes_len);
+        self.stats.total_size.tally(len);
+        self.stats.change_len.tally(changes_len);
         // The reference keeps the length of the last block only.
-        self.stats.change_count = self.stats.change_count.saturating_add(count % CHANGES_BLOCK);
+        self.stats.change_count.tally(count % CHANGES_BLOCK);
         self.tree(revision, trailer.root)
     }
 
@@ -175,7 +176,7 @@ impl Collector<'_> {
         let RepLocation::Rev { revision, item } = rep.location else { return Ok(None) };
         let id = (revision, item);
         if let Some(known) = self.reps.get_mut(&id) {
-            known.uses = known.uses.saturating_add(1);
+            known.uses.tally(1);
             return Ok(None);
         }
         let mut info = RepInfo {
@@ -198,7 +199,7 @@ impl Collector<'_> {
 
     fn chain_len(&self, base: Option<RepId>) -> u8 {
         let below = base.and_then(|base| self.reps.get(&base)).map_or(0, |base| base.chain_len);
-        below.saturating_add(1)
+        below.plus(1)
     }
 
     /// Puts a representation into the histograms.
@@ -250,7 +251,7 @@ impl Collector<'_> {
     fn logical(&mut self, file: &RevFile) -> Result<()> {
         let fs = self.fs;
         let index = P2lIndex::open(&fs.fs, file)?;
-        self.stats.total_size = self.stats.total_size.saturating_add(index.header.file_size());
+        self.stats.total_size.tally(index.header.file_size());
         let mut links = Vec::new();
         index.walk(&fs.fs, file, &mut |entry| {
             check(self.cancel)?;
@@ -298,8 +299,8 @@ impl Collector<'_> {
             .filter(std::result::Result::is_ok)
             .count();
         let count = u64::try_from(count).unwrap_or(0);
-        self.stats.change_count = self.stats.change_count.saturating_add(count);
-        self.stats.change_len = self.stats.change_len.saturating_add(entry.size);
+        self.stats.change_count.tally(count);
+        self.stats.change_len.tally(entry.size);
         Ok(())
     }
 

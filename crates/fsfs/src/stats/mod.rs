@@ -1,5 +1,6 @@
 //! Statistics over everything in a filesystem (`svnfsfs stats`).
 
+use sapwood_core::Exact;
 use std::collections::BTreeMap;
 
 use sapwood_core::{CancelToken, Revnum};
@@ -148,8 +149,8 @@ pub struct Stats {
 impl Histogram {
     fn add(&mut self, size: u64) {
         // The number of bits that the size needs; one that needs 64 is in no repository.
-        let bracket = usize::try_from(64u32.saturating_sub(size.leading_zeros())).unwrap_or(0);
-        let last = self.lines.len().saturating_sub(1);
+        let bracket = usize::try_from(64u32.minus(size.leading_zeros())).unwrap_or(0);
+        let last = self.lines.len().minus(1);
         if let Some(line) = self.lines.get_mut(bracket.min(last)) {
             line.add(size);
         }
@@ -158,19 +159,20 @@ impl Histogram {
 }
 
 impl CountAndSum {
-    const fn add(&mut self, size: u64) {
-        self.count = self.count.saturating_add(1);
-        self.sum = self.sum.saturating_add(size);
+    fn add(&mut self, size: u64) {
+        self.count.tally(1);
+        self.sum.tally(size);
     }
 }
 
 impl RepSizes {
-    const fn add(&mut self, rep: &RepInfo) {
-        self.count = self.count.saturating_add(1);
-        self.packed_size = self.packed_size.saturating_add(rep.size);
-        self.expanded_size = self.expanded_size.saturating_add(rep.expanded_size);
+    fn add(&mut self, rep: &RepInfo) {
+        self.count.tally(1);
+        self.packed_size.tally(rep.size);
+        self.expanded_size.tally(rep.expanded_size);
         // The header line, and `ENDREP` with its newline.
-        self.overhead_size = self.overhead_size.saturating_add(rep.header_len).saturating_add(7);
+        self.overhead_size.tally(rep.header_len);
+        self.overhead_size.tally(7);
     }
 }
 
@@ -179,9 +181,9 @@ impl RepStats {
         self.total.add(rep);
         if rep.uses == 1 { &mut self.uniques } else { &mut self.shared }.add(rep);
         let expanded = rep.expanded_size.saturating_mul(rep.uses);
-        self.references = self.references.saturating_add(rep.uses);
-        self.expanded_size = self.expanded_size.saturating_add(expanded);
-        self.chain_len = self.chain_len.saturating_add(u64::from(rep.chain_len));
+        self.references.tally(rep.uses);
+        self.expanded_size.tally(expanded);
+        self.chain_len.tally(u64::from(rep.chain_len));
     }
 }
 

@@ -5,6 +5,7 @@
 //! guess is compared with the truth. If it was wrong, because the file changed in between, the
 //! delta is computed again: a guess costs time, and never changes what is written.
 
+use sapwood_core::Exact;
 use std::io::Read;
 
 use sapwood_core::{Md5, NodeKind, Revnum, Sha1};
@@ -133,7 +134,7 @@ impl Txn {
         self.open_base = delta.base;
         Ok(Representation {
             location: RepLocation::ProtoRev { item: 0 },
-            size: self.proto.len().saturating_sub(start),
+            size: self.proto.len().minus(start),
             expanded_size: delta.len,
             md5,
             sha1: Some(sha1),

@@ -4,6 +4,7 @@
 //! Nothing here is needed: what is not known is read from the repository. Everything here is of
 //! revisions, which never change; only a commit that failed late takes some of it back.
 
+use sapwood_core::Exact;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -76,7 +77,7 @@ impl Writer {
                 break;
             };
             walk.id = jump.to;
-            walk.crossings = walk.crossings.saturating_add(jump.crossings);
+            walk.crossings = walk.crossings.plus(jump.crossings);
             left = left.saturating_sub(jump.steps);
         }
         left
@@ -103,7 +104,7 @@ impl Writer {
     pub(super) fn step(&self, walk: &mut Ancestor, to: NodeRevId, youngest: Revnum) {
         let shard = |id: &NodeRevId| self.shard_of(id.revision().unwrap_or(youngest));
         let crosses = shard(&walk.id) != shard(&to);
-        walk.crossings = walk.crossings.saturating_add(u32::from(crosses));
+        walk.crossings = walk.crossings.plus(u32::from(crosses));
         walk.id = to;
     }
 
@@ -115,9 +116,9 @@ impl Writer {
         let steps = node.predecessor_count & node.predecessor_count.wrapping_neg();
         let mut walk = Ancestor { id: node.id, crossings: 0 };
         self.step(&mut walk, first, node.id.revision().unwrap_or_default());
-        let wanted = steps.max(1).saturating_sub(1);
+        let wanted = steps.max(1).minus(1);
         let left = self.jump(&mut walk, wanted);
-        let steps = wanted.saturating_sub(left).saturating_add(1);
+        let steps = wanted.minus(left).plus(1);
         let jump = Jump { to: walk.id, steps, crossings: walk.crossings };
         self.common.ancestry.jumps.lock().insert(key, jump);
     }

@@ -15,6 +15,7 @@
 //! When writing or publishing fails, it fails for all revisions that are under way: they are not
 //! there, and each later call reports that error.
 
+use sapwood_core::Exact;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -199,14 +200,14 @@ impl Bulk {
         fs.prepared.store(revision.0, Ordering::Release);
         txn.share_written(&mut prepared);
         self.writer.keep_early_reps(&prepared.reps);
-        let len = prepared.bytes.len().saturating_add(prepared.revprops_text.len());
+        let len = prepared.bytes.len().plus(prepared.revprops_text.len());
         if let Some(held) = &mut state.held {
             held.current = prepared.current;
         }
         state.waiting.push_back(Ready { txn, prepared, mode, len });
         state.since.get_or_insert_with(Instant::now);
-        state.count = state.count.saturating_add(1);
-        state.bytes = state.bytes.saturating_add(len);
+        state.count += 1;
+        state.bytes = state.bytes.plus(len);
         // Otherwise the other side looks in time.
         if state.asleep || state.waiting.len() == WRITTEN_AT_ONCE || state.is_full() {
             self.pipeline.changed.notify_all();
@@ -313,7 +314,7 @@ impl Committer {
                 }
                 let since = state.since.take();
                 let late = since.is_some_and(|since| since.elapsed() >= LINGER);
-                let many = group.len().saturating_add(state.waiting.len()) >= AT_ONCE;
+                let many = group.len().plus(state.waiting.len()) >= AT_ONCE;
                 let published = late || many || state.hurry || state.closed || state.is_full();
                 if !published {
                     // These are not published yet, so their time goes on.
@@ -375,8 +376,8 @@ impl Committer {
         self.pipeline.published.store(current.youngest.0, Ordering::Release);
         {
             let mut state = self.pipeline.state.lock();
-            state.count = state.count.saturating_sub(group.len());
-            state.bytes = state.bytes.saturating_sub(bytes);
+            state.count = state.count.minus(group.len());
+            state.bytes = state.bytes.minus(bytes);
             self.pipeline.changed.notify_all();
         }
         for ready in group.drain(..) {

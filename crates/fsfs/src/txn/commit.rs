@@ -5,6 +5,7 @@
 //! properties of the revision are written to their place. No reader looks at either before `current`
 //! says that the revision is there.
 
+use sapwood_core::Exact;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -217,7 +218,7 @@ impl Txn {
                 }
             }
             // Each node has one place in the tree, or the tree is none.
-            if order.len().saturating_add(todo.len()) > self.nodes.len().saturating_mul(2) {
+            if order.len().plus(todo.len()) > self.nodes.len().times(2) {
                 return Err(Error::Corrupt("Transaction's tree has a cycle".into()));
             }
         }
@@ -365,9 +366,9 @@ impl Txn {
             return Ok(done);
         }
         let base = &entries.base;
-        let names = base.names_len().saturating_add(NEW_NAMES);
-        let mut parsed = DirectoryBuilder::new(base.len().saturating_add(1), names);
-        let room = names.saturating_add(base.len().saturating_mul(ENTRY_LEN));
+        let names = base.names_len().plus(NEW_NAMES);
+        let mut parsed = DirectoryBuilder::new(base.len().plus(1), names);
+        let room = names.plus(base.len().times(ENTRY_LEN));
         let (mut text, mut value) = (Vec::with_capacity(room), Vec::new());
         for (name, kind, id) in entries.iter() {
             let entry = DirEntryRef { name, kind, id: self.final_id(name, id)? };

@@ -1,6 +1,7 @@
 //! Writing representations: choosing what to store a text as a delta to, writing it, and sharing
 //! it with an equal one.
 
+use sapwood_core::{Cut, Exact};
 use std::io::{self, Read};
 use std::sync::OnceLock;
 
@@ -75,9 +76,9 @@ impl Read for Hashing<'_> {
         if let Some(sha1) = &mut self.sha1 {
             sha1.update(bytes);
         }
-        self.len = self.len.saturating_add(u64::try_from(got).unwrap_or(u64::MAX));
+        self.len = self.len.plus(u64::try_from(got).unwrap_or(u64::MAX));
         if let Some(kept) = &mut self.kept {
-            if kept.len().saturating_add(got) <= WINDOW {
+            if kept.len().plus(got) <= WINDOW {
                 kept.extend_from_slice(bytes);
             } else {
                 self.kept = None;
@@ -107,13 +108,13 @@ impl Read for RepReader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         loop {
             let bytes = self.piece.as_ref().map(|p| p.bytes()).unwrap_or_default();
-            let left = bytes.get(self.taken..).unwrap_or_default();
+            let left = bytes.tail(self.taken);
             if !left.is_empty() || buf.is_empty() {
                 let len = left.len().min(buf.len());
                 if let (Some(to), Some(from)) = (buf.get_mut(..len), left.get(..len)) {
                     to.copy_from_slice(from);
                 }
-                self.taken = self.taken.saturating_add(len);
+                self.taken = self.taken.plus(len);
                 return Ok(len);
             }
             let next = self.reader.next(&self.fs.fs);
@@ -199,7 +200,7 @@ impl Txn {
         self.open_base = base;
         Ok(Representation {
             location: RepLocation::ProtoRev { item: 0 },
-            size: self.proto.len().saturating_sub(start),
+            size: self.proto.len().minus(start),
             expanded_size: target.len,
             md5,
             sha1,
@@ -267,7 +268,7 @@ impl Txn {
         let item = self.proto.end(item_type)?;
         rep.location = RepLocation::ProtoRev { item };
         if let Some(text) = self.open_text.take() {
-            self.fresh.bytes = self.fresh.bytes.saturating_add(text.len());
+            self.fresh.bytes = self.fresh.bytes.plus(text.len());
             self.fresh.texts.push((item, text.into_boxed_slice(), rep.md5));
         }
         if self.fresh.chains.len() < FRESH_CHAINS {
@@ -438,9 +439,9 @@ impl Writer {
             }
             let shard = self.shard_of(revision);
             if last.replace(shard) != Some(shard) {
-                shards = shards.saturating_add(1);
+                shards += 1;
             }
-            length = length.saturating_add(1);
+            length += 1;
             match self.fs.fs.rep_start(revision, item)?.header {
                 RepHeader::Delta { revision: base, item: base_item, .. }
                     if base != Revnum::ZERO && base <= revision =>

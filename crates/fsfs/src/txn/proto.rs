@@ -4,6 +4,7 @@
 //! [`IN_MEMORY`] bytes, and then go on in a file, so that memory stays bounded whatever is
 //! committed. Items are noted as they are written; on commit these notes become the indexes.
 
+use sapwood_core::{Cut, Exact};
 use std::fmt;
 use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
@@ -125,7 +126,7 @@ impl ProtoRev {
 
     /// Bytes written so far.
     pub(super) fn len(&self) -> u64 {
-        self.in_file.saturating_add(u64::try_from(self.tail.len()).unwrap_or(u64::MAX))
+        self.in_file.plus(u64::try_from(self.tail.len()).unwrap_or(u64::MAX))
     }
 
     /// Appends to the open item.
@@ -201,7 +202,7 @@ impl ProtoRev {
     pub(super) fn end(&mut self, item_type: ItemType) -> Result<u64> {
         let number = self.next_number();
         if self.logical {
-            self.next_item = self.next_item.saturating_add(1);
+            self.next_item += 1;
         }
         self.end_as(item_type, number)?;
         Ok(number)
@@ -218,7 +219,7 @@ impl ProtoRev {
         }
         self.entries.push(P2lEntry {
             offset,
-            size: self.len().saturating_sub(offset),
+            size: self.len().minus(offset),
             item_type,
             fnv1: fnv.finish(),
             // The revision is only known on commit.
@@ -237,12 +238,12 @@ impl ProtoRev {
     pub(super) fn read_at(&mut self, offset: u64, len: usize) -> Result<Vec<u8>> {
         if let Some(from) = offset.checked_sub(self.in_file) {
             let from = usize::try_from(from).unwrap_or(usize::MAX);
-            let rest = self.tail.get(from..).unwrap_or_default();
+            let rest = self.tail.tail(from);
             return Ok(rest.get(..len).unwrap_or(rest).to_vec());
         }
         let fail = |e| Error::io(e, "Can't read file", &self.path);
         let file = self.storage.open(&self.path).map_err(fail)?;
-        let in_file = usize::try_from(self.in_file.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let in_file = usize::try_from(self.in_file.minus(offset)).unwrap_or(usize::MAX);
         let mut bytes = vec![0; len.min(in_file)];
         let got = file.read_at(&mut bytes, offset).map_err(fail)?;
         bytes.truncate(got);
@@ -362,8 +363,8 @@ impl Read for ProtoReader {
         let got = file.read_at(&mut bytes, *offset)?;
         bytes.truncate(got);
         let got = u64::try_from(got).unwrap_or(u64::MAX);
-        *offset = offset.saturating_add(got);
-        *left = left.saturating_sub(got);
+        *offset = offset.plus(got);
+        *left = left.minus(got);
         self.bytes = Cursor::new(bytes);
         self.bytes.read(buf)
     }

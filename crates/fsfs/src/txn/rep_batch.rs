@@ -44,7 +44,7 @@ impl Batch {
     /// Whether it is worth it to make the filter now, for a database of `len` bytes: reading a
     /// large one to add a few texts is not.
     pub(super) fn wants_filter(&mut self, len: u64) -> bool {
-        self.lookups = self.lookups.saturating_add(1);
+        self.lookups += 1;
         let rows = len.checked_div(ROW_LEN).unwrap_or(0);
         self.filter.is_none() && rows <= self.lookups.saturating_mul(READ_PER_LOOKUP)
     }

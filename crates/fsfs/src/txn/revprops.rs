@@ -2,6 +2,7 @@
 //!
 //! All of it happens under the filesystem's write lock, with which nothing is packed meanwhile.
 
+use sapwood_core::{Cut, Exact};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -157,8 +158,8 @@ impl Writer {
         let OldPack { dir, name, range, counter } = old;
         for part in parts {
             let at = u64::try_from(part.start).unwrap_or(u64::MAX);
-            let first = Revnum(range.start.saturating_add(at));
-            let dumps = dumps.get(part).unwrap_or_default();
+            let first = Revnum(range.start.plus(at));
+            let dumps = dumps.piece(part);
             let mut bytes = Vec::new();
             write_pack(first, dumps.iter().copied(), self.revprop_packing.compress, &mut bytes);
             let path = dir.join(pack_name(first, *counter));
@@ -180,7 +181,7 @@ impl Writer {
                     .filter_map(|(path, count)| Some((path.file_name()?.to_str()?, *count)));
                 write_manifest(parts, &mut lines);
             } else {
-                let count = others.end.saturating_sub(others.start);
+                let count = others.end.minus(others.start);
                 write_manifest([(other, count)], &mut lines);
             }
         }

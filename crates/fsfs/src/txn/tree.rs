@@ -1,5 +1,6 @@
 //! Changing the tree of a transaction: directories, files, copies, deletions, properties, texts.
 
+use sapwood_core::Exact;
 use std::io::Read;
 
 use sapwood_core::props::names as prop_names;
@@ -125,11 +126,7 @@ impl Txn {
         let parent = self.make_parent_mutable(&mut steps)?;
         self.set_entry(parent, &name, None)?;
         if self.counts_mergeinfo() && mergeinfo > 0 {
-            self.add_mergeinfo_up(
-                &steps,
-                steps.len().saturating_sub(1),
-                mergeinfo.saturating_neg(),
-            )?;
+            self.add_mergeinfo_up(&steps, steps.len().minus(1), mergeinfo.saturating_neg())?;
         }
         self.changes.add(path, Change::new(id, ChangeKind::Delete, kind))
     }

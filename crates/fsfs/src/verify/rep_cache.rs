@@ -1,5 +1,6 @@
 //! The rep-cache: each row must name a representation that is there.
 
+use sapwood_core::Exact;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -88,8 +89,8 @@ impl Pace {
         // With physical addressing only packs are kept open.
         let again = self.open == Some(file.first) && (fs.fs.layout.is_logical() || file.key.packed);
         self.open = Some(file.first);
-        self.rows = self.rows.saturating_add(1);
-        self.files = self.files.saturating_add(u32::from(!again));
+        self.rows.tally(1);
+        self.files.tally(u32::from(!again));
     }
 }
 

@@ -1,5 +1,6 @@
 //! All that one revision brought, read to the last byte.
 
+use sapwood_core::Exact;
 use std::sync::Arc;
 
 use sapwood_core::checksum::Sha1Hasher;
@@ -43,7 +44,7 @@ impl Filesystem {
         let mut len = 0u64;
         while let Some(piece) = contents.next_piece()? {
             check(cancel)?;
-            len = len.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+            len = len.plus(u64::try_from(piece.len()).unwrap_or(u64::MAX));
             if let Some(sha1) = &mut sha1 {
                 sha1.update(piece);
             }

@@ -110,7 +110,7 @@ fn walk(
             stack.pop();
             continue;
         };
-        frame.next = frame.next.saturating_add(1);
+        frame.next += 1;
         let id = entry.id;
         // In a transaction both are `None`.
         let own = id.revision() == top.id.revision();

@@ -3,6 +3,7 @@
 //! Error sentences are the reference's: administrators and hooks that run `svnauthz validate`
 //! match them.
 
+use sapwood_core::Exact;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -118,7 +119,7 @@ fn begins_badly(what: &str, name: &[u8]) -> Option<SvnError> {
 }
 
 fn decorated(mark: u8, name: &[u8]) -> Box<[u8]> {
-    let mut out = Vec::with_capacity(name.len().saturating_add(1));
+    let mut out = Vec::with_capacity(name.len().plus(1));
     out.push(mark);
     out.extend_from_slice(name);
     out.into_boxed_slice()
@@ -418,7 +419,7 @@ impl Parser {
                         members.insert(user);
                     }
                 }
-                *next = next.saturating_add(1);
+                *next += 1;
             }
         }
         self.groups = groups;

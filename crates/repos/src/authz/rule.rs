@@ -3,6 +3,7 @@
 //! Invariant: a parsed rule is normalized, so that two rules that say the same compare equal:
 //! `**/**` is one `**`, and `**` never comes right before `*`.
 
+use sapwood_core::Exact;
 use std::cmp::Ordering;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
@@ -67,7 +68,7 @@ pub(super) fn show(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
 
 fn split_at_colon(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let at = memchr::memchr(b':', bytes)?;
-    Some((bytes.get(..at)?, bytes.get(at.saturating_add(1)..)?))
+    Some((bytes.get(..at)?, bytes.get(at.plus(1)..)?))
 }
 
 /// Takes a section name of an authz file apart.

@@ -1,5 +1,6 @@
 //! Revisions rendered by several threads, written in order.
 
+use sapwood_core::Exact;
 use std::cell::RefCell;
 use std::io::{self, Write};
 
@@ -49,7 +50,7 @@ struct Output<'a, 'b>(&'a RefCell<Pending<'b>>);
 impl Write for Output<'_, '_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut pending = self.0.borrow_mut();
-        if pending.bytes.len().saturating_add(bytes.len()) > CHUNK {
+        if pending.bytes.len().plus(bytes.len()) > CHUNK {
             pending.hand_over()?;
         }
         if pending.bytes.capacity() == 0 {

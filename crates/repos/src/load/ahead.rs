@@ -5,6 +5,7 @@
 //! longer by itself. The visitor is told the same things in the same order as by
 //! [`dumpstream::parse`], errors of the stream at their place among them.
 
+use sapwood_core::{Cut, Exact};
 use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
 use std::sync::Arc;
@@ -77,17 +78,14 @@ impl Queue {
     /// Adds a batch, when there is room; `false` when the consumer has ended.
     fn push(&self, events: Vec<Event>, bytes: usize) -> bool {
         let mut waiting = self.waiting.lock();
-        while !waiting.abandoned
-            && waiting.bytes > 0
-            && waiting.bytes.saturating_add(bytes) > IN_FLIGHT
-        {
+        while !waiting.abandoned && waiting.bytes > 0 && waiting.bytes.plus(bytes) > IN_FLIGHT {
             self.changed.wait(&mut waiting);
         }
         if waiting.abandoned {
             return false;
         }
         waiting.batches.push_back((events, bytes));
-        waiting.bytes = waiting.bytes.saturating_add(bytes);
+        waiting.bytes = waiting.bytes.plus(bytes);
         self.changed.notify_all();
         true
     }
@@ -148,7 +146,7 @@ struct Sender {
 impl Sender {
     fn send(&mut self, event: Event, bytes: usize) -> SvnResult<()> {
         self.events.push(event);
-        self.bytes = self.bytes.saturating_add(bytes).saturating_add(EVENT);
+        self.bytes = self.bytes.plus(bytes).plus(EVENT);
         if self.bytes >= BATCH { self.flush() } else { Ok(()) }
     }
 
@@ -176,7 +174,7 @@ impl DumpVisitor for Sender {
     }
 
     fn revision_prop(&mut self, name: &[u8], value: Vec<u8>) -> SvnResult<()> {
-        let bytes = name.len().saturating_add(value.len());
+        let bytes = name.len().plus(value.len());
         self.send(Event::RevisionProp(name.to_vec(), value), bytes)
     }
 
@@ -196,7 +194,7 @@ impl DumpVisitor for Sender {
     }
 
     fn node_prop(&mut self, name: &[u8], value: Vec<u8>) -> SvnResult<()> {
-        let bytes = name.len().saturating_add(value.len());
+        let bytes = name.len().plus(value.len());
         self.send(Event::Prop(name.to_vec(), value), bytes)
     }
 
@@ -320,11 +318,11 @@ impl BufRead for Pieces<'_> {
                 _ => return Ok(&[]),
             }
         }
-        Ok(self.piece.get(self.used..).unwrap_or_default())
+        Ok(self.piece.tail(self.used))
     }
 
     fn consume(&mut self, amount: usize) {
-        self.used = self.used.saturating_add(amount);
+        self.used = self.used.plus(amount);
     }
 }
 

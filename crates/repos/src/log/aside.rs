@@ -63,7 +63,7 @@ impl Aside {
 
     /// Waits until the thread is through with the next of the revisions that it was given.
     pub(super) fn next(&mut self) {
-        self.told = self.told.saturating_add(1);
+        self.told += 1;
         let mut state = self.shared.state.lock();
         while state.made < self.told && !state.over {
             state.wanted = self.told;
@@ -98,7 +98,7 @@ impl Shared {
     /// One more is done: whether to go on.
     fn made(&self) -> bool {
         let mut state = self.state.lock();
-        state.made = state.made.saturating_add(1);
+        state.made += 1;
         let (wakes, goes_on) = (state.made == state.wanted, !state.over);
         drop(state);
         if wakes {

@@ -5,6 +5,7 @@
 //! that they are among those for these revisions, or holds what they get instead; it belongs to all
 //! users with the same rules.
 
+use sapwood_core::Exact;
 use sapwood_core::{FormKey, PropList, Revnum, SvnError};
 use sapwood_fs::{ChangedPaths, EncodedEntries, LogSpan, Prefetch, SpanEncoder};
 
@@ -100,7 +101,7 @@ impl Run<'_> {
         revision: Revnum,
         ahead: Option<(&mut Prefetch, u64)>,
     ) -> Result<u64> {
-        let count = span.span.youngest.0.saturating_sub(span.span.oldest.0).saturating_add(1);
+        let count = span.span.youngest.0.minus(span.span.oldest.0).plus(1);
         if !self.send_kept(span)? {
             self.make_span(span, revision, count, ahead)?;
         }
@@ -146,7 +147,7 @@ impl Run<'_> {
             let at = at.ok_or_else(|| SvnError::internal("a revision of a span"))?;
             let at = Revnum(at);
             if let Some((ahead, n)) = ahead.as_mut().filter(|_| i > 0) {
-                ahead.at(n.saturating_add(i));
+                ahead.at(n.plus(i));
             }
             let (list, access) = self.look_if_wanted(at)?;
             hides_nothing &= access == RevisionAccess::Full;

@@ -5,6 +5,7 @@
 //! It leaves texts in the form in which the request's own thread was asked for them. Nothing is
 //! reported here: what is wrong, or may not be read, the request itself will find.
 
+use sapwood_core::Exact;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -73,10 +74,10 @@ fn read_backwards(fs: &Filesystem, top: Node, newest: Version, over: &AtomicBool
         let mut bytes = NODE;
         if entry.kind == NodeKind::Dir {
             let below = Level::new(fs, node)?;
-            bytes = bytes.saturating_add(u64::try_from(below.entries.byte_len()).unwrap_or(0));
+            bytes = bytes.plus(u64::try_from(below.entries.byte_len()).unwrap_or(0));
             stack.push(below);
         } else {
-            bytes = bytes.saturating_add(node.encode_ahead(newest)?);
+            bytes = bytes.plus(node.encode_ahead(newest)?);
         }
         let Some(rest) = left.checked_sub(bytes) else { return Ok(()) };
         left = rest;

@@ -403,7 +403,7 @@ impl Drive<'_> {
         }
         while let Some(place) = nth_place(&entries, level.target_order.as_deref(), at) {
             let Some(entry) = entries.get(place) else { break };
-            at = at.saturating_add(1);
+            at += 1;
             if level.done_target.contains(entry.name) {
                 continue;
             }

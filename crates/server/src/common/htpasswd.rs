@@ -8,6 +8,7 @@
 //! this process, together with the hash that it proved: a bcrypt for each request would be all that
 //! the server does.
 
+use sapwood_core::Cut;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -106,7 +107,7 @@ fn apr1(password: &[u8], salt: &[u8]) -> String {
     let mut sum = Md5::new();
     [password, b"$apr1$", salt].iter().for_each(|part| sum.update(part));
     for piece in password.chunks(16) {
-        sum.update(inner.get(..piece.len()).unwrap_or_default());
+        sum.update(inner.head(piece.len()));
     }
     let mut bits = password.len();
     while bits > 0 {

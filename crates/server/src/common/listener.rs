@@ -269,7 +269,7 @@ impl Slots {
         if *count >= per_address {
             return None;
         }
-        *count = count.saturating_add(1);
+        *count += 1;
         open.streams.insert(id, Arc::clone(stream));
         Some(Slot { slots: Arc::clone(self), id, address })
     }

@@ -3,6 +3,7 @@
 //! Invariants: everything that was written is sent before the connection waits for input; neither
 //! buffer grows beyond its limit, whatever the other side does.
 
+use sapwood_core::Exact;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -60,8 +61,8 @@ impl Request {
         self.decoder.reset();
     }
 
-    const fn held(&self) -> usize {
-        self.bytes.capacity().saturating_add(self.decoder.held())
+    fn held(&self) -> usize {
+        self.bytes.capacity().plus(self.decoder.held())
     }
 
     /// The item as a tuple.
@@ -132,7 +133,7 @@ impl Connection {
             item_limits,
             remote_host,
             input: InputBuffer::new(item_limits, INPUT),
-            output: Vec::with_capacity(OUTPUT_BYTES.saturating_add(4096)),
+            output: Vec::with_capacity(OUTPUT_BYTES.plus(4096)),
             sent: 0,
             may_have_answered: false,
             broken: None,
@@ -222,7 +223,7 @@ impl Connection {
         }
         let len = self.fill(wait)?;
         self.input.take(len, &mut request.bytes, &mut request.decoder);
-        self.requests_held = self.requests_held.saturating_add(request.held());
+        self.requests_held = self.requests_held.plus(request.held());
         Ok(())
     }
 
@@ -235,7 +236,7 @@ impl Connection {
         if bytes > self.item_limits.bytes.saturating_mul(MADE_OF_REQUEST) {
             return Err(sapwood_wire_svn::Error::RequestTooLarge.into());
         }
-        self.requests_held = self.requests_held.saturating_add(bytes);
+        self.requests_held = self.requests_held.plus(bytes);
         self.hold(0)?;
         self.share.set_busy();
         Ok(())
@@ -351,8 +352,8 @@ impl Connection {
     }
 
     fn try_send(&mut self, more: &[u8]) -> SvnResult<()> {
-        let len = self.output.len().saturating_add(more.len());
-        self.sent = self.sent.saturating_add(u64::try_from(len).unwrap_or(u64::MAX));
+        let len = self.output.len().plus(more.len());
+        self.sent = self.sent.plus(u64::try_from(len).unwrap_or(u64::MAX));
         if self.limits.response_bytes.is_some_and(|max| self.sent > max) {
             return Err(SvnError::new(
                 ErrorCode::RA_SVN_RESPONSE_SIZE,

@@ -1,5 +1,6 @@
 //! What is said on one connection: greeting, authentication, then commands until the client goes.
 
+use sapwood_core::Exact;
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -329,7 +330,7 @@ impl<'s> Session<'s> {
     /// # Errors
     /// E210009 when that would be too much; E210002 after waiting for room in vain.
     pub(crate) fn make_room_for(&mut self, list: List<'_>) -> Result<(), Fail> {
-        let each = self.fs_path.len().saturating_add(BESIDE_A_PATH);
+        let each = self.fs_path.len().plus(BESIDE_A_PATH);
         Ok(self.conn.hold_more(list.count_items().saturating_mul(each))?)
     }
 }

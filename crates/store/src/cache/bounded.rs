@@ -13,6 +13,7 @@
 //!
 //! Time is counted in bytes put in, so that it stands still while values are only looked up.
 
+use sapwood_core::Exact;
 use std::borrow::Borrow;
 use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
@@ -162,10 +163,10 @@ impl Store {
         let mut usage = Usage::default();
         for shard in self.shards.iter().chain([&self.large]) {
             let shard = shard.read();
-            usage.bytes = usage.bytes.saturating_add(shard.bytes);
-            usage.entries = usage.entries.saturating_add(shard.entries.len());
-            usage.hits = usage.hits.saturating_add(shard.hits.load(Ordering::Relaxed));
-            usage.misses = usage.misses.saturating_add(shard.misses.load(Ordering::Relaxed));
+            usage.bytes.tally(shard.bytes);
+            usage.entries.tally(shard.entries.len());
+            usage.hits.tally(shard.hits.load(Ordering::Relaxed));
+            usage.misses.tally(shard.misses.load(Ordering::Relaxed));
         }
         usage
     }
@@ -193,7 +194,7 @@ impl Store {
         let budget = self.budget.load(Ordering::Relaxed);
         let large = self.large.read().bytes;
         self.large_bytes.store(large, Ordering::Relaxed);
-        let left = budget.saturating_sub(large.min(budget.div_euclid(FOR_LARGE)));
+        let left = budget.minus(large.min(budget.div_euclid(FOR_LARGE)));
         let share = left.checked_div(self.shards.len()).unwrap_or(0);
         for shard in &self.shards {
             set_budget(shard, share);
@@ -226,7 +227,7 @@ impl Store {
     pub(super) fn put(&self, key: Name, item: Item, weight: usize) {
         let Some(shard) = self.shard(key.hash64()) else { return };
         let mut shard = shard.write();
-        let weight = weight.saturating_add(OVERHEAD);
+        let weight = weight.plus(OVERHEAD);
         let part = if self.has_place { LARGE } else { 2 };
         if weight <= shard.budget.checked_div(part).unwrap_or(0) {
             // Values that go are dropped after the lock is released.
@@ -297,9 +298,9 @@ impl Shard {
             if let Some(slot) = self.slot_mut(at).and_then(Option::as_mut) {
                 let (old, in_clock) = (slot.bytes(), slot.in_clock);
                 slot.weight = slot_weight;
-                self.bytes = self.bytes.saturating_sub(old).saturating_add(weight);
+                self.bytes = self.bytes.minus(old).plus(weight);
                 if !in_clock {
-                    self.young_bytes = self.young_bytes.saturating_sub(old).saturating_add(weight);
+                    self.young_bytes = self.young_bytes.minus(old).plus(weight);
                 }
             }
             self.make_room(&mut gone);
@@ -321,12 +322,12 @@ impl Shard {
             *place = Some(Slot { key, weight: slot_weight, seen, in_clock });
         }
         self.entries.insert(Entry { key, item, slot: at, used: AtomicU32::new(seen) });
-        self.bytes = self.bytes.saturating_add(weight);
+        self.bytes = self.bytes.plus(weight);
         if in_clock {
             self.clock.push_back(at);
         } else {
             self.young.push_back(at);
-            self.young_bytes = self.young_bytes.saturating_add(weight);
+            self.young_bytes = self.young_bytes.plus(weight);
         }
         self.make_room(&mut gone);
         gone
@@ -334,7 +335,7 @@ impl Shard {
 
     fn pass_time(&mut self, weight: usize) {
         let tick = self.budget.div_euclid(TICKS).max(1);
-        self.since = self.since.saturating_add(weight);
+        self.since = self.since.plus(weight);
         let ticks = self.since.checked_div(tick).unwrap_or(0);
         self.since = self.since.checked_rem(tick).unwrap_or(0);
         self.now = self.now.wrapping_add(u32::try_from(ticks).unwrap_or(u32::MAX));
@@ -345,7 +346,7 @@ impl Shard {
     fn make_place(&mut self, weight: usize, away: u32, gone: &mut Vec<Item>) -> bool {
         // Time is coarse, and what is read together does not keep its order: what is about equal
         // stays.
-        let limit = away.saturating_add(away.div_euclid(8)).saturating_add(2);
+        let limit = away.plus(away.div_euclid(8)).plus(2);
         while !self.fits_in_clock(weight) {
             if self.oldest().is_none_or(|idle| idle <= limit) {
                 return false;
@@ -371,13 +372,13 @@ impl Shard {
     }
 
     /// The queue's share of the bytes.
-    const fn for_young(&self) -> usize {
+    fn for_young(&self) -> usize {
         self.budget / 10
     }
 
-    const fn fits_in_clock(&self, weight: usize) -> bool {
-        let in_clock = self.bytes.saturating_sub(self.young_bytes);
-        in_clock.saturating_add(weight) <= self.budget.saturating_sub(self.for_young())
+    fn fits_in_clock(&self, weight: usize) -> bool {
+        let in_clock = self.bytes.minus(self.young_bytes);
+        in_clock.plus(weight) <= self.budget.minus(self.for_young())
     }
 
     fn make_room(&mut self, gone: &mut Vec<Item>) {
@@ -411,7 +412,7 @@ impl Shard {
     fn leave_young(&mut self, gone: &mut Vec<Item>) -> Option<()> {
         let at = self.young.pop_front()?;
         let weight = self.slot(at).map_or(0, Slot::bytes);
-        self.young_bytes = self.young_bytes.saturating_sub(weight);
+        self.young_bytes = self.young_bytes.minus(weight);
         // While it is neither here nor there it counts as one of the clock.
         if self.fits_in_clock(0) {
             self.move_to_clock(at);
@@ -453,7 +454,7 @@ impl Shard {
                 }
                 if is_young {
                     let weight = self.slot(at).map_or(0, Slot::bytes);
-                    self.young_bytes = self.young_bytes.saturating_sub(weight);
+                    self.young_bytes = self.young_bytes.minus(weight);
                 }
                 self.drop_slot(at, &mut gone);
                 false
@@ -465,7 +466,7 @@ impl Shard {
 
     fn drop_slot(&mut self, at: u32, gone: &mut Vec<Item>) {
         if let Some(slot) = self.slot_mut(at).and_then(Option::take) {
-            self.bytes = self.bytes.saturating_sub(slot.bytes());
+            self.bytes = self.bytes.minus(slot.bytes());
             self.free.push(at);
             gone.extend(self.entries.take(&slot.key).map(|entry| entry.item));
         }

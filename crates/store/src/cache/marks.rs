@@ -3,6 +3,8 @@
 //! A table of buckets that forgets the oldest mark of a full bucket. It may take one entry for
 //! another (one look-up in some 2^36), which costs no more than a wrong guess what to keep.
 
+use sapwood_core::Exact;
+
 /// Marks in a bucket: half a cache line.
 const BUCKET: usize = 4;
 /// The table has at least so many places for each entry of the cache.
@@ -40,13 +42,13 @@ impl Marks {
     fn bucket(&mut self, mark: u64) -> Option<&mut [u64; BUCKET]> {
         // The highest bits, so that a bucket is halved when the table is doubled.
         let bits = self.buckets.len().checked_ilog2()?;
-        let at = mark.checked_shr(u64::BITS.saturating_sub(bits)).unwrap_or(0);
+        let at = mark.checked_shr(u64::BITS.minus(bits)).unwrap_or(0);
         self.buckets.get_mut(usize::try_from(at).ok()?)
     }
 
     /// Marks what was used last at tick `used` and goes at `now`, from a cache of `entries`.
     pub(super) fn add(&mut self, hash: u64, used: u32, now: u32, entries: usize) {
-        let wanted = entries.max(32).saturating_mul(PLACES).div_ceil(BUCKET);
+        let wanted = entries.max(32).times(PLACES).div_ceil(BUCKET);
         if self.buckets.len() < wanted {
             let larger = vec![[0; BUCKET]; wanted.next_power_of_two()];
             for mark in std::mem::replace(&mut self.buckets, larger).into_iter().flatten() {

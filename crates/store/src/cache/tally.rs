@@ -1,5 +1,6 @@
 //! What requests read, counted for tests: cost has to grow with what is asked for.
 
+use sapwood_core::Exact;
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
@@ -38,16 +39,16 @@ impl Tally {
     /// A block was read, of so many bytes.
     pub(super) fn note_block(&self, weight: usize) {
         let mut counts = self.counts.lock();
-        counts.blocks = counts.blocks.saturating_add(1);
-        counts.bytes = counts.bytes.saturating_add(u64::try_from(weight).unwrap_or(u64::MAX));
+        counts.blocks.tally(1);
+        counts.bytes.tally(u64::try_from(weight).unwrap_or(u64::MAX));
     }
 
     /// An item was made, of so many bytes.
     pub(super) fn note<T>(&self, name: Name, weight: usize) {
         let mut counts = self.counts.lock();
         let (count, _) = counts.each.entry(name).or_insert((0, std::any::type_name::<T>()));
-        *count = count.saturating_add(1);
-        counts.bytes = counts.bytes.saturating_add(u64::try_from(weight).unwrap_or(u64::MAX));
+        count.tally(1);
+        counts.bytes.tally(u64::try_from(weight).unwrap_or(u64::MAX));
     }
 
     /// What was counted since the last call.
@@ -56,7 +57,7 @@ impl Tally {
         let most = counts.each.iter().max_by_key(|(_, (count, _))| *count);
         Reads {
             blocks: counts.blocks,
-            items: counts.each.values().fold(0, |sum, (count, _)| sum.saturating_add(*count)),
+            items: counts.each.values().fold(0, |sum, (count, _)| sum.plus(*count)),
             bytes: counts.bytes,
             most: most.map_or(0, |(_, (count, _))| *count),
             which: most.map(|(name, (_, of))| format!("{of} {name:?}")).unwrap_or_default(),

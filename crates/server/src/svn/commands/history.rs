@@ -1,5 +1,6 @@
 //! Commands about history: log, locations, blame.
 
+use sapwood_core::Exact;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, FileRev, Revnum, RevpropSelection, SvnError, SvnResult};
 use sapwood_delta::TextDelta;
@@ -164,7 +165,7 @@ fn write_entry(out: &mut Vec<u8>, entry: &LogEntry<'_>, depth: &mut u64) {
             names::AUTHOR => author = Some(value),
             names::DATE => date = Some(value),
             names::LOG => message = Some(value),
-            _ => others = others.saturating_add(1),
+            _ => others = others.plus(1),
         }
     }
     write_log_head(
@@ -187,7 +188,7 @@ fn write_entry(out: &mut Vec<u8>, entry: &LogEntry<'_>, depth: &mut u64) {
     out.bool(entry.subtractive_merge);
     out.close();
     if entry.has_children {
-        *depth = depth.saturating_add(1);
+        *depth += 1;
     }
 }
 

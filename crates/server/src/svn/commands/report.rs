@@ -1,6 +1,7 @@
 //! Commands that begin with a report of what the working copy has and end in an edit: update,
 //! switch, status, diff.
 
+use sapwood_core::Exact;
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_repos::{ReportRequest, Reporter};
 use sapwood_wire_svn::Tuple;
@@ -237,7 +238,7 @@ fn take_entry(
     };
     let depth =
         params.opt_word()?.map_or(Depth::Infinity, |word| Depth::from_word(word.as_bytes()));
-    summary.entries = summary.entries.saturating_add(1);
+    summary.entries.tally(1);
     let Some(url) = url else {
         if path.is_empty() {
             summary.from = Some(rev);

@@ -1,0 +1,86 @@
+//! Holds how much of the product may go on in silence where something does not fit: each
+//! `unwrap_or_default` and each `saturating_*` is either meant, or hides a slip of ours.
+//!
+//! The numbers can only fall. What fits unless there is a slip says so with `sapwood_core::exact` (`plus`,
+//! `minus`, `tail`, `piece`: heard in debug builds), or fails with `SvnError::internal`; numbers for people
+//! are added up with `tally`; an empty text that stands for "none" is written `unwrap_or("")`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a failure is a failed test"
+)]
+
+use std::path::Path;
+
+/// For each crate: `unwrap_or_default`, and `saturating_*`, outside comments and unit tests.
+const MOST: [(&str, usize, usize); 18] = [
+    ("bench", 21, 51),
+    ("cli", 91, 84),
+    ("client", 101, 77),
+    ("core", 15, 9),
+    ("delta", 4, 16),
+    ("diff", 21, 22),
+    ("fs", 0, 0),
+    ("fsfs", 26, 165),
+    ("fsfs-format", 13, 40),
+    ("ra", 38, 22),
+    ("repos", 33, 44),
+    ("server", 36, 58),
+    ("store", 3, 15),
+    ("testkit", 8, 3),
+    ("watch", 0, 2),
+    ("wc", 85, 62),
+    ("wire-dav", 10, 19),
+    ("wire-svn", 10, 35),
+];
+
+/// How often `word` is in the code of the files below `dir`.
+fn count(dir: &Path, word: &str) -> usize {
+    let mut sum = 0;
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sum += if path.ends_with("tests") { 0 } else { count(&path, word) };
+        } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("tests.rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            let code = code.lines().map(|line| line.split("//").next().unwrap());
+            sum += code.map(|line| line.matches(word).count()).sum::<usize>();
+        }
+    }
+    sum
+}
+
+#[test]
+fn silence_becomes_rarer() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    for entry in std::fs::read_dir(&crates).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let src = crates.join(&name).join("src");
+        let found = (count(&src, "unwrap_or_default"), count(&src, "saturating_"));
+        seen += found.0 + found.1;
+        let row = MOST.iter().find(|(row, ..)| *row == name);
+        let Some((_, defaults, saturating)) = row else {
+            wrong.push(format!("{name} has no row: (\"{name}\", {}, {})", found.0, found.1));
+            continue;
+        };
+        for (what, found, most) in
+            [("unwrap_or_default", found.0, *defaults), ("saturating_", found.1, *saturating)]
+        {
+            if found > most {
+                wrong.push(format!("{name}: {found} times `{what}`, and {most} are allowed"));
+            } else if found + SLACK < most {
+                wrong.push(format!("{name}: only {found} times `{what}`: lower the {most}"));
+            }
+        }
+    }
+    assert!(seen > 100, "only {seen} were found");
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// So much may a number be below its row before the row has to follow: two changes that land beside
+/// each other need not both write it.
+const SLACK: usize = 5;
