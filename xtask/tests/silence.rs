@@ -25,7 +25,7 @@ const MOST: [(&str, usize, usize); 18] = [
     ("fsfs", 26, 165),
     ("fsfs-format", 13, 40),
     ("ra", 38, 22),
-    ("repos", 33, 44),
+    ("repos", 33, 45),
     ("server", 36, 58),
     ("store", 3, 15),
     ("testkit", 8, 3),
