@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs Subversion's own command-line tests with a set of programs, and counts what passes.
 
-    suite.py --src TREE --bin DIR --out DIR [--serve COMMAND] [--files a_tests,b_tests] [-j N]
+    suite.py --src TREE --bin DIR --out DIR [--serve COMMAND] [--scheme http] [--files a_tests,b_tests] [-j N]
              [--extra OPTIONS] [--record VARIANT]
 
 TREE   a built source tree of Subversion 1.14.x, outside this repository. Its tests and helper programs are used,
@@ -10,6 +10,7 @@ DIR    (--bin) the programs: `sapwood install-links DIR`, with links to the refe
 DIR    (--out) where logs go: FILE.log, summary.tsv (file, number, outcome) and missing.tsv (what passes with the
        reference's programs, by baseline.tsv beside this script, and not here).
 --serve   a server in the foreground; %r is the folder to serve, %p a free port. Without it, file:// is used.
+--scheme  what it speaks: svn unless said otherwise, or http.
 --record  adds the counts to docs/results/conformance.tsv under this name of a variant; tools/pages.py then makes
           docs/conformance.md.
 
@@ -41,6 +42,7 @@ def options():
     for name in ("src", "bin", "out"):
         parser.add_argument("--" + name, required=True, type=pathlib.Path)
     parser.add_argument("--serve", default="")
+    parser.add_argument("--scheme", default="svn", choices=("svn", "http"))
     parser.add_argument("--files", default="")
     parser.add_argument("-j", type=int, default=1)
     parser.add_argument("--extra", default="")
@@ -72,14 +74,14 @@ def build_folder(given, name):
     return top, tests
 
 
-def serve(command, folder, log):
+def serve(command, scheme, folder, log):
     port = free_port()
     words = shlex.split(command.replace("%r", str(folder)).replace("%p", str(port)))
     server = subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
     for _ in range(200):
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
-            return server, f"svn://127.0.0.1:{port}"
+            return server, f"{scheme}://127.0.0.1:{port}"
         except OSError:
             time.sleep(0.05)
     sys.exit(f"the server does not listen: {command}")
@@ -93,7 +95,7 @@ def run_file(given, name):
     with open(given.out / (name + ".server.log"), "wb") as log:
         try:
             if given.serve:
-                server, url = serve(given.serve, tests, log)
+                server, url = serve(given.serve, given.scheme, tests, log)
                 words += ["--url", url]
             environment = dict(os.environ, LC_ALL="C.UTF-8")
             done = subprocess.run(words, cwd=tests, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -141,7 +143,7 @@ def main():
             kinds = sorted({outcome for _, _, outcome in rows})
             counts = " ".join(f"{kind}={sum(row[2] == kind for row in rows)}" for kind in kinds)
             print(f"{name:32}{seconds:6.0f} s  {counts}", flush=True)
-    access = "svn://" if given.serve else "file://"
+    access = given.scheme + "://" if given.serve else "file://"
     wanted = {key for key in baseline(access) if key[0] in files}
     missing = sorted(key for key in wanted if outcomes.get(key) not in ("PASS", "XPASS"))
     with open(given.out / "missing.tsv", "w") as out:

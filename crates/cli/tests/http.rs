@@ -212,9 +212,13 @@ fn commits_of_our_client_in_both_generations() {
 }
 
 fn commits(programs: &Programs) {
-    let svn = |args: &[&str]| svn_of(programs, args);
-    let ok = |args: &[&str]| svn(args).expect_success("svn").stdout_text();
-    for more in [&[][..], &["--no-http-v2"]] {
+    for (more, packed) in [(&[][..], "yes"), (&["--no-http-v2"], "no")] {
+        // Bodies with their length and without, texts packed and not.
+        let chunked = format!("servers:global:http-chunked-requests={packed}");
+        let packed = format!("servers:global:http-compression={packed}");
+        let said = ["--config-option", chunked.as_str(), "--config-option", packed.as_str()];
+        let svn = |args: &[&str]| svn_of(programs, &[args, &said].concat());
+        let ok = |args: &[&str]| svn(args).expect_success("svn").stdout_text();
         let served = Served::start("[general]\npassword-db = passwd\nrealm = The Realm\n", more);
         let wc = served.scratch("wc");
         let at = |name: &str| wc.join(name).to_string_lossy().into_owned();

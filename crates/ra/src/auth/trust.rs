@@ -5,8 +5,8 @@ use std::ops::{BitAnd, BitOr, BitOrAssign, Not};
 
 use sapwood_core::{PropList, SvnResult, base64};
 
+use super::Authenticator;
 use super::store::{self, CredentialKind};
-use super::{Authenticator, server_group};
 
 /// The key of the certificate, in base64 without line ends.
 const ASCII_CERT: &str = "ascii_cert";
@@ -155,12 +155,5 @@ impl Authenticator {
         }
         self.trusted.lock().insert(realm.to_owned(), certificate.der.clone());
         Ok(Failures::default())
-    }
-
-    /// An option of the `servers` file for a host.
-    #[must_use]
-    pub fn server_option(&self, host: &str, option: &str) -> Option<String> {
-        let group = server_group(&self.servers, host);
-        super::server_setting(&self.servers, group.as_deref(), option)
     }
 }

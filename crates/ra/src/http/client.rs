@@ -9,14 +9,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use hyper::Request;
 use sapwood_core::uri::Parts;
-use sapwood_core::{ErrorCode, SvnError, SvnResult, base64};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_delta::Version;
 use sapwood_wire_dav::failure;
 use sapwood_wire_dav::xml::{Document, Element, Limits};
 
 use super::login::{Challenge, Proof};
+use super::options::Options;
 use super::tls::Tls;
 use super::transport::{Origin, Outgoing, Payload, Reply, Transport};
-use crate::auth::{Authenticator, server_group, server_setting};
+use crate::auth::Authenticator;
 use crate::error::Error;
 use crate::session::COMPATIBLE_VERSION;
 use crate::settings::Settings;
@@ -27,8 +29,8 @@ const CAPABILITIES: [&str; 3] = [
     "http://subversion.tigris.org/xmlns/dav/svn/mergeinfo",
     "http://subversion.tigris.org/xmlns/dav/svn/log-revprops",
 ];
-/// How long a server may be silent unless the configuration says otherwise.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// A server that answers within this time is near: the threshold of 1.14.
+const NEAR: Duration = Duration::from_millis(5);
 /// Bytes of a body that tells of an error, at most.
 const ERROR_BODY: u64 = 1 << 20;
 /// What XML of a server may hold in one piece. How much there is in all is bounded by nothing: it
@@ -97,38 +99,7 @@ pub(super) struct Client {
     auth: Arc<Authenticator>,
     proof: RefCell<Option<Proof>>,
     agent: String,
-    /// The words `basic` and `digest`, when the configuration allows only some.
-    schemes: Option<String>,
-}
-
-/// The proxy of a host, by the `servers` file: its address, and how it knows the user.
-fn proxy(settings: &Settings, host: &str) -> SvnResult<Option<(Origin, Option<String>)>> {
-    let group = server_group(&settings.servers, host);
-    let get = |option: &str| {
-        server_setting(&settings.servers, group.as_deref(), option).filter(|v| !v.is_empty())
-    };
-    let Some(proxy) = get("http-proxy-host") else { return Ok(None) };
-    let exceptions = server_setting(&settings.servers, None, "http-proxy-exceptions");
-    let excepted = exceptions.unwrap_or_default().split(',').map(str::trim).any(|pattern| {
-        !pattern.is_empty() && sapwood_core::glob::matches(pattern.as_bytes(), host.as_bytes())
-    });
-    if excepted && group.is_none() {
-        return Ok(None);
-    }
-    let port = match get("http-proxy-port") {
-        None => 80,
-        Some(text) => text.parse().map_err(|_| {
-            SvnError::new(
-                ErrorCode::RA_ILLEGAL_URL,
-                "Invalid URL: illegal character in proxy port number",
-            )
-        })?,
-    };
-    let user = get("http-proxy-username").map(|name| {
-        let password = get("http-proxy-password").unwrap_or_default();
-        format!("Basic {}", base64::encode(format!("{name}:{password}").as_bytes()))
-    });
-    Ok(Some((Origin { host: proxy, port }, user)))
+    pub(super) options: Options,
 }
 
 /// What is said to a proxy that is to open a way to the server.
@@ -136,22 +107,6 @@ fn connect_head(host: &str, port: u16, user: Option<String>) -> String {
     let user = user.map_or_else(String::new, |user| format!("Proxy-Authorization: {user}\r\n"));
     let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
     format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{user}\r\n")
-}
-
-/// How long the server may be silent.
-fn patience(settings: &Settings, host: &str) -> SvnResult<Duration> {
-    let group = server_group(&settings.servers, host);
-    match server_setting(&settings.servers, group.as_deref(), "http-timeout") {
-        None => Ok(PATIENCE),
-        Some(text) => match text.trim().parse::<u64>() {
-            Ok(0) => Ok(PATIENCE),
-            Ok(seconds) => Ok(Duration::from_secs(seconds)),
-            Err(_) => Err(SvnError::new(
-                ErrorCode::BAD_CONFIG_VALUE,
-                "Invalid config: illegal character in timeout value",
-            )),
-        },
-    }
 }
 
 impl Client {
@@ -162,16 +117,16 @@ impl Client {
         let secure = parts.scheme == "https";
         let port = parts.port.unwrap_or(if secure { 443 } else { 80 });
         let origin = Origin { host: parts.host.to_owned(), port };
-        let proxy = proxy(settings, parts.host)?;
+        let options = Options::of(&settings.servers, parts.host)?;
+        let proxy = options.proxy.clone();
         let peer = proxy.as_ref().map_or_else(|| origin.clone(), |(proxy, _)| proxy.clone());
         let rest = url.split_once("://").map_or("", |(_, rest)| rest);
         let authority = rest.split('/').next().unwrap_or_default();
         let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_owned();
-        let group = server_group(&settings.servers, parts.host);
         let agent = format!("SVN/{COMPATIBLE_VERSION} (sapwood)");
         let tls = if secure {
             let realm = format!("https://{}:{port}", parts.host);
-            Some(Tls::new(parts.host, realm, settings)?)
+            Some(Tls::new(parts.host, realm, &options, settings)?)
         } else {
             None
         };
@@ -181,13 +136,7 @@ impl Client {
             other => (other.map(|(_, user)| user), None),
         };
         Ok(Self {
-            transport: Transport::new(
-                peer,
-                tls,
-                tunnel,
-                patience(settings, parts.host)?,
-                settings.cancel.clone(),
-            )?,
+            transport: Transport::new(peer, tls, tunnel, &options, settings.cancel.clone())?,
             base: format!("{}://{authority}", parts.scheme),
             host: origin.host,
             port,
@@ -199,13 +148,43 @@ impl Client {
                 Some(name) => format!("{agent} {name}"),
                 None => agent,
             },
-            schemes: server_setting(&settings.servers, group.as_deref(), "http-auth-types"),
+            options,
         })
     }
 
     /// Bytes both ways so far.
     pub(super) fn transferred(&self) -> u64 {
         self.transport.transferred()
+    }
+
+    /// Whether the server is so near that compression costs more than it saves.
+    fn is_near(&self) -> bool {
+        self.options.compression.is_none() && self.transport.latency() < NEAR
+    }
+
+    /// What a reply without text deltas may be packed with.
+    pub(super) fn packings(&self) -> &'static str {
+        if self.options.compression == Some(false) || self.is_near() { "identity" } else { "gzip" }
+    }
+
+    /// The same of one with text deltas, and their media types, best first.
+    pub(super) fn delta_packings(&self) -> &'static str {
+        match self.options.compression {
+            Some(false) => "svndiff",
+            _ if self.is_near() => "svndiff2;q=0.9,svndiff1;q=0.8,svndiff;q=0.7",
+            _ => "gzip,svndiff1;q=0.9,svndiff2;q=0.8,svndiff;q=0.7",
+        }
+    }
+
+    /// The best form of text deltas to a server that reads these beside the first.
+    pub(super) fn delta_version(&self, reads_1: bool, reads_2: bool) -> Version {
+        match (reads_1, reads_2) {
+            _ if self.options.compression == Some(false) => Version::V0,
+            (_, true) if self.is_near() => Version::V2,
+            (true, _) => Version::V1,
+            (false, true) => Version::V2,
+            (false, false) => Version::V0,
+        }
     }
 
     /// What the client calls itself.
@@ -242,13 +221,15 @@ impl Client {
         if !call.media.is_empty() {
             request = request.header("content-type", call.media);
         }
-        if call.payload.len() > 0 || matches!(call.method, "PUT" | "POST") {
-            request = request.header("content-length", call.payload.len());
+        let len = call.payload.len();
+        let chunked = self.options.chunked && len > 0;
+        if !chunked && (len > 0 || matches!(call.method, "PUT" | "POST")) {
+            request = request.header("content-length", len);
         }
         for (name, value) in &call.headers {
             request = request.header(*name, value);
         }
-        request.body(call.payload.body()?).map_err(broken)
+        request.body(call.payload.body(chunked)?).map_err(broken)
     }
 
     fn send(&self, call: &Call<'_>) -> SvnResult<Reply> {
@@ -289,12 +270,9 @@ impl Client {
 
     /// The strongest way of proving that the server offers, and the configuration allows.
     fn challenge(&self, reply: &Reply) -> SvnResult<Challenge> {
-        let allowed = |challenge: &Challenge| match &self.schemes {
-            None => true,
-            Some(words) => {
-                let name = format!("{:?}", challenge.scheme).to_ascii_lowercase();
-                words.split([';', ',', ' ']).any(|word| word.eq_ignore_ascii_case(&name))
-            }
+        let allowed = |challenge: &Challenge| {
+            let schemes = self.options.schemes.as_deref();
+            schemes.is_none_or(|schemes| schemes.contains(&challenge.scheme))
         };
         let offered: Vec<&str> = reply.headers("www-authenticate").collect();
         offered

@@ -93,15 +93,9 @@ impl HttpSession {
         }))
     }
 
-    /// The newest svndiff that the server reads.
+    /// The best svndiff that the server reads.
     fn svndiff(&self) -> Version {
-        if self.places.knows("svndiff2") {
-            Version::V2
-        } else if self.places.knows("svndiff1") {
-            Version::V1
-        } else {
-            Version::V0
-        }
+        self.client.delta_version(self.places.knows("svndiff1"), self.places.knows("svndiff2"))
     }
 }
 

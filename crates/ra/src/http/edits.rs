@@ -12,7 +12,6 @@ use tempfile::SpooledTempFile;
 
 use super::client::{Call, LIMITS};
 use super::places::{Bulk, path_of};
-use super::reports::ENCODINGS;
 use super::session::HttpSession;
 use super::transport::Payload;
 use crate::session::{
@@ -68,7 +67,9 @@ impl Fetch for Fetcher<'_> {
         take: &mut dyn FnMut(&mut dyn TextDelta) -> SvnResult<()>,
     ) -> SvnResult<()> {
         let target = path_of(address);
-        let mut reply = self.0.client.expect(&Call::new("GET", &target), &[200])?;
+        let client = &self.0.client;
+        let call = Call::new("GET", &target).with("accept-encoding", client.packings());
+        let mut reply = client.expect(&call, &[200])?;
         take(&mut FullText::new(&mut reply))?;
         reply.finish()
     }
@@ -145,8 +146,9 @@ impl HttpSession {
             send_deltas: request.send_deltas,
             include_path: include_path.filter(|path| !path.is_empty()),
         };
-        let call =
-            Call::new("REPORT", &target).with("accept-encoding", ENCODINGS).xml(body.write());
+        let call = Call::new("REPORT", &target)
+            .with("accept-encoding", self.client.delta_packings())
+            .xml(body.write());
         let mut reply = self.client.expect(&call, &[200])?;
         let driven = Document::open(&mut reply, LIMITS)
             .map_err(SvnError::from)
@@ -251,7 +253,7 @@ impl Report for HttpReport<'_> {
         let Self { session, editor, mut spool, text_deltas, .. } = *self;
         spool.write(&ask::end_update(Vec::new()))?;
         let call = Call::new("REPORT", session.places.report_target())
-            .with("accept-encoding", ENCODINGS)
+            .with("accept-encoding", session.client.delta_packings())
             .carrying("text/xml", spool.into_payload()?);
         let driven = session.client.expect(&call, &[200]).and_then(|mut reply| {
             let document = Document::open(&mut reply, LIMITS)?;

@@ -14,6 +14,7 @@ mod edits;
 mod locks;
 mod login;
 mod nodes;
+mod options;
 mod places;
 mod reports;
 mod revprops;

@@ -146,7 +146,8 @@ impl HttpSession {
         expected: Option<Md5>,
         contents: &mut dyn Write,
     ) -> SvnResult<()> {
-        let mut reply = self.client.expect(&Call::new("GET", target), &[200])?;
+        let call = Call::new("GET", target).with("accept-encoding", self.client.packings());
+        let mut reply = self.client.expect(&call, &[200])?;
         let mut sum = Md5Hasher::new();
         let mut chunk = vec![0; CHUNK];
         loop {

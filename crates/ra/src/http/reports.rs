@@ -15,9 +15,6 @@ use crate::session::{
 };
 use crate::{RevpropSelection, Segment};
 
-/// The media types that a reply with text deltas may use, best first.
-pub(super) const ENCODINGS: &str = "svndiff2;q=0.9,svndiff1;q=0.8,svndiff;q=0.7";
-
 fn malformed(message: &str) -> SvnError {
     SvnError::new(ErrorCode::RA_DAV_MALFORMED_DATA, message)
 }
@@ -102,7 +99,9 @@ impl HttpSession {
             revprops: names,
             paths: owned(request.paths),
         };
-        let call = Call::new("REPORT", &target).xml(body.write());
+        let call = Call::new("REPORT", &target)
+            .with("accept-encoding", self.client.packings())
+            .xml(body.write());
         let (mut nesting, mut told) = (0u64, 0u64);
         let mut reply = self.client.expect(&call, &[200])?;
         let mut document = Document::open(&mut reply, LIMITS)?;
@@ -153,7 +152,9 @@ impl HttpSession {
                 author: fields.last_author,
             },
         };
-        let call = Call::new("REPORT", &target).xml(body.write());
+        let call = Call::new("REPORT", &target)
+            .with("accept-encoding", self.client.packings())
+            .xml(body.write());
         self.client
             .children(&call, &[200], |child| {
                 let Some(item) = answer::list_item(&child)? else { return Ok(()) };
@@ -280,8 +281,9 @@ impl HttpSession {
             end: request.end,
             merged: request.include_merged_revisions,
         };
-        let call =
-            Call::new("REPORT", &target).with("accept-encoding", ENCODINGS).xml(body.write());
+        let call = Call::new("REPORT", &target)
+            .with("accept-encoding", self.client.delta_packings())
+            .xml(body.write());
         let mut reply = self.client.expect(&call, &[200])?;
         let document = Document::open(&mut reply, LIMITS)?;
         let told = file_revs::drive(document, &mut |head, delta| {

@@ -11,7 +11,6 @@ use sapwood_delta::Editor;
 
 use super::client::Client;
 use super::places::{Places, below};
-use crate::auth::server_group;
 use crate::error::Error;
 use crate::session::require_mergeinfo;
 use crate::session::{
@@ -33,18 +32,6 @@ pub struct HttpSession {
     root_url: String,
 }
 
-/// `http-bulk-updates` of the `servers` file: `None` leaves it to the server.
-fn bulk_updates(url: &str, settings: &Settings) -> SvnResult<Option<bool>> {
-    let host = Parts::of(url).map_or("", |parts| parts.host);
-    let group = server_group(&settings.servers, host);
-    let (servers, option) = (&settings.servers, "http-bulk-updates");
-    let global = servers.get_tristate("global", option, "auto", None)?;
-    match group {
-        Some(group) => Ok(servers.get_tristate(&group, option, "auto", global)?),
-        None => Ok(global),
-    }
-}
-
 impl HttpSession {
     /// Opens a session to a canonical URL.
     ///
@@ -55,8 +42,7 @@ impl HttpSession {
         let client = Client::new(url, settings)?;
         let illegal = || Error::IllegalUrl(url.to_owned());
         let path = Parts::of(url).ok_or_else(illegal)?.path;
-        let bulk = bulk_updates(url, settings)?;
-        let places = Places::learn(&client, path.trim_end_matches('/'), bulk)?;
+        let places = Places::learn(&client, path.trim_end_matches('/'), client.options.bulk)?;
         let root_url = format!("{}{}", client.base, places.root);
         let root_url = uri::canonicalize(&root_url).map_err(|_| illegal())?;
         Ok(Self { client, places, url: RefCell::new(url.to_owned()), root_url })

@@ -21,6 +21,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sha1::{Digest as _, Sha1};
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
+use super::options::Options;
 use crate::auth::{Authenticator, Certificate, Failures};
 use crate::settings::Settings;
 
@@ -38,17 +39,17 @@ fn invalid(message: String) -> SvnError {
 
 /// The authorities that are trusted: the system's, unless `ssl-trust-default-ca` says no, and those
 /// of `ssl-authority-files`.
-fn authorities(auth: &Authenticator, host: &str) -> SvnResult<RootCertStore> {
+fn authorities(options: &Options) -> SvnResult<RootCertStore> {
     let mut roots = RootCertStore::empty();
-    let word = auth.server_option(host, "ssl-trust-default-ca").unwrap_or_default();
-    let no = ["no", "off", "false", "0"].iter().any(|w| word.trim().eq_ignore_ascii_case(w));
-    if !no {
+    if options.default_authorities {
         // A certificate of the system that cannot be read is one less to trust.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
-    let files = auth.server_option(host, "ssl-authority-files").unwrap_or_default();
-    for file in files.split(';').map(str::trim).filter(|file| !file.is_empty()) {
-        let bad = || invalid(format!("Invalid config: unable to load certificate file '{file}'"));
+    for file in &options.authority_files {
+        let bad = || {
+            let text = format!("Invalid config: unable to load certificate file '{file}'");
+            SvnError::new(ErrorCode::BAD_CONFIG_VALUE, text)
+        };
         let certificates = CertificateDer::pem_file_iter(file).map_err(|_| bad())?;
         for certificate in certificates {
             roots.add(certificate.map_err(|_| bad())?).map_err(|_| bad())?;
@@ -59,11 +60,16 @@ fn authorities(auth: &Authenticator, host: &str) -> SvnResult<RootCertStore> {
 
 impl Tls {
     /// The settings for `host`; `realm` names the server in questions.
-    pub(super) fn new(host: &str, realm: String, settings: &Settings) -> SvnResult<Self> {
+    pub(super) fn new(
+        host: &str,
+        realm: String,
+        options: &Options,
+        settings: &Settings,
+    ) -> SvnResult<Self> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let refused = Arc::new(Mutex::new(None));
         let verifier = Verifier {
-            roots: authorities(&settings.auth, host)?,
+            roots: authorities(options)?,
             provider: Arc::clone(&provider),
             auth: Arc::clone(&settings.auth),
             host: host.to_owned(),

@@ -5,7 +5,7 @@
 //! two pieces of a reply nothing is read, so a slow receiver slows the server down and needs no
 //! memory. Invariant: a connection whose reply was not read to its end is closed, never used again.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::io::{self, Read, Seek as _, SeekFrom};
 use std::net::{TcpStream as StdStream, ToSocketAddrs as _};
@@ -14,9 +14,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Buf as _, Bytes};
+use flate2::read::MultiGzDecoder;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1::{self, SendRequest};
@@ -29,6 +30,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio_rustls::TlsConnector;
 
+use super::options::Options;
 use super::tls::Tls;
 use crate::error::Error;
 
@@ -36,10 +38,10 @@ use crate::error::Error;
 const TICK: Duration = Duration::from_millis(200);
 /// How long one address may take to answer the first knock.
 const CONNECT: Duration = Duration::from_secs(60);
-/// Idle connections that are kept.
-const KEPT: usize = 4;
 /// Bytes of a file that are sent at a time.
 const CHUNK: usize = 64 << 10;
+/// Bytes after the end of what is packed in a body that are read past, at most.
+const REST: u64 = 64 << 10;
 /// The system's number of "the connection was closed", as the reference tells it.
 const CLOSED: ErrorCode = ErrorCode(120_108);
 
@@ -69,22 +71,30 @@ impl Payload {
     }
 
     /// A body that sends it from the beginning.
-    pub(super) fn body(&self) -> SvnResult<Outgoing> {
-        Ok(match self {
-            Self::None => Outgoing::Bytes(Bytes::new()),
-            Self::Bytes(bytes) => Outgoing::Bytes(bytes.clone()),
+    /// When `chunked`, it does not tell its length.
+    pub(super) fn body(&self, chunked: bool) -> SvnResult<Outgoing> {
+        let what = match self {
+            Self::None => Carried::Bytes(Bytes::new()),
+            Self::Bytes(bytes) => Carried::Bytes(bytes.clone()),
             Self::File(file, len) => {
                 let mut file = file.try_clone().map_err(|e| SvnError::io(&e, "Can't read body"))?;
                 file.seek(SeekFrom::Start(0)).map_err(|e| SvnError::io(&e, "Can't read body"))?;
-                Outgoing::File { file, left: *len }
+                Carried::File { file, left: *len }
             }
-        })
+        };
+        Ok(Outgoing { what, chunked })
     }
 }
 
 /// A request's body on its way.
 #[derive(Debug)]
-pub(super) enum Outgoing {
+pub(super) struct Outgoing {
+    what: Carried,
+    chunked: bool,
+}
+
+#[derive(Debug)]
+enum Carried {
     Bytes(Bytes),
     File { file: std::fs::File, left: u64 },
 }
@@ -97,11 +107,11 @@ impl Body for Outgoing {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        match &mut *self {
-            Self::Bytes(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Self::Bytes(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Self::File { left: 0, .. } => Poll::Ready(None),
-            Self::File { file, left } => {
+        match &mut self.what {
+            Carried::Bytes(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Carried::Bytes(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Carried::File { left: 0, .. } => Poll::Ready(None),
+            Carried::File { file, left } => {
                 // A file of ours that was written a moment ago: the read waits for no disk.
                 let len = usize::try_from(*left).unwrap_or(CHUNK).min(CHUNK);
                 let mut chunk = vec![0; len];
@@ -115,16 +125,19 @@ impl Body for Outgoing {
     }
 
     fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Bytes(bytes) => bytes.is_empty(),
-            Self::File { left, .. } => *left == 0,
+        match &self.what {
+            Carried::Bytes(bytes) => bytes.is_empty(),
+            Carried::File { left, .. } => *left == 0,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(match self {
-            Self::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-            Self::File { left, .. } => *left,
+        if self.chunked {
+            return SizeHint::default();
+        }
+        SizeHint::with_exact(match &self.what {
+            Carried::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX),
+            Carried::File { left, .. } => *left,
         })
     }
 }
@@ -195,8 +208,12 @@ pub(super) struct Transport {
     idle: RefCell<Vec<SendRequest<Outgoing>>>,
     bytes: Arc<AtomicU64>,
     cancel: CancelToken,
-    /// How long the server may be silent.
-    patience: Duration,
+    /// How long the server may be silent; `None` for ever.
+    patience: Option<Duration>,
+    /// Idle connections that are kept, at most.
+    connections: usize,
+    /// How long the server took to answer the last knock.
+    latency: Cell<Duration>,
 }
 
 impl std::fmt::Debug for Transport {
@@ -250,7 +267,7 @@ impl Transport {
         peer: Origin,
         tls: Option<Tls>,
         tunnel: Option<String>,
-        patience: Duration,
+        options: &Options,
         cancel: CancelToken,
     ) -> SvnResult<Rc<Self>> {
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -266,13 +283,20 @@ impl Transport {
             idle: RefCell::default(),
             bytes: Arc::default(),
             cancel,
-            patience,
+            patience: options.patience,
+            connections: options.connections,
+            latency: Cell::default(),
         }))
     }
 
     /// Bytes both ways so far.
     pub(super) fn transferred(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// How long the server took to answer the last knock.
+    pub(super) fn latency(&self) -> Duration {
+        self.latency.get()
     }
 
     /// Waits for `work`, as long as nobody cancels and patience lasts.
@@ -286,7 +310,7 @@ impl Transport {
                     Err(_) => {
                         self.cancel.check()?;
                         waited = waited.saturating_add(TICK);
-                        if waited >= self.patience {
+                        if self.patience.is_some_and(|patience| waited >= patience) {
                             return Err(SvnError::new(
                                 ErrorCode::RA_DAV_CONN_TIMEOUT,
                                 "Connection timed out",
@@ -335,8 +359,10 @@ impl Transport {
             .map_err(|_| SvnError::from(Error::UnknownHost(host.clone())))?;
         let mut failed = None;
         for address in addresses {
+            let knocked = Instant::now();
             match StdStream::connect_timeout(&address, CONNECT) {
                 Ok(stream) => {
+                    self.latency.set(knocked.elapsed());
                     // Requests are small, and each waits for its answer.
                     let _ = stream.set_nodelay(true);
                     stream
@@ -388,9 +414,19 @@ impl Transport {
     }
 }
 
-/// A reply: its head, and its body as it comes.
+/// A reply: its head, and its body as it comes, unpacked.
 pub(super) struct Reply {
     pub(super) head: Parts,
+    content: Content,
+}
+
+enum Content {
+    Plain(Coming),
+    Gzip(Box<MultiGzDecoder<Coming>>),
+}
+
+/// The body of a reply as it comes.
+struct Coming {
     body: Incoming,
     piece: Bytes,
     ended: bool,
@@ -412,18 +448,24 @@ impl Reply {
         response: Response<Incoming>,
     ) -> Self {
         let (head, body) = response.into_parts();
-        let mut reply = Self {
-            head,
+        let mut coming = Coming {
             ended: body.is_end_stream(),
             body,
             piece: Bytes::new(),
             transport: Rc::clone(transport),
             sender: Some(sender),
         };
-        if reply.ended {
-            reply.give_back();
+        if coming.ended {
+            coming.give_back();
         }
-        reply
+        let packing = head.headers.get("content-encoding").map(|value| value.as_bytes());
+        let content = match packing {
+            Some(b"gzip" | b"x-gzip") if !coming.ended => {
+                Content::Gzip(Box::new(MultiGzDecoder::new(coming)))
+            }
+            _ => Content::Plain(coming),
+        };
+        Self { head, content }
     }
 
     pub(super) fn status(&self) -> u16 {
@@ -440,15 +482,6 @@ impl Reply {
         self.head.headers.get_all(name).iter().filter_map(|value| value.to_str().ok())
     }
 
-    fn give_back(&mut self) {
-        if let Some(sender) = self.sender.take() {
-            let mut idle = self.transport.idle.borrow_mut();
-            if idle.len() < KEPT && !sender.is_closed() {
-                idle.push(sender);
-            }
-        }
-    }
-
     /// The whole body, of `limit` bytes at most: what is beyond is left.
     pub(super) fn bytes(mut self, limit: u64) -> SvnResult<Vec<u8>> {
         let mut bytes = Vec::new();
@@ -459,6 +492,33 @@ impl Reply {
     /// Reads what little may be left, so that the connection can be used again.
     pub(super) fn finish(self) -> SvnResult<()> {
         self.bytes(1 << 20).map(drop)
+    }
+}
+
+impl Read for Reply {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match &mut self.content {
+            Content::Plain(coming) => coming.read(buf),
+            Content::Gzip(packed) => {
+                let len = packed.read(buf)?;
+                if len == 0 && !buf.is_empty() {
+                    // What is packed ends before the body does.
+                    io::copy(&mut packed.get_mut().take(REST), &mut io::sink())?;
+                }
+                Ok(len)
+            }
+        }
+    }
+}
+
+impl Coming {
+    fn give_back(&mut self) {
+        if let Some(sender) = self.sender.take() {
+            let mut idle = self.transport.idle.borrow_mut();
+            if idle.len() < self.transport.connections && !sender.is_closed() {
+                idle.push(sender);
+            }
+        }
     }
 
     /// Receives the next piece; false at the end.
@@ -478,7 +538,7 @@ impl Reply {
     }
 }
 
-impl Read for Reply {
+impl Read for Coming {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if buf.is_empty() || !self.fetch().map_err(io::Error::other)? {
             return Ok(0);
@@ -494,3 +554,6 @@ impl Read for Reply {
         Ok(len)
     }
 }
+
+#[cfg(test)]
+mod tests;
