@@ -26,6 +26,7 @@ targets! {
     hashdump = "../../../fuzz/harness/hashdump.rs";
     config = "../../../fuzz/harness/config.rs";
     skel = "../../../fuzz/harness/skel.rs";
+    entries = "../../../fuzz/harness/entries.rs";
     text = "../../../fuzz/harness/text.rs";
     diff = "../../../fuzz/harness/diff.rs";
     patch = "../../../fuzz/harness/patch.rs";

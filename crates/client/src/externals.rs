@@ -113,7 +113,7 @@ const fn revision_of(spec: Spec) -> Revision {
     }
 }
 
-const fn number_of(spec: Spec) -> Option<Revnum> {
+pub(crate) const fn number_of(spec: Spec) -> Option<Revnum> {
     match spec {
         Spec::Number(number) => Some(number),
         _ => None,

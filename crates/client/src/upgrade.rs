@@ -1,36 +1,139 @@
 //! `svn upgrade`: working copies of older formats, with the externals in them.
+//!
+//! From 1.7 on the database knows what externals there are. Before, only `svn:externals` did: its values
+//! are read, and what is there of them is upgraded too and gets its row.
 
 use std::path::Path;
 
-use sapwood_core::SvnResult;
-use sapwood_core::notify::Action;
-use sapwood_core::path;
-use sapwood_wc::db::Kind;
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::{Depth, SvnError, SvnResult, path, uri};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::db::{ExternalRow, Kind, Presence};
+use sapwood_wc::externals::parse::External;
+use sapwood_wc::upgrade::{Caller, Told};
 
 use crate::context::Context;
-use crate::externals::wrap;
+use crate::externals::{items, number_of, wrap};
 use crate::update::tell_path;
+
+/// Root and UUID of the repositories that were asked for.
+type Known = Vec<(String, String)>;
 
 /// Brings a working copy to the present format. What is wrong with an external is told, and no error.
 ///
 /// # Errors
 /// Those of [`sapwood_wc::upgrade::upgrade`].
 pub fn upgrade(ctx: &Context, target: &str) -> SvnResult<()> {
-    upgrade_at(ctx, &ctx.absolute(target))
+    upgrade_at(ctx, &ctx.absolute(target), &mut Known::new())
 }
 
-fn upgrade_at(ctx: &Context, abspath: &Path) -> SvnResult<()> {
-    ctx.check_cancel()?;
-    if sapwood_wc::upgrade::upgrade(abspath, ctx.wc.access)? {
-        tell_path(ctx, abspath, Action::UpgradedPath, None);
+/// The repository that a URL is in.
+fn repository_of(ctx: &Context, known: &mut Known, url: &str) -> SvnResult<(String, String)> {
+    if let Some(found) = known.iter().find(|(root, _)| uri::skip_ancestor(root, url).is_some()) {
+        return Ok(found.clone());
     }
+    let session = ctx.open_following(url)?;
+    let found = (session.root_url(), session.uuid());
+    known.push(found.clone());
+    Ok(found)
+}
+
+fn upgrade_at(ctx: &Context, abspath: &Path, known: &mut Known) -> SvnResult<()> {
+    ctx.check_cancel()?;
+    let mut caller = Caller {
+        access: ctx.wc.access,
+        cancel: ctx.cancel(),
+        ask: &mut |url| repository_of(ctx, known, url).map_err(sapwood_wc::Error::Svn),
+        tell: &mut |path, told| match told {
+            Told::Upgraded => tell_path(ctx, path, Action::UpgradedPath, None),
+            Told::Skipped => {
+                let shown = path.to_string_lossy();
+                ctx.tell(&Notify::new(Action::Skip, &shown));
+            }
+        },
+    };
+    sapwood_wc::upgrade::upgrade(abspath, &mut caller)?;
     let (wc, relpath) = ctx.working_copy(abspath)?;
     let rows = wc.db().externals("")?;
-    let below = rows.iter().filter(|row| path::is_ancestor(&relpath, &row.def_relpath));
+    let mut below =
+        rows.iter().filter(|row| path::is_ancestor(&relpath, &row.def_relpath)).peekable();
+    if below.peek().is_none() {
+        return by_properties(ctx, &wc, &relpath, known);
+    }
     for row in below.filter(|row| row.kind == Kind::Dir) {
         let at = wc.abspath(&row.relpath);
-        let done = upgrade_at(ctx, &at);
+        let done = upgrade_at(ctx, &at, known);
         wrap(ctx, &at, done)?;
     }
+    Ok(())
+}
+
+/// Upgrades the externals that properties tell of, and writes down what they are.
+fn by_properties(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &str,
+    known: &mut Known,
+) -> SvnResult<()> {
+    for (owner, _, value) in wc.externals_definitions(relpath, Depth::Infinity)? {
+        let at = wc.abspath(&owner);
+        let parsed = match items(&value, &at) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                wrap(ctx, &at, Err(error))?;
+                continue;
+            }
+        };
+        for item in parsed {
+            let target = path::join(&owner, &item.target);
+            let done = one(ctx, wc, &owner, &target, &item, known);
+            wrap(ctx, &wc.abspath(&target), done)?;
+        }
+    }
+    Ok(())
+}
+
+/// Upgrades one external and writes its row.
+fn one(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    owner: &str,
+    target: &str,
+    item: &External,
+    known: &mut Known,
+) -> SvnResult<()> {
+    let repository = wc.db().repository(wc.repos_location(owner)?.0)?;
+    let wanted = item.resolve(&repository.root, &wc.url(owner)?)?;
+    let at = wc.abspath(target);
+    if at.is_dir() && sapwood_wc::upgrade::is_old(&at) {
+        upgrade_at(ctx, &at, known)?;
+    }
+    let (inside, relpath) = ctx.working_copy(&at)?;
+    let Some(view) = inside.view(&relpath)? else {
+        return Err(SvnError::from(sapwood_wc::Error::NodeNotFound(at)));
+    };
+    let mut kind = view.top().kind;
+    let (root, uuid) = if inside.url(&relpath)? == wanted {
+        let found = inside.db().repository(inside.repos_location(&relpath)?.0)?;
+        (found.root, found.uuid)
+    } else {
+        // It is not checked out as the property says: its kind is not known before the next update.
+        kind = Kind::Unknown;
+        repository_of(ctx, known, &wanted)?
+    };
+    let Some(place) = uri::skip_ancestor(&root, &wanted) else {
+        return Err(SvnError::internal("an external is not in its repository"));
+    };
+    let repos_id = wc.db().repository_id(&root, &uuid)?;
+    wc.db().put_external(&ExternalRow {
+        relpath: target.to_owned(),
+        repos_id,
+        presence: Presence::Normal,
+        kind,
+        def_relpath: owner.to_owned(),
+        def_repos_relpath: place,
+        def_peg: number_of(item.peg),
+        def_revision: number_of(item.revision),
+    })?;
     Ok(())
 }

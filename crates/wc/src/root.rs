@@ -217,10 +217,8 @@ fn check_old(root: &Path) -> Result<()> {
         let message = format!("The working copy database at '{shown}' is missing.");
         return Err(Error::new(ErrorCode::WC_CORRUPT, message));
     }
-    let digits: Vec<u8> = text.iter().copied().take_while(u8::is_ascii_digit).collect();
-    let number = std::str::from_utf8(&digits).ok().and_then(|d| d.parse().ok());
-    // XML has no number in front: formats up to 6.
-    Err(Error::Format { path: root.to_owned(), format: number.unwrap_or(4) })
+    let format = crate::upgrade::old_format(root).unwrap_or(0);
+    Err(Error::Format { path: root.to_owned(), format })
 }
 
 /// Whether there is anything at a path, a link counting as itself.

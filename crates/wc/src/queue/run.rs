@@ -140,6 +140,7 @@ impl WorkingCopy {
                 Ok(None)
             }
             WorkItem::Postupgrade => {
+                crate::upgrade::wipe_directories(self.root())?;
                 for name in ["format", "entries"] {
                     let file = layout::adm(self.root()).join(name);
                     fs::write(&file, layout::OLD_FORMAT)

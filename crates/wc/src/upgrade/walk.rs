@@ -1,0 +1,387 @@
+//! An old working copy, directory by directory, into a new database.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use sapwood_core::{ErrorCode, PropList, SvnError, path, uri};
+
+use super::conflicts;
+use super::entry::{Entries, Entry, corrupt};
+use super::layers::{self, Layers, Shared, Texts};
+use super::read::{self, Props};
+use super::{AskRepository, Caller, FIRST_WITH_DATABASE, Told, wipe};
+use crate::conflict::Conflict;
+use crate::db::{ActualRow, Db, Kind, LockRow, NodeRow, write_props};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::layout;
+use crate::queue::WorkItem;
+
+/// Refuses a directory that is part of the working copy around it.
+///
+/// # Errors
+/// E155019, with the root.
+pub(super) fn check_root(dir: &Path) -> Result<()> {
+    let belongs = |dir: &Path| -> Option<bool> {
+        let (parent, name) = (dir.parent()?, dir.file_name()?.to_str()?);
+        let entries = read::entries(parent).ok()?;
+        let entry = entries.child(name)?;
+        Some(!entry.is_hidden().unwrap_or(true))
+    };
+    let root = dir.ancestors().find(|at| belongs(at) != Some(true)).unwrap_or(dir);
+    if root == dir {
+        return Ok(());
+    }
+    let (shown, root) = (dir.display(), root.display());
+    let text =
+        format!("Can't upgrade '{shown}' as it is not a working copy root, the root is '{root}'");
+    Err(Error::new(ErrorCode::WC_INVALID_OP_ON_CWD, text))
+}
+
+/// Makes a new working copy of an old one.
+///
+/// # Errors
+/// Those of [`super::upgrade`].
+pub(super) fn upgrade(root: &Path, entries: &Entries, caller: &mut Caller<'_>) -> Result<()> {
+    prepare(root, entries, caller)?;
+    let (from, to) = (layout::db(&super::workshop(root)), layout::db(root));
+    fs::rename(&from, &to).map_err(|e| Error::io(e, "Can't move", &from))?;
+    super::finish(root, caller)
+}
+
+/// All of it in the workshop, without touching the old one but for locks. When that fails nothing is
+/// left of it.
+pub(super) fn prepare(root: &Path, entries: &Entries, caller: &mut Caller<'_>) -> Result<()> {
+    let mut known = Vec::new();
+    let mut this = entries.this.clone();
+    find_repository(&mut this, root, &mut known, caller.ask)?;
+    let workshop = super::workshop(root);
+    files::remove_tree(&workshop)?;
+    let pristine = layout::adm(&workshop).join(layout::PRISTINE);
+    fs::create_dir_all(&pristine).map_err(|e| Error::io(e, "Can't create directory", &pristine))?;
+    let mut locked = Vec::new();
+    make(root, &workshop, known, caller, &mut locked).inspect_err(|_| {
+        for lock in locked {
+            let _none = fs::remove_file(lock);
+        }
+        let _none = files::remove_tree(&workshop);
+    })
+}
+
+/// Fills a new database, in one transaction.
+fn make(
+    root: &Path,
+    workshop: &Path,
+    known: Vec<(String, String)>,
+    caller: &mut Caller<'_>,
+    locked: &mut Vec<PathBuf>,
+) -> Result<()> {
+    let db = Db::create(&layout::db(workshop), caller.access)?;
+    db.write(|db| {
+        let Some((url, uuid)) = known.first() else {
+            return Err(corrupt(format!("No repository for '{}'", root.display())));
+        };
+        let repos_id = db.repository_id(url, uuid)?;
+        let mut walk = Walk { db, root, workshop, repos_id, known: known.clone(), caller, locked };
+        walk.run()?;
+        let pristine = |adm: &str| format!("{adm}/{}", layout::PRISTINE);
+        db.add_work(&WorkItem::FileMove {
+            from: pristine(&format!("{}/{}/wcng/{}", layout::ADM, layout::TMP, layout::ADM)),
+            to: pristine(layout::ADM),
+        })?;
+        db.add_work(&WorkItem::Postupgrade)?;
+        Ok(())
+    })
+}
+
+/// Finds out which repository a directory is in, if its entry does not say it.
+fn find_repository(
+    this: &mut Entry,
+    dir: &Path,
+    known: &mut Vec<(String, String)>,
+    ask: &mut AskRepository<'_>,
+) -> Result<()> {
+    if this.repos.is_none() || this.uuid.is_none() {
+        let shown = dir.display();
+        let Some(url) = &this.url else {
+            let text =
+                format!("Working copy '{shown}' can't be upgraded because it doesn't have a url");
+            return Err(Error::new(ErrorCode::WC_UNSUPPORTED_FORMAT, text));
+        };
+        let near = known.iter().find(|(root, _)| uri::skip_ancestor(root, url).is_some());
+        match near {
+            Some((root, uuid)) => {
+                this.repos.get_or_insert_with(|| root.clone());
+                this.uuid.get_or_insert_with(|| uuid.clone());
+            }
+            None => {
+                let (root, uuid) = ask(url)?;
+                (this.repos, this.uuid) = (Some(root), Some(uuid));
+            }
+        }
+    }
+    if let (Some(root), Some(uuid)) = (&this.repos, &this.uuid)
+        && known.iter().all(|(other, _)| other != root)
+    {
+        known.push((root.clone(), uuid.clone()));
+    }
+    Ok(())
+}
+
+/// An upgrade on its way.
+struct Walk<'a, 'c> {
+    db: &'a Db,
+    root: &'a Path,
+    workshop: &'a Path,
+    repos_id: i64,
+    /// Roots and UUIDs of repositories.
+    known: Vec<(String, String)>,
+    caller: &'a mut Caller<'c>,
+    /// Lock files that were made.
+    locked: &'a mut Vec<PathBuf>,
+}
+
+/// A directory that is still to be done.
+struct Task {
+    relpath: String,
+    parent: Option<Rc<Layers>>,
+}
+
+/// What the files of a directory have to say beside its entries.
+struct Files {
+    format: i64,
+    texts: layers::TextsByName,
+    props: HashMap<String, Props>,
+    cached: HashMap<String, PropList>,
+}
+
+/// What is broken in the entries cannot be helped.
+fn hopeless(error: Error) -> Error {
+    let error = SvnError::from(error);
+    if error.code() != ErrorCode::WC_CORRUPT {
+        return Error::Svn(error);
+    }
+    let text = "This working copy is corrupt and cannot be upgraded. Please check out a new working \
+                copy.";
+    Error::Svn(error.wrap(ErrorCode::WC_CORRUPT, text))
+}
+
+impl Walk<'_, '_> {
+    fn run(&mut self) -> Result<()> {
+        let mut tasks = vec![Task { relpath: String::new(), parent: None }];
+        while let Some(task) = tasks.pop() {
+            if self.caller.cancel.is_cancelled() {
+                return Err(Error::Cancelled);
+            }
+            let dir = self.at(&task.relpath);
+            match self.begin(&dir, &task)? {
+                Some((format, entries)) => {
+                    let children = self.directory(&dir, &task, format, entries)?;
+                    (self.caller.tell)(&dir, Told::Upgraded);
+                    tasks.extend(children.into_iter().rev());
+                }
+                None => (self.caller.tell)(&dir, Told::Skipped),
+            }
+        }
+        Ok(())
+    }
+
+    fn at(&self, relpath: &str) -> PathBuf {
+        if relpath.is_empty() { self.root.to_owned() } else { self.root.join(relpath) }
+    }
+
+    /// Format and entries of a directory; none when it is not there, or another working copy's.
+    fn begin(&mut self, dir: &Path, task: &Task) -> Result<Option<(i64, Entries)>> {
+        if !task.relpath.is_empty() && !wipe::is_old_directory(dir) {
+            return Ok(None);
+        }
+        let Some(format) = read::format(dir) else { return Ok(None) };
+        if format >= FIRST_WITH_DATABASE {
+            return Ok(None);
+        }
+        if layout::adm(dir).join("log").is_file() {
+            return Err(Error::new(
+                ErrorCode::WC_UNSUPPORTED_FORMAT,
+                "Cannot upgrade with existing logs; run a cleanup operation on this working copy \
+                 using a client version which is compatible with this working copy's format (such \
+                 as the version you are upgrading from), then retry the upgrade with the current \
+                 version",
+            ));
+        }
+        self.lock(dir)?;
+        match read::entries(dir) {
+            Err(error) if read::is_missing(&error) => Ok(None),
+            other => other.map(|entries| Some((format, entries))),
+        }
+    }
+
+    /// Keeps old programs out; a lock that is there already is taken over.
+    fn lock(&mut self, dir: &Path) -> Result<()> {
+        let path = layout::adm(dir).join("lock");
+        match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(_) => self.locked.push(path),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(Error::io(e, "Can't create file", &path)),
+        }
+        Ok(())
+    }
+
+    /// Brings one directory over. Returns those below it.
+    fn directory(
+        &mut self,
+        dir: &Path,
+        task: &Task,
+        format: i64,
+        mut entries: Entries,
+    ) -> Result<Vec<Task>> {
+        find_repository(&mut entries.this, dir, &mut self.known, self.caller.ask)?;
+        let files = Files {
+            format,
+            texts: super::texts::bring(self.db, dir, self.workshop)?,
+            props: read::props_of_files(dir)?,
+            cached: read::wcprops(dir, format)?.into_iter().collect(),
+        };
+        let layers = self.entries(dir, task, &entries, &files)?;
+        let layers = Rc::new(layers);
+        let mut below = Vec::new();
+        for child in entries.children.iter().filter(|child| child.kind == Kind::Dir) {
+            if !child.is_hidden()? {
+                let relpath = path::join(&task.relpath, &child.name);
+                below.push(Task { relpath, parent: Some(Rc::clone(&layers)) });
+            }
+        }
+        Ok(below)
+    }
+
+    /// Writes the rows of a directory and its children.
+    fn entries(&self, dir: &Path, task: &Task, entries: &Entries, files: &Files) -> Result<Layers> {
+        let shared = Shared { root: self.root, repos_id: self.repos_id, this: &entries.this };
+        let parent = task.parent.as_deref();
+        let relpath = &task.relpath;
+        let (layers, rows) =
+            layers::make(&shared, &entries.this, relpath, parent, Texts::default())
+                .map_err(hopeless)?;
+        self.write_this(dir, task, &entries.this, rows, files)?;
+        let mut conflicts = conflicts::of_children(&entries.this, relpath).map_err(hopeless)?;
+        for child in &entries.children {
+            let relpath = path::join(relpath, &child.name);
+            let texts = files.texts.get(&child.name).map_or_else(Texts::default, |texts| *texts);
+            let made = layers::make(&shared, child, &relpath, Some(&layers), texts);
+            let (_, rows) = made.map_err(hopeless)?;
+            self.write_child(child, &relpath, rows, files, &mut conflicts)?;
+        }
+        // Of nodes that are not there.
+        for (relpath, conflict) in conflicts {
+            let conflict_data = Some(conflict.write());
+            self.db.put_actual(&ActualRow { relpath, conflict_data, ..ActualRow::default() })?;
+        }
+        Ok(layers)
+    }
+
+    /// Writes the rows of the directory itself, over those that its parent's entries made.
+    fn write_this(
+        &self,
+        dir: &Path,
+        task: &Task,
+        entry: &Entry,
+        made: Vec<NodeRow>,
+        files: &Files,
+    ) -> Result<()> {
+        let relpath = &task.relpath;
+        let mut rows = self.db.layers(relpath)?;
+        rows.retain(|row| made.iter().all(|new| new.op_depth != row.op_depth));
+        rows.extend(made);
+        let props = read::props_of_dir(dir)?;
+        let working = self.complete(&mut rows, &props, files, "", relpath)?;
+        let mut actual = self.db.actual(relpath)?.unwrap_or_default();
+        actual.relpath.clone_from(relpath);
+        actual.properties = working;
+        if entry.changelist.is_some() {
+            actual.changelist.clone_from(&entry.changelist);
+        }
+        if let Some(mut conflict) = conflicts::of_entry(entry, relpath) {
+            let older = actual.conflict_data.as_deref().map(Conflict::parse).transpose()?;
+            if let Some(tree) = older {
+                conflict.operation = tree.operation;
+                conflict.locations = tree.locations;
+                conflict.tree = tree.tree;
+            }
+            actual.conflict_data = Some(conflict.write());
+        }
+        self.write_rows(&rows, &actual)
+    }
+
+    /// Writes the rows of a child: of a subdirectory what is known of it here.
+    fn write_child(
+        &self,
+        entry: &Entry,
+        relpath: &str,
+        mut rows: Vec<NodeRow>,
+        files: &Files,
+        conflicts: &mut BTreeMap<String, Conflict>,
+    ) -> Result<()> {
+        let mut working = None;
+        if rows.iter().any(|row| row.kind == Kind::File) {
+            let nothing = Props::default();
+            let props = files.props.get(&entry.name).unwrap_or(&nothing);
+            working = self.complete(&mut rows, props, files, &entry.name, relpath)?;
+        }
+        let mut conflict = conflicts::of_entry(entry, relpath);
+        if let Some(mut tree) = conflicts.remove(relpath) {
+            if let Some(files) = conflict {
+                (tree.text, tree.prop) = (files.text, files.prop);
+            }
+            conflict = Some(tree);
+        }
+        let actual = ActualRow {
+            relpath: relpath.to_owned(),
+            properties: working,
+            changelist: entry.changelist.clone(),
+            conflict_data: conflict.map(|conflict| conflict.write()),
+            ..ActualRow::default()
+        };
+        self.write_rows(&rows, &actual)?;
+        self.write_lock(entry, &rows)
+    }
+
+    /// Gives the rows of a node its properties and what a DAV server said; its local properties.
+    fn complete(
+        &self,
+        rows: &mut [NodeRow],
+        props: &Props,
+        files: &Files,
+        name: &str,
+        relpath: &str,
+    ) -> Result<Option<Vec<u8>>> {
+        rows.sort_by_key(|row| std::cmp::Reverse(row.op_depth));
+        let base = rows.iter_mut().find(|row| row.op_depth == 0);
+        if let (Some(base), Some(cached)) = (base, files.cached.get(name)) {
+            base.dav_cache = Some(write_props(cached));
+        }
+        super::props::apply(rows, props, files.format, &self.at(relpath))
+    }
+
+    fn write_rows(&self, rows: &[NodeRow], actual: &ActualRow) -> Result<()> {
+        rows.iter().try_for_each(|row| self.db.put_node(row))?;
+        if actual.is_empty() { Ok(()) } else { self.db.put_actual(actual) }
+    }
+
+    fn write_lock(&self, entry: &Entry, rows: &[NodeRow]) -> Result<()> {
+        let base = rows.iter().find(|row| row.op_depth == 0);
+        let (Some(base), Some(token)) = (base, &entry.lock_token) else { return Ok(()) };
+        let (Some(repos_id), Some(place)) = (base.repos_id, &base.repos_path) else {
+            return Ok(());
+        };
+        self.db.put_lock(&LockRow {
+            repos_id,
+            repos_relpath: place.clone(),
+            token: token.clone(),
+            owner: entry.lock_owner.clone(),
+            comment: entry.lock_comment.clone(),
+            date: Some(entry.lock_date).filter(|date| date.0 != 0),
+        })
+    }
+}

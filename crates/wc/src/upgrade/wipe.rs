@@ -1,0 +1,111 @@
+//! What old formats leave behind, removed.
+//!
+//! A directory's `entries` go last of its files: they tell which directories are below, so what a kill
+//! leaves can still be found. Nothing but administrative folders is touched, and no link is
+//! followed to one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::read::{entries, is_missing};
+use crate::db::Kind;
+use crate::error::{Error, Result};
+use crate::files;
+use crate::layout;
+use crate::pristine::remove_file;
+
+/// Files of programs before 1.7, below the administrative folder.
+const OLD_FILES: [&str; 10] = [
+    "format",
+    "entries",
+    "empty-file",
+    "README.txt",
+    "dir-wcprops",
+    "all-wcprops",
+    "dir-props",
+    "dir-prop-base",
+    "dir-prop-revert",
+    "lock",
+];
+/// And folders.
+const OLD_FOLDERS: [&str; 4] = ["wcprops", "text-base", "props", "prop-base"];
+
+/// Removes what an old program left in the administrative folder of a root. What cannot be removed
+/// does no harm.
+pub(super) fn wipe_root(root: &Path) {
+    for name in OLD_FILES {
+        let _none = fs::remove_file(layout::adm(root).join(name));
+    }
+    for name in OLD_FOLDERS {
+        let _none = fs::remove_dir_all(layout::adm(root).join(name));
+    }
+}
+
+/// A directory whose administrative folder goes.
+struct Old {
+    path: PathBuf,
+    /// Whether the directory goes too, if nothing is in it: it is deleted, and nobody wanted to keep it.
+    deleted: bool,
+}
+
+/// Ends an upgrade: removes the administrative folders of all directories below a root that its old
+/// entries name, and the old files of the root's own.
+///
+/// # Errors
+/// That a folder cannot be removed.
+pub(crate) fn wipe_directories(root: &Path) -> Result<()> {
+    let mut found: Vec<Old> = Vec::new();
+    let mut todo = vec![root.to_owned()];
+    while let Some(path) = todo.pop() {
+        // Of a directory that is none, or has been seen to already, there is nothing to do.
+        let Ok(old) = entries(&path) else { continue };
+        for child in &old.children {
+            let hidden = child.kind != Kind::Dir || child.is_hidden().unwrap_or(true);
+            let at = path.join(&child.name);
+            if !hidden && is_old_directory(&at) {
+                todo.push(at);
+            }
+        }
+        let deleted = old.this.schedule == super::entry::Schedule::Delete && !old.this.keep_local;
+        found.push(Old { path, deleted });
+    }
+    // Those below come after those above.
+    for old in found.iter().rev().filter(|old| old.path != root) {
+        remove_adm(&old.path)?;
+        if old.deleted {
+            let _full = fs::remove_dir(&old.path);
+        }
+    }
+    wipe_root(root);
+    Ok(())
+}
+
+/// Whether a directory is one of an old working copy, and not another one's root.
+pub(super) fn is_old_directory(path: &Path) -> bool {
+    let is_dir = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    is_dir(path) && is_dir(&layout::adm(path)) && fs::symlink_metadata(layout::db(path)).is_err()
+}
+
+/// Removes an administrative folder, the entries after everything else.
+fn remove_adm(dir: &Path) -> Result<()> {
+    let adm = layout::adm(dir);
+    let listing = match fs::read_dir(&adm) {
+        Ok(listing) => listing,
+        Err(error) => {
+            let error = Error::io(error, "Can't open directory", &adm);
+            return if is_missing(&error) { Ok(()) } else { Err(error) };
+        }
+    };
+    for member in listing {
+        let path = member.map_err(|e| Error::io(e, "Can't read directory", &adm))?.path();
+        if path.file_name().is_some_and(|name| name == "entries") {
+            continue;
+        }
+        if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            files::remove_tree(&path)?;
+        } else {
+            remove_file(&path)?;
+        }
+    }
+    files::remove_tree(&adm)
+}
