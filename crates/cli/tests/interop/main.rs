@@ -2,7 +2,7 @@
 //!
 //! One test binary: `admin` (svnadmin), `bench` (svnbench), `look` (svnlook), `client` (the reference's client against
 //! both servers), `special` (wide directories, svnmucc), `wire` (random requests of our own to both servers), `mirror` (svnrdump, svnsync,
-//! git-svn), `login` (passwords, tunnels), `mucc` (svnmucc), `rdump` (svnrdump), `sync` (svnsync), `closing` (a proxy that closes connections), `svnkit` (the client in Java), `crowd` (many clients at once). Each
+//! git-svn), `login` (passwords, tunnels), `mucc` (svnmucc), `rdump` (svnrdump), `sync` (svnsync), `closing` (a proxy that closes connections), `svnkit` (the client in Java), `asynchronous` (the crate `svn`), `crowd` (many clients at once). Each
 //! comparison runs on a few shapes of repository; `SAPWOOD_LONG=1` runs it on all. What is the same in
 //! every shape but for the bytes on disk (working copies, logs, blame: what only a client sees) is then
 //! compared for every revision in the `THOROUGH` shapes, and for some revisions in the others.
@@ -17,6 +17,7 @@
 )]
 
 mod admin;
+mod asynchronous;
 mod bench;
 mod client;
 mod closing;
