@@ -35,7 +35,7 @@ pub use sapwood_fsfs::{
     Credits, DirEntry, Directory, EncodeEntry, EncodedEntries, Error, Filesystem, FormatInfo,
     History, Listing, LockOptions, LockOutcome, LockTarget, LogSpan, Node, NodeRevId, NodesWanted,
     Novelty, OpenOptions, Prefetch, Relation, Result, RevpropsSnapshot, Root, Roots, SpanEncoder,
-    UnlockTarget, Wanted, svndiff_asked_for, uuid,
+    UnlockTarget, Wanted, uuid,
 };
 pub use sapwood_store::{
     CacheStats, Caches, LocalStorage, Reads, Resident, Seat, Storage, WriteStorage,

@@ -10,7 +10,6 @@
 use sapwood_core::Exact;
 use sapwood_core::{NodeKind, Revnum};
 use sapwood_fsfs_format::{NodeRevId, RepHeader, RepLocation, Representation};
-use sapwood_store::counts::{made, reads};
 use sapwood_store::{Kind, Seat};
 
 use crate::error::Result;
@@ -29,30 +28,24 @@ const ROUNDS: u32 = 64;
 const MOST: u64 = 1 << 20;
 
 /// Whether a request has to read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Ahead {
-    /// Reads of this thread when it was last looked at.
+    fs: Filesystem,
+    /// Reads of the request when it was last looked at.
     reads: u64,
     cold: u32,
 }
 
-impl Default for Ahead {
-    fn default() -> Self {
-        Self { reads: reads(), cold: 0 }
-    }
-}
-
 impl Ahead {
-    /// To be made at the start of a request.
+    /// To be made at the start of a request, of the opening that it reads by.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(fs: &Filesystem) -> Self {
+        Self { fs: fs.clone(), reads: fs.fs.work.reads(), cold: 0 }
     }
 
-    /// Whether this thread had to read files since the last batches. To be asked once a batch, by
-    /// the thread that made this.
+    /// Whether the request had to read files since the last batches. To be asked once a batch.
     pub fn is_cold(&mut self) -> bool {
-        let reads = reads();
+        let reads = self.fs.fs.work.reads();
         if reads == self.reads {
             self.cold = self.cold.saturating_sub(1);
         } else {
@@ -69,33 +62,28 @@ impl Ahead {
     }
 }
 
-/// Whether a thread finds anything that was not in the caches: two that walk the same tree from
+/// Whether a walk finds anything that was not in the caches: two that walk the same tree from
 /// both ends know by it that they have met.
 #[derive(Debug)]
 pub struct Novelty {
+    fs: Filesystem,
     made: u64,
     known: u32,
 }
 
 impl Novelty {
-    /// To be made by the thread that walks.
+    /// To be made of the opening that the walk has to itself.
     #[must_use]
-    pub fn new() -> Self {
-        Self { made: made(), known: 0 }
+    pub fn new(fs: &Filesystem) -> Self {
+        Self { fs: fs.clone(), made: fs.fs.work.made(), known: 0 }
     }
 
     /// After each node: how many nodes without a break were in the caches already.
     pub fn known_in_a_row(&mut self) -> u32 {
-        let made = made();
+        let made = self.fs.fs.work.made();
         self.known = if made == self.made { self.known.plus(1) } else { 0 };
         self.made = made;
         self.known
-    }
-}
-
-impl Default for Novelty {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 use sapwood_core::{ErrorCode, Md5, Revnum};
+use sapwood_delta::Version;
 use sapwood_fsfs_format::layout::since;
 use sapwood_fsfs_format::{Directory, Layout};
 
@@ -16,6 +17,7 @@ use crate::changes::ChangedPaths;
 use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::error::{Error, Result};
 use crate::revprop_shards::RevpropShards;
+use crate::work::Work;
 use sapwood_store::Caches;
 use sapwood_store::Watched;
 use sapwood_store::handles::KeepsHandles;
@@ -57,6 +59,8 @@ pub(crate) struct Fs {
     /// The youngest revision that a bulk writer to this opening has prepared: it may be read here
     /// before it is there for others. 0 when there is none.
     pub(crate) prepared: AtomicU64,
+    /// What was read and made by way of this opening.
+    pub(crate) work: Work,
     /// Whether this is one of [`Shared::openings`].
     in_use: bool,
 }
@@ -132,7 +136,7 @@ impl KeepsHandles for Shared {
 impl Fs {
     pub(crate) fn new(shared: Arc<Shared>, caches: Arc<Caches>) -> Self {
         shared.openings.fetch_add(1, Ordering::AcqRel);
-        Self { shared, caches, prepared: AtomicU64::new(0), in_use: true }
+        Self { shared, caches, prepared: AtomicU64::new(0), work: Work::default(), in_use: true }
     }
 
     /// The youngest revision that can be read here, as far as is known without looking.
@@ -175,7 +179,8 @@ impl Filesystem {
     #[must_use]
     pub fn at_rest(&self) -> Self {
         let (shared, caches) = (Arc::clone(&self.fs.shared), Arc::clone(&self.fs.caches));
-        let fs = Fs { shared, caches, prepared: AtomicU64::new(0), in_use: false };
+        let (prepared, work) = (AtomicU64::new(0), Work::default());
+        let fs = Fs { shared, caches, prepared, work, in_use: false };
         Self { fs: Arc::new(fs) }
     }
 
@@ -183,6 +188,23 @@ impl Filesystem {
     #[must_use]
     pub fn opened_again(&self) -> Self {
         Self { fs: Arc::new(Fs::new(Arc::clone(&self.fs.shared), Arc::clone(&self.fs.caches))) }
+    }
+
+    /// An opening for a thread that reads ahead for this one, and sees what this one sees: what it has to
+    /// read does not count as read by this one ([`Ahead`](crate::Ahead)).
+    #[must_use]
+    pub fn for_helper(&self) -> Self {
+        let fs = Fs::new(Arc::clone(&self.fs.shared), Arc::clone(&self.fs.caches));
+        fs.prepared.store(self.fs.prepared.load(Ordering::Acquire), Ordering::Release);
+        Self { fs: Arc::new(fs) }
+    }
+
+    /// The newest svndiff that a text was last asked for by way of this opening
+    /// ([`TextDelta::encoded`](sapwood_delta::TextDelta::encoded)): who reads ahead for the same receiver
+    /// makes the same.
+    #[must_use]
+    pub fn svndiff_asked_for(&self) -> Option<Version> {
+        self.fs.work.svndiff()
     }
 
     /// The folder.

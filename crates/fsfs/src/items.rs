@@ -39,7 +39,7 @@ impl Fs {
         if let Some(node) = self.caches.get(key) {
             return Ok(node);
         }
-        sapwood_store::counts::note_made();
+        self.work.note_made();
         let mut node = self.with_file(revision, |file| {
             let at = self.item_offset(file, revision, item)?;
             let node = self.parse_at(file, revision, at, limits::NODEREV_LEN, |bytes, _| {

@@ -53,6 +53,7 @@ pub mod upgrade;
 pub mod uuid;
 pub mod verify;
 mod whole_texts;
+mod work;
 
 pub use ahead::{Ahead, BATCH as AHEAD_BATCH, NodesWanted, Novelty, Wanted};
 pub use changes::{ChangeKind, ChangedPath, ChangedPaths};
@@ -76,4 +77,4 @@ pub use sapwood_fsfs_format::{ItemType, P2lEntry};
 pub use sapwood_store::{
     CacheStats, Caches, LocalStorage, Reads, Resident, Seat, Storage, WriteStorage,
 };
-pub use text_delta::{ContentsDelta, svndiff_asked_for};
+pub use text_delta::ContentsDelta;

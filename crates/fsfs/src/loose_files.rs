@@ -20,7 +20,6 @@ use crate::changes::{CHANGES, ChangedPaths};
 use crate::filesystem::Fs;
 use crate::index::root_id;
 use crate::revprop_shards::Unread;
-use sapwood_store::counts::note_read;
 use sapwood_store::storage::PAGE;
 use sapwood_store::{Folder, StoredFile};
 
@@ -93,7 +92,7 @@ impl LooseFiles {
         self.buffer.resize(LEN, 0);
         if fs.caches.may_be_in_memory() {
             if let Some(read) = file.file.read_now(&mut self.buffer, 0) {
-                note_read();
+                fs.work.note_read();
                 return self.rest(fs, file, read);
             }
             fs.caches.was_not_in_memory();
@@ -107,7 +106,7 @@ impl LooseFiles {
     pub(crate) fn finish(&mut self, fs: &Fs) -> usize {
         let mut bytes = 0usize;
         for file in std::mem::take(&mut self.waiting) {
-            note_read();
+            fs.work.note_read();
             bytes = bytes.plus(self.rest(fs, file, 0).unwrap_or(0));
         }
         bytes

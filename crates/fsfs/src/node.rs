@@ -45,6 +45,12 @@ impl Filesystem {
 
 #[allow(clippy::missing_errors_doc)]
 impl Node {
+    /// The same node, read by way of another opening of its filesystem.
+    #[must_use]
+    pub fn by_way_of(&self, fs: &Filesystem) -> Self {
+        Self { fs: fs.clone(), ..self.clone() }
+    }
+
     /// The fspath by which the node was reached.
     #[must_use]
     pub fn path(&self) -> &str {

@@ -1,9 +1,9 @@
 //! Reading ahead for requests that go through many revisions in order.
 //!
 //! A request that finds everything in the caches never starts a thread and never wakes one: it
-//! only compares a counter of this thread's reads. When reads show that the request is cold, a few
+//! only compares the counter of its own reads. When reads show that the request is cold, a few
 //! threads a process ([`Seat`]) read the next revisions into the caches, no further ahead than
-//! [`WINDOW`] revisions. They end when the request does, or when what they do turns out to be in
+//! [`WINDOW`] batches of [`BATCH`] revisions. They end when the request does, or when what they do turns out to be in
 //! the caches already.
 
 use sapwood_core::Exact;
@@ -13,7 +13,6 @@ use std::thread::JoinHandle;
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::Revnum;
 use sapwood_store::Seat;
-use sapwood_store::counts::reads;
 
 use crate::ahead::Wanted;
 use crate::error::Result;
@@ -78,7 +77,7 @@ pub struct Prefetch {
     fs: Filesystem,
     range: Range,
     encoder: Option<Arc<SpanEncoder>>,
-    /// Reads of this thread when it was last looked at.
+    /// Reads of the request when it was last looked at.
     reads: u64,
     /// Revisions lately that had to be read.
     cold: u32,
@@ -120,7 +119,7 @@ impl Prefetch {
             fs: fs.clone(),
             range: Range { from, to, wanted },
             encoder: encoder.map(Arc::new),
-            reads: reads(),
+            reads: fs.fs.work.reads(),
             cold: 0,
             quiet: 0,
             team: None,
@@ -143,7 +142,7 @@ impl Prefetch {
             self.team = None;
             self.cold = 0;
         }
-        let reads = reads();
+        let reads = self.fs.fs.work.reads();
         if reads == self.reads {
             self.quiet += 1;
             if self.quiet >= QUIET {
@@ -155,7 +154,7 @@ impl Prefetch {
         self.quiet = 0;
         self.cold += 1;
         if self.cold >= COLD && self.range.count().saturating_sub(n) >= WORTHWHILE {
-            let job = || Reader::new(&self.fs, self.range, self.encoder.clone());
+            let job = || Reader::new(&self.fs.for_helper(), self.range, self.encoder.clone());
             self.team = Team::start(&self.fs, self.range, n.div_euclid(BATCH), job);
             self.cold = 0;
         }
@@ -226,21 +225,22 @@ impl Drop for Team {
     fn drop(&mut self) {
         self.shared.state.lock().over = true;
         self.shared.moved.notify_all();
-        // A reader looks after each revision; nothing is read after the request.
+        // A reader looks after each batch; nothing is read after the request.
         for reader in self.readers.drain(..) {
             let _ = reader.join();
         }
     }
 }
 
-/// How far a request and its readers are.
+/// How far a request and its readers are, counted in batches.
 #[derive(Debug)]
 struct Progress {
     state: Mutex<State>,
     /// The request has moved on, or is over.
     moved: Condvar,
-    /// A revision was read.
+    /// A batch was read.
     read: Condvar,
+    /// How many batches there are.
     count: u64,
     /// How many bytes may be read ahead, about.
     most_bytes: u64,
@@ -248,26 +248,26 @@ struct Progress {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Where the request is.
+    /// The batch that the request is in.
     at: u64,
-    /// What no reader has taken yet.
+    /// The first batch that no reader has taken yet.
     next: u64,
-    /// Revisions that are being read: one a reader at most, and one by the request.
+    /// Batches that are being read: one a reader at most, and one by the request.
     taken: Vec<u64>,
     /// Readers that wait for the request to move on.
     waiting: usize,
-    /// What was read so far, for the mean size of a revision.
-    revisions: u64,
+    /// Batches that were read so far, and their bytes: for the mean size of one.
+    batches: u64,
     bytes: u64,
-    /// Revisions since one that had to be read.
+    /// Batches since one that had to be read.
     quiet: u32,
     over: bool,
 }
 
 impl State {
-    /// How far ahead of the request the readers may be.
+    /// How many batches ahead of the request the readers may be.
     fn window(&self, most_bytes: u64) -> u64 {
-        let mean = self.bytes.checked_div(self.revisions).unwrap_or(0).max(1);
+        let mean = self.bytes.checked_div(self.batches).unwrap_or(0).max(1);
         most_bytes.checked_div(mean).unwrap_or(0).clamp(2, WINDOW)
     }
 }
@@ -339,7 +339,7 @@ impl Progress {
     /// A batch of so many bytes is in the caches.
     fn done(&self, bytes: usize, was_read: bool) {
         let mut state = self.state.lock();
-        state.revisions.tally(1);
+        state.batches.tally(1);
         state.bytes.tally(u64::try_from(bytes).unwrap_or(u64::MAX));
         state.quiet = if was_read { 0 } else { state.quiet.plus(1) };
         if state.quiet >= QUIET_BATCHES {
@@ -370,10 +370,10 @@ impl Drop for Taken<'_> {
 
 fn read_ahead(mut reader: Reader, shared: &Progress) -> Result<()> {
     while let Some(taken) = shared.take() {
-        let before = reads();
+        let before = reader.fs.fs.work.reads();
         let bytes = reader.load(taken.n)?;
         drop(taken);
-        shared.done(bytes, reads() != before);
+        shared.done(bytes, reader.fs.fs.work.reads() != before);
     }
     Ok(())
 }

@@ -198,6 +198,7 @@ impl Fs {
         let at = number.saturating_mul(u64::try_from(self.block_size).unwrap_or(u64::MAX));
         match self.caches.read_block_now(open, at, self.block_size) {
             Some(bytes) => {
+                self.work.note_read();
                 self.note_block(file, number, bytes.len());
                 self.caches.keep_block(file.key, number, bytes);
                 true
@@ -225,6 +226,7 @@ impl Fs {
         self.caches.block(file.key, number, || {
             let open = self.open_file(file)?;
             let at = number.saturating_mul(u64::try_from(self.block_size).unwrap_or(u64::MAX));
+            self.work.note_read();
             // Of a pack it is nearly always a whole block.
             let read = self.caches.read_block(&*open, at, self.block_size, file.key.packed);
             let bytes =

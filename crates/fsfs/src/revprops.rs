@@ -88,7 +88,7 @@ impl Fs {
         if let Some(props) = self.caches.get(key) {
             return Ok(props);
         }
-        sapwood_store::counts::note_read();
+        self.work.note_read();
         let mut props = if shard.packed {
             self.packed_revprops(shard, generation, revision)?
         } else {

@@ -6,7 +6,6 @@
 //! costs one look-up a text and reads nothing.
 
 use sapwood_core::Exact;
-use std::cell::Cell;
 use std::sync::Arc;
 
 use sapwood_core::{NodeKind, Revnum, SvnError, SvnResult};
@@ -30,17 +29,6 @@ const KEEP_ENCODED: usize = 512 << 10;
 /// Longer svndiff that is stored is handed on, and kept, in pieces of this size, which is also the
 /// most memory that one such request takes.
 pub(crate) const PASS_LEN: usize = 64 << 10;
-
-thread_local! {
-    static ASKED: Cell<Option<Version>> = const { Cell::new(None) };
-}
-
-/// The newest svndiff that this thread was last asked for by [`TextDelta::encoded`] of a text: who
-/// reads ahead for the same receiver makes the same.
-#[must_use]
-pub fn svndiff_asked_for() -> Option<Version> {
-    ASKED.get()
-}
 
 /// The text of a node.
 #[derive(Clone, Copy, Debug)]
@@ -251,7 +239,7 @@ impl TextDelta for ContentsDelta {
         if !matches!(self.state, State::Fresh) {
             return None;
         }
-        ASKED.set(Some(newest));
+        self.fs.fs.work.note_svndiff(newest);
         self.state = match self.find_encoded(newest) {
             Ok(Some(state)) => state,
             Ok(None) => return None,

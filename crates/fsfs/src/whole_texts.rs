@@ -70,7 +70,7 @@ impl Fs {
                 if let Some(dir) = self.caches.get(key) {
                     return Ok(dir);
                 }
-                sapwood_store::counts::note_made();
+                self.work.note_made();
                 let dir = self.with_text(rep, None, |text| {
                     Directory::parse(text).map_err(|e| {
                         let cause = SvnError::from(e);

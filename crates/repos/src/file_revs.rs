@@ -70,7 +70,7 @@ pub fn file_revs(
         revprops: fs.revprops_snapshot(),
         include_merged: merged,
         last: None,
-        ahead: Ahead::new(),
+        ahead: Ahead::new(fs),
         receiver,
     };
     if end < start {

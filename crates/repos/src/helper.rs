@@ -23,7 +23,7 @@ pub(crate) struct Helper {
 }
 
 impl Helper {
-    /// Begins `work`, which looks often whether the flag that it gets says that it is over. `None`
+    /// Begins `work`, which reads by an opening of its own, and looks often whether the flag that it gets says that it is over. `None`
     /// when enough threads read for others.
     pub(crate) fn start(
         fs: &Filesystem,
@@ -32,7 +32,7 @@ impl Helper {
     ) -> Option<Self> {
         let seat = fs.spare_reader()?;
         let over = Arc::new(AtomicBool::new(false));
-        let (fs, flag) = (fs.clone(), Arc::clone(&over));
+        let (fs, flag) = (fs.for_helper(), Arc::clone(&over));
         let run = move || {
             let _ = work(&fs, &flag);
             drop(seat);

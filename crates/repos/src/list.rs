@@ -99,7 +99,7 @@ pub fn list(
     if !authorizer.readable(request.path)? {
         return Ok(());
     }
-    let mut ahead = Ahead::new();
+    let mut ahead = Ahead::new(root.fs());
     let Some(top) = root.find(request.path)? else {
         return Err(SvnError::new(
             ErrorCode::FS_NOT_FOUND,
@@ -140,7 +140,9 @@ const SHARE: u64 = 4;
 /// The helper of a walk that is in the directory `dir` and has to read.
 fn help(fs: &Filesystem, dir: &Node, request: &ListRequest<'_>) -> Option<Helper> {
     let (dir, path_info_only) = (dir.clone(), request.path_info_only);
-    Helper::start(fs, "list-ahead", move |fs, over| read_backwards(fs, dir, path_info_only, over))
+    Helper::start(fs, "list-ahead", move |fs, over| {
+        read_backwards(fs, dir.by_way_of(fs), path_info_only, over)
+    })
 }
 
 /// Brings what the walk will need into the caches, beginning with what it needs last, until the
@@ -152,7 +154,7 @@ fn read_backwards(
     over: &AtomicBool,
 ) -> Result<()> {
     let mut revprops = fs.revprops_snapshot();
-    let mut novelty = Novelty::new();
+    let mut novelty = Novelty::new(fs);
     let mut left = fs.cache_capacity().checked_div(SHARE).unwrap_or(0);
     let entries = top.entries()?;
     let mut stack = vec![Level { at: entries.len(), ..Level::new(top, entries) }];

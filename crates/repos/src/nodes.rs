@@ -77,7 +77,7 @@ impl<'a> Entries<'a> {
     /// # Errors
     /// E160016 for a file; corruption and system errors.
     pub fn of(root: &'a Root, dir: &'a Node) -> Result<Self> {
-        let ahead = Ahead::new();
+        let ahead = Ahead::new(root.fs());
         Ok(Self { root, dir, children: dir.children()?, ahead, limit: usize::MAX })
     }
 

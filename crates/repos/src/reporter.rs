@@ -221,7 +221,7 @@ impl<'a> Reporter<'a> {
             cancel: &self.cancel,
             entries,
             lookahead,
-            ahead: Ahead::new(),
+            ahead: Ahead::new(fs),
             top: None,
             backwards: None,
             editor,

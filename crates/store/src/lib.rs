@@ -6,14 +6,13 @@
 //!   values, open files. It knows no format: a [`Kind`] says of which type a value is and what it
 //!   weighs.
 //! - [`handles`]: what to do when there are no file handles left.
-//! - [`readers`]: which threads may read for others; [`counts`]: what each thread had to read.
+//! - [`readers`]: which threads may read for others.
 //! - [`watched`]: small files that other programs replace.
 //! - [`ordered`]: jobs of several threads, their results in the order of the jobs.
 //!
 //! Nothing here knows what a revision file looks like.
 
 pub mod cache;
-pub mod counts;
 pub mod handles;
 pub mod ordered;
 pub mod readers;

@@ -101,7 +101,7 @@ impl Run<'_> {
         let no_change = MergeinfoChange::default();
         let wanted = self.wanted();
         let mut left = if self.request.limit > 0 { self.request.limit } else { u64::MAX };
-        let mut ahead = Ahead::new();
+        let mut ahead = Ahead::new(self.fs);
         let mut aside: Option<Aside> = None;
         // What is to be told now, of which the other thread knows when there is one, and what it
         // is busy with meanwhile.

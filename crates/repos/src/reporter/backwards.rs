@@ -2,7 +2,7 @@
 //! last into the caches first, until the two meet, so that on a machine with two processors they
 //! are done in half the time.
 //!
-//! It leaves texts in the form in which the request's own thread was asked for them. Nothing is
+//! It leaves texts in the form in which the request was asked for them. Nothing is
 //! reported here: what is wrong, or may not be read, the request itself will find.
 
 use sapwood_core::Exact;
@@ -23,12 +23,14 @@ const SHARE: u64 = 4;
 /// What a node takes in the caches beside its text, about, in bytes.
 const NODE: u64 = 2048;
 
-/// Begins at the end of the tree `top`. `None` when enough threads read for others, or nobody knows in
-/// which form texts are wanted.
+/// Begins at the end of the tree `top`. `None` when enough threads read for others, or no text
+/// was asked for yet, so that the form in which they are wanted is not known.
 pub(super) fn start(fs: &Filesystem, top: &Node) -> Option<Helper> {
-    let newest = sapwood_fs::svndiff_asked_for()?;
+    let newest = fs.svndiff_asked_for()?;
     let top = top.clone();
-    Helper::start(fs, "export-ahead", move |fs, over| read_backwards(fs, top, newest, over))
+    Helper::start(fs, "export-ahead", move |fs, over| {
+        read_backwards(fs, top.by_way_of(fs), newest, over)
+    })
 }
 
 /// A directory, and how many of its entries are left.
@@ -49,7 +51,7 @@ impl Level {
 
 fn read_backwards(fs: &Filesystem, top: Node, newest: Version, over: &AtomicBool) -> Result<()> {
     let mut revprops = fs.revprops_snapshot();
-    let mut novelty = Novelty::new();
+    let mut novelty = Novelty::new(fs);
     let mut left = fs.cache_capacity().checked_div(SHARE).unwrap_or(0);
     let mut stack = vec![Level::new(fs, top)?];
     while let Some(level) = stack.last_mut() {
@@ -114,6 +116,17 @@ mod tests {
         all
     }
 
+    /// The text of some file.
+    fn first_text(dir: &Node) -> Option<sapwood_fs::ContentsDelta> {
+        dir.entries().unwrap().iter().find_map(|entry| {
+            let node = dir.child_of(&entry).unwrap();
+            match entry.kind {
+                NodeKind::Dir => first_text(&node),
+                _ => Some(node.delta_from(None).unwrap()),
+            }
+        })
+    }
+
     #[test]
     fn what_was_brought_is_not_read_again() {
         let shape = Shape::new("1.10").shard(7).pack(Packing::Half);
@@ -129,6 +142,9 @@ mod tests {
         let want = export(&top);
         assert!(want.len() > 1000);
         let (caches, fs, top) = open();
+        // In which form texts are wanted is known from the first that was asked for.
+        assert!(start(&fs, &top).is_none());
+        first_text(&top).unwrap().encoded(Version::V2).unwrap();
         start(&fs, &top).unwrap().finish();
         let reads = caches.stats().block_reads;
         assert!(reads > 0);

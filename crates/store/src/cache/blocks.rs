@@ -11,7 +11,6 @@ use super::Caches;
 use super::bounded::Store;
 use super::key::{Key, Kind};
 use super::open_files::FileKey;
-use crate::counts::note_read;
 use crate::storage::{PAGE, StoredFile};
 
 /// A block of a file.
@@ -91,7 +90,6 @@ impl Caches {
             };
         }
         self.block_reads.fetch_add(1, Ordering::Relaxed);
-        note_read();
         if is_whole {
             // Read where it stays.
             let mut block = Vec::with_capacity(size);
@@ -126,7 +124,6 @@ impl Caches {
             return None;
         }
         self.block_reads.fetch_add(1, Ordering::Relaxed);
-        note_read();
         bytes.truncate(read);
         Some(bytes.into_boxed_slice())
     }
