@@ -13,11 +13,12 @@ struct Package {
 
 /// The reference's programs are the oracle of most tests; git-svn is a client,
 /// and valgrind counts what a request costs.
-const NEEDED: [Package; 8] = [
+const NEEDED: [Package; 9] = [
     Package { name: "subversion", probe: &["svnserve", "--version", "--quiet"] },
     Package { name: "git", probe: &["git", "--version"] },
     Package { name: "git-svn", probe: &["git", "svn", "--version"] },
     Package { name: "groff", probe: &["groff", "--version"] },
+    Package { name: "litmus", probe: &["test", "-e", "/usr/libexec/litmus/props"] },
     Package { name: "python3", probe: &["python3", "--version"] },
     Package { name: "svnkit", probe: &["jsvn", "--version", "--quiet"] },
     Package { name: "liblz4-java", probe: &["test", "-e", "/usr/share/java/lz4-java.jar"] },

@@ -41,6 +41,7 @@ const SPECS: &[OptionSpec] = &[
     OptionSpec::flag("check", None, ""),
     OptionSpec::value("bulk-updates", None, ""),
     OptionSpec::flag("no-http-v2", None, ""),
+    OptionSpec::flag("autoversioning", None, ""),
     OptionSpec::flag("help", Some('h'), ""),
 ];
 
@@ -77,6 +78,8 @@ Options:
                      on, off or prefer (the default): whether http clients get texts inside
                      of update reports
   --no-http-v2       speak to http clients as servers before 1.7 did
+  --autoversioning   what file managers and other programs write at PATH's http:// addresses
+                     becomes revisions
   --log-file FILE    write a line for each request
   -h [--help]        show this help
 ";
@@ -219,6 +222,7 @@ fn parse(args: Vec<OsString>) -> Result<Options, String> {
             "tls-key" => options.key = Some(value.into()),
             "folder" => options.folder = true,
             "no-http-v2" => options.http.v2 = false,
+            "autoversioning" => options.http.autoversioning = true,
             "config" => options.config = Some(value.into()),
             "check" => options.check = true,
             "config-file" => options.config_file = Some(value.into()),

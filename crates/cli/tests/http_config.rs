@@ -3,77 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::{Child, Stdio};
-use std::time::Duration;
 
-use sapwood_testkit::server::free_port;
-use sapwood_testkit::{Programs, Repository, Shape};
+use sapwood_testkit::Programs;
 
-struct Served {
-    child: Child,
-    port: u16,
-    repo: Repository,
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// The users ada and bob, with the passwords `a` and `b`.
-const USERS: &str =
-    "ada:{SHA}hvfkN/qlp/zhXR3cuerq6jd2Z7g=\nbob:{SHA}6dcfXufJLW3J6S/9rRe4vUlBj5g=\n";
-const ADA: &str = "Authorization: Basic YWRhOmE=\r\n";
-const BOB: &str = "Authorization: Basic Ym9iOmI=\r\n";
-const WRONG: &str = "Authorization: Basic YWRhOng=\r\n";
-
-impl Served {
-    fn start(config: &str) -> Self {
-        let repo = Repository::scripted(&Shape::few()[0]);
-        let base = repo.parent();
-        fs::write(base.join("users"), USERS).unwrap();
-        fs::write(base.join("rules"), "[/]\n* = r\nada = rw\n[/trunk]\n* =\nada = rw\n").unwrap();
-        fs::write(base.join("deep"), "[/]\n* =\n[/trunk]\n* = rw\n").unwrap();
-        let port = free_port();
-        let file = base.join("sapwood.toml");
-        fs::write(&file, format!("http-port = {port}\n{config}")).unwrap();
-        let mut child = Programs::ours()
-            .command("sapwood")
-            .args(["serve", "--config"])
-            .arg(&file)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert!(lines.any(|line| line.unwrap().contains("Ctrl-C")), "it serves");
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, port, repo }
-    }
-
-    fn get(&self, path: &str, headers: &str) -> String {
-        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
-        let request =
-            format!("GET {path} HTTP/1.1\r\nHost: h:1\r\nConnection: close\r\n{headers}\r\n");
-        socket.write_all(request.as_bytes()).unwrap();
-        let mut answer = Vec::new();
-        let _ = socket.read_to_end(&mut answer);
-        String::from_utf8_lossy(&answer).into_owned()
-    }
-
-    /// The statuses of requests for a path by nobody, ada, bob and ada with a wrong password.
-    fn statuses(&self, path: &str) -> Vec<u16> {
-        let status = |headers: &str| {
-            let answer = self.get(path, headers);
-            answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0)
-        };
-        ["", ADA, BOB, WRONG].into_iter().map(status).collect()
-    }
-}
+#[path = "common/places.rs"]
+mod places;
+use places::Served;
 
 /// A place for each way to log in, and what else one can say of places.
 const PLACES: &str = r#"

@@ -1,7 +1,8 @@
 //! The `If` header: which lock tokens a client shows, for which resources.
 //!
-//! Conditions with `Not`, entity tags and lists that must all hold are read over: a token that is
-//! shown counts for the resource that it is shown for (RFC 4918, 10.4).
+//! [`tokens`] reads over conditions with `Not`, entity tags and lists that must all hold: a token that is
+//! shown counts for the resource that it is shown for (RFC 4918, 10.4). [`lists`] has them all, for
+//! requests that depend on them.
 
 /// A token with the resource that it belongs to: a URL or path, or none for the request's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +52,86 @@ pub fn tokens(header: &str) -> Vec<Shown> {
     shown
 }
 
+/// What must hold of a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Whether the contrary must hold.
+    pub negated: bool,
+    /// The state that it must have.
+    pub state: State,
+}
+
+/// A state of a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is locked, with this token.
+    Token(String),
+    /// It has this entity tag.
+    Tag(String),
+}
+
+/// Conditions that must hold all together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct List {
+    /// The resource, as in [`Shown`].
+    pub resource: Option<String>,
+    /// The conditions.
+    pub conditions: Vec<Condition>,
+}
+
+/// The lists of a header, of which one must hold; `None` when it is malformed.
+#[must_use]
+pub fn lists(header: &str) -> Option<Vec<List>> {
+    let mut lists = Vec::new();
+    let mut resource: Option<String> = None;
+    let mut rest = header.trim_start();
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix('<') {
+            let (text, after) = after.split_once('>')?;
+            resource = Some(text.to_owned());
+            rest = after.trim_start();
+        } else {
+            let (conditions, after) = list(rest.strip_prefix('(')?)?;
+            lists.push(List { resource: resource.clone(), conditions });
+            rest = after.trim_start();
+        }
+        if lists.len() > MAX_TOKENS {
+            return None;
+        }
+    }
+    (!lists.is_empty()).then_some(lists)
+}
+
+/// One list, whose parenthesis was read, and what follows it.
+fn list(text: &str) -> Option<(Vec<Condition>, &str)> {
+    let (mut conditions, mut negated) = (Vec::new(), false);
+    let mut rest = text.trim_start();
+    loop {
+        let state = if let Some(after) = rest.strip_prefix(')') {
+            return (!negated && !conditions.is_empty()).then_some((conditions, after));
+        } else if let Some(after) = rest.strip_prefix('<') {
+            let (token, after) = after.split_once('>')?;
+            rest = after;
+            State::Token(token.to_owned())
+        } else if let Some(after) = rest.strip_prefix('[') {
+            let (tag, after) = after.split_once(']')?;
+            rest = after;
+            State::Tag(tag.trim().to_owned())
+        } else {
+            rest = rest.strip_prefix("Not").or_else(|| rest.strip_prefix("not"))?.trim_start();
+            if std::mem::replace(&mut negated, true) {
+                return None;
+            }
+            continue;
+        };
+        conditions.push(Condition { negated: std::mem::take(&mut negated), state });
+        if conditions.len() > MAX_TOKENS {
+            return None;
+        }
+        rest = rest.trim_start();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -75,10 +156,33 @@ mod tests {
         assert_eq!(of("rubbish (<t:1>)"), []);
     }
 
+    #[test]
+    fn conditions() {
+        let token =
+            |negated, text: &str| Condition { negated, state: State::Token(text.to_owned()) };
+        let tag = |negated, text: &str| Condition { negated, state: State::Tag(text.to_owned()) };
+        let list = |resource: Option<&str>, conditions: Vec<Condition>| List {
+            resource: resource.map(str::to_owned),
+            conditions,
+        };
+        assert_eq!(
+            lists("(<t:1> [\"e\"]) (Not <t:2>) </b> ( Not [W/\"x\"] )").unwrap(),
+            [
+                list(None, vec![token(false, "t:1"), tag(false, "\"e\"")]),
+                list(None, vec![token(true, "t:2")]),
+                list(Some("/b"), vec![tag(true, "W/\"x\"")]),
+            ]
+        );
+        for bad in ["", "()", "(<a>", "(Not)", "(Not Not <a>)", "<a>", "x", "(x)", "(<a>) x"] {
+            assert_eq!(lists(bad), None, "{bad}");
+        }
+    }
+
     proptest! {
         #[test]
         fn any_text_does_no_harm(text in ".{0,80}") {
             let _ = tokens(&text);
+            let _ = lists(&text);
         }
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! * [`resource`]: the addresses: what a path below a repository's URL stands for.
 //! * [`xml`]: request and reply bodies: bounded reading, writing.
+//! * [`dead`]: how properties of other programs are kept.
 //! * [`propfind`], [`proppatch`], [`lock`], [`merge`], [`post`]: the bodies of these methods.
 //! * [`multistatus`]: requests for properties and their changes, and the replies, as a client writes and reads them.
 //! * [`options`]: what a server says of itself.
@@ -14,6 +15,7 @@
 //! Invariant: nothing here allocates by what a body says, only by what it holds, within limits.
 
 pub mod base64;
+pub mod dead;
 pub mod error;
 pub mod failure;
 pub mod headers;

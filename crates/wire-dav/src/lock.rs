@@ -13,18 +13,21 @@ pub struct Wanted {
     pub owner: Option<String>,
     /// Whether the owner element is more than text.
     pub is_xml: bool,
+    /// Whether others may have such a lock, too.
+    pub is_shared: bool,
 }
 
 /// Reads the body.
 ///
 /// # Errors
-/// For shared locks and locks of other kinds, which there are none of; a body of another kind.
+/// For locks of other kinds, which there are none of; a body of another kind.
 pub fn read(root: &Element) -> Result<Wanted> {
     if !root.is(NS_DAV, "lockinfo") {
         return Err(Error::Element("lockinfo"));
     }
     let scope = root.child(NS_DAV, "lockscope").ok_or(Error::Element("lockscope"))?;
-    if scope.child(NS_DAV, "exclusive").is_none() {
+    let is_shared = scope.child(NS_DAV, "shared").is_some();
+    if !is_shared && scope.child(NS_DAV, "exclusive").is_none() {
         return Err(Error::Element("lockscope"));
     }
     let kind = root.child(NS_DAV, "locktype").ok_or(Error::Element("locktype"))?;
@@ -33,7 +36,7 @@ pub fn read(root: &Element) -> Result<Wanted> {
     }
     let owner = root.child(NS_DAV, "owner");
     let is_xml = owner.is_some_and(|owner| !owner.children.is_empty());
-    Ok(Wanted { owner: owner.map(whole), is_xml })
+    Ok(Wanted { owner: owner.map(whole), is_xml, is_shared })
 }
 
 /// An element's text; one that holds others is written anew (without what others call significant
@@ -121,7 +124,7 @@ pub fn read_reply(root: &Element) -> Result<Told> {
 }
 
 /// A lock to be shown.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Shown<'a> {
     /// The token.
     pub token: &'a str,
@@ -133,12 +136,21 @@ pub struct Shown<'a> {
     pub root: &'a str,
     /// Seconds until it ends; none for never.
     pub timeout: Option<u64>,
+    /// Whether others may have such a lock, too.
+    pub is_shared: bool,
+    /// Whether everything below is locked, too.
+    pub is_deep: bool,
 }
 
 /// Appends an `activelock`.
 pub fn active(out: &mut Vec<u8>, lock: &Shown<'_>) {
     out.raw("<D:activelock>\n<D:locktype><D:write/></D:locktype>\n");
-    out.raw("<D:lockscope><D:exclusive/></D:lockscope>\n<D:depth>0</D:depth>\n");
+    let scope = if lock.is_shared { "shared" } else { "exclusive" };
+    let depth = if lock.is_deep { "infinity" } else { "0" };
+    out.raw("<D:lockscope><D:");
+    out.raw(scope);
+    out.raw("/></D:lockscope>\n");
+    out.element("D:depth", depth);
     if let Some(owner) = lock.owner {
         if lock.is_xml {
             out.raw(owner);
@@ -196,7 +208,8 @@ mod tests {
             wanted.unwrap().owner.unwrap(),
             "<owner xmlns=\"DAV:\"><href xmlns=\"DAV:\">m&amp;e</href></owner>"
         );
-        assert!(read(&body("shared", "")).is_err());
+        assert!(read(&body("shared", "")).unwrap().is_shared);
+        assert!(read(&body("none", "")).is_err());
         assert!(read(&parse("<a/>")).is_err());
     }
 
@@ -211,8 +224,13 @@ mod tests {
     fn the_clients_side() {
         let wanted = read(&parse(std::str::from_utf8(&write_request(Some("a<b"))).unwrap()));
         assert_eq!(wanted.unwrap().owner.as_deref(), Some("a<b"));
-        let shown =
-            Shown { token: "t:1", owner: Some("why"), is_xml: false, root: "/r", timeout: Some(9) };
+        let shown = Shown {
+            token: "t:1",
+            owner: Some("why"),
+            root: "/r",
+            timeout: Some(9),
+            ..Shown::default()
+        };
         let mut out = Vec::new();
         reply(&mut out, &shown);
         let told = read_reply(&parse(std::str::from_utf8(&out).unwrap())).unwrap();
@@ -223,8 +241,7 @@ mod tests {
 
     #[test]
     fn a_reply() {
-        let lock =
-            Shown { token: "t:1", owner: Some("a<b"), is_xml: false, root: "/r", timeout: None };
+        let lock = Shown { token: "t:1", owner: Some("a<b"), root: "/r", ..Shown::default() };
         let mut out = Vec::new();
         reply(&mut out, &lock);
         let root = parse(std::str::from_utf8(&out).unwrap());

@@ -269,7 +269,8 @@ mod tests {
         .enumerate()
         {
             let name = if at % 2 == 0 { "svn:log" } else { "mine" };
-            changes.push(Change { name: Name::of_property(name), value, expected });
+            let name = Name::of_property(name);
+            changes.push(Change { name, value, expected, is_xml: false });
         }
         assert_eq!(crate::proppatch::read(&root(&proppatch(&changes))).unwrap(), changes);
     }
@@ -298,8 +299,12 @@ mod tests {
     #[test]
     fn failures() {
         let mut out = Vec::new();
-        let failed = Name::of_property("svn:log");
-        crate::proppatch::failure(&mut out, "/r", &failed, "403 Forbidden", "no way");
+        let changes = ["svn:log", "other"].map(|name| {
+            let name = Name::of_property(name);
+            Change { name, value: None, expected: None, is_xml: false }
+        });
+        let why = ("403 Forbidden", "no way");
+        crate::proppatch::failure(&mut out, "/r", &changes, &changes[0], why);
         let read = resource(root(&out).children.remove(0)).unwrap().unwrap();
         let error = read.error("/r").unwrap();
         assert_eq!(error.code(), ErrorCode::RA_DAV_FORBIDDEN);

@@ -1,5 +1,6 @@
 //! PROPFIND: which properties of which resources, and the multistatus reply.
 
+use crate::dead;
 use crate::error::{Error, Result};
 use crate::xml::write::fuzzy;
 use crate::xml::{Element, HEADER, Xml, is_xml_safe};
@@ -106,7 +107,7 @@ pub struct Response {
 
 /// Whether XML can have an element of this name. (A colon in it is what Subversion sends and
 /// understands, too, whatever the book says.)
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_alphabetic() || c == '_' || c == ':')
         && chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '-' | '.' | '\u{b7}'))
@@ -170,6 +171,20 @@ impl Response {
                 tag(out, &name, false);
                 out.raw(">\n");
             }
+        }
+    }
+
+    /// A property of the repository under the name that other programs know it by, if it keeps what
+    /// one of them set; else as [`Response::property`].
+    pub fn foreign_property(&mut self, property: &str, value: &[u8]) {
+        let Some((name, is_xml)) = dead::name_of(property) else {
+            return self.property(property, value);
+        };
+        match std::str::from_utf8(value) {
+            Ok(xml) if is_xml && dead::is_sound(value) => self.elements(&name, xml),
+            Ok(text) if is_xml_safe(value) => self.text(&name, text),
+            // Only Subversion's clients know of base64: they see it under its own name.
+            _ => {}
         }
     }
 

@@ -1,11 +1,17 @@
 //! PROPPATCH: changes of properties, and the reply.
 
+use std::io::Read;
+
 use sapwood_core::base64;
+use sapwood_core::exact::Exact as _;
 
 use crate::error::{Error, Result};
-use crate::propfind::{Name, begin, end, propstat};
-use crate::xml::{Element, Xml as _};
+use crate::propfind::{Name, Response, begin, end, propstat};
+use crate::xml::{Document, Element, Event, Xml as _};
 use crate::{NS_DAV, NS_SVN_DAV};
+
+/// Elements within each other in the value of one property.
+const MAX_DEPTH: usize = 32;
 
 /// A change of one property.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +22,8 @@ pub struct Change {
     pub value: Option<Vec<u8>>,
     /// What it must have been before (nothing, within), when that matters.
     pub expected: Option<Option<Vec<u8>>>,
+    /// Whether the value is XML. (Only of properties of other programs.)
+    pub is_xml: bool,
 }
 
 fn bytes(element: &Element) -> Result<Vec<u8>> {
@@ -38,7 +46,8 @@ fn change(element: &Element, remove: bool) -> Result<Change> {
         return Err(Error::Element("absent"));
     }
     let value = if remove || absent { None } else { Some(bytes(element)?) };
-    Ok(Change { name: Name::new(&element.namespace, &element.name), value, expected })
+    let name = Name::new(&element.namespace, &element.name);
+    Ok(Change { name, value, expected, is_xml: false })
 }
 
 /// Reads the body: the changes, in their order.
@@ -65,24 +74,106 @@ pub fn read(root: &Element) -> Result<Vec<Change>> {
     Ok(changes)
 }
 
+/// Reads a body of any program: properties may have elements as their values.
+///
+/// # Errors
+/// What makes no sense; [`Error::TooLarge`] for elements that lie too deep in each other.
+pub fn read_any<R: Read>(mut document: Document<R>) -> Result<Vec<Change>> {
+    if !document.root().is(NS_DAV, "propertyupdate") {
+        return Err(Error::Element("propertyupdate"));
+    }
+    let mut changes = Vec::new();
+    let (mut depth, mut remove, mut counts) = (0usize, false, false);
+    while let Some(event) = document.next_event()? {
+        match event {
+            Event::Start(element) if depth == 0 => {
+                remove = element.is(NS_DAV, "remove");
+                counts = remove || element.is(NS_DAV, "set");
+                depth = 1;
+            }
+            Event::Start(element) if depth == 1 && counts && element.is(NS_DAV, "prop") => {
+                depth = 2;
+            }
+            Event::Start(element) if depth == 2 => {
+                let whole = any_value(&mut document, element)?;
+                changes.push(if remove { Change { value: None, ..whole } } else { whole });
+            }
+            Event::Start(element) => drop(document.whole(element)?),
+            Event::End => depth = depth.minus(1),
+            Event::Text(_) => {}
+        }
+    }
+    Ok(changes)
+}
+
+/// A property with what is in its element: Subversion's own as ever, others as they are.
+fn any_value<R: Read>(document: &mut Document<R>, element: Element) -> Result<Change> {
+    let name = Name::new(&element.namespace, &element.name);
+    if name.property().is_some() {
+        return change(&document.whole(element)?, false);
+    }
+    let (mut out, mut is_xml, mut open) = (Vec::new(), false, Vec::new());
+    let mut text = String::new();
+    loop {
+        match document.next_event()?.ok_or(Error::Element("propertyupdate"))? {
+            Event::Text(piece) => {
+                out.text(&piece);
+                text.push_str(&piece);
+            }
+            Event::Start(element) => {
+                is_xml = true;
+                if open.len() >= MAX_DEPTH {
+                    return Err(Error::TooLarge("elements within elements"));
+                }
+                out.raw("<");
+                out.raw(&element.name);
+                out.attribute("xmlns", &element.namespace);
+                element.attributes.iter().for_each(|(name, value)| out.attribute(name, value));
+                out.raw(">");
+                open.push(element.name);
+            }
+            Event::End => match open.pop() {
+                Some(name) => {
+                    out.raw("</");
+                    out.raw(&name);
+                    out.raw(">");
+                }
+                None => break,
+            },
+        }
+    }
+    let value = if is_xml { out } else { text.into_bytes() };
+    Ok(Change { name, value: Some(value), expected: None, is_xml })
+}
+
 /// Appends the reply that all changes were made.
 pub fn success(out: &mut Vec<u8>, href: &str, changes: &[Change]) {
-    let mut response = crate::propfind::Response::default();
+    let mut response = Response::default();
     changes.iter().for_each(|change| response.name(&change.name));
     begin(out);
     response.write(out, href);
     end(out);
 }
 
-/// Appends the reply that one change failed, and with it all. `status` goes with `message`; the
-/// other changes depended on it.
-pub fn failure(out: &mut Vec<u8>, href: &str, failed: &Name, status: &str, message: &str) {
+/// Appends the reply that one of the changes failed, with a status and a message, and with it all.
+pub fn failure(
+    out: &mut Vec<u8>,
+    href: &str,
+    changes: &[Change],
+    failed: &Change,
+    (status, message): (&str, &str),
+) {
     begin(out);
     out.raw("<D:response>\n");
     out.element("D:href", href);
-    let mut props = crate::propfind::Response::default();
-    props.name(failed);
-    propstat(out, props.found(), status);
+    let (mut own, mut others) = <(Response, Response)>::default();
+    own.name(&failed.name);
+    let rest = changes.iter().filter(|change| change.name != failed.name);
+    rest.for_each(|change| others.name(&change.name));
+    propstat(out, own.found(), status);
+    if !others.found().is_empty() {
+        propstat(out, others.found(), "424 Failed Dependency");
+    }
     out.element("D:responsedescription", message);
     out.raw("</D:response>\n");
     end(out);
@@ -118,6 +209,36 @@ mod tests {
         assert_eq!(z.value, None);
         assert_eq!((&w.value, &w.expected), (&None, &Some(Some(b"q".to_vec()))));
         assert_eq!((v.value.as_deref(), &v.expected), (Some(&b"new"[..]), &Some(None)));
+    }
+
+    #[test]
+    fn values_of_other_programs() {
+        let any = |inner: &str| {
+            let text = format!("<D:propertyupdate xmlns:D='DAV:'>{inner}</D:propertyupdate>");
+            read_any(Document::open(text.as_bytes(), Limits::default())?)
+        };
+        let read = any(
+            "<D:set><D:prop><a xmlns='n:'>t&amp;u</a><b xmlns='n:'>1<c d='&quot;'><e xmlns=''/></c>2</b>\
+             <s:x xmlns:s='http://subversion.tigris.org/xmlns/custom/'>v</s:x></D:prop></D:set>\
+             <D:remove><D:prop><z xmlns='q:'/></D:prop></D:remove>",
+        )
+        .unwrap();
+        let [a, b, x, z] = read.as_slice() else { panic!("{read:?}") };
+        assert_eq!((a.value.as_deref(), a.is_xml), (Some(&b"t&u"[..]), false));
+        let xml = "1<c xmlns=\"n:\" d=\"&quot;\"><e xmlns=\"\"></e></c>2";
+        assert_eq!((b.value.as_deref(), b.is_xml), (Some(xml.as_bytes()), true));
+        assert_eq!(
+            (x.name.property().as_deref(), x.value.as_deref()),
+            (Some("x"), Some(&b"v"[..]))
+        );
+        assert_eq!((&z.name, &z.value), (&Name::new("q:", "z"), &None));
+        let deep = format!(
+            "<D:set><D:prop><a>{}{}</a></D:prop></D:set>",
+            "<b>".repeat(40),
+            "</b>".repeat(40)
+        );
+        assert!(matches!(any(&deep), Err(Error::TooLarge(_))));
+        assert!(any("<D:set><D:prop><a>").is_err());
     }
 
     #[test]

@@ -33,6 +33,7 @@ pub(super) struct File {
     compression: Option<u8>,
     bulk_updates: Option<Bulk>,
     http_v2: Option<bool>,
+    autoversioning: bool,
     trusted_proxies: Vec<String>,
     location: Vec<Place>,
     redirect: Vec<Moved>,
@@ -73,6 +74,8 @@ struct Place {
     name: Option<String>,
     #[serde(default)]
     plain_pages: bool,
+    #[serde(default)]
+    autoversioning: bool,
     login: Option<LoginWord>,
     users: Option<PathBuf>,
     svnserve_users: Option<PathBuf>,
@@ -212,6 +215,7 @@ impl File {
             };
         }
         settings.v2 = self.http_v2.unwrap_or(settings.v2);
+        settings.autoversioning |= self.autoversioning;
         Ok(())
     }
 
@@ -321,6 +325,7 @@ impl Place {
             list: self.list.unwrap_or(false),
             name: self.name.clone(),
             plain_pages: self.plain_pages,
+            autoversioning: self.autoversioning,
             ..Location::new(&prefix, root)
         }
     }

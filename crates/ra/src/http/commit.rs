@@ -106,6 +106,7 @@ fn changes(props: &[(String, Option<Vec<u8>>)]) -> Vec<Change> {
             name: Name::of_property(name),
             value: value.clone(),
             expected: None,
+            is_xml: false,
         })
         .collect()
 }

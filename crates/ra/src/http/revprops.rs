@@ -79,6 +79,7 @@ impl HttpSession {
             name: Name::of_property(change.name),
             value: change.value.map(<[u8]>::to_vec),
             expected: change.expected.map(|expected| expected.map(<[u8]>::to_vec)),
+            is_xml: false,
         };
         let patched = proppatch(&self.client, Call::new("PROPPATCH", &target), &[wanted]);
         patched.map_err(|error| match error.code() {

@@ -65,6 +65,8 @@ pub struct Location {
     pub name: Option<String>,
     /// Whether pages are as mod_dav_svn writes them.
     pub plain_pages: bool,
+    /// Whether what other programs than Subversion's do at plain URLs becomes revisions.
+    pub autoversioning: bool,
 }
 
 impl Location {
@@ -78,6 +80,7 @@ impl Location {
             list: true,
             name: None,
             plain_pages: false,
+            autoversioning: false,
         }
     }
 }
@@ -147,6 +150,8 @@ pub struct HttpSettings {
     pub bulk_updates: BulkUpdates,
     /// Whether clients are told of HTTPv2.
     pub v2: bool,
+    /// As [`Location::autoversioning`], for what is served besides.
+    pub autoversioning: bool,
     /// Commits that may be under way at one time.
     pub transactions: usize,
     /// Time without a request after which such a commit is given up.
@@ -164,6 +169,7 @@ impl Default for HttpSettings {
             combined_log: true,
             bulk_updates: BulkUpdates::Prefer,
             v2: true,
+            autoversioning: false,
             transactions: 1000,
             transaction_idle: Duration::from_secs(24 * 3600),
         }

@@ -49,6 +49,8 @@ pub struct Shared {
     pub cancel: CancelToken,
     /// Passwords of httpd's files that proved right.
     pub proved: Proved,
+    /// Locks of DAV programs that repositories cannot have.
+    pub held: crate::dav::auto::held::HeldLocks,
     /// Commits over http that are under way.
     pub txns: crate::dav::txns::OpenTxns,
     open: Mutex<HashMap<PathBuf, (Identity, Repository)>>,
@@ -96,6 +98,7 @@ impl Shared {
             options: OpenOptions::default(),
             cancel: CancelToken::new(),
             proved: Proved::default(),
+            held: crate::dav::auto::held::HeldLocks::default(),
             txns: crate::dav::txns::OpenTxns::default(),
             open: Mutex::new(HashMap::new()),
         }

@@ -17,7 +17,7 @@ use crate::common::access::{Decision, Required};
 use crate::common::oplog::Operation;
 
 /// Bytes of the body of a LOCK: a comment.
-const MAX_BODY: usize = 1 << 20;
+pub(super) const MAX_BODY: usize = 1 << 20;
 
 /// How a lock is shown.
 pub(super) fn shown<'a>(lock: &'a Lock, root: &'a str) -> wire::Shown<'a> {
@@ -32,6 +32,8 @@ pub(super) fn shown<'a>(lock: &'a Lock, root: &'a str) -> wire::Shown<'a> {
         is_xml: lock.is_dav_comment,
         root,
         timeout,
+        is_shared: false,
+        is_deep: false,
     }
 }
 
@@ -53,26 +55,42 @@ pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
         return refresh(session, exchange, &path);
     }
     let wanted = wire::read(&Document::open(&*body, Limits::default())?.into_root()?)?;
-    if session.access.user().is_none() {
-        return match session.decide(Required::Write, Some(&path)) {
-            Decision::Deny => Err(Fail::status(403, "Access denied")),
-            _ if session.can_authenticate() => Err(Fail::AskWho),
-            _ => Err(Fail::with(
-                SvnError::new(
-                    ErrorCode::UNSUPPORTED_FEATURE,
-                    "Anonymous lock creation is not allowed.",
-                ),
-                501,
-            )),
-        };
+    if wanted.is_shared {
+        return Err(sapwood_wire_dav::Error::Element("lockscope").into());
     }
+    need_user(session, &path)?;
     let youngest = session.repository.fs().revision_root(session.youngest()?)?;
     if youngest.kind(&path)? == Some(NodeKind::Dir) {
         let message = format!("'{path}' is not a file");
         return Err(Fail::with(SvnError::new(ErrorCode::FS_NOT_FILE, message), 405));
     }
+    make(session, exchange, &path, &wanted)
+}
+
+/// The user, without whom there are no locks.
+pub(super) fn need_user<'a>(session: &'a Session<'_>, path: &str) -> DavResult<&'a str> {
+    if let Some(user) = session.access.user() {
+        return Ok(user);
+    }
+    match session.decide(Required::Write, Some(path)) {
+        Decision::Deny => Err(Fail::status(403, "Access denied")),
+        _ if session.can_authenticate() => Err(Fail::AskWho),
+        _ => {
+            let message = "Anonymous lock creation is not allowed.";
+            Err(Fail::with(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message), 501))
+        }
+    }
+}
+
+/// Locks a file.
+pub(super) fn make(
+    session: &Session<'_>,
+    exchange: &mut Exchange,
+    path: &str,
+    wanted: &wire::Wanted,
+) -> DavResult {
     let steal = has_option(session, headers::options::LOCK_STEAL);
-    session.log_command(&Operation::Lock { paths: &[&path], steal });
+    session.log_command(&Operation::Lock { paths: &[path], steal });
     let hooks = session.access.hooks(&session.repository);
     let request = LockRequest {
         repository: &session.repository,
@@ -83,7 +101,7 @@ pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
         is_dav_comment: wanted.is_xml,
         expires: expires(session),
     };
-    let target = LockTarget { path: path.clone(), token: None, revision: version_name(session) };
+    let target = LockTarget { path: path.to_owned(), token: None, revision: version_name(session) };
     let made = locked(session, &request, target)?;
     tell(session, exchange, &made);
     Ok(())
@@ -128,7 +146,7 @@ fn tell(session: &Session<'_>, exchange: &mut Exchange, lock: &Lock) {
 }
 
 /// A LOCK without a body wants a lock to last longer, as its `Timeout` says.
-fn refresh(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
+pub(super) fn refresh(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
     let shown = super::edit::shown_tokens(session);
     let found = session.repository.fs().lock(path)?;
     let found = found.filter(|lock| shown.iter().any(|(_, token)| *token == lock.token));

@@ -9,7 +9,9 @@ use super::access_log::Outcome;
 use super::exchange::{Exchange, Head};
 use super::lookup::{self, Place};
 use super::session::{DavResult, Fail, Session};
-use super::{activity, browse, edit, get, locks, merge, options, propfind, proppatch, report};
+use super::{
+    activity, auto, browse, edit, get, locks, merge, options, propfind, proppatch, report,
+};
 use crate::common::config::Login;
 use crate::common::oplog::Subject;
 use crate::common::settings::{Location, Redirect};
@@ -170,6 +172,9 @@ fn redirect(head: &Head, exchange: &mut Exchange, moved: &Redirect) {
 }
 
 fn run(session: &mut Session<'_>, exchange: &mut Exchange) -> DavResult {
+    if let Some(result) = auto::answer(session, exchange) {
+        return result;
+    }
     match session.head.method.as_str() {
         "OPTIONS" => options::options(session, exchange),
         "GET" | "HEAD" => get::get(session, exchange),

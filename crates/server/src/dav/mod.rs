@@ -13,11 +13,13 @@
 //! * `access_log`: a line for each request.
 //! * `methods`: which method is answered where.
 //! * [`txns`]: commits that are under way.
+//! * [`auto`]: what other programs do at plain URLs becomes revisions.
 //!
 //! Invariant: access is decided before a body is read.
 
 mod access_log;
 mod activity;
+pub mod auto;
 mod browse;
 mod edit;
 pub mod exchange;

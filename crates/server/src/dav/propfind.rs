@@ -9,7 +9,7 @@ use sapwood_repos::{committed_info, revision_props};
 use sapwood_wire_dav::propfind::{self, Name, Response, Wanted};
 use sapwood_wire_dav::report::Sink as _;
 use sapwood_wire_dav::xml::{Document, Limits, Xml as _};
-use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV, Resource, headers as names, lock};
+use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV, Resource, dead, headers as names, lock};
 
 use super::exchange::Exchange;
 use super::session::{DavResult, Fail, Session};
@@ -120,7 +120,7 @@ fn lock_alone(
     exchange.header(names::LOCK_OWNER, &found.owner);
     let live = ["resourcetype", "lockdiscovery"].map(|name| Name::new(NS_DAV, name));
     let mut response = Response::default();
-    fill(&mut response, wanted, &live, &PropList::new(), |name| {
+    fill(&mut response, wanted, &live, (&PropList::new(), false), |name| {
         Ok(match (name.namespace.as_str(), name.name.as_str()) {
             (NS_DAV, "resourcetype") => Some(Value::Text(String::new())),
             (NS_DAV, "lockdiscovery") => Some(Value::Xml(shown.clone())),
@@ -210,7 +210,7 @@ fn baseline(
     };
     let live: Vec<Name> = BASELINE_DAV.iter().map(|n| Name::new(NS_DAV, n)).collect();
     let mut response = Response::default();
-    fill(&mut response, wanted, &live, &props, |name| Ok(value(name)))?;
+    fill(&mut response, wanted, &live, (&props, false), |name| Ok(value(name)))?;
     begin(exchange);
     response.write(exchange.out(), &session.address(&session.resource));
     propfind::end(exchange.out());
@@ -222,12 +222,15 @@ fn fill(
     response: &mut Response,
     wanted: &Wanted,
     live: &[Name],
-    props: &PropList,
+    (props, foreign): (&PropList, bool),
     mut value: impl FnMut(&Name) -> DavResult<Option<Value>>,
 ) -> DavResult {
     match wanted {
         Wanted::Names => {
-            props.iter().for_each(|(name, _)| response.name(&Name::of_property(name)));
+            for (name, _) in props.iter() {
+                let known = dead::name_of(name).filter(|_| foreign);
+                response.name(&known.map_or_else(|| Name::of_property(name), |(name, _)| name));
+            }
             live.iter().for_each(|name| response.name(name));
         }
         Wanted::All => {
@@ -237,7 +240,13 @@ fn fill(
                     put(response, name, Some(found));
                 }
             }
-            props.iter().for_each(|(name, value)| response.property(name, value));
+            for (name, value) in props.iter() {
+                if foreign {
+                    response.foreign_property(name, value);
+                } else {
+                    response.property(name, value);
+                }
+            }
         }
         Wanted::These(names) => {
             for name in names {
@@ -246,6 +255,8 @@ fn fill(
                         Some(value) => response.property(&own, value),
                         None => response.missing(name),
                     }
+                } else if let Some((own, value)) = kept(props, name) {
+                    response.foreign_property(&own, value);
                 } else {
                     put(response, name, value(name)?);
                 }
@@ -253,6 +264,12 @@ fn fill(
         }
     }
     Ok(())
+}
+
+/// What another program keeps under a name.
+fn kept<'a>(props: &'a PropList, name: &Name) -> Option<(String, &'a [u8])> {
+    let kept = [false, true].map(|is_xml| dead::property(name, is_xml));
+    kept.into_iter().find_map(|own| props.get(&own).map(|value| (own, value)))
 }
 
 /// What the nodes of one request have in common.
@@ -264,6 +281,8 @@ struct Tree<'a> {
     wants_props: bool,
     wanted: &'a Wanted,
     locks: Option<Vec<Lock>>,
+    /// Whether properties of other programs are told under their own names.
+    foreign: bool,
 }
 
 fn tree(
@@ -299,11 +318,12 @@ fn tree(
         .chain(NODE_SVN.iter().map(|name| Name::new(NS_SVN_DAV, name)))
         .chain(["supportedlock", "lockdiscovery"].map(|name| Name::new(NS_DAV, name)))
         .collect();
-    let wants_props =
-        wants(&|name| name.property().is_some()) || matches!(wanted, Wanted::All | Wanted::Names);
+    let wants_props = wants(&|name| !matches!(&*name.namespace, NS_DAV | NS_SVN_DAV))
+        || matches!(wanted, Wanted::All | Wanted::Names);
     let revprops = root.fs().revprops_snapshot();
     let revision = root.revision().unwrap_or_default();
-    let mut tree = Tree { session, revision, revprops, live, wants_props, wanted, locks };
+    let foreign = !session.is_svn_client();
+    let mut tree = Tree { session, revision, revprops, live, wants_props, wanted, locks, foreign };
     begin(exchange);
     tree.node(exchange, &node)?;
     if depth == Depth::Immediates && node.kind() == NodeKind::Dir {
@@ -326,7 +346,8 @@ impl Tree<'_> {
         let mut response = Response::default();
         let live = std::mem::take(&mut self.live);
         let props = own.as_deref().unwrap_or(&none);
-        let filled = fill(&mut response, self.wanted, &live, props, |name| self.value(node, name));
+        let (wanted, props) = (self.wanted, (props, self.foreign));
+        let filled = fill(&mut response, wanted, &live, props, |name| self.value(node, name));
         self.live = live;
         filled?;
         let mut href = self.session.address(&self.at(node.path()));
@@ -381,12 +402,7 @@ impl Tree<'_> {
             (NS_DAV, "version-controlled-configuration") if !is_version => {
                 Some(href(&self.session.address(&Resource::Vcc)))
             }
-            (NS_DAV, "supportedlock") if is_file => Some(Value::Xml(
-                "<D:lockentry><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/>\
-                 </D:locktype></D:lockentry>"
-                    .to_owned(),
-            )),
-            (NS_DAV, "supportedlock") => text(String::new()),
+            (NS_DAV, "supportedlock") => self.locks_that_there_are(is_file),
             (NS_DAV, "lockdiscovery") => Some(Value::Xml(self.active_lock(node))),
             (NS_SVN_DAV, "baseline-relative-path") if !is_version => {
                 text(to_relpath(node.path()).to_owned())
@@ -403,12 +419,28 @@ impl Tree<'_> {
         })
     }
 
+    fn locks_that_there_are(&self, is_file: bool) -> Option<Value> {
+        let of = |scope: &str| {
+            format!(
+                "<D:lockentry><D:lockscope><D:{scope}/></D:lockscope><D:locktype><D:write/>\
+                 </D:locktype></D:lockentry>"
+            )
+        };
+        Some(match (super::auto::is_on(self.session), is_file) {
+            (true, _) => Value::Xml(of("exclusive") + &of("shared")),
+            (false, true) => Value::Xml(of("exclusive")),
+            (false, false) => Value::Text(String::new()),
+        })
+    }
+
     fn active_lock(&self, node: &Node) -> String {
         let found = self.locks.iter().flatten().find(|lock| lock.path == node.path());
-        let Some(found) = found else { return String::new() };
-        let root = self.session.address(&Resource::Public(found.path.clone()));
         let mut xml = Vec::new();
-        lock::active(&mut xml, &super::locks::shown(found, &root));
+        if let Some(found) = found {
+            let root = self.session.address(&Resource::Public(found.path.clone()));
+            lock::active(&mut xml, &super::locks::shown(found, &root));
+        }
+        super::auto::discovered(self.session, node.path(), &mut xml);
         String::from_utf8_lossy(&xml).into_owned()
     }
 }
@@ -439,7 +471,7 @@ fn in_transaction(session: &Session<'_>, exchange: &mut Exchange, wanted: &Wante
         }
     };
     let live = [Name::new(NS_DAV, "resourcetype")];
-    fill(&mut response, wanted, &live, &props, |name| {
+    fill(&mut response, wanted, &live, (&props, false), |name| {
         Ok(match (name.namespace.as_str(), name.name.as_str(), kind) {
             (NS_DAV, "resourcetype", Some(NodeKind::Dir)) => {
                 Some(Value::Xml("<D:collection/>".to_owned()))

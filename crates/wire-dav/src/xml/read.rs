@@ -198,6 +198,20 @@ impl<R: Read> Document<R> {
         &self.root
     }
 
+    /// Whether nothing follows the root, once it was read to its end.
+    #[must_use]
+    pub fn is_over(&mut self) -> bool {
+        self.ended
+            && loop {
+                match self.step() {
+                    Ok(Step::Over) => break true,
+                    Ok(Step::Skip) => {}
+                    Ok(Step::Text(text)) if text.trim().is_empty() => {}
+                    _ => break false,
+                }
+            }
+    }
+
     /// The next child of the root, whole; `None` after the last. Text between children is skipped.
     ///
     /// # Errors

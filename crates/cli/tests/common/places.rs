@@ -1,0 +1,86 @@
+//! `sapwood serve --config` with a configuration of the test, and plain requests to it.
+#![allow(dead_code, reason = "not every test needs everything")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use sapwood_testkit::server::free_port;
+use sapwood_testkit::{Programs, Repository, Shape};
+
+/// A running server, and the repository below its folder.
+pub(crate) struct Served {
+    child: Child,
+    pub(crate) port: u16,
+    pub(crate) repo: Repository,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The users ada and bob, with the passwords `a` and `b`.
+pub(crate) const USERS: &str =
+    "ada:{SHA}hvfkN/qlp/zhXR3cuerq6jd2Z7g=\nbob:{SHA}6dcfXufJLW3J6S/9rRe4vUlBj5g=\n";
+pub(crate) const ADA: &str = "Authorization: Basic YWRhOmE=\r\n";
+pub(crate) const BOB: &str = "Authorization: Basic Ym9iOmI=\r\n";
+pub(crate) const WRONG: &str = "Authorization: Basic YWRhOng=\r\n";
+
+impl Served {
+    pub(crate) fn start(config: &str) -> Self {
+        let repo = Repository::scripted(&Shape::few()[0]);
+        let base = repo.parent();
+        fs::write(base.join("users"), USERS).unwrap();
+        fs::write(base.join("rules"), "[/]\n* = r\nada = rw\n[/trunk]\n* =\nada = rw\n").unwrap();
+        fs::write(base.join("deep"), "[/]\n* =\n[/trunk]\n* = rw\n").unwrap();
+        let port = free_port();
+        let file = base.join("sapwood.toml");
+        fs::write(&file, format!("http-port = {port}\n{config}")).unwrap();
+        let mut child = Programs::ours()
+            .command("sapwood")
+            .args(["serve", "--config"])
+            .arg(&file)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains("Ctrl-C")), "it serves");
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, port, repo }
+    }
+
+    pub(crate) fn get(&self, path: &str, headers: &str) -> String {
+        self.request("GET", path, headers, "")
+    }
+
+    /// A request with a body, and all of its answer.
+    pub(crate) fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let length = match (method, body.len()) {
+            ("GET" | "HEAD", 0) => String::new(),
+            (_, length) => format!("Content-Length: {length}\r\n"),
+        };
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: h:1\r\nConnection: close\r\n{headers}{length}\r\n{body}"
+        );
+        socket.write_all(request.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        let _ = socket.read_to_end(&mut answer);
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// The statuses of requests for a path by nobody, ada, bob and ada with a wrong password.
+    pub(crate) fn statuses(&self, path: &str) -> Vec<u16> {
+        let status = |headers: &str| {
+            let answer = self.get(path, headers);
+            answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0)
+        };
+        ["", ADA, BOB, WRONG].into_iter().map(status).collect()
+    }
+}

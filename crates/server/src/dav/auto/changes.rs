@@ -1,0 +1,217 @@
+//! PUT, MKCOL, DELETE, COPY and MOVE at plain URLs: each makes a revision.
+
+use sapwood_core::path::{dirname, is_ancestor};
+use sapwood_core::props::names as prop_names;
+use sapwood_core::{ErrorCode, NodeKind, SvnError};
+use sapwood_fs::Root;
+use sapwood_repos::TxnEditor;
+use sapwood_wire_dav::Resource;
+
+use super::super::exchange::Exchange;
+use super::super::get::etag;
+use super::super::session::{DavResult, Fail, Session};
+use super::{all_tokens, begin, commit, conditions, locked, may_change, refused, youngest};
+use crate::common::access::Required;
+
+/// What of a path changes.
+#[derive(Clone, Copy)]
+pub(super) enum Change {
+    /// It itself.
+    Own,
+    /// Whether it is there.
+    Membership,
+    /// Whether it, and all below, is there.
+    Tree,
+}
+
+/// Checks that no lock outside of the repository keeps the user from changing a path.
+pub(super) fn check_held(session: &Session<'_>, path: &str, change: Change) -> DavResult {
+    let scope = match change {
+        Change::Own => (false, false),
+        Change::Membership => (true, false),
+        Change::Tree => (true, true),
+    };
+    let who = (session.access.user(), &*all_tokens(session));
+    match session.shared.held.in_the_way(session.repository.path(), path, scope, who) {
+        Some(way) => Err(locked(&way)),
+        None => Ok(()),
+    }
+}
+
+/// The parent of what is to be made must be a directory.
+fn need_parent(root: &Root, path: &str) -> DavResult {
+    if root.kind(dirname(path))? == Some(NodeKind::Dir) {
+        return Ok(());
+    }
+    Err(Fail::status(409, "The parent collection is not there"))
+}
+
+fn exists(path: &str) -> Fail {
+    let message = format!("'{path}' is there already");
+    Fail::with(SvnError::new(ErrorCode::FS_ALREADY_EXISTS, message), 405)
+}
+
+fn not_there(path: &str) -> Fail {
+    SvnError::new(ErrorCode::FS_NOT_FOUND, format!("'{path}' is not there")).into()
+}
+
+/// PUT: the text of a file.
+pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
+    let root = youngest(session)?;
+    let is_new = match root.kind(path)? {
+        Some(NodeKind::Dir) => return Err(Fail::status(405, "Cannot PUT to a collection")),
+        Some(NodeKind::File) => false,
+        None => true,
+    };
+    if session.head.headers.contains_key("content-range") {
+        return Err(Fail::status(400, "A part of a file cannot be PUT"));
+    }
+    if is_new {
+        may_change(session, path)?;
+        need_parent(&root, path)?;
+    }
+    conditions::check(session, &root, path)?;
+    check_held(session, path, if is_new { Change::Membership } else { Change::Own })?;
+    let mut editor = begin(session)?;
+    if is_new {
+        editor.add(path, NodeKind::File, &session.access).map_err(refused)?;
+        set_media_type(session, &mut editor, path)?;
+    } else {
+        editor.check_writable(path, NodeKind::File, None, &session.access)?;
+    }
+    editor.set_text(path, &mut exchange.body, None).map_err(refused)?;
+    let committed = commit(session, editor, path)?;
+    let made = session.repository.fs().revision_root(committed.revision)?;
+    if let Some(node) = made.find(path)? {
+        exchange.header("etag", &etag(&node));
+    }
+    exchange.status(if is_new { 201 } else { 204 });
+    Ok(())
+}
+
+/// A new file keeps what its sender says that it is, unless that says nothing.
+fn set_media_type(session: &Session<'_>, editor: &mut TxnEditor, path: &str) -> DavResult {
+    let Some(given) = session.head.header("content-type").map(str::trim) else { return Ok(()) };
+    let says_little =
+        ["text/plain", "application/octet-stream", "application/x-www-form-urlencoded"];
+    let essence = given.split(';').next().unwrap_or("").trim();
+    if says_little.iter().any(|word| essence.eq_ignore_ascii_case(word)) {
+        return Ok(());
+    }
+    // One that makes no sense is as none.
+    let _ = editor.change_prop(path, prop_names::MIME_TYPE, Some(essence.as_bytes()));
+    Ok(())
+}
+
+/// MKCOL: a directory.
+pub(super) fn mkcol(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
+    if !exchange.body.is_over() && !exchange.body.read_all(0).is_ok_and(|b| b.is_empty()) {
+        return Err(Fail::status(415, "MKCOL takes no body"));
+    }
+    may_change(session, path)?;
+    let root = youngest(session)?;
+    if root.kind(path)?.is_some() {
+        return Err(exists(path));
+    }
+    need_parent(&root, path)?;
+    conditions::check(session, &root, path)?;
+    check_held(session, path, Change::Membership)?;
+    let mut editor = begin(session)?;
+    editor.add(path, NodeKind::Dir, &session.access).map_err(refused)?;
+    commit(session, editor, path)?;
+    exchange.status(201);
+    Ok(())
+}
+
+/// DELETE: of a file, or of a directory with all in it.
+pub(super) fn delete(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
+    may_change(session, path)?;
+    if path == "/" {
+        return Err(Fail::status(403, "The repository itself cannot be deleted"));
+    }
+    let root = youngest(session)?;
+    if root.kind(path)?.is_none() {
+        return Err(not_there(path));
+    }
+    conditions::check(session, &root, path)?;
+    check_held(session, path, Change::Tree)?;
+    let mut editor = begin(session)?;
+    editor.delete(path, None, &session.access).map_err(refused)?;
+    commit(session, editor, path)?;
+    forget_locks(session, path);
+    exchange.status(204);
+    Ok(())
+}
+
+/// What is gone has no locks.
+fn forget_locks(session: &Session<'_>, path: &str) {
+    session.shared.held.gone(session.repository.path(), path);
+}
+
+/// Where a COPY or MOVE goes.
+fn destination(session: &Session<'_>) -> DavResult<String> {
+    let address = session
+        .head
+        .header("destination")
+        .ok_or_else(|| Fail::status(400, "The Destination header is missing"))?;
+    match session.resource_at(address) {
+        Ok(Resource::Public(path)) => Ok(path),
+        Ok(_) => Err(Fail::status(405, "The Destination is no path of the repository")),
+        Err(_) => Err(Fail::status(502, "The Destination is not in this repository")),
+    }
+}
+
+/// COPY and MOVE, within the repository.
+pub(super) fn copy(
+    session: &Session<'_>,
+    exchange: &mut Exchange,
+    source: &str,
+    is_move: bool,
+) -> DavResult {
+    let path = destination(session)?;
+    may_change(session, &path)?;
+    if is_move {
+        may_change(session, source)?;
+    }
+    let revision = session.youngest()?;
+    let root = session.repository.fs().revision_root(revision)?;
+    let kind = root.kind(source)?.ok_or_else(|| not_there(source))?;
+    if path == "/" || is_ancestor(&path, source) || (is_move && is_ancestor(source, &path)) {
+        return Err(Fail::status(403, "The Destination contains, or is in, what is copied"));
+    }
+    need_parent(&root, &path)?;
+    let is_there = root.kind(&path)?.is_some();
+    if is_there && session.head.header("overwrite").is_some_and(|o| o.trim() == "F") {
+        return Err(Fail::status(412, "The Destination is there already"));
+    }
+    conditions::check(session, &root, source)?;
+    check_held(session, &path, Change::Tree)?;
+    if is_move {
+        check_held(session, source, Change::Tree)?;
+    }
+    let mut editor = begin(session)?;
+    if is_there {
+        editor.delete(&path, None, &session.access).map_err(refused)?;
+    }
+    let is_shallow = session.head.header("depth").is_some_and(|depth| depth.trim() == "0");
+    if kind == NodeKind::Dir && is_shallow && !is_move {
+        session.must(Required::Read, Some(source))?;
+        editor.add(&path, NodeKind::Dir, &session.access).map_err(refused)?;
+        for (name, value) in root.node(source)?.props()?.iter() {
+            editor.change_prop(&path, name, Some(value))?;
+        }
+    } else {
+        let from = (source, revision);
+        editor.copy(&path, from, kind, false, &session.access).map_err(refused)?;
+    }
+    if is_move {
+        editor.delete(source, None, &session.access).map_err(refused)?;
+    }
+    commit(session, editor, &path)?;
+    if is_move {
+        forget_locks(session, source);
+    }
+    exchange.header("location", &session.head.absolute(&session.address(&Resource::Public(path))));
+    exchange.status(if is_there { 204 } else { 201 });
+    Ok(())
+}

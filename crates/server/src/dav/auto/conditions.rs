@@ -1,0 +1,81 @@
+//! What a request depends on: `If`, `If-Match`, `If-None-Match`.
+
+use sapwood_fs::{Node, Root};
+use sapwood_wire_dav::Resource;
+use sapwood_wire_dav::ifheader::{self, State};
+
+use super::super::get::etag;
+use super::super::session::{DavResult, Fail, Session};
+
+fn failed() -> Fail {
+    Fail::status(412, "A condition of the request does not hold")
+}
+
+/// Checks what the request to change `path` depends on.
+///
+/// # Errors
+/// 412 when it does not hold, 400 when it makes no sense.
+pub(super) fn check(session: &Session<'_>, root: &Root, path: &str) -> DavResult {
+    let head = session.head;
+    let node = root.find(path)?;
+    let names = |list: &str, node: &Node| {
+        let tag = etag(node);
+        list.split(',').any(|item| item.trim() == "*" || item.trim() == tag)
+    };
+    if let Some(list) = head.header("if-match")
+        && !node.as_ref().is_some_and(|node| names(list, node))
+    {
+        return Err(failed());
+    }
+    if let Some(list) = head.header("if-none-match")
+        && node.as_ref().is_some_and(|node| names(list, node))
+    {
+        return Err(failed());
+    }
+    let values: Vec<_> = head.headers.get_all("if").iter().collect();
+    if values.is_empty() {
+        return Ok(());
+    }
+    for value in values {
+        let lists = value.to_str().ok().and_then(ifheader::lists);
+        let lists = lists.ok_or_else(|| Fail::status(400, "The If header is malformed"))?;
+        for list in lists {
+            let place = match &list.resource {
+                None => Some(path.to_owned()),
+                Some(address) => match session.resource_at(address) {
+                    Ok(Resource::Public(path)) => Some(path),
+                    _ => None,
+                },
+            };
+            let mut holds = true;
+            for condition in &list.conditions {
+                let is_so = match &place {
+                    Some(place) => is_so(session, root, place, &condition.state)?,
+                    None => false,
+                };
+                holds &= is_so != condition.negated;
+            }
+            if holds {
+                return Ok(());
+            }
+        }
+    }
+    Err(failed())
+}
+
+/// Whether what is at a path is in a state.
+fn is_so(session: &Session<'_>, root: &Root, path: &str, state: &State) -> DavResult<bool> {
+    Ok(match state {
+        State::Token(token) => {
+            let own = session.repository.fs().lock(path)?;
+            own.is_some_and(|lock| lock.token == *token)
+                || session
+                    .shared
+                    .held
+                    .on(session.repository.path(), path)
+                    .iter()
+                    .any(|held| held.token == *token)
+        }
+        State::Tag(tag) => root.find(path)?.is_some_and(|node| etag(&node) == *tag),
+    })
+}

@@ -1,0 +1,118 @@
+//! Autoversioning: what other programs than Subversion's do at plain URLs becomes revisions, where the
+//! configuration allows it. A file manager can then use a repository as a network folder.
+//!
+//! * `changes`: PUT, MKCOL, DELETE, COPY, MOVE.
+//! * `properties`: PROPPATCH, with any names in any namespace.
+//! * `locking`: LOCK, UNLOCK; [`held`]: locks that a repository cannot have.
+//! * `conditions`: what a request depends on.
+//!
+//! Each request is a commit of its own, on top of the youngest revision.
+
+mod changes;
+mod conditions;
+pub mod held;
+mod locking;
+mod properties;
+
+use sapwood_core::path::dirname;
+use sapwood_core::{ErrorCode, PropList, SvnError};
+use sapwood_fs::Root;
+use sapwood_repos::{Committed, TxnEditor};
+use sapwood_wire_dav::{Resource, ifheader};
+
+use super::exchange::Exchange;
+use super::session::{DavResult, Fail, Session};
+use crate::common::access::Required;
+use crate::common::oplog::Operation;
+
+pub(super) use locking::discovered;
+
+/// The property of revisions that were made so.
+const AUTOVERSIONED: &str = "svn:autoversioned";
+
+/// Whether the place of the request allows it.
+pub(super) fn is_on(session: &Session<'_>) -> bool {
+    match session.location {
+        Some(location) => location.autoversioning,
+        None => session.shared.settings.http.autoversioning,
+    }
+}
+
+/// Answers the request if it is one that becomes a revision, or has to do with locks of other
+/// programs.
+pub(super) fn answer(session: &Session<'_>, exchange: &mut Exchange) -> Option<DavResult> {
+    let Resource::Public(path) = &session.resource else { return None };
+    if !is_on(session) {
+        return None;
+    }
+    Some(match session.head.method.as_str() {
+        "PUT" => changes::put(session, exchange, path),
+        "MKCOL" => changes::mkcol(session, exchange, path),
+        "DELETE" => changes::delete(session, exchange, path),
+        "COPY" => changes::copy(session, exchange, path, false),
+        "MOVE" => changes::copy(session, exchange, path, true),
+        "PROPPATCH" => properties::proppatch(session, exchange, path),
+        // Clients of Subversion lock files that are there, and nothing else.
+        "LOCK" if !session.is_svn_client() => locking::lock(session, exchange, path),
+        "UNLOCK" if !session.is_svn_client() => locking::unlock(session, exchange, path),
+        _ => return None,
+    })
+}
+
+/// The tree that requests are about.
+fn youngest(session: &Session<'_>) -> DavResult<Root> {
+    Ok(session.repository.fs().revision_root(session.youngest()?)?)
+}
+
+/// Whether the user may change a path, and its parent, of which it is a member.
+fn may_change(session: &Session<'_>, path: &str) -> DavResult {
+    session.must(Required::Write, Some(path))?;
+    session.must(Required::Write, Some(dirname(path)))
+}
+
+/// All lock tokens that the request shows.
+fn all_tokens(session: &Session<'_>) -> Vec<String> {
+    let headers = session.head.headers.get_all("if").iter().filter_map(|v| v.to_str().ok());
+    headers.flat_map(ifheader::tokens).map(|shown| shown.token).collect()
+}
+
+/// Begins the commit of a request.
+fn begin(session: &Session<'_>) -> DavResult<TxnEditor> {
+    let mut editor = super::edit::begin(session, PropList::new())?;
+    let own = session.resource_path().unwrap_or("/");
+    let untagged = all_tokens(session).into_iter().map(|token| (own.to_owned(), token));
+    editor.show_tokens(super::edit::shown_tokens(session).into_iter().chain(untagged));
+    Ok(editor)
+}
+
+/// Makes the revision; `path` is what it is about.
+fn commit(session: &Session<'_>, mut editor: TxnEditor, path: &str) -> DavResult<Committed> {
+    let log = format!("Autoversioning commit:  a non-deltaV client made a change to\n{path}");
+    editor.set_prop(sapwood_core::props::names::LOG, Some(log.as_bytes()))?;
+    editor.set_prop(AUTOVERSIONED, Some(b"*"))?;
+    let committed = editor.commit().map_err(refused)?;
+    session.log_command(&Operation::Commit { revision: committed.revision });
+    if let Some(why) = &committed.post_commit_error {
+        session.log_error(&SvnError::new(ErrorCode::REPOS_POST_COMMIT_HOOK_FAILED, why));
+    }
+    Ok(committed)
+}
+
+/// The failure of a change, with the status that other programs expect.
+fn refused(error: SvnError) -> Fail {
+    let status = match error.code() {
+        ErrorCode::FS_NO_LOCK_TOKEN
+        | ErrorCode::FS_BAD_LOCK_TOKEN
+        | ErrorCode::FS_LOCK_OWNER_MISMATCH => 423,
+        ErrorCode::FS_CONFLICT | ErrorCode::FS_TXN_OUT_OF_DATE | ErrorCode::FS_NOT_DIRECTORY => 409,
+        ErrorCode::FS_PATH_SYNTAX => 400,
+        ErrorCode::FS_ALREADY_EXISTS => 405,
+        _ => return error.into(),
+    };
+    Fail::with(error, status)
+}
+
+fn locked(path: &str) -> Fail {
+    let message = format!("Cannot verify lock on path '{path}'; no matching lock-token available");
+    Fail::with(SvnError::new(ErrorCode::FS_NO_LOCK_TOKEN, message), 423)
+}
