@@ -13,7 +13,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use sapwood_testkit::Programs;
+use sapwood_testkit::{Programs, counted};
 
 /// A repository and two working copies: `other` commits what `wc` does not know of.
 const SETUP: &str = r#"
@@ -200,4 +200,48 @@ fn order() {
         let ours = say(&Programs::ours(), folder.path(), options);
         assert_eq!(ours, say(&Programs::reference(), folder.path(), options), "svn st {options}");
     }
+}
+
+/// After each kind of work of our own a status opens no directory that the work left alone, and says what
+/// it says without anything remembered.
+#[test]
+fn after_our_own_work_nothing_else_is_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    shell(
+        folder.path(),
+        "svnadmin create repo; svn co -q file://$PWD/repo wc; cd wc; for d in 0 1 2 3 4 5; do for e in 0 1 2 3 \
+         4 5 6 7 8 9; do mkdir -p d$d/e$e; echo t > d$d/e$e/f; done; done; svn add -q d*; svn ci -qm 1; svn up -q; \
+         cd ..; svn co -q file://$PWD/repo other; echo o >> other/d3/e3/f; svn ci -qm 2 other; sleep 0.1",
+    );
+    let wc = folder.path().join("wc");
+    let ours = Programs::ours();
+    let svn = |args: &[&str]| {
+        let mut command = ours.command("svn");
+        command.args(args).current_dir(&wc);
+        command
+    };
+    let run = |args: &[&str]| {
+        let output = svn(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(run(&["status"]), "");
+    let known = counted::cost(&svn(&["status"]), b"").reads;
+    std::fs::write(wc.join("d1/e1/f"), "longer\n").unwrap();
+    std::fs::write(wc.join("d2/e2/f"), "longer\n").unwrap();
+    std::fs::write(wc.join("d4/e4/new"), "new\n").unwrap();
+    let before = run(&["status"]);
+    assert_eq!(before.lines().count(), 3, "{before}");
+    run(&["commit", "-q", "-m", "3", "d1/e1/f"]);
+    run(&["revert", "-q", "-R", "d2"]);
+    run(&["add", "-q", "d4/e4/new"]);
+    run(&["update", "-q"]);
+    let (cost, said) = counted::counted(&svn(&["status"]), b"");
+    assert_eq!(String::from_utf8(said).unwrap(), "A       d4/e4/new\n");
+    // The note, and the directories of five files with what is above them; sixty lie beside.
+    assert!(cost.reads <= known + 30, "{} reads, and {known} without any work", cost.reads);
+    std::fs::remove_dir_all(wc.join(".svn/sapwood")).unwrap();
+    let all = counted::cost(&svn(&["status"]), b"").reads;
+    assert!(all >= known + 60, "a status of everything lists sixty directories: {all}, {known}");
+    assert_eq!(run(&["status"]), "A       d4/e4/new\n");
 }

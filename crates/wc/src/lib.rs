@@ -26,6 +26,7 @@ pub mod layout;
 pub mod local;
 pub mod local_mods;
 pub mod locks;
+mod memory;
 pub mod merge;
 pub mod node;
 pub mod pristine;

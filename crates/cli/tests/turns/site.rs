@@ -8,7 +8,8 @@ use sapwood_testkit::{Output, Programs};
 
 /// What is asked after each step. Texts and dates that the clock decides are left out by
 /// [`Site::ask`].
-pub(crate) const QUESTIONS: [&[&str]; 4] = [
+pub(crate) const QUESTIONS: [&[&str]; 5] = [
+    &["status", "wc"],
     &["status", "-v", "--no-ignore", "wc"],
     &["info", "-R", "wc"],
     &["proplist", "-v", "-R", "wc"],

@@ -25,6 +25,7 @@ use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
 use sapwood_core::ErrorCode;
 
 use crate::error::{Error, Result};
+use crate::memory::touched::{self, Tracking};
 
 pub use actual::ActualRow;
 pub use external::ExternalRow;
@@ -61,6 +62,8 @@ pub struct Db {
     wc_id: i64,
     /// What is open: nothing, a snapshot, or a transaction that writes.
     open: Cell<Open>,
+    /// Which paths its changes touched.
+    tracking: Cell<Tracking>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +185,15 @@ impl Db {
         } else {
             schema::MAPPED
         })?;
-        Ok(Self { connection, path: path.to_owned(), wc_id: 1, open: Cell::new(Open::Nothing) })
+        // Of a database that is held alone the file need not say what is in it.
+        let tracking = if access.exclusive { Tracking::Off } else { Tracking::Idle };
+        Ok(Self {
+            connection,
+            path: path.to_owned(),
+            wc_id: 1,
+            open: Cell::new(Open::Nothing),
+            tracking: Cell::new(tracking),
+        })
     }
 
     /// The file.
@@ -300,13 +311,38 @@ impl Db {
         open: Open,
         work: impl FnOnce(&Self) -> Result<T>,
     ) -> Result<T> {
+        if open == Open::Write {
+            self.before_changes();
+        }
         let transaction = rusqlite::Transaction::new_unchecked(&self.connection, behavior)?;
         self.open.set(open);
+        if open == Open::Write && self.tracking.get() == Tracking::Ready {
+            self.tracking.set(touched::begin(&self.connection, &self.path));
+        }
         let result = work(self);
         self.open.set(Open::Nothing);
         let value = result?;
         transaction.commit()?;
         Ok(value)
+    }
+
+    /// Outside of a transaction: from here on the paths of changed rows are listed.
+    fn before_changes(&self) {
+        if self.tracking.get() == Tracking::Idle
+            && let Some(adm) = self.path.parent()
+        {
+            self.tracking.set(touched::prepare(&self.connection, adm));
+        }
+    }
+
+    /// Leaves a note of what was changed so far, for the next status. Nothing happens within a transaction.
+    pub(crate) fn note_changes(&self) {
+        let Tracking::Since(from, version) = self.tracking.get() else { return };
+        if self.open.get() != Open::Nothing || !self.connection.is_autocommit() {
+            return;
+        }
+        touched::end(&self.connection, self.wc_id, &self.path, from, version);
+        self.tracking.set(Tracking::Ready);
     }
 
     /// The first row of a query.
@@ -343,7 +379,19 @@ impl Db {
         if matches!(self.open.get(), Open::Asking | Open::Asked) {
             return self.interrupted(|| self.execute(sql, params));
         }
+        if self.open.get() == Open::Nothing {
+            self.before_changes();
+            if self.tracking.get() == Tracking::Ready {
+                return self.write(|db| db.execute(sql, params));
+            }
+        }
         Ok(self.connection.prepare_cached(sql)?.execute(params)?)
+    }
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        self.note_changes();
     }
 }
 

@@ -129,8 +129,9 @@ fn sources(folder: &Path, each: &mut dyn FnMut(&Path, &str)) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap();
-        // An upgrade goes through everything, once in a working copy's life.
-        let apart = ["schema.rs", "tests.rs", "plans.rs", "upgrade.rs"].contains(&name);
+        // An upgrade goes through everything, once in a working copy's life; `touched` has a table of its own.
+        let apart =
+            ["schema.rs", "tests.rs", "plans.rs", "upgrade.rs", "touched.rs"].contains(&name);
         if path.is_dir() {
             sources(&path, each);
         } else if name.ends_with(".rs") && !apart {

@@ -90,6 +90,7 @@ impl WorkingCopy {
     /// Those of the database, of the disk and of `visit`; E155010 when neither the path nor its
     /// parent is versioned.
     pub fn status(&self, relpath: &str, options: &Options, visit: &mut Visit<'_>) -> Result<()> {
+        self.db().note_changes();
         self.db().read(|_| self.status_in_snapshot(relpath, options, visit))
     }
 
@@ -103,15 +104,17 @@ impl WorkingCopy {
         let whole = relpath.is_empty() && depth == Depth::Infinity;
         let remembers = whole && remembered::applies(self, options);
         // The question takes the lock under which nobody changes what is compared then.
-        let known = match remembers && self.db().base("")?.is_some() {
-            true => remembered::known(self, options),
-            false => remembered::Known::default(),
+        let known = match self.db().base("")?.filter(|_| remembers) {
+            Some(root) => {
+                remembered::known(self, options, root.repos_path.as_deref().unwrap_or(""))
+            }
+            None => remembered::Known::default(),
         };
-        if let Some(dirs) = &known.changed {
-            return self.status_of_some(dirs, options, visit);
-        }
         let clock = crate::clock::coarse_nanoseconds();
         let began = remembered::Began { clock, token: known.token };
+        if let Some(dirs) = &known.changed {
+            return self.status_of_some(dirs, &known, began, options, visit);
+        }
         let scope = match depth {
             Depth::Infinity => Scope::Subtree(relpath),
             Depth::Files | Depth::Immediates => Scope::Children(relpath),
@@ -165,6 +168,8 @@ impl WorkingCopy {
     fn status_of_some(
         &self,
         dirs: &BTreeSet<String>,
+        known: &remembered::Known,
+        began: remembered::Began,
         options: &Options,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
@@ -172,9 +177,17 @@ impl WorkingCopy {
             return Ok(());
         }
         let table = Table::read_directories(self.db(), dirs)?;
+        if let Some(node) = table.find("").filter(|node| !remembered::is_quiet(node)) {
+            let on_disk = look_at(self.root(), true)?;
+            if let Some(status) = assemble(self, &table, node, on_disk, false, None, options.all)? {
+                visit(status)?;
+            }
+        }
+        let found = Mutex::new(remembered::Found::new());
+        let settles = options.unversioned && !known.touched.is_empty();
         let walk = Walk {
             table: &table,
-            found: None,
+            found: settles.then_some(&found),
             root: self.root().to_owned(),
             all: false,
             unversioned: options.unversioned,
@@ -185,7 +198,8 @@ impl WorkingCopy {
         };
         let mut items = Items::new();
         let mut leads: HashMap<&str, BTreeSet<&str>> = HashMap::new();
-        for dir in dirs {
+        // Nothing is told of what lies in a directory that is none any longer.
+        for dir in dirs.iter().filter(|dir| table.is_reached(dir)) {
             let inherited = self.inherited_patterns(dir, &options.ignores)?;
             items.insert(dir.as_str().into(), walk.one(dir, inherited)?);
             let mut at = dir.as_str();
@@ -202,6 +216,10 @@ impl WorkingCopy {
                 Some(Item::Versioned { node, look, check_text: false })
             };
             items.insert(dir.into(), below.into_iter().filter_map(lead).collect());
+        }
+        if settles {
+            let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            remembered::settle(self, options, &table, &found, known, began);
         }
         let modified = self.compare(&table, &items)?;
         let context = Context::of_target(self, &table, "")?;

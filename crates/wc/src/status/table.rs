@@ -469,6 +469,22 @@ impl Table {
         }
     }
 
+    /// Whether a status of everything comes to a directory: there is one at each step to it.
+    pub(crate) fn is_reached(&self, dir: &str) -> bool {
+        let mut at = Some(dir);
+        while let Some(path) = at {
+            let goes_below = |node: &Node| {
+                node.top().is_some_and(|top| !super::walk::is_marker(top))
+                    && self.has_descendants(node)
+            };
+            if !self.find(path).is_some_and(goes_below) {
+                return false;
+            }
+            at = crate::db::parent_of(path);
+        }
+        true
+    }
+
     /// Whether an external is at or below a path.
     pub(crate) fn is_external(&self, path: &str) -> bool {
         self.externals.binary_search_by(|at| (**at).cmp(path)).is_ok()

@@ -1,0 +1,208 @@
+//! The file of a full status and the notes after it, read into one list of directories and written.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use sapwood_watch::protocol::Token;
+
+use super::super::listing::Stamp;
+use super::super::table::Table;
+use crate::memory::{Reader, State, notes, sum, touched, write_part};
+
+/// What the file begins with; another number for another form.
+const MAGIC: &[u8; 8] = b"sapstat3";
+/// What the first byte of a note says that tells what a status found.
+const FOUND: u8 = 2;
+
+/// A directory in the file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Remembered<'b> {
+    pub(super) dir: &'b str,
+    /// Of a directory in order.
+    pub(super) stamp: Option<Stamp>,
+    pub(super) files: &'b [u8],
+}
+
+/// All that is remembered.
+#[derive(Debug)]
+pub(super) struct Memory<'b> {
+    pub(super) token: Token,
+    /// In the order of their paths.
+    pub(super) all: Vec<Remembered<'b>>,
+    /// Directories that our own changes touched, which nobody has looked at since.
+    pub(super) touched: Vec<&'b str>,
+}
+
+/// What a note says of a directory.
+#[derive(Clone, Copy)]
+enum Noted<'b> {
+    /// It must be looked at.
+    Touched,
+    /// It was looked at.
+    Found(Remembered<'b>),
+    /// It is no versioned directory any longer.
+    Gone,
+}
+
+impl<'b> Memory<'b> {
+    /// What the file and the notes say of one state of the database and one context (see [`context`]);
+    /// nothing if they do not lead there, or when anything about them is doubtful.
+    ///
+    /// [`context`]: super::context
+    pub(super) fn read(file: &'b [u8], notes: &'b [u8], now: State, context: u64) -> Option<Self> {
+        let (body, end) = file.split_at_checked(file.len().checked_sub(8)?)?;
+        let mut reader = Reader(body.strip_prefix(MAGIC)?);
+        let state = State::read(&mut reader)?;
+        if reader.u64()? != context {
+            return None;
+        }
+        // The states first: the sum need not be made of what is of no use.
+        let noted = noted(notes, state, now, context)?;
+        if sum(body).to_le_bytes() != *end {
+            return None;
+        }
+        let token = Token { watch: reader.u64()?, at: reader.u64()? };
+        let mut all = Vec::new();
+        while !reader.0.is_empty() {
+            all.push(entry(&mut reader)?.0);
+        }
+        let mut memory = Self { token, all, touched: Vec::new() };
+        memory.apply(noted);
+        Some(memory)
+    }
+
+    fn apply(&mut self, noted: BTreeMap<&'b str, (Noted<'b>, bool)>) {
+        if noted.is_empty() {
+            return;
+        }
+        let mut all = Vec::with_capacity(self.all.len());
+        let mut old = std::mem::take(&mut self.all).into_iter().peekable();
+        for (dir, (what, is_dir)) in noted {
+            while let Some(before) = old.next_if(|one| one.dir < dir) {
+                all.push(before);
+            }
+            let before = old.next_if(|one| one.dir == dir);
+            match what {
+                // Files were only named because they might have been directories.
+                Noted::Touched if is_dir || before.is_some() => {
+                    all.push(Remembered { dir, stamp: None, files: &[] });
+                    self.touched.push(dir);
+                }
+                Noted::Found(found) => all.push(found),
+                Noted::Touched | Noted::Gone => {}
+            }
+        }
+        all.extend(old);
+        self.all = all;
+    }
+}
+
+/// What the notes say on the way from one state to another.
+fn noted(
+    bytes: &[u8],
+    from: State,
+    to: State,
+    context: u64,
+) -> Option<BTreeMap<&str, (Noted<'_>, bool)>> {
+    let (mut at, mut noted) = (from, BTreeMap::new());
+    if at == to {
+        return Some(noted);
+    }
+    for mut note in notes(bytes) {
+        match note.u8()? {
+            touched::TOUCHED => {
+                let note = touched::read(&mut note)?;
+                if note.from != at {
+                    continue;
+                }
+                at = note.to;
+                for (path, is_dir) in note.paths {
+                    if let Some(parent) = crate::db::parent_of(path) {
+                        noted.insert(parent, (Noted::Touched, true));
+                    }
+                    // What is below made it a directory already.
+                    match noted.entry(path) {
+                        Entry::Occupied(mut known) => {
+                            let is_dir = is_dir || known.get().1;
+                            known.insert((Noted::Touched, is_dir));
+                        }
+                        Entry::Vacant(new) => drop(new.insert((Noted::Touched, is_dir))),
+                    }
+                }
+            }
+            FOUND if State::read(&mut note)? == at && note.u64()? == context => {
+                while !note.0.is_empty() {
+                    let (found, gone) = entry(&mut note)?;
+                    let what = if gone { Noted::Gone } else { Noted::Found(found) };
+                    noted.insert(found.dir, (what, !gone));
+                }
+            }
+            _ => {}
+        }
+    }
+    (at == to).then_some(noted)
+}
+
+/// The next directory, and whether there is no such directory any longer.
+fn entry<'b>(reader: &mut Reader<'b>) -> Option<(Remembered<'b>, bool)> {
+    let dir = reader.name()?;
+    let known = reader.u8()?;
+    let stamp = Stamp { inode: reader.u64()?, changed: reader.i64()?, written: reader.i64()? };
+    let files = reader.part()?;
+    Some((Remembered { dir, stamp: (known == 1).then_some(stamp), files }, known == 2))
+}
+
+/// The file up to its directories.
+pub(super) fn head(state: State, context: u64, token: Token) -> Vec<u8> {
+    let mut out = MAGIC.to_vec();
+    state.write(&mut out);
+    out.extend(context.to_le_bytes());
+    out.extend(token.watch.to_le_bytes());
+    out.extend(token.at.to_le_bytes());
+    out
+}
+
+/// A note of what a status found, up to its directories.
+pub(super) fn note_head(state: State, context: u64) -> Vec<u8> {
+    let mut out = vec![FOUND];
+    state.write(&mut out);
+    out.extend(context.to_le_bytes());
+    out
+}
+
+fn write_entry(out: &mut Vec<u8>, dir: &str, known: u8, stamp: Option<Stamp>, files: &[u8]) {
+    let stamp = stamp.unwrap_or_default();
+    write_part(out, dir.as_bytes());
+    out.push(known);
+    out.extend(stamp.inode.to_le_bytes());
+    out.extend(stamp.changed.to_le_bytes());
+    out.extend(stamp.written.to_le_bytes());
+    write_part(out, files);
+}
+
+/// A directory as it was remembered.
+pub(super) fn write_again(out: &mut Vec<u8>, one: &Remembered<'_>) {
+    let known = u8::from(one.stamp.is_some());
+    write_entry(out, one.dir, known, one.stamp, one.files);
+}
+
+/// A directory that is none any longer.
+pub(super) fn write_gone(out: &mut Vec<u8>, dir: &str) {
+    write_entry(out, dir, 2, None, &[]);
+}
+
+/// A directory as it was found: with a stamp when it is in order.
+pub(super) fn write_found(out: &mut Vec<u8>, table: &Table, dir: &str, stamp: Option<Stamp>) {
+    let mut files = Vec::new();
+    let nodes = table.children(dir).iter().filter_map(|at| table.node(*at));
+    for node in nodes.filter(|_| stamp.is_some()) {
+        let Some(base) = node.base.as_ref().filter(|b| b.kind != crate::db::Kind::Dir) else {
+            continue;
+        };
+        write_part(&mut files, node.name().as_bytes());
+        files.extend(base.size.unwrap_or(0).to_le_bytes());
+        files.extend(base.time.to_le_bytes());
+        files.push(base.special.into());
+    }
+    write_entry(out, dir, stamp.is_some().into(), stamp, &files);
+}

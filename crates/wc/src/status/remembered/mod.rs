@@ -1,0 +1,300 @@
+//! What the last full status found to be in order, kept in `.svn/sapwood/status`: while the database and
+//! a directory have not changed since, looks at the directory and its files are all that is needed.
+//!
+//! The file is good for one state of wc.db, told by its inode, its length and the counter that every
+//! change of it raises; any other state makes it worthless, and so does any doubt about its own bytes.
+//! Our own changes leave notes of what they touched ([`crate::memory::touched`]), which lead from the file's
+//! state to the one of now: then what they touched is looked at, and a note of what was found there added.
+//! It only ever says of a directory that there was nothing to tell of it. Everything else, and every
+//! directory that is not as it was, is looked at as if there were no such file. It may be deleted at any
+//! moment.
+//!
+//! Where a monitor watches the working copy (`sapwood-watch`), it is asked in place of the disk: the file
+//! holds the token of the moment before the walk.
+//!
+//! A directory is remembered when all that BASE has in it is there with recorded size and time, nothing
+//! but ignored names lies beside it, and it had not changed within the clock's last steps. Its time tells
+//! whether names came or went since.
+
+mod file;
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+use std::fs::{self, File};
+use std::io::Write as _;
+
+use sapwood_watch::protocol::{Changed, Token};
+
+use super::listing::{Look, OpenDir, Stamp};
+use super::table::{Node, Table};
+use super::value::DiskKind;
+use super::{Options, fan_out};
+use crate::layout;
+use crate::memory::{self, Reader, State};
+use crate::root::WorkingCopy;
+use file::{Memory, Remembered};
+
+/// Directories that changed within so many nanoseconds before the walk are not remembered: the next
+/// change might get the same time.
+const TOO_YOUNG: i64 = 20_000_000;
+
+/// What else a finding depends on: the patterns of the configuration, and where the working copy's root is
+/// in the repository.
+pub(super) fn context(options: &Options, root_repos: &str) -> u64 {
+    memory::sum(format!("{:?} {root_repos}", options.ignores).as_bytes())
+}
+
+/// Whether a status of everything may use, and make, what is remembered.
+pub(super) fn applies(wc: &WorkingCopy, options: &Options) -> bool {
+    !options.all && !options.no_ignore && !wc.options().access.exclusive && !wc.db().is_writing()
+}
+
+/// Directories that a walk found in order, with what tells that they changed; `None` for others.
+pub(super) type Found = Vec<(Box<str>, Option<Stamp>)>;
+
+/// When a walk began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Began {
+    /// By the clock that stamps files, in nanoseconds.
+    pub(super) clock: i64,
+    /// By the monitor.
+    pub(super) token: Token,
+}
+
+impl Began {
+    /// Whether a change from now on would show in a stamp.
+    const fn is_before(self, stamp: &Stamp) -> bool {
+        let latest = if stamp.changed > stamp.written { stamp.changed } else { stamp.written };
+        latest < self.clock.saturating_sub(TOO_YOUNG)
+    }
+}
+
+/// Writes down what a walk of everything found. That it cannot be written is no matter.
+pub(super) fn keep(
+    wc: &WorkingCopy,
+    options: &Options,
+    table: &Table,
+    found: &mut Found,
+    began: Began,
+) {
+    if !is_simple(table) {
+        return;
+    }
+    let Some(state) = State::of(wc.db().path()) else { return };
+    let mut out = file::head(state, context(options, &table.root_repos), began.token);
+    found.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    for (dir, stamp) in found {
+        let stamp = stamp.filter(|stamp| began.is_before(stamp));
+        file::write_found(&mut out, table, dir, stamp);
+    }
+    write_file(wc, out);
+}
+
+/// Whether nothing but directories and what is in them decides what a status says.
+fn is_simple(table: &Table) -> bool {
+    table.locks.is_empty() && table.wc_locks.is_empty() && !table.has_externals
+}
+
+fn write_file(wc: &WorkingCopy, mut out: Vec<u8>) {
+    let end = memory::sum(&out);
+    out.extend(end.to_le_bytes());
+    let adm = layout::adm(wc.root());
+    let place = memory::place(&adm);
+    let temporary = place.with_extension(format!("{}.tmp", std::process::id()));
+    let written = || {
+        if let Some(folder) = place.parent() {
+            match fs::create_dir(folder) {
+                Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(e),
+                _ => {}
+            }
+        }
+        File::create(&temporary)?.write_all(&out)?;
+        fs::rename(&temporary, &place)
+    };
+    match written() {
+        Ok(()) => drop(fs::remove_file(memory::notes_place(&adm))),
+        Err(_) => drop(fs::remove_file(&temporary)),
+    }
+}
+
+/// After a look at what our own changes touched: writes down what was found there.
+pub(super) fn settle(
+    wc: &WorkingCopy,
+    options: &Options,
+    table: &Table,
+    found: &Found,
+    known: &Known,
+    began: Began,
+) {
+    if known.touched.is_empty() || !is_simple(table) {
+        return;
+    }
+    let Some(state) = State::of(wc.db().path()) else { return };
+    let context = context(options, &table.root_repos);
+    let mut note = file::note_head(state, context);
+    let empty = note.len();
+    for dir in &known.touched {
+        if table.find(dir).is_none_or(|node| !node.was_dir()) {
+            file::write_gone(&mut note, dir);
+            continue;
+        }
+        // What is too young is looked at again, and settled then.
+        if let Some((_, stamp)) = found.iter().find(|(found, _)| **found == **dir)
+            && stamp.is_none_or(|stamp| began.is_before(&stamp))
+        {
+            // The root is told of where its directory is looked at.
+            let quiet = !dir.is_empty() || table.find(dir).is_some_and(is_quiet);
+            file::write_found(&mut note, table, dir, stamp.filter(|_| quiet));
+        }
+    }
+    if note.len() == empty {
+        return;
+    }
+    let adm = layout::adm(wc.root());
+    let Ok(length) = memory::append_note(&adm, &note) else { return };
+    if length > (known.length >> 2).max(1 << 16) {
+        join(wc, state, context);
+    }
+}
+
+/// Makes one file of the file and its notes.
+fn join(wc: &WorkingCopy, state: State, context: u64) {
+    let Some((file, notes)) = read_both(wc) else { return };
+    let Some(memory) = Memory::read(&file, &notes, state, context) else { return };
+    if !memory.touched.is_empty() {
+        return;
+    }
+    let mut out = file::head(state, context, memory.token);
+    for one in &memory.all {
+        file::write_again(&mut out, one);
+    }
+    write_file(wc, out);
+}
+
+/// The file and the notes; there need be none of these.
+fn read_both(wc: &WorkingCopy) -> Option<(Vec<u8>, Vec<u8>)> {
+    let adm = layout::adm(wc.root());
+    let file = fs::read(memory::place(&adm)).ok()?;
+    let notes = fs::read(memory::notes_place(&adm));
+    Some((file, notes.unwrap_or_default()))
+}
+
+/// What is known before a status of everything begins.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// The directories that must be looked at; `None` when everything must.
+    pub(super) changed: Option<BTreeSet<String>>,
+    /// The monitor's token of now.
+    pub(super) token: Token,
+    /// Those of them that our own changes touched.
+    pub(super) touched: Vec<String>,
+    /// Bytes in the file.
+    length: u64,
+}
+
+/// Asks the file, and the monitor or the disk.
+pub(super) fn known(wc: &WorkingCopy, options: &Options, root_repos: &str) -> Known {
+    let both = read_both(wc);
+    let memory = both.as_ref().and_then(|(file, notes)| {
+        let state = State::of(wc.db().path())?;
+        Memory::read(file, notes, state, context(options, root_repos))
+    });
+    let since = memory.as_ref().map_or_else(Token::default, |memory| memory.token);
+    let monitor = wc.options().monitor.as_deref();
+    let told = monitor.and_then(|socket| sapwood_watch::ask::since(socket, wc.root(), since));
+    let (told, token) = told.unwrap_or_default();
+    let unknown = Known { token, ..Known::default() };
+    let Some(Memory { all, touched, .. }) = memory else { return unknown };
+    let limit = (all.len() >> 3).saturating_add(8);
+    // What is known to need a look already costs nothing more to find.
+    let mut found: BTreeSet<String> =
+        all.iter().filter(|one| one.stamp.is_none()).map(|one| one.dir.to_owned()).collect();
+    if found.len() > limit {
+        return unknown;
+    }
+    match told {
+        Some(told) => found.extend(told.iter().flat_map(|one| remembered_of(&all, one))),
+        None => found = changed_on_disk(wc, &all),
+    }
+    if found.len() > limit {
+        return unknown;
+    }
+    let touched = touched.into_iter().map(str::to_owned).collect();
+    let length = both.as_ref().map_or(0, |(file, _)| u64::try_from(file.len()).unwrap_or(u64::MAX));
+    Known { changed: Some(found), token, touched, length }
+}
+
+/// What the monitor told of, as far as it is remembered: other directories are not versioned.
+fn remembered_of(all: &[Remembered<'_>], told: &Changed) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Ok(at) = all.binary_search_by(|one| one.dir.cmp(&told.dir)) {
+        found.extend(all.get(at).map(|one| one.dir.to_owned()));
+    }
+    if told.below {
+        let below = match told.dir.is_empty() {
+            true => String::new(),
+            false => format!("{}/", told.dir),
+        };
+        let first = all.partition_point(|one| one.dir < below.as_str());
+        let later = all.iter().skip(first).take_while(|one| one.dir.starts_with(&below));
+        found.extend(later.map(|one| one.dir.to_owned()));
+    }
+    found
+}
+
+/// The directories that are not as they were, by a look at each and at its files.
+fn changed_on_disk(wc: &WorkingCopy, all: &[Remembered<'_>]) -> BTreeSet<String> {
+    let Ok(Some(root)) = OpenDir::open(wc.root()) else {
+        return all.iter().map(|one| one.dir.to_owned()).collect();
+    };
+    let found = fan_out::over(all, |one, _, found| {
+        if !is_as_it_was(&root, one) {
+            found.push(one.dir.to_owned());
+        }
+    });
+    found.into_iter().collect()
+}
+
+fn is_as_it_was(root: &OpenDir, one: &Remembered<'_>) -> bool {
+    let Some(stamp) = one.stamp else { return false };
+    let Ok(own) = CString::new(one.dir) else { return false };
+    if root.stamp(&own) != Some(stamp) {
+        return false;
+    }
+    let mut path = Vec::with_capacity(256);
+    if !one.dir.is_empty() {
+        path.extend(one.dir.as_bytes());
+        path.push(b'/');
+    }
+    let length = path.len();
+    let mut files = Reader(one.files);
+    while !files.0.is_empty() {
+        path.truncate(length);
+        let fields = (|| Some((files.part()?, files.u64()?, files.i64()?, files.flag()?)))();
+        let Some((name, size, mtime, special)) = fields else { return false };
+        path.extend(name);
+        path.push(0);
+        let wanted = if special { DiskKind::Special } else { DiskKind::File };
+        match CStr::from_bytes_with_nul(&path).ok().map(|name| root.look(name)) {
+            Some(Ok(Some(Look { kind, size: now, mtime: time, .. })))
+                if kind == wanted && now == size && time == mtime => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+/// Whether there is nothing to say of a node, whatever its directory says, but for what is on disk.
+pub(super) fn is_quiet(node: &Node) -> bool {
+    use crate::db::{Kind, Presence};
+    let Some(base) = &node.base else { return false };
+    node.work.is_empty()
+        && node.actual.is_none()
+        && base.presence == Presence::Normal
+        && base.repos_path == super::table::ReposPath::Implied
+        && !base.file_external
+        && (base.kind == Kind::Dir || (base.has_checksum && base.size.is_some()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,313 @@
+//! What is remembered, against what a walk says.
+
+use std::time::Duration;
+
+use sapwood_core::Sha1;
+
+use std::path::PathBuf;
+
+use super::*;
+use crate::db::{Kind, NodeRow, Presence};
+use crate::view::FileStat;
+
+struct Place {
+    folder: tempfile::TempDir,
+    root: PathBuf,
+}
+
+impl Place {
+    /// A working copy with some files, all as they were checked out.
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("wc");
+        fs::create_dir(&root).unwrap();
+        let wc = WorkingCopy::create(&root, crate::Options::default()).unwrap();
+        let repos = wc.db().repository_id("file:///r", "uuid").unwrap();
+        let sum = Sha1::of(b"text");
+        wc.db().add_pristine(&sum, &sapwood_core::Md5::of(b"text"), 4).unwrap();
+        let put = |path: &str, kind| {
+            let mut row = NodeRow::new(path, 0, Presence::Normal, kind);
+            row.repos_id = Some(repos);
+            row.repos_path = Some(path.to_owned());
+            row.properties = Some(b"()".to_vec());
+            if kind == Kind::File {
+                fs::write(root.join(path), "text").unwrap();
+                let stat = FileStat::of(&fs::metadata(root.join(path)).unwrap());
+                row.checksum = Some(sum);
+                row.translated_size = Some(stat.size);
+                row.last_mod_time = Some(stat.mtime);
+            } else {
+                fs::create_dir_all(root.join(path)).unwrap();
+            }
+            wc.db().put_node(&row).unwrap();
+        };
+        for dir in ["", "a", "a/b", "a/b/c", "d", "e"] {
+            put(dir, Kind::Dir);
+        }
+        for file in ["one", "a/two", "a/b/three", "a/b/c/four", "d/five", "d/six"] {
+            put(file, Kind::File);
+        }
+        let pristine = layout::pristine(&root, &sum);
+        fs::create_dir_all(pristine.parent().unwrap()).unwrap();
+        fs::write(pristine, "text").unwrap();
+        Self { folder, root }
+    }
+
+    fn status(&self) -> Vec<String> {
+        let wc = WorkingCopy::open_root(&self.root, crate::Options::default()).unwrap();
+        let mut all = Vec::new();
+        wc.status("", &Options::default(), &mut |status| {
+            all.push(format!("{status:?}"));
+            Ok(())
+        })
+        .unwrap();
+        all
+    }
+
+    fn file(&self) -> PathBuf {
+        self.root.join(".svn/sapwood/status")
+    }
+
+    /// As long as the file is there: what it says is as good as what a walk says.
+    fn agree(&self, what: &str) -> Vec<String> {
+        let quick = self.status();
+        let files = [self.file(), memory::notes_place(&layout::adm(&self.root))];
+        let kept = files.each_ref().map(|file| (file, fs::read(file)));
+        let _ = fs::remove_file(self.file());
+        assert_eq!(quick, self.status(), "{what}");
+        for (file, bytes) in kept {
+            if let Ok(bytes) = bytes {
+                fs::write(file, bytes).unwrap();
+            }
+        }
+        quick
+    }
+}
+
+/// What a user may do, the path that status tells of then, and how it is undone.
+#[test]
+fn what_changes_is_told() {
+    let place = Place::new();
+    let root = &place.root;
+    std::thread::sleep(Duration::from_millis(40));
+    assert!(place.status().is_empty());
+    let remembered = fs::read(place.file()).unwrap();
+    assert!(place.agree("nothing").is_empty());
+    let wc = WorkingCopy::open_root(root, crate::Options::default()).unwrap();
+    let dirs = || known(&wc, &Options::default(), "").changed.unwrap();
+    assert!(dirs().is_empty(), "all is remembered as in order: {:?}", dirs());
+
+    fs::write(root.join("a/b/three"), "longer text").unwrap();
+    assert_eq!(place.agree("a file is modified").len(), 1);
+    assert_eq!(dirs().into_iter().collect::<Vec<_>>(), ["a/b"]);
+    fs::write(root.join("d/new"), "").unwrap();
+    assert_eq!(place.agree("a name is unversioned").len(), 2);
+    fs::remove_file(root.join("one")).unwrap();
+    assert_eq!(place.agree("a file is missing").len(), 3);
+    fs::remove_dir_all(root.join("a/b/c")).unwrap();
+    fs::write(root.join("a/b/c"), "").unwrap();
+    place.agree("a directory is obstructed");
+    fs::remove_dir(root.join("e")).unwrap();
+    place.agree("an empty directory is missing");
+    assert_eq!(fs::read(place.file()).unwrap(), remembered, "it was in use all the time");
+
+    wc.db().put_node(&NodeRow::new("d/six", 2, Presence::BaseDeleted, Kind::File)).unwrap();
+    assert!(known(&wc, &Options::default(), "").changed.is_none(), "the database changed");
+    let told = place.agree("a file is deleted");
+    assert!(told.iter().any(|status| status.contains("d/six")), "{told:?}");
+}
+
+/// A change that leaves no trace in sizes and times, which only a monitor can know of.
+#[test]
+fn a_monitor_is_asked_in_place_of_the_disk() {
+    let place = Place::new();
+    let socket = place.folder.path().join("own/watch.socket");
+    let mut monitor = sapwood_watch::monitor::Monitor::new(&socket).unwrap();
+    monitor.add(&place.root).unwrap();
+    let running = std::thread::spawn(move || monitor.run(&|| false).unwrap());
+    std::thread::sleep(Duration::from_millis(40));
+    let watched = crate::Options { monitor: Some(socket.clone()), ..crate::Options::default() };
+    let wc = WorkingCopy::open_root(&place.root, watched).unwrap();
+    wc.status("", &Options::default(), &mut |_| Ok(())).unwrap();
+    let dirs = |wc: &WorkingCopy| known(wc, &Options::default(), "").changed.unwrap();
+    assert!(dirs(&wc).is_empty(), "{:?}", dirs(&wc));
+    let file = place.root.join("a/b/three");
+    let before = fs::metadata(&file).unwrap().modified().unwrap();
+    fs::write(&file, "TEXT").unwrap();
+    let opened = File::options().write(true).open(&file).unwrap();
+    opened.set_modified(before).unwrap();
+    assert_eq!(dirs(&wc).into_iter().collect::<Vec<_>>(), ["a/b"]);
+    let unwatched = WorkingCopy::open_root(&place.root, crate::Options::default()).unwrap();
+    assert!(dirs(&unwatched).is_empty(), "{:?}", dirs(&unwatched));
+    sapwood_watch::ask::stop(&socket).unwrap();
+    running.join().unwrap();
+    assert!(dirs(&wc).is_empty(), "without the monitor the disk is asked");
+}
+
+#[test]
+fn what_is_damaged_or_of_another_place_is_not_used() {
+    let place = Place::new();
+    std::thread::sleep(Duration::from_millis(40));
+    place.status();
+    let good = fs::read(place.file()).unwrap();
+    let wc = WorkingCopy::open_root(&place.root, crate::Options::default()).unwrap();
+    let usable = || known(&wc, &Options::default(), "").changed.is_some();
+    assert!(usable());
+    for at in 0..good.len() {
+        let mut bad = good.clone();
+        bad[at] ^= 0x10;
+        fs::write(place.file(), &bad).unwrap();
+        assert!(!usable(), "byte {at}");
+    }
+    for len in 0..good.len() {
+        fs::write(place.file(), &good[..len]).unwrap();
+        assert!(!usable(), "{len} bytes");
+    }
+    fs::write(place.file(), &good).unwrap();
+    let ignores = crate::ignore::Patterns::of_config("*.x");
+    let other = Options { ignores, ..Options::default() };
+    assert!(known(&wc, &other, "").changed.is_none(), "other patterns");
+    let copy = layout::db(&place.root).with_extension("copy");
+    fs::copy(layout::db(&place.root), &copy).unwrap();
+    fs::rename(copy, layout::db(&place.root)).unwrap();
+    assert!(!usable(), "another file with the same contents");
+}
+
+impl Place {
+    fn open(&self) -> WorkingCopy {
+        WorkingCopy::open_root(&self.root, crate::Options::default()).unwrap()
+    }
+
+    /// What must be looked at; nothing when everything must.
+    fn dirs(&self) -> Option<Vec<String>> {
+        let wc = self.open();
+        let known = wc.db().read(|_| Ok(known(&wc, &Options::default(), ""))).unwrap();
+        known.changed.map(|dirs| dirs.into_iter().collect())
+    }
+}
+
+/// Changes by ours, what must be looked at after them, and that a status says the same with and without.
+#[test]
+fn our_own_changes_are_noted() {
+    let place = Place::new();
+    std::thread::sleep(Duration::from_millis(40));
+    assert!(place.status().is_empty());
+    let row = |path: &str, layer, presence, kind| NodeRow::new(path, layer, presence, kind);
+    let deleted = row("d/six", 2, Presence::BaseDeleted, Kind::File);
+    place.open().db().put_node(&deleted).unwrap();
+    assert_eq!(place.dirs().unwrap(), ["d"], "a file is deleted");
+    assert_eq!(place.agree("a file is deleted").len(), 1);
+    assert_eq!(place.dirs().unwrap(), ["d"], "it is not in order");
+    place.open().db().remove_node("d/six", 2).unwrap();
+    assert!(place.agree("and is back").is_empty());
+    assert!(place.dirs().unwrap().is_empty(), "what was found there is noted");
+
+    fs::create_dir(place.root.join("e/new")).unwrap();
+    place.open().db().put_node(&row("e/new", 2, Presence::Normal, Kind::Dir)).unwrap();
+    assert_eq!(place.dirs().unwrap(), ["e", "e/new"], "a directory is added");
+    place.agree("a directory is added");
+    place.open().db().remove_node("e/new", 2).unwrap();
+    fs::remove_dir(place.root.join("e/new")).unwrap();
+    assert!(place.agree("a directory is gone").is_empty());
+    std::thread::sleep(Duration::from_millis(40));
+    assert!(place.agree("a directory is gone for long").is_empty());
+    assert!(place.dirs().unwrap().is_empty(), "it is forgotten");
+
+    let root = |props: &[u8]| {
+        let wc = place.open();
+        let mut base = wc.db().base("").unwrap().unwrap();
+        base.properties = Some(props.to_vec());
+        wc.db().put_node(&base).unwrap();
+    };
+    root(b"(1 a 1 b)");
+    assert_eq!(place.dirs().unwrap(), [""], "the root");
+    assert!(place.agree("the root").is_empty());
+    root(b"(18 svn:global-ignores 3 *.x)");
+    assert!(place.dirs().is_none(), "patterns for everything");
+    place.status();
+    root(b"(18 svn:global-ignores 3 *.x)");
+    assert!(place.dirs().is_some(), "the same patterns");
+}
+
+/// What must not be carried on: others wrote in between, or the process was killed.
+#[test]
+fn changes_of_others_are_not_noted() {
+    let place = Place::new();
+    std::thread::sleep(Duration::from_millis(40));
+    assert!(place.status().is_empty());
+    let deleted = |path: &str| NodeRow::new(path, 2, Presence::BaseDeleted, Kind::File);
+    let changed = |wc: &WorkingCopy, path: &str| wc.db().put_node(&deleted(path)).unwrap();
+    let (one, other) = (place.open(), place.open());
+    changed(&one, "d/six");
+    changed(&other, "a/two");
+    changed(&one, "d/five");
+    drop(one);
+    drop(other);
+    assert!(place.dirs().is_none(), "two programs at a time");
+    assert_eq!(place.agree("two programs at a time").len(), 3);
+    place.status();
+    let killed = place.open();
+    changed(&killed, "one");
+    // A program that is killed says nothing.
+    std::mem::forget(killed.clone());
+    assert!(place.dirs().is_none(), "a program that was killed");
+    place.status();
+    assert!(place.dirs().is_some());
+    place
+        .open()
+        .db()
+        .put_lock(&crate::db::LockRow {
+            repos_id: 1,
+            repos_relpath: "d/six".to_owned(),
+            token: "t".to_owned(),
+            owner: None,
+            comment: None,
+            date: None,
+        })
+        .unwrap();
+    assert!(place.dirs().is_none(), "a lock");
+}
+
+/// Notes that are cut off or changed are of no use, and do no harm.
+#[test]
+fn damaged_notes_are_not_used() {
+    let place = Place::new();
+    std::thread::sleep(Duration::from_millis(40));
+    place.status();
+    let deleted = NodeRow::new("d/six", 2, Presence::BaseDeleted, Kind::File);
+    place.open().db().put_node(&deleted).unwrap();
+    let file = memory::notes_place(&layout::adm(&place.root));
+    let good = fs::read(&file).unwrap();
+    assert!(place.dirs().is_some());
+    for at in 0..good.len() {
+        let mut bad = good.clone();
+        bad[at] ^= 0x10;
+        fs::write(&file, &bad).unwrap();
+        assert!(place.dirs().is_none(), "byte {at}");
+        fs::write(&file, &good[..at]).unwrap();
+        assert!(place.dirs().is_none(), "{at} bytes");
+    }
+    // Whoever goes on after a damaged note does so in vain.
+    fs::write(&file, [&good[..good.len() - 1], &good].concat()).unwrap();
+    assert!(place.dirs().is_none());
+}
+
+/// Many changes, each with a status after it: the notes are joined with the file.
+#[test]
+fn notes_do_not_grow_without_end() {
+    let place = Place::new();
+    std::thread::sleep(Duration::from_millis(40));
+    place.status();
+    let notes = memory::notes_place(&layout::adm(&place.root));
+    let mut longest = 0;
+    for _ in 0..200 {
+        let wc = place.open();
+        wc.db().put_node(&NodeRow::new("d/six", 2, Presence::BaseDeleted, Kind::File)).unwrap();
+        wc.status("", &Options::default(), &mut |_| Ok(())).unwrap();
+        let length = fs::metadata(&notes).map_or(0, |found| found.len());
+        longest = longest.max(length);
+        wc.db().remove_node("d/six", 2).unwrap();
+    }
+    assert!(longest < 80_000, "{longest} bytes");
+    assert!(place.dirs().is_some());
+}
