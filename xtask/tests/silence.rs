@@ -24,7 +24,7 @@ const MOST: [(&str, usize, usize); 18] = [
     ("fs", 0, 0),
     ("fsfs", 26, 165),
     ("fsfs-format", 13, 40),
-    ("ra", 38, 22),
+    ("ra", 37, 22),
     ("repos", 33, 45),
     ("server", 36, 58),
     ("store", 3, 15),

@@ -11,11 +11,11 @@ use sapwood_core::{CancelToken, SvnResult};
 
 use crate::axes::{Axis as _, Format, Packing, Request, System};
 use crate::machine;
-use crate::matrix::{Plan, program_of, stock};
+use crate::matrix::{Plan, program_of, repositories};
 use crate::programs::{self, Programs};
+use crate::repositories::{Repositories, Say};
 use crate::results::{HeatSample, Results};
 use crate::server::Server;
-use crate::stock::{Say, Stock};
 
 /// How often the request is made to each server.
 pub const RUNS: u32 = 15;
@@ -30,16 +30,16 @@ const PLENTY: u64 = 2_048;
 /// # Errors
 /// When the repository cannot be made or a request fails.
 pub fn run(plan: &Plan, say: &mut Say<'_>, cancel: &CancelToken) -> SvnResult<Results> {
-    let stock = stock(plan, cancel)?;
+    let repositories = repositories(plan, cancel)?;
     let format = plan.selection.formats.first().copied().unwrap_or(Format::F8);
     let packing = plan.selection.packings.last().copied().unwrap_or(Packing::Packed);
-    stock.provide(format, packing, say)?;
-    stock.settle();
+    repositories.provide(format, packing, say)?;
+    repositories.settle();
     let mut results = Results::default();
     results.about.push(("history".to_owned(), plan.source.about()));
     results.about.extend(machine::about());
     let client = plan.programs(plan.client).unwrap_or(&plan.sapwood);
-    results.about.push(("repository".to_owned(), Stock::name(format, packing)));
+    results.about.push(("repository".to_owned(), Repositories::name(format, packing)));
     for request in plan.selection.requests.iter().copied().filter(|r| *r != Request::Dump) {
         if let Some(what) = programs::missing(client, program_of(request)) {
             results.notes.push(format!("{} is left out: {what}.", request.title()));
@@ -47,7 +47,15 @@ pub fn run(plan: &Plan, say: &mut Say<'_>, cancel: &CancelToken) -> SvnResult<Re
         }
         for system in plan.systems() {
             let Some(programs) = plan.programs(system) else { continue };
-            let asked = Asked { plan, stock: &stock, client, programs, request, format, packing };
+            let asked = Asked {
+                plan,
+                repositories: &repositories,
+                client,
+                programs,
+                request,
+                format,
+                packing,
+            };
             let needed = asked.needed()?;
             say(&format!("{}, {}: {needed} MB are needed", request.title(), system.title()));
             for factor in FACTORS {
@@ -70,7 +78,7 @@ pub fn run(plan: &Plan, say: &mut Say<'_>, cancel: &CancelToken) -> SvnResult<Re
 /// One request to one repository.
 struct Asked<'a> {
     plan: &'a Plan,
-    stock: &'a Stock<'a>,
+    repositories: &'a Repositories<'a>,
     client: &'a Programs,
     programs: &'a Programs,
     request: Request,
@@ -85,16 +93,16 @@ impl Asked<'_> {
             "-T -M {cache_mb} -c 0 --cache-revprops yes --cache-fulltexts yes --cache-txdeltas yes"
         );
         let options: Vec<String> = options.split(' ').map(str::to_owned).collect();
-        Server::start(self.programs, &self.stock.folder, &options)
+        Server::start(self.programs, &self.repositories.folder, &options)
     }
 
     fn complaints(&self) -> std::path::PathBuf {
-        Path::new(&self.stock.folder).join("complaints")
+        Path::new(&self.repositories.folder).join("complaints")
     }
 
     fn ask(&self, server: &Server) -> SvnResult<programs::Usage> {
-        let url = server.url(&Stock::name(self.format, self.packing));
-        let mut command = self.plan.command(self.client, self.request, &url, self.stock);
+        let url = server.url(&Repositories::name(self.format, self.packing));
+        let mut command = self.plan.command(self.client, self.request, &url, self.repositories);
         programs::measure(&mut command, &self.complaints())
     }
 

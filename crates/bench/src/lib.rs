@@ -17,11 +17,11 @@ pub mod matrix;
 pub mod programs;
 pub mod repo;
 pub mod report;
+pub mod repositories;
 pub mod results;
 mod rules;
 pub mod server;
 pub mod stats;
-pub mod stock;
 pub mod tree;
 pub mod working;
 

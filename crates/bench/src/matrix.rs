@@ -17,10 +17,10 @@ use crate::axes::{
 };
 use crate::machine;
 use crate::programs::{self, Programs, Usage};
+use crate::repositories::{Repositories, Say, Source};
 use crate::results::{Cell, Results, Sample};
 use crate::rules;
 use crate::server::{Server, server_options};
-use crate::stock::{Say, Source, Stock};
 
 /// What is to be measured.
 #[derive(Clone, Debug)]
@@ -60,26 +60,29 @@ pub fn run(plan: &Plan, say: &mut Say<'_>, cancel: &CancelToken) -> SvnResult<Re
     let mut run = Run { plan, selection: plan.selection.clone(), results: Results::default() };
     run.about();
     run.narrow();
-    let stock = stock(plan, cancel)?;
+    let repositories = repositories(plan, cancel)?;
     let mut sizes = Vec::new();
     for format in run.selection.formats.clone() {
         for packing in run.selection.packings.clone() {
-            let size = stock.provide(format, packing, say)?;
+            let size = repositories.provide(format, packing, say)?;
             let mib = size.checked_div(1 << 20).unwrap_or(0);
-            sizes.push(format!("{} {mib} MiB", Stock::name(format, packing)));
+            sizes.push(format!("{} {mib} MiB", Repositories::name(format, packing)));
         }
     }
     run.results.about.push(("sizes".to_owned(), sizes.join(", ")));
-    stock.settle();
-    run.everything(&stock, say, cancel);
+    repositories.settle();
+    run.everything(&repositories, say, cancel);
     Ok(run.results)
 }
 
-pub(crate) fn stock<'a>(plan: &'a Plan, cancel: &'a CancelToken) -> SvnResult<Stock<'a>> {
+pub(crate) fn repositories<'a>(
+    plan: &'a Plan,
+    cancel: &'a CancelToken,
+) -> SvnResult<Repositories<'a>> {
     let folder = std::path::absolute(plan.folder.join("repositories"))
         .and_then(|folder| std::fs::create_dir_all(&folder).map(|()| folder))
         .map_err(|e| SvnError::io(&e, format_args!("Can't create '{}'", plan.folder.display())))?;
-    Ok(Stock {
+    Ok(Repositories {
         folder,
         source: &plan.source,
         sapwood: &plan.sapwood,
@@ -104,7 +107,12 @@ impl Plan {
     }
 
     /// A client's command for a request, without where the repository is.
-    fn client(&self, programs: &Programs, request: Request, stock: &Stock<'_>) -> Command {
+    fn client(
+        &self,
+        programs: &Programs,
+        request: Request,
+        repositories: &Repositories<'_>,
+    ) -> Command {
         let (program, first): (_, &[&str]) = match request {
             Request::Log => ("svn", &["log", "-v", "--limit", LOG_LIMIT]),
             Request::NullLog => ("svnbench", &["null-log", "-v", "-q", "--limit", LOG_LIMIT]),
@@ -116,7 +124,7 @@ impl Plan {
         };
         let mut command = programs.command(program);
         command.args(first).arg("--non-interactive").arg("--config-dir");
-        command.arg(stock.folder.join("no-configuration"));
+        command.arg(repositories.folder.join("no-configuration"));
         command
     }
 
@@ -126,15 +134,15 @@ impl Plan {
         programs: &Programs,
         request: Request,
         url: &str,
-        stock: &Stock<'_>,
+        repositories: &Repositories<'_>,
     ) -> Command {
-        let mut command = self.client(programs, request, stock);
+        let mut command = self.client(programs, request, repositories);
         match request {
             Request::Log | Request::NullLog => command.arg(url),
             Request::NullExport | Request::NullList => command.arg(format!("{url}{}", self.tree)),
             Request::NullBlame => command.arg(format!("{url}{}", self.file)),
             Request::Export => {
-                let target = stock.folder.join("export");
+                let target = repositories.folder.join("export");
                 let _ = std::fs::remove_dir_all(&target);
                 command.arg(format!("{url}{}", self.tree)).arg(target)
             }
@@ -255,9 +263,14 @@ impl Run<'_> {
     }
 
     /// All sequences, in the order of the invariant.
-    fn everything(&mut self, stock: &Stock<'_>, say: &mut Say<'_>, cancel: &CancelToken) {
+    fn everything(
+        &mut self,
+        repositories: &Repositories<'_>,
+        say: &mut Say<'_>,
+        cancel: &CancelToken,
+    ) {
         let places = self.places();
-        self.measure(&places, stock, say, cancel);
+        self.measure(&places, repositories, say, cancel);
         self.completeness(&places);
     }
 
@@ -304,7 +317,7 @@ impl Run<'_> {
     fn measure(
         &mut self,
         places: &[Place],
-        stock: &Stock<'_>,
+        repositories: &Repositories<'_>,
         say: &mut Say<'_>,
         cancel: &CancelToken,
     ) {
@@ -332,7 +345,7 @@ impl Run<'_> {
                     place.system.title(),
                 ));
             }
-            if let Err(error) = self.sequence(stock, *place)
+            if let Err(error) = self.sequence(repositories, *place)
                 && error.code() != ErrorCode::CANCELLED
             {
                 self.note(format!(
@@ -405,7 +418,7 @@ impl Run<'_> {
     }
 
     /// Measures one request in all states that are wanted.
-    fn sequence(&mut self, stock: &Stock<'_>, place: Place) -> SvnResult<()> {
+    fn sequence(&mut self, repositories: &Repositories<'_>, place: Place) -> SvnResult<()> {
         let Some(programs) = self.plan.programs(place.system) else { return Ok(()) };
         let wants = |state| self.selection.states.contains(&state);
         let (cold, hot, hottest) =
@@ -413,49 +426,54 @@ impl Run<'_> {
         if place.access != Access::Svn {
             if cold {
                 drop_caches()?;
-                let usage = self.local(stock, place, programs)?;
+                let usage = self.local(repositories, place, programs)?;
                 self.keep(place, State::Cold, usage, None);
             } else if hot && place.run == 1 {
-                self.local(stock, place, programs)?;
+                self.local(repositories, place, programs)?;
             }
             if hot {
-                let usage = self.local(stock, place, programs)?;
+                let usage = self.local(repositories, place, programs)?;
                 self.keep(place, State::HotOs, usage, None);
             }
             return Ok(());
         }
         let Some(client) = self.plan.programs(self.plan.client) else { return Ok(()) };
         let Plan { tree, file, .. } = self.plan;
-        let path = stock.path(place.format, place.packing);
+        let path = repositories.path(place.format, place.packing);
         let mut options = server_options(place.caches);
         options.extend(rules::options(place.rules, &path, tree, file)?);
-        let start = || Server::start(programs, &stock.folder, &options);
+        let start = || Server::start(programs, &repositories.folder, &options);
         if cold {
             let server = start()?;
             drop_caches()?;
-            self.served(stock, place, client, &server, Some(State::Cold))?;
+            self.served(repositories, place, client, &server, Some(State::Cold))?;
         } else if place.run == 1 {
-            self.served(stock, place, client, &start()?, None)?;
+            self.served(repositories, place, client, &start()?, None)?;
         }
         if hot || hottest {
             let server = start()?;
-            self.served(stock, place, client, &server, hot.then_some(State::HotOs))?;
+            self.served(repositories, place, client, &server, hot.then_some(State::HotOs))?;
             if hottest {
-                self.served(stock, place, client, &server, None)?;
-                self.served(stock, place, client, &server, Some(State::HotServer))?;
+                self.served(repositories, place, client, &server, None)?;
+                self.served(repositories, place, client, &server, Some(State::HotServer))?;
             }
         }
         Ok(())
     }
 
     /// A request in the client's own process.
-    fn local(&self, stock: &Stock<'_>, place: Place, programs: &Programs) -> SvnResult<Usage> {
-        let path = stock.path(place.format, place.packing);
+    fn local(
+        &self,
+        repositories: &Repositories<'_>,
+        place: Place,
+        programs: &Programs,
+    ) -> SvnResult<Usage> {
+        let path = repositories.path(place.format, place.packing);
         let url = match place.request {
             Request::Dump => path.display().to_string(),
             _ => format!("file://{}", sapwood_core::uri::encode(&path.to_string_lossy())),
         };
-        let mut command = self.plan.command(programs, place.request, &url, stock);
+        let mut command = self.plan.command(programs, place.request, &url, repositories);
         match (own_cache(place.caches), place.request) {
             (None, _) => {}
             (Some(size), Request::Dump) => drop(command.args(["-M", size])),
@@ -464,22 +482,22 @@ impl Run<'_> {
                 command.args(["--config-option", &option]);
             }
         }
-        programs::measure(&mut command, &stock.folder.join("complaints"))
+        programs::measure(&mut command, &repositories.folder.join("complaints"))
     }
 
     /// A request to a server; with no state it only warms.
     fn served(
         &mut self,
-        stock: &Stock<'_>,
+        repositories: &Repositories<'_>,
         place: Place,
         client: &Programs,
         server: &Server,
         state: Option<State>,
     ) -> SvnResult<()> {
-        let url = server.url(&Stock::name(place.format, place.packing));
-        let mut command = self.plan.command(client, place.request, &url, stock);
+        let url = server.url(&Repositories::name(place.format, place.packing));
+        let mut command = self.plan.command(client, place.request, &url, repositories);
         let (cpu, reads) = (server.counters.cpu(), server.counters.reads());
-        let usage = programs::measure(&mut command, &stock.folder.join("complaints"))?;
+        let usage = programs::measure(&mut command, &repositories.folder.join("complaints"))?;
         let used = ServerUsage {
             cpu: server.counters.cpu().zip(cpu).map(|(after, before)| after - before),
             reads: server.counters.reads().zip(reads).map(|(a, b)| a.saturating_sub(b)),

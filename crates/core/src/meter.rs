@@ -1,5 +1,5 @@
-//! How much work is done: files and bytes, counted where they pass and read by whoever shows them to a
-//! person. Counting costs one relaxed addition; nothing waits for anything.
+//! How much work is done: files and bytes, counted where they pass and read by the program that shows
+//! them to a person. Counting costs one relaxed addition; nothing waits for anything.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -96,8 +96,8 @@ pub trait Editor {
 }
 
 /// Within an implementation of [`Editor`]: what this user may not see is of no concern. The methods
-/// have no default because an editor that hands all calls on must not forget one; who ignores them
-/// says so with this.
+/// have no default because an editor that hands all calls on must not forget one; an editor that ignores
+/// them says so with this.
 #[macro_export]
 macro_rules! ignore_absent {
     () => {

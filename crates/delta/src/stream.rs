@@ -158,7 +158,7 @@ impl<S: Read, T: Read> ComputedDelta<S, T> {
         }
     }
 
-    /// As [`TextDelta::next_window`], for who is done with the window before the next one.
+    /// As [`TextDelta::next_window`], for a caller that is done with the window before the next one.
     ///
     /// # Errors
     /// Whatever reading the source or the target meets.

@@ -25,7 +25,7 @@ pub const WINDOW_HEADER_MAX: usize = 5 * varint::MAX_LEN;
 pub const INSTRUCTIONS_MAX: usize = WINDOW_MAX * (2 * varint::MAX_LEN + 1);
 /// The most bytes of new data as stored: all of the target, and the unpacked length.
 pub const NEW_DATA_MAX: usize = WINDOW_MAX + varint::MAX_LEN;
-/// The compression level of streams for which nobody asked for another.
+/// The compression level of streams for which no other is asked for.
 pub const DEFAULT_LEVEL: u8 = 5;
 
 /// A svndiff encoding.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | one filesystem | [`Filesystem`], opened with [`OpenOptions`] and shared [`Caches`] |
 //! | trees | [`Root`], [`Node`], [`Children`], [`Directory`]; [`History`]; [`Contents`], [`ContentsDelta`] |
-//! | revisions | [`ChangedPaths`], [`RevpropsSnapshot`], [`Credits`] |
+//! | revisions | [`ChangedPaths`], [`RevpropsSnapshot`], [`DateAuthor`] |
 //! | changes | [`txn`]: [`txn::Writer`], [`txn::Txn`], [`txn::Bulk`]; locks on paths |
 //! | administrators | [`admin`] |
 //! | what is about to be read | [`Ahead`], [`Prefetch`], [`Seat`]: hints that may do nothing |
@@ -32,7 +32,7 @@ pub mod txn {
 
 pub use sapwood_fsfs::{
     AHEAD_BATCH, Ahead, ChangeKind, ChangedPath, ChangedPaths, Children, Contents, ContentsDelta,
-    Credits, DirEntry, Directory, EncodeEntry, EncodedEntries, Error, Filesystem, FormatInfo,
+    DateAuthor, DirEntry, Directory, EncodeEntry, EncodedEntries, Error, Filesystem, FormatInfo,
     History, Listing, LockOptions, LockOutcome, LockTarget, LogSpan, Node, NodeRevId, NodesWanted,
     Novelty, OpenOptions, Prefetch, Relation, Result, RevpropsSnapshot, Root, Roots, SpanEncoder,
     UnlockTarget, Wanted, uuid,

@@ -137,7 +137,7 @@ impl Filesystem {
         if let Some(revprops) = revprops {
             for id in ids {
                 if let Some(revision) = id.revision() {
-                    revprops.will_need_credits(revision);
+                    revprops.will_need_date_author(revision);
                 }
             }
         }

@@ -57,7 +57,7 @@ impl TextReader {
     fn sum_aside(&mut self) {
         if let Some(rep) = self.rep.filter(|_| self.window == 0) {
             let long = rep.expanded_size >= SUM_ASIDE;
-            self.sum = if long { Sum::aside() } else { Sum::Here(Hasher::md5()) };
+            self.sum = if long { Sum::by_thread() } else { Sum::Here(Hasher::md5()) };
         }
     }
 
@@ -148,7 +148,7 @@ const WAITING: usize = 4;
 #[derive(Debug)]
 enum Sum {
     Here(Hasher),
-    Aside(SyncSender<Piece>, JoinHandle<Found>),
+    ByThread(SyncSender<Piece>, JoinHandle<Found>),
     /// It is not asked for.
     Unknown,
 }
@@ -211,7 +211,7 @@ impl Sum {
     }
 
     /// The MD5, in another thread, or in this one when there can be no other.
-    fn aside() -> Self {
+    fn by_thread() -> Self {
         let (to, from) = sync_channel::<Piece>(WAITING);
         let mut sum = Hasher::md5();
         let work = move || {
@@ -219,7 +219,7 @@ impl Sum {
             sum.finish()
         };
         match std::thread::Builder::new().name("checksum".into()).spawn(work) {
-            Ok(thread) => Self::Aside(to, thread),
+            Ok(thread) => Self::ByThread(to, thread),
             Err(_) => Self::Here(Hasher::md5()),
         }
     }
@@ -228,7 +228,7 @@ impl Sum {
         match self {
             Self::Here(sum) => sum.update(piece.bytes()),
             // The thread takes what it is sent for as long as there is a sender.
-            Self::Aside(to, _) => drop(to.send(piece.clone())),
+            Self::ByThread(to, _) => drop(to.send(piece.clone())),
             Self::Unknown => {}
         }
     }
@@ -238,7 +238,7 @@ impl Sum {
         match self {
             Self::Unknown => Ok(None),
             Self::Here(sum) => Ok(Some(sum.finish())),
-            Self::Aside(to, thread) => {
+            Self::ByThread(to, thread) => {
                 drop(to);
                 let sum = thread.join();
                 sum.map(Some).map_err(|_| Error::Corrupt("A checksum was not computed".into()))

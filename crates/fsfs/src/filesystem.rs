@@ -200,8 +200,8 @@ impl Filesystem {
     }
 
     /// The newest svndiff that a text was last asked for by way of this opening
-    /// ([`TextDelta::encoded`](sapwood_delta::TextDelta::encoded)): who reads ahead for the same receiver
-    /// makes the same.
+    /// ([`TextDelta::encoded`](sapwood_delta::TextDelta::encoded)): a thread that reads ahead for the
+    /// same receiver makes the same.
     #[must_use]
     pub fn svndiff_asked_for(&self) -> Option<Version> {
         self.fs.work.svndiff()

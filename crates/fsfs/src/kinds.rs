@@ -33,7 +33,7 @@ pub(crate) enum Number {
     Encoded,
     DirSummary,
     LogEntries,
-    Credits,
+    DateAuthor,
     Listing,
     ChildNodes,
     Deletion,

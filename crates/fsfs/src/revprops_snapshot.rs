@@ -14,8 +14,9 @@ use sapwood_core::{ErrorCode, PropList, Revnum};
 use sapwood_fsfs_format::layout::since;
 use sapwood_store::StoredFile;
 
-use crate::credits::{
-    Credits, DateAuthor, DateAuthorBlock, DateAuthorBlocks, Kept, Used, credits_key, place,
+use crate::date_author::{
+    DateAuthor, DateAuthorBlock, DateAuthorBlocks, DateAuthorRecord, Kept, Used, date_author_key,
+    place,
 };
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
@@ -42,12 +43,12 @@ pub struct RevpropsSnapshot {
     ahead: HashMap<Revnum, Arc<dyn StoredFile>>,
     /// Reads what the system has in memory.
     loose: Option<Box<LooseFiles>>,
-    pub(crate) credits: DateAuthorBlocks,
+    pub(crate) date_authors: DateAuthorBlocks,
 }
 
 impl Drop for RevpropsSnapshot {
     fn drop(&mut self) {
-        self.keep_credits();
+        self.keep_date_authors();
     }
 }
 
@@ -72,7 +73,7 @@ impl Filesystem {
             seen: ShardMap::default(),
             ahead: HashMap::new(),
             loose: None,
-            credits: DateAuthorBlocks::default(),
+            date_authors: DateAuthorBlocks::default(),
         }
     }
 
@@ -112,7 +113,7 @@ impl RevpropsSnapshot {
                     // Packed, or a pack replaced, since we looked.
                     self.last = None;
                     self.seen.remove(&shard);
-                    self.credits.clear();
+                    self.date_authors.clear();
                     fs.refresh_min_unpacked()?;
                     let again = fs.revprop_shard(revision);
                     if again == shard && !shard.packed {
@@ -171,9 +172,9 @@ impl RevpropsSnapshot {
     }
 
     /// The same of date and author.
-    pub(crate) fn will_need_credits(&mut self, revision: Revnum) {
+    pub(crate) fn will_need_date_author(&mut self, revision: Revnum) {
         let known = match self.generation_of(revision) {
-            Ok(Some(generation)) => self.has_credits(revision, generation),
+            Ok(Some(generation)) => self.has_date_author(revision, generation),
             _ => false,
         };
         if !known {
@@ -258,59 +259,61 @@ impl RevpropsSnapshot {
     ///
     /// # Errors
     /// As [`RevpropsSnapshot::get`].
-    pub fn credits(&mut self, revision: Revnum) -> Result<Credits> {
+    pub fn date_author(&mut self, revision: Revnum) -> Result<DateAuthor> {
         let size = self.fs().fs.layout.format.shard_size.unwrap_or(0);
         let (first, bit) = place(revision, size);
-        if let Some(used) = self.credits.used.get(&first)
-            && let Some(line) = used.block.get(bit)
+        if let Some(used) = self.date_authors.used.get(&first)
+            && let Some(record) = used.block.get(bit)
         {
-            return Ok(Credits(Kept::DateAuthor(line)));
+            return Ok(DateAuthor(Kept::Record(record)));
         }
-        if !self.credits.used.contains_key(&first)
+        if !self.date_authors.used.contains_key(&first)
             && let Some(generation) = self.generation_of(revision)?
         {
-            let block = self.cached_credits(first, generation);
-            let line = block.as_ref().and_then(|block| block.get(bit));
+            let block = self.cached_date_authors(first, generation);
+            let record = block.as_ref().and_then(|block| block.get(bit));
             let block = block.unwrap_or_default();
-            self.credits.used.insert(first, Used { block, generation, is_news: false });
-            if let Some(line) = line {
-                return Ok(Credits(Kept::DateAuthor(line)));
+            self.date_authors.used.insert(first, Used { block, generation, is_news: false });
+            if let Some(record) = record {
+                return Ok(DateAuthor(Kept::Record(record)));
             }
         }
         let props = self.get(revision)?;
-        let Some(line) = DateAuthor::new(&props) else { return Ok(Credits(Kept::Props(props))) };
-        if let Some(used) = self.credits.used.get_mut(&first) {
-            Arc::make_mut(&mut used.block).insert(bit, line);
+        let Some(record) = DateAuthorRecord::new(&props) else {
+            return Ok(DateAuthor(Kept::Props(props)));
+        };
+        if let Some(used) = self.date_authors.used.get_mut(&first) {
+            Arc::make_mut(&mut used.block).insert(bit, record);
             used.is_news = true;
         }
-        Ok(Credits(Kept::DateAuthor(line)))
+        Ok(DateAuthor(Kept::Record(record)))
     }
 
-    /// Whether [`RevpropsSnapshot::credits`] has those of `revision` at hand. The shard's
+    /// Whether [`RevpropsSnapshot::date_author`] has those of `revision` at hand. The shard's
     /// generation is `generation`.
-    pub(crate) fn has_credits(&self, revision: Revnum, generation: u64) -> bool {
+    pub(crate) fn has_date_author(&self, revision: Revnum, generation: u64) -> bool {
         let size = self.fs().fs.layout.format.shard_size.unwrap_or(0);
         let (first, bit) = place(revision, size);
-        match self.credits.used.get(&first) {
+        match self.date_authors.used.get(&first) {
             Some(used) => used.block.has(bit),
-            None => self.cached_credits(first, generation).is_some_and(|block| block.has(bit)),
+            None => self.cached_date_authors(first, generation).is_some_and(|block| block.has(bit)),
         }
     }
 
-    fn cached_credits(&self, first: u64, generation: u64) -> Option<Arc<DateAuthorBlock>> {
+    fn cached_date_authors(&self, first: u64, generation: u64) -> Option<Arc<DateAuthorBlock>> {
         let fs = &self.fs().fs;
-        fs.caches.get(credits_key(fs.id, first, generation))
+        fs.caches.get(date_author_key(fs.id, first, generation))
     }
 
     /// Gives the cache what this request found out.
-    pub(crate) fn keep_credits(&mut self) {
+    pub(crate) fn keep_date_authors(&mut self) {
         let fs = Arc::clone(&self.fs().fs);
-        for (first, used) in self.credits.used.drain() {
+        for (first, used) in self.date_authors.used.drain() {
             // What is not settled has another name in the next request.
             if used.is_news && fs.is_settled(Revnum(first), used.generation) {
                 let mut block = Arc::unwrap_or_clone(used.block);
                 block.shrink_to_fit();
-                fs.caches.put(credits_key(fs.id, first, used.generation), block);
+                fs.caches.put(date_author_key(fs.id, first, used.generation), block);
             }
         }
     }

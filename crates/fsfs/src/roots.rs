@@ -1,8 +1,8 @@
 //! The trees of a few revisions, held while a request looks into them.
 //!
 //! A revision with 10,000 copies asks for 10,000 sources, mostly in one tree. A [`Root`] remembers
-//! the way to what was looked up last and the directories on it; whoever makes a new one for each
-//! question reads the same directories again for each.
+//! the way to what was looked up last and the directories on it; a caller that makes a new one for
+//! each question reads the same directories again for each.
 
 use sapwood_core::Revnum;
 

@@ -110,8 +110,8 @@ impl ContentsDelta {
         let open = |text: &NodeText| Contents::of_rep(&self.fs, text.rep, text.txn);
         match &self.source {
             Some(source) => {
-                // The target's checksum is looked at. The source's says nothing more: who has the
-                // source got it by way of the same representations.
+                // The target's checksum is looked at. The source's says nothing more: a client
+                // that has the source got it by way of the same representations.
                 let (mut from, mut to) = (open(source).unchecked(), open(&self.target));
                 if source.is_long() || self.target.is_long() {
                     // The delta is kept, and a few long texts would push hundreds of those out.

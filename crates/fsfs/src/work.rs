@@ -1,5 +1,5 @@
-//! What one opening of a filesystem has had to do: how a request learns that it is cold, and who reads
-//! ahead for it in which form texts are wanted.
+//! What one opening of a filesystem has had to do: how a request learns that it is cold, and a thread
+//! that reads ahead for it in which form texts are wanted.
 //!
 //! An opening is what one connection or request has to itself; a thread that reads ahead for it gets
 //! another ([`crate::Filesystem::for_helper`]), so that what it reads does not count as the request's. The

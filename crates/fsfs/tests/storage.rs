@@ -265,14 +265,14 @@ fn changes_of_date_and_author_are_seen() {
                         let mut snapshot = fs.revprops_snapshot();
                         for number in (0..=30).map(Revnum) {
                             let props = fs.revprops(number).unwrap();
-                            let credits = snapshot.credits(number).unwrap();
+                            let date_author = snapshot.date_author(number).unwrap();
                             assert_eq!(
-                                credits.author(),
+                                date_author.author(),
                                 props.get("svn:author"),
                                 "{} {age} {author} r{number} r{revision} {name}",
                                 shape.name()
                             );
-                            assert_eq!(credits.date(), props.get("svn:date"));
+                            assert_eq!(date_author.date(), props.get("svn:date"));
                             if number.0 == revision {
                                 assert_eq!(props.get(name), Some(value.as_bytes()));
                             }
@@ -283,7 +283,7 @@ fn changes_of_date_and_author_are_seen() {
             if age > 0 {
                 let before = storage.operations.load(Ordering::Relaxed);
                 let mut snapshot = fs.revprops_snapshot();
-                (0..=30).for_each(|n| drop(snapshot.credits(Revnum(n)).unwrap()));
+                (0..=30).for_each(|n| drop(snapshot.date_author(Revnum(n)).unwrap()));
                 assert_eq!(storage.operations.load(Ordering::Relaxed), before);
             }
         }
@@ -307,7 +307,7 @@ fn another_folder_of_revision_properties_is_noticed() {
     // Looked for once a second.
     std::thread::sleep(std::time::Duration::from_millis(1100));
     assert_eq!(fs.revprops(Revnum(5)).unwrap().get("new"), Some(&b"1"[..]));
-    assert!(fs.revprops_snapshot().credits(Revnum(5)).unwrap().author().is_none());
+    assert!(fs.revprops_snapshot().date_author(Revnum(5)).unwrap().author().is_none());
     // A folder that is gone is noticed at once.
     std::fs::remove_dir_all(&folder).unwrap();
     std::fs::rename(&aside, &folder).unwrap();

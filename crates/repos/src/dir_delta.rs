@@ -286,9 +286,9 @@ impl Drive<'_> {
         if self.request.entry_props
             && let Some(created) = target.created_rev()
         {
-            let credits = self.revprops.credits(created)?;
+            let date_author = self.revprops.date_author(created)?;
             let had_source = source.is_some();
-            send_entry_props(self.editor, open, created, &credits, &self.uuid, had_source)?;
+            send_entry_props(self.editor, open, created, &date_author, &self.uuid, had_source)?;
         }
         send_node_props(self.editor, open, source, target)
     }

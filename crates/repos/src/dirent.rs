@@ -1,7 +1,7 @@
 //! What is told about one node in listings.
 
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError};
-use sapwood_fs::{Credits, Node, RevpropsSnapshot, Root};
+use sapwood_fs::{DateAuthor, Node, RevpropsSnapshot, Root};
 
 use crate::error::Result;
 
@@ -24,20 +24,20 @@ pub struct CommittedInfo {
     /// The revision.
     pub revision: Revnum,
     /// Its date and author.
-    pub credits: Credits,
+    pub date_author: DateAuthor,
 }
 
 impl CommittedInfo {
     /// `svn:date` as stored.
     #[must_use]
     pub fn date(&self) -> Option<&str> {
-        self.credits.date_text()
+        self.date_author.date_text()
     }
 
     /// `svn:author`, when it is text.
     #[must_use]
     pub fn author(&self) -> Option<&str> {
-        std::str::from_utf8(self.credits.author()?).ok()
+        std::str::from_utf8(self.date_author.author()?).ok()
     }
 }
 
@@ -61,7 +61,7 @@ pub fn committed_info(revprops: &mut RevpropsSnapshot, node: &Node) -> Result<Co
 /// # Errors
 /// Corruption and system errors.
 pub fn committed_in(revprops: &mut RevpropsSnapshot, revision: Revnum) -> Result<CommittedInfo> {
-    Ok(CommittedInfo { revision, credits: revprops.credits(revision)? })
+    Ok(CommittedInfo { revision, date_author: revprops.date_author(revision)? })
 }
 
 /// What is at `path`; `None` when nothing is.

@@ -130,7 +130,7 @@ impl<'a> TextBlock<'a> {
         Ok(())
     }
 
-    /// What who read a fulltext knows of it already; once.
+    /// What is known already of a fulltext that was read; given once.
     pub const fn take_known(&mut self) -> Option<KnownText> {
         self.known.take()
     }

@@ -4,8 +4,8 @@
 //! texts stream into it; what is kept from revision to revision is the map of revision numbers.
 
 mod ahead;
+mod delta_guesses;
 mod events;
-mod foresight;
 mod mergeinfo;
 mod revprops;
 
@@ -28,8 +28,8 @@ use crate::hooks::Hooks;
 use crate::prop_rules;
 use crate::repository::Repository;
 use ahead::Patient;
+use delta_guesses::{CurrentWriter, DeltaGuesses};
 use events::Events;
-use foresight::{CurrentWriter, Foresight};
 pub use mergeinfo::Numbers;
 use revprops::Rules;
 pub use revprops::{RevpropsLoadOptions, load_revprops};
@@ -123,8 +123,8 @@ pub fn load(
     )?;
     let current = Arc::new(Mutex::new(Arc::clone(&writer)));
     // What is left out need not be guessed.
-    let foresight = match options.range {
-        None => Foresight::new(&current, options.parent_dir.as_deref()),
+    let delta_guesses = match options.range {
+        None => DeltaGuesses::new(&current, options.parent_dir.as_deref()),
         Some(_) => None,
     };
     // Hooks are asked before and told after each revision.
@@ -143,7 +143,7 @@ pub fn load(
         revision: None,
         node: None,
     };
-    let loaded = ahead::parse_ahead(input, &mut loader, foresight, cancel);
+    let loaded = ahead::parse_ahead(input, &mut loader, delta_guesses, cancel);
     // What was read before an error is there, too. If it cannot be, that is the first error: what
     // was made of the rest of the stream stood on it.
     let loaded = loader.settle().and(loaded);

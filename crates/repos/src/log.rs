@@ -8,8 +8,8 @@
 //! together, youngest first ([`search`]); with merged revisions, searches nest on an explicit
 //! stack, so that no history can exhaust the thread's stack ([`merged`]).
 
-mod aside;
 mod changes;
+mod entry_maker;
 mod merged;
 mod search;
 mod spans;

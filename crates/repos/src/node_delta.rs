@@ -3,7 +3,7 @@
 use sapwood_core::props::names;
 use sapwood_core::{PropList, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta, Window};
-use sapwood_fs::{Credits, Node};
+use sapwood_fs::{DateAuthor, Node};
 
 use crate::error::Result;
 
@@ -95,7 +95,7 @@ pub(crate) fn send_entry_props(
     editor: &mut dyn Editor,
     open: Open,
     created: Revnum,
-    credits: &Credits,
+    date_author: &DateAuthor,
     uuid: &str,
     had_source: bool,
 ) -> SvnResult<()> {
@@ -108,7 +108,7 @@ pub(crate) fn send_entry_props(
         Ok(())
     };
     send(names::ENTRY_COMMITTED_REV, Some(number))?;
-    send(names::ENTRY_COMMITTED_DATE, credits.date())?;
-    send(names::ENTRY_LAST_AUTHOR, credits.author())?;
+    send(names::ENTRY_COMMITTED_DATE, date_author.date())?;
+    send(names::ENTRY_LAST_AUTHOR, date_author.author())?;
     send(names::ENTRY_UUID, Some(uuid.as_bytes()))
 }

@@ -37,8 +37,8 @@ impl<'a> EntryProps<'a> {
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
         let all = [
             (names::ENTRY_COMMITTED_REV, Some(self.revision.as_bytes())),
-            (names::ENTRY_COMMITTED_DATE, self.info.credits.date()),
-            (names::ENTRY_LAST_AUTHOR, self.info.credits.author()),
+            (names::ENTRY_COMMITTED_DATE, self.info.date_author.date()),
+            (names::ENTRY_LAST_AUTHOR, self.info.date_author.author()),
             (names::ENTRY_UUID, Some(self.uuid.as_bytes())),
         ];
         all.into_iter().filter_map(|(name, value)| Some((name, value?)))

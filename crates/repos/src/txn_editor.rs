@@ -1,7 +1,7 @@
 //! A commit path by path: what may be changed, and by whom, whatever protocol asks.
 //!
-//! The rules are the reference's. What is out of date: whoever changes or deletes a file, or changes
-//! a directory's properties, must have had it as it is in the transaction's base; that two
+//! The rules are the reference's. What is out of date: a client that changes or deletes a file, or
+//! changes a directory's properties, must have had it as it is in the transaction's base; that two
 //! commits changed different things below one directory is no conflict. Locks are looked at with
 //! each change, so that a large commit is not sent in vain, and once more by the commit.
 //!

@@ -6,7 +6,7 @@ use sapwood_bench::axes::{Format, Selection, System};
 use sapwood_bench::matrix::Plan;
 use sapwood_bench::programs::Programs;
 use sapwood_bench::repo::{MakeOptions, Profile};
-use sapwood_bench::stock::Source;
+use sapwood_bench::repositories::Source;
 use sapwood_core::{SvnError, SvnResult};
 
 use super::{bad_value, make_repo, parsed};

@@ -20,8 +20,8 @@ const MAX_DEPTH: usize = 4096;
 /// While a chain is walked down, decoded windows are held up to this many bytes; beyond it they
 /// are read again on the way up.
 const HOLD: usize = 32 << 20;
-/// Expanded windows of bases are kept too when they are not longer than this: who reads one
-/// revision of a small file will read its neighbours.
+/// Expanded windows of bases are kept too when they are not longer than this: a request that
+/// reads one revision of a small file will read its neighbours.
 const KEEP_BASES: usize = 16 << 10;
 /// Deltas with together more instructions than this are applied one after the other, not joined.
 const JOIN_OPS: usize = 2_000;

@@ -124,7 +124,7 @@ pub struct Stats {
     pub added_rep_size_histogram: Histogram,
     /// The same of nodes without predecessor.
     pub added_node_size_histogram: Histogram,
-    /// Representations that nobody uses.
+    /// Representations that nothing uses.
     pub unused_rep_histogram: Histogram,
     /// Texts of files, expanded.
     pub file_histogram: Histogram,

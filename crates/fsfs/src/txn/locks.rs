@@ -25,7 +25,7 @@ impl Txn {
         Ok(())
     }
 
-    /// Checks the locks on a path, and with `below` on everything below it: whoever checks before
+    /// Checks the locks on a path, and with `below` on everything below it: a caller that checks before
     /// each change hears early of what the commit would refuse.
     ///
     /// # Errors

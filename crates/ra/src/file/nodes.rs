@@ -12,7 +12,7 @@ use super::{ALL, FileSession};
 use crate::session::{Dirent, DirentFields, FetchedDir, FetchedFile, ListRequest};
 
 fn time_of(info: &CommittedInfo) -> SvnResult<Option<Timestamp>> {
-    let date = info.credits.date();
+    let date = info.date_author.date();
     Ok(date.map(Timestamp::parse).transpose()?)
 }
 

@@ -156,7 +156,7 @@ impl<'a> NodeDumper<'a> {
     }
 
     /// The node before a file that changed in this revision, by its history: that spares a walk
-    /// through the tree before, most of whose directories nobody else needs. `None` where the
+    /// through the tree before, most of whose directories nothing else needs. `None` where the
     /// history does not say that this is what was at `old_path`; and when verifying, which trusts
     /// nothing.
     fn before(&self, now: &Node, old_path: &str) -> Option<Node> {

@@ -15,7 +15,7 @@ use parking_lot::{Condvar, Mutex};
 use sapwood_core::{CancelToken, ErrorCode, Md5, Sha1, SvnError, SvnResult};
 use sapwood_fs::txn::KnownText;
 
-use super::foresight::Foresight;
+use super::delta_guesses::DeltaGuesses;
 use crate::dumpstream::{self, DumpVisitor, Headers, TextBlock};
 
 /// Bytes that are read ahead at most. Guesses about what lies far ahead are seldom right.
@@ -140,7 +140,7 @@ struct Sender {
     queue: Arc<Queue>,
     events: Vec<Event>,
     bytes: usize,
-    foresight: Option<Foresight>,
+    delta_guesses: Option<DeltaGuesses>,
 }
 
 impl Sender {
@@ -183,8 +183,8 @@ impl DumpVisitor for Sender {
     }
 
     fn node(&mut self, headers: &Headers) -> SvnResult<()> {
-        if let Some(foresight) = &mut self.foresight {
-            foresight.node(headers);
+        if let Some(delta_guesses) = &mut self.delta_guesses {
+            delta_guesses.node(headers);
         }
         self.send(Event::Node(headers.clone()), headers.byte_len())
     }
@@ -226,11 +226,11 @@ impl DumpVisitor for Sender {
         };
         // A text that is not there whole is handed on as far as it goes, then the error.
         let done = read();
-        let foresight = &mut self.foresight;
+        let delta_guesses = &mut self.delta_guesses;
         let known = (done.is_ok() && !is_delta).then(|| KnownText {
             md5: Md5::of(&whole),
             sha1: Sha1::of(&whole),
-            delta: foresight.as_mut().and_then(|foresight| foresight.text(&whole)),
+            delta: delta_guesses.as_mut().and_then(|delta_guesses| delta_guesses.text(&whole)),
         });
         self.send(Event::Text(len, is_delta, known), 0)?;
         let bytes = whole.len();
@@ -333,7 +333,7 @@ pub(super) trait Patient: DumpVisitor {
 }
 
 /// Tells `visitor` what the stream `input` holds, as [`dumpstream::parse`] does, while another
-/// thread reads it, and guesses with `foresight` how texts will be stored. When this returns early, that thread ends as soon as the input gives it
+/// thread reads it, and guesses with `delta_guesses` how texts will be stored. When this returns early, that thread ends as soon as the input gives it
 /// something.
 ///
 /// # Errors
@@ -341,11 +341,12 @@ pub(super) trait Patient: DumpVisitor {
 pub(super) fn parse_ahead(
     mut input: Box<dyn BufRead + Send>,
     visitor: &mut dyn Patient,
-    foresight: Option<Foresight>,
+    delta_guesses: Option<DeltaGuesses>,
     cancel: &CancelToken,
 ) -> SvnResult<()> {
     let queue = Arc::new(Queue::default());
-    let mut sender = Sender { queue: Arc::clone(&queue), events: Vec::new(), bytes: 0, foresight };
+    let mut sender =
+        Sender { queue: Arc::clone(&queue), events: Vec::new(), bytes: 0, delta_guesses };
     let mut receiver = Receiver { queue, events: Vec::new().into_iter() };
     let reader_cancel = cancel.clone();
     std::thread::Builder::new()

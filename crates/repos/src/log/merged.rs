@@ -10,7 +10,7 @@ use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::path;
 use sapwood_fs::{AHEAD_BATCH, Ahead};
 
-use super::aside::Aside;
+use super::entry_maker::EntryMaker;
 use super::search::Search;
 use super::{Carried, Origin, Run, told};
 use crate::error::Result;
@@ -102,7 +102,7 @@ impl Run<'_> {
         let wanted = self.wanted();
         let mut left = if self.request.limit > 0 { self.request.limit } else { u64::MAX };
         let mut ahead = Ahead::new(self.fs);
-        let mut aside: Option<Aside> = None;
+        let mut maker: Option<EntryMaker> = None;
         // What is to be told now, of which the other thread knows when there is one, and what it
         // is busy with meanwhile.
         let (mut now, mut next) = (VecDeque::new(), VecDeque::new());
@@ -111,24 +111,24 @@ impl Run<'_> {
             let pending = u64::try_from(now.len()).unwrap_or(u64::MAX);
             if matches!(ended, Ok(false)) && pending < left {
                 let is_cold = ahead.is_cold();
-                let most = if is_cold || aside.is_some() { AHEAD_BATCH } else { 1 };
+                let most = if is_cold || maker.is_some() { AHEAD_BATCH } else { 1 };
                 let most = u64::try_from(most).unwrap_or(1).min(left.saturating_sub(pending));
                 ended = self.search_some(search, most, &mut next);
-                if is_cold && aside.is_none() {
+                if is_cold && maker.is_none() {
                     for revision in next.iter().skip(1) {
                         self.fs.will_need_revision(*revision, wanted, &mut self.revprops);
                     }
                 }
-                if let Some(aside) = &aside {
-                    aside.give(next.iter().copied());
+                if let Some(maker) = &maker {
+                    maker.give(next.iter().copied());
                 }
             }
-            if aside.is_none() {
+            if maker.is_none() {
                 now.append(&mut next);
             }
             while let Some(revision) = now.pop_front() {
-                if let Some(aside) = &mut aside {
-                    aside.next();
+                if let Some(maker) = &mut maker {
+                    maker.next();
                 }
                 self.one(revision, &no_change, state)?;
                 left = left.saturating_sub(1);
@@ -140,9 +140,9 @@ impl Run<'_> {
                     Err(error) => return Err(error),
                 }
             }
-            if aside.is_none() && ahead.was_cold() && left > 1 {
-                let start = |encoder| Aside::start(self.fs, wanted, encoder);
-                aside = self.span_encoder().and_then(start);
+            if maker.is_none() && ahead.was_cold() && left > 1 {
+                let start = |encoder| EntryMaker::start(self.fs, wanted, encoder);
+                maker = self.span_encoder().and_then(start);
             }
             std::mem::swap(&mut now, &mut next);
         }

@@ -70,7 +70,7 @@ fn read_backwards(fs: &Filesystem, top: Node, newest: Version, over: &AtomicBool
         }
         let node = level.dir.child_of(&entry)?;
         if let Some(created) = node.created_rev() {
-            revprops.credits(created)?;
+            revprops.date_author(created)?;
         }
         node.props()?;
         let mut bytes = NODE;

@@ -18,9 +18,9 @@ impl Drive<'_> {
         lock_token: Option<&str>,
     ) -> Result<()> {
         if let Some(created) = target.created_rev() {
-            let credits = self.revprops.credits(created)?;
+            let date_author = self.revprops.date_author(created)?;
             let had_source = source.is_some();
-            send_entry_props(self.editor, open, created, &credits, &self.uuid, had_source)?;
+            send_entry_props(self.editor, open, created, &date_author, &self.uuid, had_source)?;
         }
         if let Some(token) = lock_token
             && self.fs.lock(target.path())?.is_none_or(|lock| lock.token != token)

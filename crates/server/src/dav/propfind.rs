@@ -391,7 +391,7 @@ impl Tree<'_> {
             }
             (NS_DAV, "creator-displayname") => {
                 let info = committed_info(&mut self.revprops, node)?;
-                info.credits.author().map(|author| Value::Text(propfind::author(author)))
+                info.date_author.author().map(|author| Value::Text(propfind::author(author)))
             }
             (NS_DAV, "checked-in") if !is_version => {
                 let rev = safe_revision(node, self.revision);

@@ -110,7 +110,7 @@ impl WriteStorage for LocalStorage {
     }
 
     fn copy_permissions(&self, from: &Path, to: &Path) -> io::Result<()> {
-        // Whoever makes a file has to read it, whatever became of the one that it replaces.
+        // The process that makes a file has to read it, whatever became of the one that it replaces.
         let mode = fs::metadata(from)?.permissions().mode() | 0o400;
         fs::set_permissions(to, fs::Permissions::from_mode(mode))
     }

@@ -210,7 +210,7 @@ fn send_entry(conn: &mut Connection, entry: &mut Entry<'_>, fields: DirentFields
         has_props,
         created_rev: committed.as_ref().map_or(Revnum::ZERO, |info| info.revision),
         date: Some(committed.as_ref().and_then(|info| info.date()).unwrap_or(EPOCH)),
-        author: committed.as_ref().and_then(|info| info.credits.author()),
+        author: committed.as_ref().and_then(|info| info.date_author.author()),
     };
     write_dir_entry(conn.out(), entry.name(), &dirent);
     Ok(conn.relieve()?)
@@ -249,7 +249,7 @@ fn wire_dirent<'a>(dirent: &'a sapwood_repos::Dirent, date: &'a str) -> Dirent<'
         has_props: dirent.has_props,
         created_rev: dirent.committed.revision,
         date: Some(date),
-        author: dirent.committed.credits.author(),
+        author: dirent.committed.date_author.author(),
     }
 }
 

@@ -43,7 +43,7 @@ impl Source {
 
 /// The folder of the repositories.
 #[derive(Debug)]
-pub(crate) struct Stock<'a> {
+pub(crate) struct Repositories<'a> {
     pub(crate) folder: PathBuf,
     pub(crate) source: &'a Source,
     pub(crate) sapwood: &'a Programs,
@@ -57,7 +57,7 @@ const SETTLED: Duration = Duration::from_millis(2_500);
 /// Is told what is being done.
 pub type Say<'a> = dyn FnMut(&str) + 'a;
 
-impl Stock<'_> {
+impl Repositories<'_> {
     /// The name of a repository.
     pub(crate) fn name(format: Format, packing: Packing) -> String {
         format!("{}-{}", format.name(), packing.name())

@@ -12,14 +12,14 @@ use crate::dumpstream::{Headers, header};
 pub(super) type CurrentWriter = Arc<Mutex<Arc<Writer>>>;
 
 /// What the reading side knows of the place where texts go.
-pub(super) struct Foresight {
+pub(super) struct DeltaGuesses {
     writer: CurrentWriter,
     parent_dir: Option<String>,
     /// The file that the next text belongs to; `Some(None)` for a new one.
     node: Option<Option<String>>,
 }
 
-impl Foresight {
+impl DeltaGuesses {
     /// For a load below `parent_dir`; `None` when there is no processor left to guess with.
     pub(super) fn new(writer: &CurrentWriter, parent_dir: Option<&str>) -> Option<Self> {
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

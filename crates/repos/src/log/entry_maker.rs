@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::helper::Helper;
 
 /// The thread, and how many revisions it was given. It ends when this is dropped.
-pub(super) struct Aside {
+pub(super) struct EntryMaker {
     shared: Arc<Shared>,
     // Waited for after `shared` was told that it is over.
     _helper: Helper,
@@ -43,12 +43,12 @@ struct State {
     over: bool,
 }
 
-impl Aside {
+impl EntryMaker {
     /// `None` when enough threads read for others.
     pub(super) fn start(fs: &Filesystem, wanted: Wanted, encoder: SpanEncoder) -> Option<Self> {
         let shared = Arc::new(Shared::default());
         let theirs = Arc::clone(&shared);
-        let helper = Helper::start(fs, "log-aside", move |fs, _| {
+        let helper = Helper::start(fs, "log-entries", move |fs, _| {
             let _over = SetAtEnd(&theirs);
             make(fs, wanted, &encoder, &theirs)
         })?;
@@ -73,7 +73,7 @@ impl Aside {
     }
 }
 
-impl Drop for Aside {
+impl Drop for EntryMaker {
     fn drop(&mut self) {
         self.shared.end();
     }
@@ -151,16 +151,16 @@ mod tests {
         let wanted = Wanted { changes: true, revprops: true };
         let form = sapwood_core::FormKey::new(99).unwrap();
         let encoder = || SpanEncoder { form, encode: Box::new(|_, _, _, _| false) };
-        let mut aside = Aside::start(&fs, wanted, encoder()).unwrap();
-        aside.give([Revnum(3), Revnum(7)].into_iter());
-        aside.next();
-        aside.next();
+        let mut maker = EntryMaker::start(&fs, wanted, encoder()).unwrap();
+        maker.give([Revnum(3), Revnum(7)].into_iter());
+        maker.next();
+        maker.next();
         // There is no such revision, whatever becomes of the thread.
-        aside.give([Revnum(700), Revnum(2)].into_iter());
-        aside.next();
-        aside.next();
-        drop(aside);
+        maker.give([Revnum(700), Revnum(2)].into_iter());
+        maker.next();
+        maker.next();
+        drop(maker);
         // Given something, and dropped at once.
-        Aside::start(&fs, wanted, encoder()).unwrap().give((1..12).map(Revnum));
+        EntryMaker::start(&fs, wanted, encoder()).unwrap().give((1..12).map(Revnum));
     }
 }

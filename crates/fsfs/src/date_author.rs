@@ -26,25 +26,25 @@ const ABSENT: u8 = u8::MAX;
 
 /// Date and author as they are stored.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct DateAuthor {
+pub(crate) struct DateAuthorRecord {
     date: u8,
     author: u8,
     text: [u8; TEXT_LEN],
 }
 
-impl DateAuthor {
+impl DateAuthorRecord {
     pub(crate) fn new(props: &PropList) -> Option<Self> {
-        let mut line = Self { date: ABSENT, author: ABSENT, text: [0; TEXT_LEN] };
+        let mut record = Self { date: ABSENT, author: ABSENT, text: [0; TEXT_LEN] };
         let mut used = 0usize;
-        for (name, len) in [(DATE, &mut line.date), (AUTHOR, &mut line.author)] {
+        for (name, len) in [(DATE, &mut record.date), (AUTHOR, &mut record.author)] {
             if let Some(value) = props.get(name) {
                 let end = used.checked_add(value.len())?;
-                line.text.get_mut(used..end)?.copy_from_slice(value);
+                record.text.get_mut(used..end)?.copy_from_slice(value);
                 *len = u8::try_from(value.len()).ok()?;
                 used = end;
             }
         }
-        Some(line)
+        Some(record)
     }
 
     fn date(&self) -> Option<&[u8]> {
@@ -64,25 +64,25 @@ pub(crate) struct DateAuthorBlock {
     /// Which ones: the lowest bit is the first revision's.
     present: u64,
     /// Theirs, in the same order.
-    lines: Vec<DateAuthor>,
+    records: Vec<DateAuthorRecord>,
 }
 
 impl DateAuthorBlock {
     pub(crate) fn weight(&self) -> usize {
-        self.lines.capacity().times(size_of::<DateAuthor>())
+        self.records.capacity().times(size_of::<DateAuthorRecord>())
     }
 
-    /// Where the line of the revision at `bit` is, or belongs.
+    /// Where the record of the revision at `bit` is, or belongs.
     fn at(&self, bit: u64) -> usize {
         let before = self.present & bit.wrapping_sub(1);
         usize::try_from(before.count_ones()).unwrap_or(usize::MAX)
     }
 
-    pub(crate) fn get(&self, bit: u64) -> Option<DateAuthor> {
+    pub(crate) fn get(&self, bit: u64) -> Option<DateAuthorRecord> {
         if self.present & bit == 0 {
             return None;
         }
-        self.lines.get(self.at(bit)).copied()
+        self.records.get(self.at(bit)).copied()
     }
 
     /// Whether the revision at `bit` is in it.
@@ -92,37 +92,37 @@ impl DateAuthorBlock {
 
     /// For the cache, which counts what is allocated.
     pub(crate) fn shrink_to_fit(&mut self) {
-        self.lines.shrink_to_fit();
+        self.records.shrink_to_fit();
     }
 
-    pub(crate) fn insert(&mut self, bit: u64, line: DateAuthor) {
+    pub(crate) fn insert(&mut self, bit: u64, record: DateAuthorRecord) {
         if self.present & bit == 0 {
-            self.lines.insert(self.at(bit), line);
+            self.records.insert(self.at(bit), record);
             self.present |= bit;
         }
     }
 }
 
 /// Date and author of neighbouring revisions: first revision, generation of the shard.
-const CREDITS: Kind<DateAuthorBlock> = Number::Credits.kind(DateAuthorBlock::weight);
+const DATE_AUTHOR: Kind<DateAuthorBlock> = Number::DateAuthor.kind(DateAuthorBlock::weight);
 
 /// Date and author of a revision, as one request found them.
 #[derive(Clone, Debug)]
-pub struct Credits(pub(crate) Kept);
+pub struct DateAuthor(pub(crate) Kept);
 
 #[derive(Clone, Debug)]
 pub(crate) enum Kept {
-    DateAuthor(DateAuthor),
-    /// Too long for a line.
+    Record(DateAuthorRecord),
+    /// Too long for a record.
     Props(Arc<PropList>),
 }
 
-impl Credits {
+impl DateAuthor {
     /// `svn:date` as stored.
     #[must_use]
     pub fn date(&self) -> Option<&[u8]> {
         match &self.0 {
-            Kept::DateAuthor(line) => line.date(),
+            Kept::Record(record) => record.date(),
             Kept::Props(props) => props.get(DATE),
         }
     }
@@ -137,7 +137,7 @@ impl Credits {
     #[must_use]
     pub fn author(&self) -> Option<&[u8]> {
         match &self.0 {
-            Kept::DateAuthor(line) => line.author(),
+            Kept::Record(record) => record.author(),
             Kept::Props(props) => props.get(AUTHOR),
         }
     }
@@ -173,8 +173,8 @@ pub(crate) fn place(revision: Revnum, shard_size: u64) -> (u64, u64) {
     (first, 1u64 << in_block)
 }
 
-pub(crate) fn credits_key(fs: u32, first: u64, generation: u64) -> Key<DateAuthorBlock> {
-    CREDITS.key(fs, first, generation, 0)
+pub(crate) fn date_author_key(fs: u32, first: u64, generation: u64) -> Key<DateAuthorBlock> {
+    DATE_AUTHOR.key(fs, first, generation, 0)
 }
 
 #[cfg(test)]
@@ -197,12 +197,12 @@ mod tests {
         let date = "2022-04-05T06:07:08.000009Z";
         for author in [None, Some(&b""[..]), Some(b"jr\xff"), Some(&[b'x'; 31])] {
             for date in [None, Some(date), Some("")] {
-                let line = DateAuthor::new(&props(date, author)).unwrap();
-                assert_eq!((line.date(), line.author()), (date.map(str::as_bytes), author));
+                let record = DateAuthorRecord::new(&props(date, author)).unwrap();
+                assert_eq!((record.date(), record.author()), (date.map(str::as_bytes), author));
             }
         }
-        assert!(DateAuthor::new(&props(Some(date), Some(&[b'x'; 32]))).is_none());
-        assert!(DateAuthor::new(&props(Some(&"9".repeat(300)), None)).is_none());
+        assert!(DateAuthorRecord::new(&props(Some(date), Some(&[b'x'; 32]))).is_none());
+        assert!(DateAuthorRecord::new(&props(Some(&"9".repeat(300)), None)).is_none());
     }
 
     #[test]
@@ -210,15 +210,15 @@ mod tests {
         let mut block = DateAuthorBlock::default();
         for n in [5u64, 0, 63, 7, 5] {
             let author = n.to_string();
-            let line = DateAuthor::new(&props(None, Some(author.as_bytes()))).unwrap();
-            block.insert(1 << n, line);
+            let record = DateAuthorRecord::new(&props(None, Some(author.as_bytes()))).unwrap();
+            block.insert(1 << n, record);
         }
         for n in 0..64u64 {
-            let found = block.get(1 << n).map(|line| line.author().unwrap().to_vec());
+            let found = block.get(1 << n).map(|record| record.author().unwrap().to_vec());
             let wanted = [0, 5, 7, 63].contains(&n).then(|| n.to_string().into_bytes());
             assert_eq!(found, wanted);
         }
-        assert_eq!(block.lines.len(), 4);
+        assert_eq!(block.records.len(), 4);
     }
 
     #[test]
