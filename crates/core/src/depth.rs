@@ -44,10 +44,4 @@ impl Depth {
             _ => Self::Unknown,
         }
     }
-
-    /// The depth of an old client's recurse flag.
-    #[must_use]
-    pub const fn from_recurse(recurse: bool) -> Self {
-        if recurse { Self::Infinity } else { Self::Files }
-    }
 }

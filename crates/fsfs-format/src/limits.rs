@@ -12,8 +12,6 @@ pub const TRAILER_LEN: usize = 64;
 pub const FOOTER_LEN: usize = 256;
 /// Bytes of a path in a change list or node-revision.
 pub const PATH_LEN: usize = 1 << 16;
-/// Revisions in one shard.
-pub const SHARD_SIZE: u64 = 1 << 24;
 /// Bytes of one file of packed revision properties, expanded.
 pub const REVPROP_PACK_LEN: u64 = 1 << 30;
 /// Bytes of a directory's or property list's serialised form.

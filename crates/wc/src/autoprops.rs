@@ -2,9 +2,6 @@
 //! `svn:auto-props` of directories above.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::Path;
 
 use sapwood_core::{PropList, glob, props::names};
 
@@ -104,16 +101,6 @@ pub fn is_binary(start: &[u8]) -> bool {
     let odd = |b: &&u8| **b < 0x07 || (**b > 0x0d && **b < 0x20) || **b > 0x7f;
     let count = start.iter().filter(odd).count();
     count.saturating_mul(1000).checked_div(start.len()).unwrap_or(0) > 850
-}
-
-/// Whether the first bytes of a file say that it is no text.
-///
-/// # Errors
-/// Those of the system.
-pub fn looks_binary(path: &Path) -> io::Result<bool> {
-    let mut start = Vec::new();
-    File::open(path)?.take(1024).read_to_end(&mut start)?;
-    Ok(is_binary(&start))
 }
 
 /// Adds what the file itself asks for, unless a pattern did: media type, and `svn:executable`.

@@ -4,7 +4,7 @@ use crate::conflict::Conflict;
 use crate::db::{ActualRow, Kind, Presence};
 use crate::error::Result;
 use crate::root::WorkingCopy;
-use crate::view::{View, stat_file};
+use crate::view::stat_file;
 
 impl WorkingCopy {
     /// Whether there are local changes at or below a path; missing files are such, what is not
@@ -72,10 +72,4 @@ impl WorkingCopy {
 pub(crate) fn is_magic(name: &str) -> bool {
     use sapwood_core::props::names::{EOL_STYLE, EXECUTABLE, KEYWORDS, SPECIAL};
     [EOL_STYLE, EXECUTABLE, KEYWORDS, SPECIAL, "svn:needs-lock"].contains(&name)
-}
-
-/// Whether a view is one of a versioned file that is there.
-#[must_use]
-pub fn is_present_file(view: &View) -> bool {
-    view.top().kind == Kind::File && view.top().presence == Presence::Normal
 }

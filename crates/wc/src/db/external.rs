@@ -86,15 +86,6 @@ impl Db {
         Ok(rows)
     }
 
-    /// The externals that the property of one directory defines.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub fn externals_defined_at(&self, relpath: &str) -> Result<Vec<ExternalRow>> {
-        let sql = select!("WHERE wc_id = ?1 AND def_local_relpath = ?2 ORDER BY local_relpath");
-        self.all(sql, params![self.wc_id, relpath], ExternalRow::read)
-    }
-
     /// Writes a row, in place of one that is there.
     ///
     /// # Errors

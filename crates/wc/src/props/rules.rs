@@ -48,12 +48,6 @@ pub fn is_known_revision_prop(name: &str) -> bool {
     REVISION.contains(&name)
 }
 
-/// Whether a name is one of the properties of nodes that Subversion knows.
-#[must_use]
-pub fn is_known_node_prop(name: &str) -> bool {
-    known_node_props().any(|known| known == name)
-}
-
 /// All properties of nodes that Subversion knows.
 pub fn known_node_props() -> impl Iterator<Item = &'static str> {
     BOTH.into_iter().chain(DIR_ONLY).chain(FILE_ONLY).chain(OLD)
