@@ -11,6 +11,7 @@ mod arguments;
 mod bench;
 mod command;
 mod getopt;
+mod import_httpd;
 mod input;
 mod install_links;
 mod locale;

@@ -29,6 +29,13 @@ pub(crate) static PROGRAMS: &[Program] = &[
         manual: Some(crate::serve::manual),
     },
     Program {
+        name: "import-httpd-conf",
+        linked: false,
+        about: "write the configuration of 'serve' that does what an httpd's does",
+        run: crate::import_httpd::run,
+        manual: Some(crate::import_httpd::manual),
+    },
+    Program {
         name: "bench",
         linked: false,
         about: "make repositories for measurements, and measure",

@@ -137,3 +137,100 @@ fn the_file_is_checked() {
     assert!(told.contains("/b': No such file"), "{told}");
     assert!(told.contains("the password of 'old' has a hash that is not supported"), "{told}");
 }
+
+#[test]
+fn digest_proves_who_it_is() {
+    let served = Served::start(
+        "[[location]]\nurl = '/d'\nfolder = '.'\nrealm = 'Ours'\ndigest-users = 'digests'\nauthz = 'rules'\n\
+         password-delay = 0\n",
+    );
+    let digests = served.repo.parent().join("digests");
+    // What `htdigest` writes for the passwords `a` and `b`.
+    fs::write(
+        digests,
+        "ada:Ours:ab6b978b263b8f63cfdb43ea3c47051d\nbob:Ours:44ab9e3fdfebbcbd49d80d4ec756c183\n",
+    )
+    .unwrap();
+    let told = served.get("/d/repo/trunk/", "");
+    assert!(told.starts_with("HTTP/1.1 401") && !told.contains("Basic"), "{told}");
+    assert!(told.contains("www-authenticate: Digest realm=\"Ours\", qop=\"auth\""), "{told}");
+    assert!(served.get("/d/repo/trunk/", places::ADA).starts_with("HTTP/1.1 401"));
+    let url = format!("http://127.0.0.1:{}/d/repo/trunk", served.port);
+    for (programs, password, works) in [
+        (Programs::reference(), "a", true),
+        (Programs::ours(), "a", true),
+        (Programs::reference(), "b", false),
+    ] {
+        let args = ["ls", &url, "--username", "ada", "--password", password];
+        let done =
+            programs.run("svn", args.iter().chain(&["--non-interactive", "--no-auth-cache"]));
+        assert_eq!(done.code == 0, works, "{}", done.stderr_text());
+    }
+}
+
+#[test]
+fn replies_and_requests_may_be_packed() {
+    use flate2::Compression;
+    use flate2::write::{GzDecoder, GzEncoder};
+    use std::io::Write as _;
+    let places = "[[location]]\nurl = '/d'\nfolder = '.'\nauthz = 'rules'\nautoversioning = true\n\
+                  users = 'users'\n";
+    let served = Served::start(&format!("gzip = true\n{places}"));
+    let asked = format!("{}Accept-Encoding: gzip\r\nDepth: 1\r\n", places::ADA);
+    let ask = |served: &Served, headers: &str| {
+        let path = "/d/repo/trunk/";
+        served.raw(&served.bytes("PROPFIND", path, headers, b""))
+    };
+    let packed = ask(&served, &asked);
+    let at = packed.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
+    let head = String::from_utf8_lossy(&packed[..at]).into_owned();
+    assert!(head.contains("content-encoding: gzip\r\n"), "{head}");
+    assert!(head.contains("vary: Accept-Encoding\r\n"), "{head}");
+    let mut unpacked = GzDecoder::new(Vec::new());
+    unpacked.write_all(&packed[at..]).unwrap();
+    let unpacked = String::from_utf8(unpacked.finish().unwrap()).unwrap();
+    let plain = ask(&served, &asked.replace("gzip", "gzip;q=0"));
+    let plain = String::from_utf8(plain).unwrap();
+    assert!(!plain.contains("content-encoding"));
+    assert_eq!(plain.split("\r\n\r\n").nth(1).unwrap(), unpacked);
+    assert!(packed.len() < plain.len() / 2);
+    // A request, whatever replies are like.
+    let mut body = GzEncoder::new(Vec::new(), Compression::fast());
+    body.write_all(&b"a text ".repeat(50_000)).unwrap();
+    let body = body.finish().unwrap();
+    let put = |coding: &str, body: &[u8]| {
+        let headers = format!("{}Content-Encoding: {coding}\r\n", places::ADA);
+        let answer = served.raw(&served.bytes("PUT", "/d/repo/trunk/packed", &headers, body));
+        String::from_utf8_lossy(&answer).split(' ').nth(1).unwrap().to_owned()
+    };
+    assert_eq!(put("gzip", &body), "201");
+    assert_eq!(put("br", &body), "415");
+    assert_eq!(put("gzip", &body[..body.len() / 2]), "500", "half a body is no text");
+    assert_eq!(put("gzip", b"no gzip at all"), "500");
+    let text = served.get("/d/repo/trunk/packed", places::ADA);
+    assert_eq!(text.split("\r\n\r\n").nth(1).unwrap(), "a text ".repeat(50_000));
+    let quiet = Served::start(places);
+    assert!(!String::from_utf8_lossy(&ask(&quiet, &asked)).contains("content-encoding"));
+}
+
+#[test]
+fn an_httpds_configuration_becomes_ours() {
+    let served = Served::start("path = '.'\n");
+    let folder = served.repo.parent();
+    let conf = folder.join("httpd.conf");
+    let text = format!(
+        "ServerRoot {}\n<Location /svn>\n DAV svn\n SVNParentPath {0}\n SVNIndexXSLT /x\n\
+         AuthType Basic\n AuthName R\n AuthUserFile users\n Require valid-user\n\
+         AuthzSVNAccessFile rules\n</Location>\n",
+        folder.display()
+    );
+    fs::write(&conf, text).unwrap();
+    let done = Programs::ours().run("sapwood", ["import-httpd-conf", conf.to_str().unwrap()]);
+    let told = done.stderr_text();
+    assert!(told.contains("httpd.conf:5: SVNIndexXSLT /x: "), "{told}");
+    let made = folder.join("made.toml");
+    fs::write(&made, done.expect_success("import").stdout_text()).unwrap();
+    let check = ["serve", "--config", made.to_str().unwrap(), "--check"];
+    let checked = Programs::ours().run("sapwood", check).expect_success("check").stdout_text();
+    assert_eq!(checked, "The configuration is sound.\n");
+}

@@ -33,6 +33,7 @@ pub(super) struct File {
     compression: Option<u8>,
     bulk_updates: Option<Bulk>,
     http_v2: Option<bool>,
+    gzip: bool,
     autoversioning: bool,
     trusted_proxies: Vec<String>,
     location: Vec<Place>,
@@ -78,6 +79,7 @@ struct Place {
     autoversioning: bool,
     login: Option<LoginWord>,
     users: Option<PathBuf>,
+    digest_users: Option<PathBuf>,
     svnserve_users: Option<PathBuf>,
     user_header: Option<String>,
     realm: Option<String>,
@@ -154,7 +156,8 @@ impl File {
             &mut self.svnserve_conf,
         ];
         let places = self.location.iter_mut().flat_map(|place| {
-            [&mut place.folder, &mut place.repository, &mut place.users, &mut place.svnserve_users]
+            let Place { folder, repository, users, digest_users, svnserve_users, .. } = place;
+            [folder, repository, users, digest_users, svnserve_users]
         });
         for path in own.into_iter().chain(places).flatten() {
             *path = base.join(&*path);
@@ -215,6 +218,7 @@ impl File {
             };
         }
         settings.v2 = self.http_v2.unwrap_or(settings.v2);
+        settings.gzip = self.gzip;
         settings.autoversioning |= self.autoversioning;
         Ok(())
     }
@@ -251,6 +255,7 @@ impl File {
             let is_file = |rules: &String| !rules.starts_with("^/") && rules.starts_with('/');
             need(&place.url, place.folder.as_ref().or(place.repository.as_ref()), true);
             need(&place.url, place.users.as_ref(), false);
+            need(&place.url, place.digest_users.as_ref(), false);
             need(&place.url, place.svnserve_users.as_ref(), false);
             for rules in [&place.authz, &place.groups].into_iter().flatten().filter(|r| is_file(r))
             {
@@ -271,11 +276,20 @@ impl Place {
     fn has_access(&self) -> bool {
         self.login.is_some()
             || self.users.is_some()
+            || self.digest_users.is_some()
             || self.svnserve_users.is_some()
             || self.user_header.is_some()
             || self.anonymous.is_some()
             || self.authenticated.is_some()
             || self.has_authz()
+    }
+
+    /// Whether there is a way to prove one's name.
+    const fn can_login(&self) -> bool {
+        self.users.is_some()
+            || self.digest_users.is_some()
+            || self.svnserve_users.is_some()
+            || self.user_header.is_some()
     }
 
     const fn has_authz(&self) -> bool {
@@ -304,15 +318,22 @@ impl Place {
                 ));
             }
         }
-        let can_login =
-            self.users.is_some() || self.svnserve_users.is_some() || self.user_header.is_some();
+        let can_login = self.can_login();
+        if self.digest_users.is_some() && self.realm.is_none() {
+            return Err(
+                "'digest-users' needs 'realm': the file says whose users they are".to_owned()
+            );
+        }
         match self.login {
             Some(LoginWord::Never) if can_login => {
                 Err("users are named, but 'login' is 'never'".to_owned())
             }
             Some(LoginWord::Never) | None => Ok(()),
             Some(_) if can_login => Ok(()),
-            Some(_) => Err("'login' needs 'users', 'svnserve-users' or 'user-header'".to_owned()),
+            Some(_) => {
+                Err("'login' needs 'users', 'digest-users', 'svnserve-users' or 'user-header'"
+                    .to_owned())
+            }
         }
     }
 
@@ -331,8 +352,7 @@ impl Place {
     }
 
     fn access(&self) -> AccessConfig {
-        let can_login =
-            self.users.is_some() || self.svnserve_users.is_some() || self.user_header.is_some();
+        let can_login = self.can_login();
         let login = match self.login {
             Some(LoginWord::Never) => Login::Never,
             Some(LoginWord::Optional) => Login::Optional,
@@ -352,6 +372,7 @@ impl Place {
         AccessConfig {
             login,
             htpasswd: self.users.clone(),
+            htdigest: self.digest_users.clone(),
             user_header: self.user_header.as_ref().map(|name| name.to_ascii_lowercase()),
             each_path: self.path_authz != Some(PathAuthz::Off),
             is_relative_to_conf: self.authz_in_conf.is_some(),

@@ -60,19 +60,31 @@ impl Served {
 
     /// A request with a body, and all of its answer.
     pub(crate) fn request(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
-        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        String::from_utf8_lossy(&self.raw(&self.bytes(method, path, headers, body.as_bytes())))
+            .into_owned()
+    }
+
+    /// The bytes of a request.
+    pub(crate) fn bytes(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
         let length = match (method, body.len()) {
             ("GET" | "HEAD", 0) => String::new(),
             (_, length) => format!("Content-Length: {length}\r\n"),
         };
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: h:1\r\nConnection: close\r\n{headers}{length}\r\n{body}"
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: h:1\r\nConnection: close\r\n{headers}{length}\r\n"
         );
-        socket.write_all(request.as_bytes()).unwrap();
+        [head.as_bytes(), body].concat()
+    }
+
+    /// Sends bytes, and reads all that comes back.
+    pub(crate) fn raw(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        // The server may close before it has read all.
+        let _ = socket.write_all(bytes);
         let mut answer = Vec::new();
         let _ = socket.read_to_end(&mut answer);
-        String::from_utf8_lossy(&answer).into_owned()
+        answer
     }
 
     /// The statuses of requests for a path by nobody, ada, bob and ada with a wrong password.

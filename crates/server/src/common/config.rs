@@ -60,6 +60,8 @@ pub struct AccessConfig {
     pub login: Login,
     /// A password file of httpd, for http.
     pub htpasswd: Option<PathBuf>,
+    /// The same for Digest.
+    pub htdigest: Option<PathBuf>,
     /// The header in which a trusted proxy says who the user is.
     pub user_header: Option<String>,
     /// Whether the authz file is asked about each path that a reply tells of, and not about that of the

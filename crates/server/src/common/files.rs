@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use sapwood_core::config::{Case, Config};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
+use crate::common::htdigest::Htdigest;
 use crate::common::htpasswd::Htpasswd;
 
 /// Largest configuration file that is read, in bytes.
@@ -109,6 +110,7 @@ pub struct ConfigFiles {
     servers: FileCache<Arc<Config>>,
     passwords: FileCache<Arc<Config>>,
     htpasswd: FileCache<Arc<Htpasswd>>,
+    htdigest: FileCache<Arc<Htdigest>>,
 }
 
 impl ConfigFiles {
@@ -160,11 +162,25 @@ impl ConfigFiles {
             .map_err(|e| e.wrap(ErrorCode::AUTHN_FAILED, ""))
     }
 
+    /// The same for Digest.
+    ///
+    /// # Errors
+    /// E215004 with the reason below.
+    pub fn htdigest(&self, path: &Path) -> SvnResult<Arc<Htdigest>> {
+        self.htdigest
+            .get(path, || {
+                let bytes = read_limited(path).map_err(|(_, error)| error)?;
+                Ok(Arc::new(Htdigest::parse(&String::from_utf8_lossy(&bytes))))
+            })
+            .map_err(|e| e.wrap(ErrorCode::AUTHN_FAILED, ""))
+    }
+
     /// Forgets everything, so that every file is read again.
     pub fn clear(&self) {
         self.servers.clear();
         self.passwords.clear();
         self.htpasswd.clear();
+        self.htdigest.clear();
     }
 }
 

@@ -14,6 +14,7 @@
 pub mod access;
 pub mod config;
 pub mod files;
+pub mod htdigest;
 pub mod htpasswd;
 pub mod listener;
 pub mod login_delay;

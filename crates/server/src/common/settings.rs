@@ -148,6 +148,8 @@ pub struct HttpSettings {
     pub combined_log: bool,
     /// Whether update reports hold texts.
     pub bulk_updates: BulkUpdates,
+    /// Whether replies that are text are packed for clients that take it.
+    pub gzip: bool,
     /// Whether clients are told of HTTPv2.
     pub v2: bool,
     /// As [`Location::autoversioning`], for what is served besides.
@@ -168,6 +170,7 @@ impl Default for HttpSettings {
             access_log: None,
             combined_log: true,
             bulk_updates: BulkUpdates::Prefer,
+            gzip: false,
             v2: true,
             autoversioning: false,
             transactions: 1000,

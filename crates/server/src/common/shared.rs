@@ -47,6 +47,8 @@ pub struct Shared {
     pub options: OpenOptions,
     /// Set when the server is to end: long requests stop.
     pub cancel: CancelToken,
+    /// What nonces of Digest authentication are made with.
+    pub nonces: crate::dav::digest::Nonces,
     /// Passwords of httpd's files that proved right.
     pub proved: Proved,
     /// Locks of DAV programs that repositories cannot have.
@@ -97,6 +99,7 @@ impl Shared {
             caches,
             options: OpenOptions::default(),
             cancel: CancelToken::new(),
+            nonces: crate::dav::digest::Nonces::default(),
             proved: Proved::default(),
             held: crate::dav::auto::held::HeldLocks::default(),
             txns: crate::dav::txns::OpenTxns::default(),

@@ -56,6 +56,7 @@ impl AccessConfig {
         Ok(Self {
             login: Login::Optional,
             htpasswd: None,
+            htdigest: None,
             user_header: None,
             each_path: true,
             is_relative_to_conf: false,

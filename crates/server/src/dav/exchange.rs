@@ -5,7 +5,7 @@
 //! place of what was collected; after that it ends the connection in the middle of the body, so
 //! that no client takes a part for the whole.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write as _};
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,21 +14,28 @@ use std::time::{Duration, Instant};
 use bytes::{Buf as _, Bytes};
 use http_body_util::BodyExt as _;
 use hyper::body::{Frame, Incoming, SizeHint};
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{
+    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+};
 use hyper::http::request::Parts;
 use hyper::{Method, Response, StatusCode};
+use sapwood_core::exact::Exact as _;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wire_dav::failure;
 use sapwood_wire_dav::report::Sink;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
+use super::packing::{self, Packer};
+use super::session::{DavResult, Fail};
 use crate::settings::{Limits, Network};
 
 /// A reply that grows beyond this goes out in chunks of about this size.
 const CHUNK: usize = 64 << 10;
 /// Chunks that wait for the client.
 const CHUNKS_WAITING: usize = 3;
+/// Bytes of a packed body that are unpacked at a time.
+const UNPACKED_AT_ONCE: usize = 4 << 10;
 /// Bytes of a body that are read over when a request is refused: then the client hears why.
 const READ_OVER: u64 = 16 << 20;
 
@@ -99,6 +106,20 @@ impl Head {
 /// The body of a request.
 #[derive(Debug)]
 pub struct Body {
+    raw: RawBody,
+    unpacked: Option<Unpacked>,
+}
+
+/// A body that arrives packed, on its way to those who read it: what was unpacked and not read.
+#[derive(Debug)]
+struct Unpacked {
+    decoder: flate2::write::MultiGzDecoder<Vec<u8>>,
+    ready: Bytes,
+}
+
+/// The body as it arrives.
+#[derive(Debug)]
+struct RawBody {
     incoming: Incoming,
     handle: Handle,
     limits: Limits,
@@ -117,34 +138,55 @@ impl Body {
     pub fn new(incoming: Incoming, handle: Handle, limits: Limits) -> Self {
         let ended = hyper::body::Body::is_end_stream(&incoming);
         let (arrived, waited, piece) = (0, Duration::ZERO, Bytes::new());
-        Self { incoming, handle, limits, arrived, waited, piece, ended }
+        let raw = RawBody { incoming, handle, limits, arrived, waited, piece, ended };
+        Self { raw, unpacked: None }
+    }
+
+    /// Unpacks what arrives, if the head says that it is packed.
+    ///
+    /// # Errors
+    /// 415 for codings that are not known.
+    pub(super) fn unpack(&mut self, head: &Head) -> DavResult {
+        let Some(value) = head.headers.get(CONTENT_ENCODING) else { return Ok(()) };
+        match value.to_str().map(|word| word.trim().to_ascii_lowercase()).as_deref() {
+            Ok("" | "identity") => Ok(()),
+            Ok("gzip" | "x-gzip") => {
+                let decoder = flate2::write::MultiGzDecoder::new(Vec::new());
+                self.unpacked = Some(Unpacked { decoder, ready: Bytes::new() });
+                Ok(())
+            }
+            _ => Err(Fail::status(415, "The Content-Encoding is not known")),
+        }
     }
 
     /// Whether there is no body, or it was read whole.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.ended && self.piece.is_empty()
+        self.raw.ended
+            && self.raw.piece.is_empty()
+            && self.unpacked.as_ref().is_none_or(|unpacked| unpacked.ready.is_empty())
     }
 
-    fn refill(&mut self) -> io::Result<()> {
-        while self.piece.is_empty() && !self.ended {
-            let Self { incoming, handle, limits, arrived, waited, .. } = self;
-            let left = limits.time_for(*arrived).saturating_sub(*waited).min(limits.stall);
-            let begun = Instant::now();
-            let frame =
-                handle.block_on(async { tokio::time::timeout(left, incoming.frame()).await });
-            *waited = waited.saturating_add(begun.elapsed());
-            match frame {
-                Err(_) => return Err(io::ErrorKind::TimedOut.into()),
-                Ok(None) => self.ended = true,
-                Ok(Some(Ok(frame))) => {
-                    self.piece = frame.into_data().unwrap_or_default();
-                    self.arrived = self.arrived.saturating_add(self.piece.len());
-                }
-                Ok(Some(Err(error))) => return Err(io::Error::other(gone(&error.to_string()))),
+    /// What can be read next; nothing at the end.
+    fn ready(&mut self) -> io::Result<&mut Bytes> {
+        let Self { raw, unpacked } = self;
+        let Some(Unpacked { decoder, ready }) = unpacked else {
+            raw.refill()?;
+            return Ok(&mut raw.piece);
+        };
+        while ready.is_empty() {
+            raw.refill()?;
+            if raw.piece.is_empty() {
+                decoder.try_finish()?;
+                *ready = Bytes::from(std::mem::take(decoder.get_mut()));
+                break;
             }
+            // A little at a time: a little may stand for a thousand times as much.
+            let some = raw.piece.split_to(raw.piece.len().min(UNPACKED_AT_ONCE));
+            decoder.write_all(&some)?;
+            *ready = Bytes::from(std::mem::take(decoder.get_mut()));
         }
-        Ok(())
+        Ok(ready)
     }
 
     /// The whole body, of at most `limit` bytes.
@@ -165,12 +207,36 @@ impl Body {
     }
 }
 
+impl RawBody {
+    /// Waits for the next piece, if there is none.
+    fn refill(&mut self) -> io::Result<()> {
+        while self.piece.is_empty() && !self.ended {
+            let Self { incoming, handle, limits, arrived, waited, .. } = self;
+            let left = limits.time_for(*arrived).saturating_sub(*waited).min(limits.stall);
+            let begun = Instant::now();
+            let frame =
+                handle.block_on(async { tokio::time::timeout(left, incoming.frame()).await });
+            *waited = waited.saturating_add(begun.elapsed());
+            match frame {
+                Err(_) => return Err(io::ErrorKind::TimedOut.into()),
+                Ok(None) => self.ended = true,
+                Ok(Some(Ok(frame))) => {
+                    self.piece = frame.into_data().unwrap_or_default();
+                    self.arrived = self.arrived.saturating_add(self.piece.len());
+                }
+                Ok(Some(Err(error))) => return Err(io::Error::other(gone(&error.to_string()))),
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Read for Body {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.refill()?;
-        let count = self.piece.len().min(buf.len());
+        let ready = self.ready()?;
+        let count = ready.len().min(buf.len());
         if let Some(part) = buf.get_mut(..count) {
-            self.piece.copy_to_slice(part);
+            ready.copy_to_slice(part);
         }
         Ok(count)
     }
@@ -246,6 +312,9 @@ pub struct Exchange {
     sent: u64,
     /// Who made the request, when that is known.
     pub user: Option<String>,
+    /// Whether the reply may be packed.
+    pub takes_gzip: bool,
+    packer: Option<Packer>,
 }
 
 impl Exchange {
@@ -269,6 +338,8 @@ impl Exchange {
             patience,
             sent: 0,
             user: None,
+            takes_gzip: false,
+            packer: None,
         }
     }
 
@@ -337,15 +408,17 @@ impl Exchange {
         if let Some(start) = self.start.take() {
             let (send, receive) = mpsc::channel(CHUNKS_WAITING);
             self.pieces = Some(send);
+            if self.takes_gzip {
+                self.packer = Packer::of(self.status, &mut self.headers);
+            }
             let response = self.response(ReplyBody::Pieces(receive));
             start.send(response).map_err(|_| gone("by the client"))?;
         }
         if self.out.is_empty() {
             return Ok(());
         }
-        self.count_sent();
-        let full = std::mem::replace(&mut self.out, Vec::with_capacity(CHUNK.saturating_add(4096)));
-        self.send(Ok(Bytes::from(full)))
+        let full = std::mem::replace(&mut self.out, Vec::with_capacity(CHUNK.plus(4096)));
+        self.send_piece(full, false)
     }
 
     fn response(&mut self, body: ReplyBody) -> Response<ReplyBody> {
@@ -355,16 +428,35 @@ impl Exchange {
         response
     }
 
-    fn count_sent(&mut self) {
-        let more = u64::try_from(self.out.len()).unwrap_or(u64::MAX);
-        self.sent = self.sent.saturating_add(more);
+    fn count_sent(&mut self, bytes: usize) {
+        self.sent.tally(u64::try_from(bytes).unwrap_or(u64::MAX));
+    }
+
+    /// Sends a piece of the body, packed if the reply is.
+    fn send_piece(&mut self, piece: Vec<u8>, is_last: bool) -> SvnResult<()> {
+        let piece = match &mut self.packer {
+            None => piece,
+            Some(packer) => packer.pack(&piece, is_last).map_err(|e| gone(&e.to_string()))?,
+        };
+        if piece.is_empty() {
+            return Ok(());
+        }
+        self.count_sent(piece.len());
+        self.send(Ok(Bytes::from(piece)))
     }
 
     /// The reply is complete.
     pub fn finish(&mut self) {
         if let Some(start) = self.start.take() {
-            self.count_sent();
-            let out = std::mem::take(&mut self.out);
+            let mut out = std::mem::take(&mut self.out);
+            if self.takes_gzip
+                && out.len() >= packing::SHORTEST
+                && let Some(mut packer) = Packer::of(self.status, &mut self.headers)
+                && let Ok(packed) = packer.pack(&out, true)
+            {
+                out = packed;
+            }
+            self.count_sent(out.len());
             let body = ReplyBody::Whole((!out.is_empty()).then(|| Bytes::from(out)));
             let response = self.response(body);
             let _ = start.send(response);
@@ -372,6 +464,7 @@ impl Exchange {
         }
         // When the client has gone there is no one left to write to.
         let _ = self.flush();
+        let _ = self.send_piece(Vec::new(), true);
         self.pieces = None;
     }
 

@@ -91,6 +91,12 @@ pub(super) fn etag(node: &Node) -> String {
     format!("{weak}\"{created}/{}\"", uri::encode(node.path()))
 }
 
+/// Whether a tag that a client says is `tag`, which a packed reply made weak.
+fn is_same(said: &str, tag: &str) -> bool {
+    let plain = |tag: &str| tag.strip_prefix("W/").unwrap_or(tag).to_owned();
+    said == "*" || plain(said) == plain(tag)
+}
+
 /// A date in the form of http headers.
 pub(super) fn http_date(stored: &str) -> Option<String> {
     let time = Timestamp::parse(stored.as_bytes()).ok()?;
@@ -149,7 +155,7 @@ fn file(
     if session
         .head
         .header("if-none-match")
-        .is_some_and(|tags| tags.split(',').any(|t| t.trim() == "*" || t.trim() == tag))
+        .is_some_and(|tags| tags.split(',').any(|t| is_same(t.trim(), &tag)))
     {
         exchange.status(304);
         return Ok(());

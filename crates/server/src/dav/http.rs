@@ -16,8 +16,8 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
 use super::exchange::{Body, Exchange, Head, ReplyBody};
-use super::methods;
 use super::tls::{Tls, TlsFiles};
+use super::{methods, packing};
 use crate::common::shared::Shared;
 
 /// Threads that move bytes between sockets and channels.
@@ -175,8 +175,10 @@ async fn answer(
         let limits = shared.settings.limits;
         let body = Body::new(body, handle.clone(), limits);
         let mut exchange = Exchange::new(body, send, handle, limits.stall);
-        let trusted = &shared.settings.http.trusted_proxies;
-        methods::handle(&shared, Head::new(parts, peer, secure, trusted), &mut exchange);
+        let http = &shared.settings.http;
+        let head = Head::new(parts, peer, secure, &http.trusted_proxies);
+        exchange.takes_gzip = http.gzip && packing::is_taken(&head);
+        methods::handle(&shared, head, &mut exchange);
     });
     // A handler that ends without a reply has failed in a way that it should not.
     Ok(receive.await.unwrap_or_else(|_| ReplyBody::internal_error()))

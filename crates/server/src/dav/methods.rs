@@ -9,6 +9,7 @@ use super::access_log::Outcome;
 use super::exchange::{Exchange, Head};
 use super::lookup::{self, Place};
 use super::session::{DavResult, Fail, Session};
+use super::who::Asks;
 use super::{
     activity, auto, browse, edit, get, locks, merge, options, propfind, proppatch, report,
 };
@@ -28,7 +29,9 @@ pub(super) fn handle(shared: &Arc<Shared>, head: Head, exchange: &mut Exchange) 
     let done = catch_unwind(AssertUnwindSafe(|| answer(shared, &head, exchange)));
     match done {
         Ok(Ok(())) => exchange.finish(),
-        Ok(Err((Fail::AskWho, realm))) => ask_who(exchange, &realm),
+        Ok(Err((Fail::AskWho, asks))) => {
+            ask_who(exchange, &asks.challenges(shared, &head));
+        }
         Ok(Err((Fail::Forbidden, _))) => forbidden(exchange),
         Ok(Err((Fail::Error(error, 404), _)))
             if error.code() == ErrorCode::FS_NOT_FOUND && !exchange.has_begun() && looks =>
@@ -48,7 +51,7 @@ pub(super) fn handle(shared: &Arc<Shared>, head: Head, exchange: &mut Exchange) 
 }
 
 /// A reply that is for people. Clients of Subversion make a sentence of their own of its status.
-fn say(exchange: &mut Exchange, status: u16, header: Option<(&'static str, &str)>, words: &str) {
+fn say(exchange: &mut Exchange, status: u16, headers: &[(&'static str, &str)], words: &str) {
     if exchange.has_begun() {
         let error = SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, "");
         return exchange.fail(&error, status);
@@ -56,9 +59,7 @@ fn say(exchange: &mut Exchange, status: u16, header: Option<(&'static str, &str)
     exchange.reset();
     exchange.read_over();
     exchange.status(status);
-    if let Some((name, value)) = header {
-        exchange.header(name, value);
-    }
+    headers.iter().for_each(|(name, value)| exchange.header(name, value));
     exchange.header("content-type", "text/plain; charset=utf-8");
     exchange.out().extend_from_slice(words.as_bytes());
     exchange.finish();
@@ -66,27 +67,27 @@ fn say(exchange: &mut Exchange, status: u16, header: Option<(&'static str, &str)
 
 /// What is looked at is not there.
 fn not_there(exchange: &mut Exchange) {
-    say(exchange, 404, None, "Not found\n");
+    say(exchange, 404, &[], "Not found\n");
 }
 
 fn forbidden(exchange: &mut Exchange) {
-    say(exchange, 403, None, "Access forbidden\n");
+    say(exchange, 403, &[], "Access forbidden\n");
 }
 
-fn ask_who(exchange: &mut Exchange, realm: &str) {
-    let realm: String = realm.chars().filter(|c| !matches!(c, '"' | '\\')).collect();
-    let challenge = format!("Basic realm=\"{realm}\", charset=\"UTF-8\"");
-    say(exchange, 401, Some(("www-authenticate", &challenge)), "Authentication required\n");
+fn ask_who(exchange: &mut Exchange, challenges: &[String]) {
+    let headers: Vec<_> = challenges.iter().map(|c| ("www-authenticate", c.as_str())).collect();
+    say(exchange, 401, &headers, "Authentication required\n");
 }
 
-fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (Fail, String)> {
+fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (Fail, Asks)> {
     let host = head.client.to_string();
     let log = |error: &SvnError, warning: bool| {
         if let Some(log) = &shared.log {
             log.error(Subject { host: Some(&host), ..Subject::default() }, error, warning);
         }
     };
-    let nowhere = |fail: Fail| (fail, String::new());
+    let nowhere = |fail: Fail| (fail, Asks::default());
+    exchange.body.unpack(head).map_err(nowhere)?;
     // Of the server itself, not of anything on it.
     if head.path == "*" {
         exchange.header("allow", ALLOWED);
@@ -112,20 +113,19 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
     let place = match place {
         Some(Place::Repository(place)) => place,
         Some(Place::Folder(folder)) => {
-            let realm = folder.location.and_then(|l| l.access.as_ref()?.realm.clone());
-            return browse::folder(shared, head, folder, exchange)
-                .map_err(|fail| (fail, realm.unwrap_or_default()));
+            let asks = Asks::of(folder.location.and_then(|l| l.access.as_deref()), "");
+            return browse::folder(shared, head, folder, exchange).map_err(|fail| (fail, asks));
         }
         Some(Place::Nothing(location)) => {
-            let realm = location.access.as_ref().and_then(|access| access.realm.clone());
-            return Err((nothing(shared, head, location), realm.unwrap_or_default()));
+            let asks = Asks::of(location.access.as_deref(), "");
+            return Err((nothing(shared, head, location), asks));
         }
         None => {
             let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
             return Err(nowhere(Fail::with(error, 404)));
         }
     };
-    let realm = place.found.realm.clone();
+    let asks = Asks::of(Some(&place.found.config), &place.found.realm);
     let result = Session::new(shared, head, *place).and_then(|mut session| {
         exchange.user = session.access.user().map(str::to_owned);
         session.admit()?;
@@ -135,7 +135,7 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
         }
         result
     });
-    result.map_err(|fail| (fail, realm))
+    result.map_err(|fail| (fail, asks))
 }
 
 /// What is said at a place of the configuration where no repository is. Whether there is one is told

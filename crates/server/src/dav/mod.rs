@@ -10,6 +10,7 @@
 //! * [`exchange`]: one request's body and reply.
 //! * [`session`]: what a request is about: repository, user, resource; access decisions.
 //! * `who`: the user that makes a request; `proxied`: what a reverse proxy says of the client.
+//! * [`digest`]: proofs of Digest authentication; `packing`: gzip.
 //! * `access_log`: a line for each request.
 //! * `methods`: which method is answered where.
 //! * [`txns`]: commits that are under way.
@@ -21,6 +22,7 @@ mod access_log;
 mod activity;
 pub mod auto;
 mod browse;
+pub mod digest;
 mod edit;
 pub mod exchange;
 mod get;
@@ -30,6 +32,7 @@ mod lookup;
 mod merge;
 mod methods;
 mod options;
+mod packing;
 mod propfind;
 mod proppatch;
 mod proxied;

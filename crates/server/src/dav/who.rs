@@ -8,9 +8,11 @@ use sapwood_core::config::Config;
 use sapwood_core::{SvnResult, base64};
 use sha2::{Digest as _, Sha256};
 
+use super::digest::Proof;
 use super::exchange::Head;
 use super::session::{DavResult, Fail};
 use crate::common::config::{AccessConfig, Login};
+use crate::common::htdigest::Htdigest;
 use crate::common::htpasswd::Htpasswd;
 use crate::common::shared::Shared;
 
@@ -19,6 +21,7 @@ use crate::common::shared::Shared;
 pub(super) struct Users {
     plain: Option<Arc<Config>>,
     htpasswd: Option<Arc<Htpasswd>>,
+    htdigest: Option<Arc<Htdigest>>,
 }
 
 impl Users {
@@ -32,11 +35,12 @@ impl Users {
         plain: Option<Arc<Config>>,
     ) -> SvnResult<Self> {
         let htpasswd = access.htpasswd.as_deref().map(|path| shared.files.htpasswd(path));
-        Ok(Self { plain, htpasswd: htpasswd.transpose()? })
+        let htdigest = access.htdigest.as_deref().map(|path| shared.files.htdigest(path));
+        Ok(Self { plain, htpasswd: htpasswd.transpose()?, htdigest: htdigest.transpose()? })
     }
 
     fn are_some(&self) -> bool {
-        self.plain.is_some() || self.htpasswd.is_some()
+        self.plain.is_some() || self.htpasswd.is_some() || self.htdigest.is_some()
     }
 
     fn know(&self, shared: &Shared, user: &str, password: &str) -> bool {
@@ -70,19 +74,57 @@ pub(super) fn user(
             return Ok(Some(user.to_owned()));
         }
     }
-    let Some((user, password)) = credentials(head) else { return Ok(None) };
+    let realm = access.realm.as_deref().unwrap_or("");
+    let digest = users.htdigest.as_deref().and_then(|file| shared.nonces.proof(head, file, realm));
+    let basic = credentials(head);
+    let user = match (&digest, &basic) {
+        (Some(Proof::Old), _) => return Err(Fail::AskWho),
+        (Some(Proof::Is(user) | Proof::Not(user)), _) | (None, Some((user, _))) => user.clone(),
+        (None, None) => return Ok(None),
+    };
     let (address, first) = (Some(head.client), access.password_delay);
     let wait = shared.logins.before(address, first, Instant::now());
     if !wait.is_zero() {
         std::thread::sleep(wait);
     }
-    if users.know(shared, &user, &password) {
+    let is_known = match (digest, basic) {
+        (Some(proof), _) => matches!(proof, Proof::Is(_)),
+        (None, basic) => basic.is_some_and(|(user, word)| users.know(shared, &user, &word)),
+    };
+    if is_known {
         shared.logins.succeeded(&user);
         return Ok(Some(user));
     }
     let penalty = shared.logins.failed(address, Some(&user), first, Instant::now());
     std::thread::sleep(penalty.wait);
     if access.login == Login::Lenient { Ok(None) } else { Err(Fail::AskWho) }
+}
+
+/// How clients are asked for a name at a place.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asks {
+    realm: String,
+    basic: bool,
+    digest: bool,
+}
+
+impl Asks {
+    /// As the place's configuration says; `realm` where that says none.
+    pub(super) fn of(access: Option<&AccessConfig>, realm: &str) -> Self {
+        let own = access.and_then(|access| access.realm.as_deref());
+        // What would end the quoted text has no place in it.
+        let realm = own.unwrap_or(realm).chars().filter(|c| !matches!(c, '"' | '\\')).collect();
+        let digest = access.is_some_and(|access| access.htdigest.is_some());
+        let has_basic = |a: &AccessConfig| a.htpasswd.is_some() || a.password_db.is_some();
+        Self { realm, basic: !digest || access.is_some_and(has_basic), digest }
+    }
+
+    /// The challenges, the strongest first.
+    pub(super) fn challenges(&self, shared: &Shared, head: &Head) -> Vec<String> {
+        let digest = self.digest.then(|| shared.nonces.challenge(&self.realm, head));
+        let basic = format!("Basic realm=\"{}\", charset=\"UTF-8\"", self.realm);
+        digest.into_iter().chain(self.basic.then_some(basic)).collect()
+    }
 }
 
 /// The name and password of Basic authentication.

@@ -1,0 +1,223 @@
+//! Digest authentication (RFC 7616 with MD5 and `qop=auth`, which the files of `htdigest` are for).
+//!
+//! A nonce is the time at which it was made and what only this process could say of that: nothing is
+//! kept for clients that never come back. A nonce that is too old is answered with a new one, and the
+//! client need not ask its user again.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sapwood_core::Md5;
+use sha2::Sha256;
+
+use super::exchange::Head;
+use crate::common::htdigest::Htdigest;
+
+/// How long a nonce may be used, in seconds.
+const LIFETIME: u64 = 300;
+
+/// What makes nonces this process's own.
+#[derive(Debug)]
+pub struct Nonces {
+    secret: Vec<u8>,
+}
+
+impl Default for Nonces {
+    fn default() -> Self {
+        let mut secret = vec![0; 32];
+        // Without random numbers (they are never lacking once the system is up) no nonce is taken.
+        if rustix::rand::getrandom(&mut secret, rustix::rand::GetRandomFlags::empty()) != Ok(32) {
+            secret.clear();
+        }
+        Self { secret }
+    }
+}
+
+/// What an `Authorization` header says.
+#[derive(Debug, Default)]
+struct Said {
+    user: String,
+    realm: String,
+    nonce: String,
+    uri: String,
+    response: String,
+    cnonce: String,
+    count: String,
+    qop: String,
+}
+
+/// Whether a header proves a user.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// It does.
+    Is(String),
+    /// It would, but for its age: the client has to try again.
+    Old,
+    /// It does not.
+    Not(String),
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+impl Nonces {
+    fn sign(&self, time: &str) -> Option<String> {
+        let key = Some(&self.secret).filter(|secret| !secret.is_empty())?;
+        let mut mac = Hmac::<Sha256>::new_from_slice(key).ok()?;
+        mac.update(time.as_bytes());
+        let sum = mac.finalize().into_bytes();
+        Some(sum.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    fn make(&self, time: u64) -> String {
+        let time = format!("{time:x}");
+        let sum = self.sign(&time);
+        // One that nobody can use, rather than one that anybody could.
+        sum.map_or_else(String::new, |sum| format!("{time}-{sum}"))
+    }
+
+    /// Seconds since a nonce of ours was made.
+    fn age(&self, nonce: &str) -> Option<u64> {
+        let (time, sum) = nonce.split_once('-')?;
+        let is_ours = self.sign(time)? == sum;
+        let made = u64::from_str_radix(time, 16).ok().filter(|_| is_ours)?;
+        now().checked_sub(made)
+    }
+
+    /// The challenge for a realm. `head`: of the request that is answered with it.
+    pub(super) fn challenge(&self, realm: &str, head: &Head) -> String {
+        let is_old = said(head).is_some_and(|s| self.age(&s.nonce).is_some_and(|a| a > LIFETIME));
+        let stale = if is_old { ", stale=true" } else { "" };
+        let nonce = self.make(now());
+        format!("Digest realm=\"{realm}\", qop=\"auth\", algorithm=MD5, nonce=\"{nonce}\"{stale}")
+    }
+
+    /// Whether the request's header, if it is one of this kind, proves a user.
+    pub(super) fn proof(&self, head: &Head, file: &Htdigest, realm: &str) -> Option<Proof> {
+        let said = said(head)?;
+        let own = match &head.query {
+            Some(query) => format!("{}?{query}", head.path),
+            None => head.path.clone(),
+        };
+        let is_sound = said.realm == realm && said.qop == "auth" && said.uri == own;
+        let known = file.hash(&said.user, realm).filter(|_| is_sound);
+        let right = known.map(|hash| {
+            let what = md5(&format!("{}:{}", head.method, said.uri));
+            let Said { nonce, count, cnonce, qop, .. } = &said;
+            md5(&format!("{hash}:{nonce}:{count}:{cnonce}:{qop}:{what}"))
+        });
+        let is_right = right.is_some_and(|right| same(&right, &said.response));
+        Some(match self.age(&said.nonce) {
+            Some(age) if is_right && age <= LIFETIME => Proof::Is(said.user),
+            Some(_) if is_right => Proof::Old,
+            // One of another process, before this one perhaps: no wrong password.
+            None if is_right => Proof::Old,
+            _ => Proof::Not(said.user),
+        })
+    }
+}
+
+fn md5(text: &str) -> String {
+    Md5::of(text.as_bytes()).to_hex()
+}
+
+/// Compares in a time that does not tell where two texts differ.
+fn same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |all, (x, y)| all | (x ^ y)) == 0
+}
+
+fn said(head: &Head) -> Option<Said> {
+    let value = head.header("authorization")?;
+    let (scheme, rest) = value.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("digest") {
+        return None;
+    }
+    let mut said = Said::default();
+    for (name, value) in pairs(rest) {
+        match name.to_ascii_lowercase().as_str() {
+            "username" => said.user = value,
+            "realm" => said.realm = value,
+            "nonce" => said.nonce = value,
+            "uri" => said.uri = value,
+            "response" => said.response = value.to_ascii_lowercase(),
+            "cnonce" => said.cnonce = value,
+            "nc" => said.count = value,
+            "qop" => said.qop = value,
+            _ => {}
+        }
+    }
+    Some(said)
+}
+
+/// `name=value, name="value"`
+fn pairs(text: &str) -> Vec<(String, String)> {
+    let (mut all, mut rest) = (Vec::new(), text);
+    while let Some((name, after)) = rest.split_once('=') {
+        let name = name.trim_matches([' ', ',', '\t']).to_owned();
+        let mut value = String::new();
+        let mut chars = after.char_indices();
+        let quoted = after.starts_with('"');
+        if quoted {
+            chars.next();
+        }
+        let mut end = after.len();
+        while let Some((at, c)) = chars.next() {
+            match c {
+                '\\' if quoted => value.extend(chars.next().map(|(_, c)| c)),
+                '"' if quoted => {
+                    end = at;
+                    break;
+                }
+                ',' if !quoted => {
+                    end = at;
+                    break;
+                }
+                c => value.push(c),
+            }
+        }
+        all.push((name, if quoted { value } else { value.trim().to_owned() }));
+        rest = after.get(end..).and_then(|r| r.split_once(',')).map_or("", |(_, rest)| rest);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::Request;
+
+    use super::*;
+
+    /// A head with a header of `password`'s, for the nonce `nonce`.
+    fn head(nonce: &str, password: &str, uri: &str) -> Head {
+        let own = md5(&format!("joe:a b:{password}"));
+        let what = md5(&format!("GET:{uri}"));
+        let response = md5(&format!("{own}:{nonce}:00000001:c,\"n:auth:{what}"));
+        let header = format!(
+            "Digest username=\"joe\", realm=\"a b\", nonce=\"{nonce}\", uri=\"{uri}\", \
+             cnonce=\"c,\\\"n\", nc=00000001, qop=auth, response=\"{response}\", algorithm=MD5"
+        );
+        let request = Request::get("/x?p=1").header("authorization", header).body(()).unwrap();
+        Head::new(request.into_parts().0, "127.0.0.1:1".parse().unwrap(), false, &[])
+    }
+
+    #[test]
+    fn proofs() {
+        let nonces = Nonces::default();
+        let file = Htdigest::parse(&format!("joe:a b:{}\n", md5("joe:a b:secret")));
+        let fresh = nonces.make(now());
+        let prove = |head: &Head| nonces.proof(head, &file, "a b");
+        assert_eq!(prove(&head(&fresh, "secret", "/x?p=1")), Some(Proof::Is("joe".to_owned())));
+        let not = Some(Proof::Not("joe".to_owned()));
+        assert_eq!(prove(&head(&fresh, "wrong", "/x?p=1")), not);
+        assert_eq!(prove(&head(&fresh, "secret", "/other")), not, "the header of another request");
+        let old = nonces.make(now() - LIFETIME - 5);
+        assert_eq!(prove(&head(&old, "secret", "/x?p=1")), Some(Proof::Old));
+        assert!(nonces.challenge("a b", &head(&old, "secret", "/x?p=1")).ends_with("stale=true"));
+        let others = Nonces::default().make(now());
+        assert_eq!(prove(&head(&others, "secret", "/x?p=1")), Some(Proof::Old));
+        assert_eq!(prove(&head(&others, "wrong", "/x?p=1")), not);
+        assert_eq!(nonces.proof(&head(&fresh, "secret", "/x?p=1"), &file, "other"), not);
+        assert!(!nonces.challenge("r", &head(&fresh, "secret", "/x")).contains("stale"));
+    }
+}
