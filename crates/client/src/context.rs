@@ -87,6 +87,8 @@ impl Context {
         other.wc = self.wc.clone();
         other.relocates_unchecked = self.relocates_unchecked;
         other.notify = Some(notify);
+        // Locks are known to the working copies that hold them.
+        other.open.clone_from(&self.open);
         other
     }
 

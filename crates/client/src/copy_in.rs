@@ -110,7 +110,7 @@ fn copy_one(ctx: &Context, pair: &Pair, how: How) -> SvnResult<()> {
         ctx.check_cancel()?;
     }
     match (kind, same) {
-        (NodeKind::Dir, true) => copy_dir(ctx, pair)?,
+        (NodeKind::Dir, true) => copy_dir(ctx, url, *revision, wc, relpath)?,
         (NodeKind::Dir, false) => {
             copy_foreign_dir(ctx, session.as_ref(), *revision, wc, relpath)?;
         }
@@ -158,16 +158,21 @@ pub(crate) fn set(
 
 /// Checks a directory out beside the pristine texts, takes its rows over as those of a copy, and
 /// moves it into its place.
-fn copy_dir(ctx: &Context, pair: &Pair) -> SvnResult<()> {
-    let Pair { url, revision, wc, relpath, .. } = pair;
+pub(crate) fn copy_dir(
+    ctx: &Context,
+    url: &str,
+    revision: Revnum,
+    wc: &WorkingCopy,
+    relpath: &str,
+) -> SvnResult<()> {
     let temporary = wc.temporary();
     let place = wc.abspath(relpath);
     let mut outer = Context::new(ctx.ra.clone(), ctx.here.clone());
     outer.notify.clone_from(&ctx.notify);
     let (from, to) = (temporary.clone(), place.clone());
     let inner = ctx.told(Rc::new(move |told| tell_moved(&outer, told, &from, &to)));
-    let number = Revision::Number(*revision);
-    let source = Target { text: url.clone(), peg: number };
+    let number = Revision::Number(revision);
+    let source = Target { text: url.to_owned(), peg: number };
     let how = Checkout {
         revision: number,
         depth: Depth::Infinity,

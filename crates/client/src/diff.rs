@@ -24,7 +24,8 @@ use std::io::Write;
 
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
-use self::sides::Processor;
+pub(crate) use self::repos::compare_below;
+pub(crate) use self::sides::{CopySource, DirSide, FileSide, Processor, Reversed};
 use self::summary::{Receiver, Summarizer};
 use self::writer::{Places, Style, Writer};
 use crate::context::Context;

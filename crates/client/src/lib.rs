@@ -45,6 +45,7 @@ pub mod props;
 pub mod rdump;
 pub mod relocate;
 pub mod resolve;
+pub mod resolver;
 pub mod revert;
 pub mod revision;
 pub mod revprops;

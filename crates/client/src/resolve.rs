@@ -11,8 +11,9 @@ use crate::context::Context;
 use crate::update::settle;
 
 /// Says what to settle a conflict on: of which working copy, where in it, and its record. `None`
-/// leaves it open.
-pub type Decide<'a> = dyn FnMut(&WorkingCopy, &str, &Conflict) -> SvnResult<Option<Choice>> + 'a;
+/// leaves it as it is. Who settles it otherwise tells through the context that comes with it.
+pub type Decide<'a> =
+    dyn FnMut(&Context, &WorkingCopy, &str, &Conflict) -> SvnResult<Option<Choice>> + 'a;
 
 /// Settles the conflicts at and below a local path, each as `decide` says.
 ///
@@ -28,7 +29,7 @@ pub fn resolve(
     let result = walk(ctx, &wc, &relpath, depth, &mut |ctx, wc, path, _| {
         let record = wc.db().actual(path)?.and_then(|actual| actual.conflict_data);
         let Some(record) = record else { return Ok(()) };
-        if let Some(choice) = decide(wc, path, &Conflict::parse(&record)?)? {
+        if let Some(choice) = decide(ctx, wc, path, &Conflict::parse(&record)?)? {
             wc.resolve(path, choice, ctx.cancel(), &|told| ctx.tell(told))?;
         }
         Ok(())

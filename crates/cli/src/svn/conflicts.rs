@@ -3,7 +3,9 @@
 
 use std::process::{Command, Stdio};
 
+use sapwood_client::Context;
 use sapwood_client::resolve::resolve;
+use sapwood_client::resolver::{Knowledge, TreeConflict};
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{Conflict, TextConflict};
@@ -12,6 +14,7 @@ use sapwood_wc::local::Choice;
 use super::Invocation;
 use super::given::Accept;
 use super::questions::{End, Questions};
+use super::tree_questions::note_settled;
 use crate::remote::editor;
 use crate::{report, signals};
 
@@ -26,7 +29,9 @@ impl Invocation {
     /// Settles the conflicts at and below local paths, as `--accept` says. Conflicts that cannot be
     /// settled in this way are told, and others go on.
     pub(super) fn walk_conflicts(&self, paths: &[String], depth: Depth) -> SvnResult<()> {
-        let mut walk = Walk { inv: self, depth, program_failed: false, summed_up: false };
+        let knowledge = Knowledge::default();
+        let mut walk =
+            Walk { inv: self, depth, knowledge, program_failed: false, summed_up: false };
         let mut failed = false;
         for path in paths {
             self.ctx.check_cancel()?;
@@ -34,8 +39,8 @@ impl Invocation {
                 // Of one node, that it cannot be looked at is an error.
                 self.ctx.working_copy(&self.ctx.absolute(path))?;
             }
-            let done = resolve(&self.ctx, path, depth, &mut |wc, relpath, conflict| {
-                walk.decide(wc, relpath, conflict)
+            let done = resolve(&self.ctx, path, depth, &mut |ctx, wc, relpath, conflict| {
+                walk.decide(ctx, wc, relpath, conflict)
             });
             let Err(error) = done else { continue };
             let Some(cause) = error.chain().last().cloned() else { continue };
@@ -64,6 +69,8 @@ impl Invocation {
 struct Walk<'a> {
     inv: &'a Invocation,
     depth: Depth,
+    /// What repositories have said of tree conflicts.
+    knowledge: Knowledge,
     /// Whether an editor or merge tool failed: it is not asked again.
     program_failed: bool,
     /// Whether it was said how many conflicts there are.
@@ -73,6 +80,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn decide(
         &mut self,
+        ctx: &Context,
         wc: &WorkingCopy,
         relpath: &str,
         conflict: &Conflict,
@@ -93,22 +101,48 @@ impl Walk<'_> {
                 Some(Choice::Working)
             }
             Some(Accept::Launch) => self.launch(wc, relpath, conflict)?,
-            // Nothing is recommended for conflicts of texts and properties.
-            Some(Accept::Postpone | Accept::Recommended) => None,
+            Some(Accept::Postpone) => None,
+            Some(Accept::Recommended) => {
+                self.follow_recommendation(ctx, wc, relpath, conflict)?;
+                None
+            }
             None => {
-                self.ask(wc, relpath)?;
+                self.ask(ctx, wc, relpath)?;
                 None
             }
         })
     }
 
+    /// Does what is recommended. Nothing is for conflicts of texts and properties.
+    fn follow_recommendation(
+        &self,
+        ctx: &Context,
+        wc: &WorkingCopy,
+        relpath: &str,
+        record: &Conflict,
+    ) -> SvnResult<()> {
+        let Some(mut conflict) = TreeConflict::of(ctx, &self.knowledge, wc, relpath)? else {
+            return Ok(());
+        };
+        conflict.find_details()?;
+        let Some(recommended) = conflict.recommended else { return Ok(()) };
+        if record.prop.is_some() {
+            // As one answer for all of the node's conflicts it does not fit.
+            return Err(conflict.inapplicable());
+        }
+        conflict.resolve(recommended)?;
+        note_settled(self.inv, &conflict);
+        Ok(())
+    }
+
     /// Asks what is to be done.
-    fn ask(&mut self, wc: &WorkingCopy, relpath: &str) -> SvnResult<()> {
+    fn ask(&mut self, ctx: &Context, wc: &WorkingCopy, relpath: &str) -> SvnResult<()> {
         if !std::mem::replace(&mut self.summed_up, true) {
             let summary = self.inv.notifier.stats().borrow().summary();
             self.inv.out.text(&summary)?;
         }
-        let end = Questions { inv: self.inv, wc, relpath }.ask()?;
+        let end =
+            Questions { inv: self.inv, ctx, knowledge: &self.knowledge, wc, relpath }.ask()?;
         if end == End::Quit && self.depth != Depth::Empty {
             return Err(SvnError::new(ErrorCode::CANCELLED, ""));
         }

@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use sapwood_client::Context;
+use sapwood_client::resolver::Knowledge;
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_diff::{ConflictStyle, Labels, Options, diff3, unified, write_header, write_merged};
@@ -136,7 +138,7 @@ pub(super) enum End {
 
 /// How a conversation about one conflict ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+pub(super) enum Verdict {
     Settled,
     Postponed,
     Quit,
@@ -145,6 +147,10 @@ enum Verdict {
 /// The conversation about one node.
 pub(super) struct Questions<'q> {
     pub(super) inv: &'q Invocation,
+    /// Is told what happens.
+    pub(super) ctx: &'q Context,
+    /// What repositories have said of tree conflicts.
+    pub(super) knowledge: &'q Knowledge,
     pub(super) wc: &'q WorkingCopy,
     pub(super) relpath: &'q str,
 }
@@ -156,8 +162,11 @@ impl Questions<'_> {
         loop {
             let record = self.wc.db().actual(self.relpath)?.and_then(|row| row.conflict_data);
             let Some(record) = record else { return Ok(End::Done) };
-            match self.round(&Conflict::parse(&record)?, &mut described) {
+            let conflict = Conflict::parse(&record)?;
+            match self.round(&conflict, &mut described) {
                 Ok(Verdict::Quit) => return Ok(End::Quit),
+                // What settling a tree leaves in conflict is met as a new conflict.
+                Ok(Verdict::Settled) if conflict.tree.is_some() => return Ok(End::Done),
                 Ok(Verdict::Postponed) => return Ok(End::Done),
                 // What was left for later before something else was settled is asked again, as by 1.14.
                 Ok(Verdict::Settled) => {}
@@ -188,21 +197,21 @@ impl Questions<'_> {
                     return Ok(Verdict::Quit);
                 }
             }
-            if !postponed {
+            if !postponed && conflict.tree.is_none() {
                 // A text that was left for later stays.
                 return Ok(Verdict::Postponed);
             }
         }
-        if conflict.tree.is_some() { Ok(Verdict::Postponed) } else { Ok(last) }
+        if conflict.tree.is_some() { self.ask_tree(described) } else { Ok(last) }
     }
 
     fn settle(&self, part: Part<'_>, choice: Choice) -> SvnResult<()> {
-        let ctx = &self.inv.ctx;
+        let ctx = self.ctx;
         self.wc.resolve_part(self.relpath, part, choice, ctx.cancel(), &|told| ctx.tell(told))?;
         Ok(())
     }
 
-    fn shown(&self, relpath: &str) -> String {
+    pub(super) fn shown(&self, relpath: &str) -> String {
         let here = self.inv.ctx.here.to_string_lossy();
         shown_below(&here, &self.wc.abspath(relpath).to_string_lossy())
     }
@@ -329,7 +338,7 @@ impl Questions<'_> {
     }
 
     /// Says something on standard error, after all that was said before.
-    fn say(&self, text: &str) -> SvnResult<()> {
+    pub(super) fn say(&self, text: &str) -> SvnResult<()> {
         self.inv.out.flush()?;
         report::stderr(text);
         Ok(())
@@ -464,15 +473,20 @@ fn marked(old: &[u8], mine: &[u8], theirs: &[u8]) -> SvnResult<Vec<u8>> {
 
 /// The question, with the answers that are offered.
 fn question(answers: &[Answer], offered: &[&str]) -> String {
+    let found = offered.iter().filter_map(|code| answers.iter().find(|a| a.code == *code));
+    breaks_line(found.map(|answer| (answer.code, answer.label)))
+}
+
+/// A question with codes and labels, in lines that are not too long.
+pub(super) fn breaks_line<'t>(answers: impl Iterator<Item = (&'t str, &'t str)>) -> String {
     let mut text = "Select:".to_owned();
     let margin = text.len();
     let mut width = margin;
-    let found = offered.iter().filter_map(|code| answers.iter().find(|a| a.code == *code));
-    for (number, answer) in found.enumerate() {
+    for (number, (code, label)) in answers.enumerate() {
         if number > 0 {
             text.push(',');
         }
-        let piece = format!(" ({}) {}", answer.code, answer.label);
+        let piece = format!(" ({code}) {label}");
         if width.saturating_add(piece.len()) > WIDTH {
             text.push_str(&format!("\n{:margin$}", ""));
             width = margin;
@@ -486,12 +500,19 @@ fn question(answers: &[Answer], offered: &[&str]) -> String {
 
 /// All answers, with what they do.
 fn list(answers: &[Answer]) -> String {
+    option_list(answers.iter().map(|answer| (answer.code, answer.does, answer.accept)))
+}
+
+/// Codes, what they do, and the arguments of `--accept`.
+pub(super) fn option_list<'t>(
+    answers: impl Iterator<Item = (&'t str, &'t str, &'t str)>,
+) -> String {
     let mut text = String::new();
-    for answer in answers {
-        let code = format!("  ({})", answer.code);
-        text.push_str(&format!("{code:<6} - {}", answer.does));
-        if !answer.accept.is_empty() {
-            text.push_str(&format!("  [{}]", answer.accept));
+    for (code, does, accept) in answers {
+        let code = format!("  ({code})");
+        text.push_str(&format!("{code:<6} - {does}"));
+        if !accept.is_empty() {
+            text.push_str(&format!("  [{accept}]"));
         }
         text.push('\n');
     }

@@ -172,6 +172,30 @@ fn split(url: &str) -> (String, String) {
         .map_or((url.to_owned(), String::new()), |(parent, name)| (parent.to_owned(), name))
 }
 
+/// Compares a URL in two revisions, of which one need not have it, as far as it is told of what is at and
+/// below it.
+pub(crate) fn compare_below(
+    ctx: &Context,
+    (from, from_revision): &(String, Revnum),
+    (to, to_revision): &(String, Revnum),
+    processor: &mut dyn Processor,
+) -> SvnResult<()> {
+    let (anchor, _) = split(to);
+    let (_, target) = split(from);
+    let session = sapwood_ra::open(&anchor, &ctx.ra)?;
+    let edit = Edit {
+        ctx,
+        session: session.as_ref(),
+        from: (&anchor, *from_revision),
+        to: (to, *to_revision),
+        target: &target,
+        depth: Depth::Infinity,
+        ignore_ancestry: true,
+        text_deltas: true,
+    };
+    edit.run(&mut Below { root: target.clone(), inner: processor })
+}
+
 /// One edit that the other side is asked for.
 struct Edit<'a> {
     ctx: &'a Context,

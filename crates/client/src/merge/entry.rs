@@ -107,6 +107,38 @@ pub fn merge_two(
     target: &str,
     options: &MergeOptions,
 ) -> SvnResult<()> {
+    locked(ctx, target, options.dry_run, || {
+        let target = MergeTarget::open(ctx, target, any(options.allow_mixed))?;
+        two(ctx, sources, &target, options)?.check(&target)
+    })
+}
+
+/// The same, but conflicts that keep revisions from being merged are no error. Returns whether any
+/// conflict is left open.
+///
+/// # Errors
+/// As [`merge_two`].
+pub fn merge_two_reporting(
+    ctx: &Context,
+    sources: TwoSources<'_>,
+    target: &str,
+    options: &MergeOptions,
+) -> SvnResult<bool> {
+    let mut conflicts = false;
+    locked(ctx, target, options.dry_run, || {
+        let target = MergeTarget::open(ctx, target, any(options.allow_mixed))?;
+        conflicts = two(ctx, sources, &target, options)?.conflict.is_some();
+        Ok(())
+    })?;
+    Ok(conflicts)
+}
+
+fn two(
+    ctx: &Context,
+    sources: TwoSources<'_>,
+    target: &MergeTarget,
+    options: &MergeOptions,
+) -> SvnResult<Done> {
     let TwoSources { left, left_revision, right, right_revision } = sources;
     if !left_revision.is_given() || !right_revision.is_given() {
         return Err(SvnError::new(
@@ -122,38 +154,34 @@ pub fn merge_two(
     }
     check_revision(left, left_revision)?;
     check_revision(right, right_revision)?;
-    locked(ctx, target, options.dry_run, || {
-        let target = MergeTarget::open(ctx, target, any(options.allow_mixed))?;
-        let (first, one) = shared(Place::open(ctx, left, left_revision)?);
-        let (second, two) = shared(Place::open(ctx, right, right_revision)?);
-        check_same_repository(&one, &one.url(), &two.uuid, None, &two.url())?;
-        let same_repos = target.is_in_repository_of(&one);
-        let ancestor = match options.ignore_mergeinfo {
-            true => None,
-            false => common_ancestor(first.as_ref(), &one, &two)?,
-        };
-        let related = ancestor.is_some();
-        let way = |from: u64, to: u64| {
-            RangeList(vec![MergeRange { start: from, end: to, inheritable: true }])
-        };
-        let sources = match ancestor {
-            None => vec![MergeSource { left: one, right: two, ancestral: false }],
-            Some(common) if common == two => {
-                sources_of(first.as_ref(), &one, &way(one.revision, common.revision))?
-            }
-            Some(common) if common == one => {
-                sources_of(second.as_ref(), &two, &way(common.revision, two.revision))?
-            }
-            Some(common) => {
-                let source = MergeSource { left: one, right: two, ancestral: false };
-                let sessions = [first, second];
-                let done = cousins(ctx, &target, sessions, &source, &common, same_repos, options)?;
-                return done.check(&target);
-            }
-        };
-        let sessions = [Some(first), Some(second)];
-        run_plain(ctx, &sources, &target, related, same_repos, options, sessions)?.check(&target)
-    })
+    let (first, one) = shared(Place::open(ctx, left, left_revision)?);
+    let (second, two) = shared(Place::open(ctx, right, right_revision)?);
+    check_same_repository(&one, &one.url(), &two.uuid, None, &two.url())?;
+    let same_repos = target.is_in_repository_of(&one);
+    let ancestor = match options.ignore_mergeinfo {
+        true => None,
+        false => common_ancestor(first.as_ref(), &one, &two)?,
+    };
+    let related = ancestor.is_some();
+    let way = |from: u64, to: u64| {
+        RangeList(vec![MergeRange { start: from, end: to, inheritable: true }])
+    };
+    let sources = match ancestor {
+        None => vec![MergeSource { left: one, right: two, ancestral: false }],
+        Some(common) if common == two => {
+            sources_of(first.as_ref(), &one, &way(one.revision, common.revision))?
+        }
+        Some(common) if common == one => {
+            sources_of(second.as_ref(), &two, &way(common.revision, two.revision))?
+        }
+        Some(common) => {
+            let source = MergeSource { left: one, right: two, ancestral: false };
+            let sessions = [first, second];
+            return cousins(ctx, target, sessions, &source, &common, same_repos, options);
+        }
+    };
+    let sessions = [Some(first), Some(second)];
+    run_plain(ctx, &sources, target, related, same_repos, options, sessions)
 }
 
 fn run_plain(

@@ -57,8 +57,9 @@ use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::Conflict;
 use sapwood_wc::local::Choice;
 
-pub use self::entry::{TwoSources, merge_peg, merge_reintegrate, merge_two};
+pub use self::entry::{TwoSources, merge_peg, merge_reintegrate, merge_two, merge_two_reporting};
 pub use self::paths::MergePath;
+pub(crate) use self::props::props_state;
 pub use self::source::MergeSource;
 pub use self::target::MergeTarget;
 use crate::context::Context;

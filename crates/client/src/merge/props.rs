@@ -32,7 +32,7 @@ pub(super) fn same_props(a: &PropList, b: &PropList) -> bool {
 }
 
 /// What properties became, as it is told.
-pub(super) const fn props_state(state: PropState) -> State {
+pub(crate) const fn props_state(state: PropState) -> State {
     match state {
         PropState::Unchanged => State::Unchanged,
         PropState::Changed => State::Changed,

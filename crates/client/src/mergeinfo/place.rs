@@ -207,9 +207,15 @@ impl History {
         youngest: u64,
         oldest: u64,
     ) -> SvnResult<Self> {
-        let found = segments(session, tip, youngest, oldest)?;
-        let from_zero = found.first().is_some_and(|segment| segment.start == Revnum::ZERO);
-        Ok(Self { tip: tip.clone(), mergeinfo: as_mergeinfo(&found), from_zero })
+        Ok(Self::of_segments(tip, segments(session, tip, youngest, oldest)?))
+    }
+
+    /// The history that segments tell, in whatever order.
+    #[must_use]
+    pub fn of_segments(tip: &Place, mut segments: Vec<Segment>) -> Self {
+        segments.sort_by_key(|segment| segment.start);
+        let from_zero = segments.first().is_some_and(|segment| segment.start == Revnum::ZERO);
+        Self { tip: tip.clone(), mergeinfo: as_mergeinfo(&segments), from_zero }
     }
 
     /// Where the node was in a revision.

@@ -8,6 +8,7 @@ mod copy;
 mod copy_pristines;
 mod copy_shadow;
 mod delete;
+mod find;
 mod install;
 mod move_conflict;
 mod move_update;

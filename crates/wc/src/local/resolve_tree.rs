@@ -17,7 +17,10 @@ use crate::root::WorkingCopy;
 impl WorkingCopy {
     /// Locks what settling the conflicts of a node may change: where it and what is below it was moved
     /// to, too.
-    pub(super) fn lock_to_resolve(&self, relpath: &str) -> Result<Lock> {
+    ///
+    /// # Errors
+    /// As [`WorkingCopy::lock`].
+    pub fn lock_to_resolve(&self, relpath: &str) -> Result<Lock> {
         let mut required = parent_of(relpath).unwrap_or("").to_owned();
         for moved_to in self.db().moved_outside(relpath)? {
             required = path::common_ancestor(&required, &moved_to).to_owned();

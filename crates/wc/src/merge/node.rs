@@ -43,8 +43,10 @@ pub struct FileMerge<'a> {
     pub right: Option<&'a Path>,
     /// What the old, the new and the local text are called in marks and file names.
     pub labels: [&'a str; 3],
+    /// How the files that a conflict leaves end, if not with these.
+    pub suffix: Option<&'a str>,
     /// What the two sides are, for the record of a conflict.
-    pub locations: [Location; 2],
+    pub locations: Option<[Location; 2]>,
     /// The properties that the change was made to.
     pub left_props: &'a PropList,
     /// The change of properties.
@@ -185,7 +187,7 @@ impl WorkingCopy {
             changes: merge.changes,
             options: merge.options,
             external: merge.external,
-            suffix: None,
+            suffix: merge.suffix,
         };
         if merge.dry_run {
             let text = Some(try_text(self, &text)?);
@@ -193,7 +195,8 @@ impl WorkingCopy {
         }
         let text = merge_text(self, &text)?;
         let conflict = (text.conflict.is_some() || props.conflict.is_some()).then(|| {
-            let mut conflict = Self::conflict_of(&merge.locations);
+            let [left, right] = merge.locations.clone().map_or([None, None], |both| both.map(Some));
+            let mut conflict = Conflict::new(Operation::Merge, left, right);
             conflict.text = text.conflict;
             conflict.prop = props.conflict;
             conflict

@@ -1,0 +1,89 @@
+//! Tree conflicts explained by the log, by ours and by the reference: what is recommended when nobody is
+//! asked, and what becomes of it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a failure is a failed test"
+)]
+
+#[path = "common/sides.rs"]
+mod sides;
+
+use sides::compare;
+
+/// A tree, and a branch of it.
+const START: &str = r"
+mkdir -p trunk/d/e; for f in trunk/f trunk/d/x trunk/d/y trunk/d/e/z; do printf 'a\nb\nc\nd\ne\n' > $f; done
+svn add -q trunk
+svn ps -q p v trunk/f
+svn ci -q -m one
+svn up -q
+svn cp -q -m branch ^/trunk ^/b
+svn up -q
+";
+
+fn run(steps: &str) {
+    compare(&format!("{START}{steps}"));
+}
+
+#[test]
+fn an_update_follows_moves() {
+    run(r"
+svn mv -q trunk/f trunk/f2
+sed -i s/e/theirs/ trunk/f2
+svn rm -q trunk/d/y
+svn ci -q -m theirs
+svn up -q -r2
+sed -i s/a/mine/ trunk/f; echo mine >> trunk/d/y
+= up -q --non-interactive
+= st
+= resolve -q --accept recommended trunk/d/y
+= resolve --accept working trunk/d/y
+");
+}
+
+#[test]
+fn a_merge_follows_moves_of_the_target() {
+    run(r"
+svn mv -q trunk/f trunk/moved
+svn mv -q trunk/d trunk/dir
+svn ci -q -m moves
+sed -i s/c/theirs/ b/f b/d/x
+svn ps -q p w b/f
+svn ci -q -m edits
+svn up -q
+= merge -q --non-interactive ^/b trunk
+= st
+");
+}
+
+#[test]
+fn a_merge_follows_moves_of_the_source() {
+    run(r"
+svn mv -q b/f b/moved
+svn mv -q b/d b/dir
+svn ci -q -m moves
+sed -i s/e/theirs/ b/moved b/dir/x
+svn ci -q -m edits
+sed -i s/a/mine/ trunk/f trunk/d/x
+svn ci -q -m mine
+svn up -q
+= merge -q --non-interactive ^/b trunk
+= st
+");
+}
+
+#[test]
+fn a_picked_edit_finds_what_did_not_move() {
+    run(r"
+svn mv -q b/f b/moved
+svn ci -q -m move
+sed -i s/e/theirs/ b/moved
+svn ci -q -m edit
+svn up -q
+= merge -q -c4 --non-interactive ^/b trunk
+= st
+");
+}

@@ -1,0 +1,334 @@
+//! What is to be known of both sides of a tree conflict: who changed the node, when, and where it is now.
+
+use sapwood_core::{NodeKind, SvnResult, path};
+use sapwood_wc::conflict::{Action, Operation, Reason};
+use sapwood_wc::view::Status;
+
+use super::TreeConflict;
+use super::moves::Move;
+use super::repository::before;
+use super::targets::Targets;
+
+/// What the log says of the incoming change.
+#[derive(Clone, Debug)]
+pub enum Incoming {
+    /// Of a deletion, or of an addition that was taken back.
+    Deletion(Deletion),
+    /// Of an addition, or of a deletion that was taken back.
+    Addition(Addition),
+    /// Of edits, the oldest first.
+    Edits(Vec<Edit>),
+}
+
+/// An incoming deletion.
+#[derive(Clone, Debug)]
+pub struct Deletion {
+    /// The revision that deleted the node.
+    pub deleted: Option<u64>,
+    /// The revision that added it; what came is that revision taken back.
+    pub added: Option<u64>,
+    /// Who made the one or the other.
+    pub author: String,
+    /// The path in the repository.
+    pub relpath: String,
+    /// What is in its place.
+    pub replaced_by: Option<NodeKind>,
+    /// Where it moved to, if it did.
+    pub moves: Option<Vec<Move>>,
+    /// What stands for that in the working copy.
+    pub targets: Targets,
+}
+
+/// An incoming addition.
+#[derive(Clone, Debug)]
+pub struct Addition {
+    /// The revision that added the node, and who made it.
+    pub added: Option<(u64, String)>,
+    /// The revision that deleted it, and who made it.
+    pub deleted: Option<(u64, String)>,
+    /// The path in the repository, where it began.
+    pub relpath: String,
+}
+
+/// A revision that changed the node.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    /// The revision.
+    pub revision: u64,
+    /// Who made it.
+    pub author: String,
+}
+
+/// What is known of the local side.
+#[derive(Clone, Debug)]
+pub enum Local {
+    /// Of a node that is not here.
+    Missing(Missing),
+    /// Copies of a node that was moved away: of which one is where it is now.
+    Copies {
+        /// Where they are, below the working copy's root.
+        paths: Vec<String>,
+        /// The one that was chosen.
+        chosen: usize,
+    },
+}
+
+/// What became of a node that is not here.
+#[derive(Clone, Debug, Default)]
+pub struct Missing {
+    /// The revision that deleted it on this branch, who made it, and the path in the repository.
+    pub deleted: Option<(u64, String, String)>,
+    /// Where it moved to on this branch.
+    pub moves: Option<Vec<Move>>,
+    /// What stands for that in the working copy.
+    pub targets: Targets,
+    /// Where it was moved on the other branch.
+    pub sibling_moves: Option<Vec<Move>>,
+    /// Nodes of the working copy that are the same one, not moved.
+    pub siblings: Vec<String>,
+    /// The one that was chosen.
+    pub chosen_sibling: usize,
+}
+
+impl Incoming {
+    /// The targets of an incoming move.
+    pub(super) const fn targets(&self) -> Option<&Targets> {
+        match self {
+            Self::Deletion(deletion) if deletion.moves.is_some() => Some(&deletion.targets),
+            _ => None,
+        }
+    }
+}
+
+impl TreeConflict<'_> {
+    /// The incoming deletion, if that is what came.
+    #[must_use]
+    pub const fn deletion(&self) -> Option<&Deletion> {
+        match &self.incoming {
+            Some(Incoming::Deletion(deletion)) => Some(deletion),
+            _ => None,
+        }
+    }
+
+    /// What is known of a node that is not here.
+    #[must_use]
+    pub const fn missing(&self) -> Option<&Missing> {
+        match &self.local {
+            Some(Local::Missing(missing)) => Some(missing),
+            _ => None,
+        }
+    }
+
+    /// Where the parent of the node is in the repository, if it is there.
+    fn parent_place(&self) -> SvnResult<Option<(String, u64)>> {
+        let Some(view) = self.wc.view(path::dirname(&self.relpath))? else { return Ok(None) };
+        let row = match view.status() {
+            Status::Normal | Status::Incomplete => Some(view.top()),
+            Status::Deleted => view.base(),
+            _ => None,
+        };
+        Ok(row.and_then(|row| Some((row.repos_path.clone()?, row.revision?.0))))
+    }
+
+    pub(super) fn incoming_details(&self) -> SvnResult<Option<Incoming>> {
+        match self.action {
+            Action::Delete | Action::Replace => {
+                let Some(mut found) = self.incoming_deletion()? else { return Ok(None) };
+                if let (Some(moves), Some(new)) = (&found.moves, self.new_place()) {
+                    found.targets = self.targets_of(moves, self.victim, new)?;
+                }
+                Ok(Some(Incoming::Deletion(found)))
+            }
+            Action::Add => Ok(self.incoming_addition()?.map(Incoming::Addition)),
+            Action::Edit => Ok(self.incoming_edits()?.map(Incoming::Edits)),
+        }
+    }
+
+    fn incoming_deletion(&self) -> SvnResult<Option<Deletion>> {
+        let (Some(old), Some(new)) = (self.old_place(), self.new_place()) else { return Ok(None) };
+        if old.1 >= new.1 {
+            return self.reverse_addition(old, new.1);
+        }
+        let search = self.search();
+        let found = match self.operation {
+            Some(Operation::Update) => {
+                let Some((parent, peg)) = self.parent_place()? else { return Ok(None) };
+                let gone = self.new_kind().is_none();
+                let related = if gone { search.existing(new, Some(old))? } else { None };
+                let end = if gone { 0 } else { old.1 };
+                let end = if end >= peg { peg.saturating_sub(1) } else { end };
+                let relpath = path::join(&parent, path::basename(&self.relpath));
+                let related = related.as_ref().map(|(at, revision)| (at.as_str(), *revision));
+                search.deletion(&relpath, (peg, end), related, true)?
+            }
+            Some(Operation::Switch | Operation::Merge) => {
+                search.deletion(new.0, (new.1, old.1), Some(old), true)?
+            }
+            None => None,
+        };
+        Ok(found.map(|found| Deletion {
+            deleted: Some(found.revision),
+            added: None,
+            author: found.author,
+            relpath: new.0.to_owned(),
+            replaced_by: found.replaced_by,
+            moves: found.moves,
+            targets: Targets::default(),
+        }))
+    }
+
+    /// An addition that is taken back: the change goes back in history.
+    fn reverse_addition(
+        &self,
+        (relpath, peg): (&str, u64),
+        oldest: u64,
+    ) -> SvnResult<Option<Deletion>> {
+        if self.operation.is_none() {
+            return Ok(None);
+        }
+        let repository = &self.repository;
+        let search = self.search();
+        let told = |revision| search.progress(revision);
+        let segments = repository.segments(self.ctx, relpath, peg, oldest, &told)?;
+        let Some((added, began)) = segments.last() else { return Ok(None) };
+        let mut replaced_by = None;
+        let was = repository.kind(self.ctx, relpath, before(*added))?;
+        if *added > 0 && was.is_some() {
+            replaced_by = repository.kind(self.ctx, relpath, *added)?;
+        }
+        Ok(Some(Deletion {
+            deleted: None,
+            added: Some(*added),
+            author: repository.author(self.ctx, relpath, *added)?,
+            relpath: began.clone(),
+            replaced_by,
+            moves: None,
+            targets: Targets::default(),
+        }))
+    }
+
+    fn incoming_addition(&self) -> SvnResult<Option<Addition>> {
+        let Some(new) = self.new_place() else { return Ok(None) };
+        if self.is_update_or_switch() {
+            return self.addition_of_update(new);
+        }
+        let Some(old) = self.old_place().filter(|old| self.is_merge() && old.0 == new.0) else {
+            return Ok(None);
+        };
+        if old.1 < new.1 {
+            return self.addition_since(new, old.1);
+        }
+        if old.1 == new.1 {
+            return Ok(None);
+        }
+        let found = self.search().deletion(old.0, (old.1, new.1), None, true)?;
+        Ok(found.map(|found| Addition {
+            added: None,
+            deleted: Some((found.revision, found.author)),
+            relpath: new.0.to_owned(),
+        }))
+    }
+
+    /// When the line of a node began, not before `oldest`.
+    fn addition_since(
+        &self,
+        (relpath, peg): (&str, u64),
+        oldest: u64,
+    ) -> SvnResult<Option<Addition>> {
+        let search = self.search();
+        let told = |revision| search.progress(revision);
+        let segments = self.repository.segments(self.ctx, relpath, peg, oldest, &told)?;
+        let Some((added, began)) = segments.last() else { return Ok(None) };
+        let author = self.repository.author(self.ctx, relpath, *added)?;
+        Ok(Some(Addition { added: Some((*added, author)), deleted: None, relpath: began.clone() }))
+    }
+
+    /// Whether an update went forward or back is not recorded, so both are told.
+    fn addition_of_update(&self, (relpath, peg): (&str, u64)) -> SvnResult<Option<Addition>> {
+        let Some(mut found) = self.addition_since((relpath, peg), 0)? else { return Ok(None) };
+        let youngest = self.repository.youngest(self.ctx, relpath)?;
+        if peg < youngest
+            && let Some(gone) = self.repository.deleted_after(self.ctx, relpath, peg, youngest)?
+        {
+            found.deleted = Some((gone, self.repository.author(self.ctx, relpath, gone)?));
+        }
+        Ok(Some(found))
+    }
+
+    fn incoming_edits(&self) -> SvnResult<Option<Vec<Edit>>> {
+        let (Some(old), Some(new)) = (self.old_place(), self.new_place()) else { return Ok(None) };
+        let forward = old.1 < new.1;
+        let relpath = match self.operation {
+            Some(Operation::Update) => {
+                let kind = if forward { self.new_kind() } else { self.old_kind() };
+                if kind.is_none() {
+                    return Ok(None);
+                }
+                if forward { new.0 } else { old.0 }
+            }
+            _ => new.0,
+        };
+        let search = self.search();
+        let mut edits = Vec::new();
+        let (first, last) = (old.1.min(new.1), old.1.max(new.1));
+        self.repository.log(self.ctx, relpath, first, last, &mut |revision, author, changes| {
+            search.progress(revision);
+            if !changes.is_empty() {
+                edits.push(Edit { revision, author });
+            }
+            Ok(())
+        })?;
+        Ok(Some(edits))
+    }
+
+    pub(super) fn local_details(&self) -> SvnResult<Option<Local>> {
+        match self.reason {
+            Reason::Missing => Ok(self.missing_details()?.map(Local::Missing)),
+            Reason::MovedAway if self.operation == Some(Operation::Update) => {
+                let Some((relpath, _)) = self.old_place() else { return Ok(None) };
+                let kind = self.old_kind();
+                let paths = self.wc.copies_of(relpath, kind)?;
+                Ok(Some(Local::Copies { paths, chosen: 0 }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What became of a node that is not here: it was deleted or moved on this branch, or moved on the
+    /// other one.
+    fn missing_details(&self) -> SvnResult<Option<Missing>> {
+        let (Some(old), Some(new)) = (self.old_place(), self.new_place()) else { return Ok(None) };
+        let Some((parent, peg)) = self.parent_place()? else { return Ok(None) };
+        let (younger, older) = if old.1 < new.1 { (new, old) } else { (old, new) };
+        let kind = if old.1 < new.1 { self.new_kind() } else { self.old_kind() };
+        let search = self.search();
+        let Some((at, revision)) = search.existing(younger, Some(older))? else { return Ok(None) };
+        let related = (at.as_str(), revision);
+        let met = self.repository.nearest_meeting(self.ctx, related, (&parent, peg))?;
+        let since = |youngest: u64| match met {
+            Some(met) if met >= youngest => youngest.saturating_sub(1),
+            Some(met) => met,
+            None => 0,
+        };
+        let relpath = path::join(&parent, path::basename(&self.relpath));
+        let range = (peg, since(peg));
+        let deletion = search.deletion(&relpath, range, Some(related), met.is_some())?;
+        let mut missing = Missing::default();
+        let Some(deletion) = deletion else {
+            let related_kind = self.repository.kind(self.ctx, &at, revision)?;
+            let moves = search.moves_to(related, related_kind, since(revision))?;
+            if moves.is_empty() {
+                return Ok(None);
+            }
+            missing.siblings = self.siblings_of(&moves, kind, younger)?;
+            missing.sibling_moves = Some(moves);
+            return Ok(Some(missing));
+        };
+        if let Some(moves) = &deletion.moves {
+            missing.targets = self.targets_of(moves, self.new_kind(), new)?;
+        }
+        missing.deleted = Some((deletion.revision, deletion.author, relpath));
+        missing.moves = deletion.moves;
+        Ok(Some(missing))
+    }
+}

@@ -1,0 +1,337 @@
+//! What the resolver asks of a repository, each question once: histories of nodes, what became of them,
+//! and which revisions deleted and copied paths.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::rc::Rc;
+
+use sapwood_core::props::names;
+use sapwood_core::{ErrorCode, NodeKind, Revnum, RevpropSelection, SvnError, SvnResult, path, uri};
+use sapwood_ra::{LogChange, LogRequest, Session};
+
+use super::moves::{Copied, Gone, Revision};
+use crate::context::Context;
+use crate::mergeinfo::place::{History, Place};
+
+/// What is told of a revision without an author.
+const NOBODY: &str = "unknown author";
+
+/// One more question that is answered only once.
+type Known<K, V> = RefCell<HashMap<K, V>>;
+
+/// Takes a revision of a log: its number, its author and what changed.
+pub(super) type OfRevision<'r> = dyn FnMut(u64, String, &[LogChange<'_>]) -> SvnResult<()> + 'r;
+
+/// What a repository has said so far.
+pub(super) struct Repository {
+    root: String,
+    uuid: String,
+    session: OnceCell<Box<dyn Session>>,
+    histories: Known<(String, u64), Option<Rc<History>>>,
+    ancestries: Known<(String, u64, String, u64, bool), bool>,
+    scans: Known<(String, u64, u64), Rc<Vec<Revision>>>,
+}
+
+/// The answer to a question: the known one, or what `ask` finds out.
+fn once<K: Eq + Hash, V: Clone>(
+    known: &Known<K, V>,
+    key: K,
+    ask: impl FnOnce() -> SvnResult<V>,
+) -> SvnResult<V> {
+    if let Some(answer) = known.borrow().get(&key) {
+        return Ok(answer.clone());
+    }
+    let answer = ask()?;
+    known.borrow_mut().insert(key, answer.clone());
+    Ok(answer)
+}
+
+/// The revision before one; the first has none before it that is of use.
+pub(super) fn before(revision: u64) -> u64 {
+    revision.saturating_sub(1).max(1)
+}
+
+/// `None` in place of the error that a node is not there.
+pub(super) fn found<T>(result: SvnResult<T>) -> SvnResult<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.code() == ErrorCode::FS_NOT_FOUND => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn author(value: Option<&[u8]>) -> String {
+    value.map_or_else(|| NOBODY.to_owned(), |name| String::from_utf8_lossy(name).into_owned())
+}
+
+impl Repository {
+    pub(super) fn new(root: &str, uuid: &str) -> Self {
+        Self {
+            root: root.to_owned(),
+            uuid: uuid.to_owned(),
+            session: OnceCell::new(),
+            histories: RefCell::default(),
+            ancestries: RefCell::default(),
+            scans: RefCell::default(),
+        }
+    }
+
+    /// A URL of the repository.
+    pub(super) fn url(&self, relpath: &str) -> String {
+        uri::join(&self.root, relpath)
+    }
+
+    /// A session that a path is at or below, and the path from there.
+    fn session_for<'s>(
+        &'s self,
+        ctx: &Context,
+        relpath: &str,
+    ) -> SvnResult<(&'s dyn Session, String)> {
+        let session = match self.session.get() {
+            Some(session) => session,
+            None => {
+                let session = ctx.open_following(&self.url(path::dirname(relpath)))?;
+                self.session.get_or_init(|| session)
+            }
+        };
+        let url = self.url(relpath);
+        if let Some(below) = uri::skip_ancestor(&session.url(), &url) {
+            return Ok((session.as_ref(), below));
+        }
+        session.reparent(&self.url(path::dirname(relpath)))?;
+        let below = uri::skip_ancestor(&session.url(), &url).ok_or_else(|| {
+            SvnError::new(ErrorCode::RA_ILLEGAL_URL, format!("'{url}' is not in the repository"))
+        })?;
+        Ok((session.as_ref(), below))
+    }
+
+    /// What kind of node is at a path.
+    pub(super) fn kind(
+        &self,
+        ctx: &Context,
+        relpath: &str,
+        revision: u64,
+    ) -> SvnResult<Option<NodeKind>> {
+        let (session, below) = self.session_for(ctx, relpath)?;
+        session.check_path(&below, Some(Revnum(revision)))
+    }
+
+    /// The youngest revision.
+    pub(super) fn youngest(&self, ctx: &Context, relpath: &str) -> SvnResult<u64> {
+        Ok(self.session_for(ctx, relpath)?.0.latest_revnum()?.0)
+    }
+
+    /// The revision after `peg` that deleted a node, if one did up to `end`.
+    pub(super) fn deleted_after(
+        &self,
+        ctx: &Context,
+        relpath: &str,
+        peg: u64,
+        end: u64,
+    ) -> SvnResult<Option<u64>> {
+        let (session, below) = self.session_for(ctx, relpath)?;
+        let found = session.deleted_rev(&below, Revnum(peg), Revnum(end))?;
+        Ok(found.map(|revision| revision.0))
+    }
+
+    /// Who made a revision.
+    pub(super) fn author(&self, ctx: &Context, relpath: &str, revision: u64) -> SvnResult<String> {
+        let (session, _) = self.session_for(ctx, relpath)?;
+        Ok(author(session.rev_prop(Revnum(revision), names::AUTHOR)?.as_deref()))
+    }
+
+    /// Fetches a file into `to`, and returns its properties.
+    pub(super) fn file(
+        &self,
+        ctx: &Context,
+        relpath: &str,
+        revision: u64,
+        to: &mut dyn std::io::Write,
+    ) -> SvnResult<sapwood_core::PropList> {
+        let (session, below) = self.session_for(ctx, relpath)?;
+        Ok(session.get_file(&below, Some(Revnum(revision)), Some(to), true)?.props)
+    }
+
+    /// The line of places that a node was at between two revisions, the youngest first: first
+    /// revision and path. Gaps are left out.
+    pub(super) fn segments(
+        &self,
+        ctx: &Context,
+        relpath: &str,
+        peg: u64,
+        oldest: u64,
+        told: &dyn Fn(u64),
+    ) -> SvnResult<Vec<(u64, String)>> {
+        let (session, below) = self.session_for(ctx, relpath)?;
+        let mut places = Vec::new();
+        let (peg, oldest) = (Some(Revnum(peg)), Some(Revnum(oldest)));
+        session.location_segments(&below, peg, peg, oldest, &mut |segment| {
+            told(segment.start.0);
+            let place = segment.path.as_ref().map(|path| (segment.start.0, path.clone()));
+            places.extend(place);
+            Ok(())
+        })?;
+        places.sort_by_key(|place| std::cmp::Reverse(place.0));
+        Ok(places)
+    }
+
+    /// The whole history of a node; `None` when there is no such node.
+    fn history(&self, ctx: &Context, relpath: &str, peg: u64) -> SvnResult<Option<Rc<History>>> {
+        once(&self.histories, (relpath.to_owned(), peg), || {
+            let (session, below) = self.session_for(ctx, relpath)?;
+            let mut segments = Vec::new();
+            let revision = Some(Revnum(peg));
+            let asked = session.location_segments(
+                &below,
+                revision,
+                revision,
+                Some(Revnum::ZERO),
+                &mut |segment| {
+                    segments.push(segment.clone());
+                    Ok(())
+                },
+            );
+            let place = Place {
+                root: self.root.clone(),
+                uuid: self.uuid.clone(),
+                relpath: relpath.to_owned(),
+                revision: peg,
+            };
+            Ok(found(asked)?.map(|()| Rc::new(History::of_segments(&place, segments))))
+        })
+    }
+
+    /// The revision of the youngest node that two nodes are both descended from.
+    pub(super) fn meeting(
+        &self,
+        ctx: &Context,
+        one: (&str, u64),
+        other: (&str, u64),
+    ) -> SvnResult<Option<u64>> {
+        let (Some(one), Some(other)) =
+            (self.history(ctx, one.0, one.1)?, self.history(ctx, other.0, other.1)?)
+        else {
+            return Ok(None);
+        };
+        Ok(one.meet(&other).map(|place| place.revision))
+    }
+
+    /// The same of the nearest parents that have one: a guess where two branches parted.
+    pub(super) fn nearest_meeting(
+        &self,
+        ctx: &Context,
+        one: (&str, u64),
+        other: (&str, u64),
+    ) -> SvnResult<Option<u64>> {
+        for above in parents(one.0) {
+            for other_above in parents(other.0) {
+                let met = self.meeting(ctx, (above, one.1), (other_above, other.1))?;
+                if met.is_some() {
+                    return Ok(met);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a node that a revision deleted was at `from` in an earlier revision. With `latest`, it
+    /// must not have changed since.
+    pub(super) fn was_at(
+        &self,
+        ctx: &Context,
+        (deleted, in_revision): (&str, u64),
+        (from, revision): (&str, u64),
+        latest: bool,
+    ) -> SvnResult<bool> {
+        let key = (deleted.to_owned(), in_revision, from.to_owned(), revision, latest);
+        once(&self.ancestries, key, || {
+            let (session, below) = self.session_for(ctx, deleted)?;
+            let peg = Revnum(before(in_revision));
+            let Some(places) = found(session.locations(&below, peg, &[Revnum(revision)]))? else {
+                return Ok(false);
+            };
+            let place = places.iter().find(|(at, _)| at.0 == revision);
+            if place.is_none_or(|(_, at)| path::to_relpath(at) != from) {
+                return Ok(false);
+            }
+            if !latest {
+                return Ok(true);
+            }
+            let node = session.stat(&below, Some(peg))?;
+            Ok(node.is_some_and(|node| revision >= node.created_rev.0))
+        })
+    }
+
+    /// What the revisions of a path deleted and copied, the youngest first.
+    pub(super) fn scan(
+        &self,
+        ctx: &Context,
+        relpath: &str,
+        youngest: u64,
+        oldest: u64,
+    ) -> SvnResult<Rc<Vec<Revision>>> {
+        once(&self.scans, (relpath.to_owned(), youngest, oldest), || {
+            let mut revisions = Vec::new();
+            self.log(ctx, relpath, youngest, oldest, &mut |revision, author, changes| {
+                revisions.push(Revision::new(
+                    revision,
+                    author,
+                    changes.iter().filter_map(gone).collect(),
+                    changes.iter().filter_map(copied).collect(),
+                ));
+                ctx.check_cancel()
+            })?;
+            Ok(Rc::new(revisions))
+        })
+    }
+
+    /// Tells the log of a path: revision, author and what changed.
+    pub(super) fn log(
+        &self,
+        ctx: &Context,
+        relpath: &str,
+        start: u64,
+        end: u64,
+        receiver: &mut OfRevision<'_>,
+    ) -> SvnResult<()> {
+        let (session, below) = self.session_for(ctx, relpath)?;
+        let request = LogRequest {
+            paths: &[&below],
+            start: Some(Revnum(start)),
+            end: Some(Revnum(end)),
+            limit: 0,
+            changed_paths: true,
+            strict_node_history: false,
+            include_merged_revisions: false,
+            revprops: RevpropSelection::Names(&[names::AUTHOR]),
+        };
+        session.log(&request, &mut |entry| {
+            let Some(revision) = entry.revision else { return Ok(()) };
+            receiver(revision.0, author(entry.revprop(names::AUTHOR)), &entry.changes)
+        })
+    }
+}
+
+/// A path and those above it, but for the root.
+fn parents(relpath: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(relpath), |at| Some(path::dirname(at)))
+        .take_while(|at| !at.is_empty())
+}
+
+fn gone(change: &LogChange<'_>) -> Option<Gone> {
+    matches!(change.action, b'D' | b'R').then(|| Gone {
+        path: path::to_relpath(change.path).to_owned(),
+        replaced_by: change.kind.filter(|_| change.action == b'R'),
+    })
+}
+
+fn copied(change: &LogChange<'_>) -> Option<Copied> {
+    let (from, revision) = change.copy_from?;
+    (change.action == b'A').then(|| Copied {
+        from: path::to_relpath(from).to_owned(),
+        from_revision: revision.0,
+        to: path::to_relpath(change.path).to_owned(),
+        kind: change.kind,
+    })
+}
