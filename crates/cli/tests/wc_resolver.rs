@@ -37,9 +37,9 @@ svn rm -q trunk/d/y
 svn ci -q -m theirs
 svn up -q -r2
 sed -i s/a/mine/ trunk/f; echo mine >> trunk/d/y
-= up -q --non-interactive
+= up --non-interactive
 = st
-= resolve -q --accept recommended trunk/d/y
+= resolve --accept recommended trunk/d/y
 = resolve --accept working trunk/d/y
 ");
 }
@@ -54,7 +54,7 @@ sed -i s/c/theirs/ b/f b/d/x
 svn ps -q p w b/f
 svn ci -q -m edits
 svn up -q
-= merge -q --non-interactive ^/b trunk
+= merge --non-interactive ^/b trunk
 = st
 ");
 }
@@ -70,7 +70,7 @@ svn ci -q -m edits
 sed -i s/a/mine/ trunk/f trunk/d/x
 svn ci -q -m mine
 svn up -q
-= merge -q --non-interactive ^/b trunk
+= merge --non-interactive ^/b trunk
 = st
 ");
 }
@@ -83,7 +83,41 @@ svn ci -q -m move
 sed -i s/e/theirs/ b/moved
 svn ci -q -m edit
 svn up -q
-= merge -q -c4 --non-interactive ^/b trunk
+= merge -c4 --non-interactive ^/b trunk
 = st
 ");
+}
+
+#[test]
+fn local_changes_of_a_directory_follow_its_move() {
+    run(r"
+svn mv -q trunk/d trunk/d2
+sed -i s/e/theirs/ trunk/d2/x
+svn ci -q -m move
+svn up -q -r2
+sed -i s/a/mine/ trunk/d/x trunk/d/e/z; echo n > trunk/d/new
+svn add -q trunk/d/new
+svn rm -q trunk/d/y
+= up --non-interactive
+= st
+");
+}
+
+/// Where 1.14 loses properties that were changed here.
+#[test]
+fn properties_follow_a_move_too() {
+    let side = sides::Side::new(sapwood_testkit::Programs::ours());
+    let steps = r"
+svn mv -q trunk/d trunk/d2
+svn ci -q -m move
+svn up -q -r2
+svn ps -q p mine trunk/d trunk/d/x
+= up --non-interactive
+= st
+= pg p trunk/d2 trunk/d2/x";
+    let said: Vec<String> =
+        format!("{START}{steps}").lines().filter(|l| !l.is_empty()).map(|l| side.step(l)).collect();
+    let last = said.last().unwrap();
+    assert!(last.contains("trunk/d2 - mine") && last.contains("trunk/d2/x - mine"), "{said:?}");
+    assert_eq!(said[said.len() - 2], " M      trunk/d2\n M      trunk/d2/x\n0\n");
 }

@@ -66,10 +66,10 @@ pub(super) const fn name(resolution: Resolution) -> (&'static str, &'static str)
 
 fn does(conflict: &TreeConflict<'_>, resolution: Resolution) -> String {
     let victim = conflict.relpath.as_str();
-    let (at, revision) = conflict.new_place().unwrap_or_default();
+    let (at, revision) = conflict.new_place().unwrap_or(("", 0));
     let incoming = format!("'^/{at}@{revision}'");
     let merge = conflict.is_merge();
-    let (target, own) = conflict.both_moved().unwrap_or_default();
+    let (target, own) = conflict.both_moved().unwrap_or(("", ""));
     match resolution {
         Resolution::Postpone => "skip this conflict and leave it unresolved".to_owned(),
         Resolution::AcceptCurrent => "accept current working copy state".to_owned(),
@@ -104,7 +104,7 @@ fn does(conflict: &TreeConflict<'_>, resolution: Resolution) -> String {
         Resolution::IncomingDeleteIgnore => format!("ignore the deletion of {incoming}"),
         Resolution::IncomingDeleteAccept => format!("accept the deletion of '{victim}'"),
         Resolution::IncomingMoveFileTextMerge | Resolution::IncomingMoveDirMerge => {
-            let to = conflict.deletion().and_then(|d| d.targets.node()).unwrap_or_default();
+            let to = conflict.deletion().and_then(|d| d.targets.node()).unwrap_or("");
             if merge {
                 format!("move '{victim}' to '{to}' and merge")
             } else {
@@ -112,7 +112,7 @@ fn does(conflict: &TreeConflict<'_>, resolution: Resolution) -> String {
             }
         }
         Resolution::LocalMoveFileTextMerge | Resolution::LocalMoveDirMerge => {
-            let to = conflict.missing().and_then(|m| m.targets.node()).unwrap_or_default();
+            let to = conflict.missing().and_then(|m| m.targets.node()).unwrap_or("");
             format!("apply changes to move destination '{to}'")
         }
         Resolution::SiblingMoveFileTextMerge | Resolution::SiblingMoveDirMerge => {

@@ -169,8 +169,8 @@ impl Questions<'_> {
     /// Asks for one of several targets until there is an answer.
     fn choose_target(&self, whose: &str, targets: &[String]) -> SvnResult<usize> {
         let mut list = String::new();
-        for (at, target) in targets.iter().enumerate() {
-            list.push_str(&format!(" ({}): '{target}'\n", at.saturating_add(1)));
+        for (number, target) in (1u64..).zip(targets) {
+            list.push_str(&format!(" ({number}): '{target}'\n"));
         }
         let question = format!(
             "Possible {whose} destinations for moved-away '{}' are:\n{list}Only one destination can be a \
@@ -180,8 +180,9 @@ impl Questions<'_> {
         loop {
             let given = prompt::ask_openly(&question)?;
             let number = given.trim().parse::<usize>().ok();
-            match number.filter(|number| (1..=targets.len()).contains(number)) {
-                Some(number) => return Ok(number.saturating_sub(1)),
+            let at = number.and_then(|number| number.checked_sub(1));
+            match at.filter(|at| *at < targets.len()) {
+                Some(at) => return Ok(at),
                 None => self.say(&wrong_number(&given, targets.len()))?,
             }
         }

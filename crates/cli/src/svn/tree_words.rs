@@ -1,6 +1,7 @@
 //! A tree conflict in words: what came, and what is the matter here. The sentences are those of 1.14.
 
 use sapwood_client::resolver::{Addition, Deletion, Edit, Incoming, Missing, Move, TreeConflict};
+use sapwood_core::exact::Exact as _;
 use sapwood_core::{NodeKind, SvnResult};
 use sapwood_wc::conflict::{Action, Operation, Reason};
 
@@ -106,8 +107,8 @@ fn deletion(
     };
     let by = format!("by {} in r{revision}", details.author);
     let first = details.moves.as_ref().and_then(|moves| moves.first());
-    let to = details.targets.place().or(first.map(|first| first.to.as_str())).unwrap_or_default();
-    let chain = first.map(|first| onward(&first.next)).unwrap_or_default();
+    let to = details.targets.place().or(first.map(|first| first.to.as_str())).unwrap_or("");
+    let chain = first.map_or_else(String::new, |first| onward(&first.next));
     let Some(by_what) = details.replaced_by else {
         return match first {
             Some(_) => format!("{begin}was moved to '^/{to}' {by}.{chain}"),
@@ -156,7 +157,7 @@ fn taken_back(
     operation: Operation,
     places: &Places<'_>,
 ) -> String {
-    let by = format!("by {} in r{}", details.author, details.added.unwrap_or_default());
+    let by = format!("by {} in r{}", details.author, details.added.unwrap_or(0));
     let replaced = details.replaced_by;
     // Where a file was a directory before, 1.14 says it the other way round.
     let swapped = operation != Operation::Update
@@ -193,7 +194,7 @@ fn taken_back(
 
 /// A range of merged revisions: `5` or `3-5`.
 fn merged_range(before: u64, last: u64) -> String {
-    let first = before.saturating_add(1);
+    let first = before.plus(1);
     if first == last { last.to_string() } else { format!("{first}-{last}") }
 }
 
@@ -235,8 +236,8 @@ fn addition(
         Operation::Merge => {
             let dir = kind == Some(NodeKind::Dir);
             let mut range = merged_range(new.1, old.1);
-            if dir && new.1.saturating_add(1) != old.1 {
-                range = format!("{}-{}", new.1, old.1.saturating_sub(1).max(1));
+            if dir && new.1.plus(1) != old.1 {
+                range = format!("{}-{}", new.1, old.1.minus(1).max(1));
             }
             format!("{new_node} reverse-merge of\n'^/{}:{range}'.\nIt {story}.", old.0)
         }
@@ -275,7 +276,7 @@ fn edited(
             let (before, last) = if forward { (old.1, new.1) } else { (new.1, old.1) };
             let what = if forward { "merge" } else { "reverse-merge" };
             let range = merged_range(before, last);
-            if before.saturating_add(1) == last {
+            if before.plus(1) == last {
                 let one = if shown.is_some() { destined } else { "Changes arrived".to_owned() };
                 return format!("{one} during {what} of\n'^/{}:{range}'.", new.0);
             }
@@ -290,13 +291,10 @@ fn revisions(edits: &[Edit]) -> String {
     if edits.is_empty() {
         return " (no revisions found)".to_owned();
     }
-    let mut skip = edits.len().saturating_sub(LISTED);
-    if skip < LEFT_OUT {
-        skip = 0;
-    }
+    let most = LISTED.plus(LEFT_OUT);
+    let skip = if edits.len() < most { 0 } else { edits.len().minus(LISTED) };
     let half = if skip == 0 { edits.len() } else { LISTED.wrapping_div(2) };
-    let tail = half.saturating_add(skip);
-    let last = edits.len().saturating_sub(1);
+    let tail = half.plus(skip);
     let mut text = String::new();
     for (at, edit) in edits.iter().enumerate() {
         if at >= half && at < tail {
@@ -305,7 +303,7 @@ fn revisions(edits: &[Edit]) -> String {
         if at == tail && skip > 0 {
             text.push_str(&format!("\n [{skip} revisions omitted for brevity],\n"));
         }
-        let comma = if at < last { "," } else { "" };
+        let comma = if at.plus(1) < edits.len() { "," } else { "" };
         text.push_str(&format!(" r{} by {}{comma}", edit.revision, edit.author));
     }
     text

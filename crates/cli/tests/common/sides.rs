@@ -35,7 +35,7 @@ impl Side {
     /// Runs one step in `wc` and returns what was said. Lines that begin with `=` are for the
     /// program under test, `svn ...` is run by the reference, anything else by a shell. `URL` and
     /// `OTHER` stand for the repositories.
-    fn step(&self, line: &str) -> String {
+    pub(crate) fn step(&self, line: &str) -> String {
         let folder = self.folder.path().display().to_string();
         let with_urls = line
             .replace("OTHER", &format!("file://{folder}/other"))

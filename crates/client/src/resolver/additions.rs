@@ -29,9 +29,9 @@ impl TreeConflict<'_> {
             return wrong(format!("expected base node kind '{expected}', but found '{found}'"));
         }
         let (relpath, revision) = self.required_new()?;
-        let at = base.repos_path.unwrap_or_default();
+        let at = base.repos_path.as_deref().unwrap_or("");
         if at != relpath || base.revision != Some(Revnum(revision)) {
-            let found = base.revision.unwrap_or_default();
+            let found = base.revision.map_or(-1, |found| found.0.cast_signed());
             return wrong(format!(
                 "expected base node from '^/{relpath}@{revision}', but found '^/{at}@{found}'"
             ));
@@ -199,10 +199,16 @@ impl TreeConflict<'_> {
         compare_below(self.ctx, &from, &to, &mut added)
     }
 
-    /// Lets the directory that an update brought be in the place of one that is not under version control.
+    /// Merges the directory that is here into the one that an update brought.
     pub(super) fn merge_into_updated_dir(&self) -> SvnResult<()> {
-        let lock = self.wc.lock_to_resolve(path::dirname(&self.relpath))?;
-        self.revert(&self.relpath, Depth::Infinity, true, false)?;
+        if self.reason == Reason::Unversioned {
+            let lock = self.wc.lock_to_resolve(path::dirname(&self.relpath))?;
+            self.revert(&self.relpath, Depth::Infinity, true, false)?;
+            return Ok(lock.release()?);
+        }
+        let lock = self.wc.lock_to_resolve(&self.relpath)?;
+        let cancel = self.ctx.cancel();
+        self.wc.update_local_add(&self.relpath, cancel, &|told| self.ctx.tell(told))?;
         Ok(lock.release()?)
     }
 
@@ -271,18 +277,23 @@ impl AddedTree<'_, '_> {
         Ok((there.and_then(|view| view.kind()), self.conflict.disk_kind(relpath)))
     }
 
+    /// A place in the repository of the conflict.
+    fn location(&self, relpath: &str, revision: Revnum, kind: Option<NodeKind>) -> Location {
+        Location {
+            root: self.conflict.repository.url(""),
+            uuid: Some(self.conflict.repository.uuid().to_owned()),
+            relpath: relpath.to_owned(),
+            revision: Some(revision),
+            kind,
+        }
+    }
+
     /// Something else is in the way.
     fn obstructed(&self, below: &str, local: Option<NodeKind>, kind: NodeKind) -> SvnResult<()> {
         let conflict = self.conflict;
         let relpath = self.place(below);
-        let known = conflict.old.as_ref().or(conflict.new.as_ref());
-        let location = |revision, kind| Location {
-            root: known.map(|known| known.root.clone()).unwrap_or_default(),
-            uuid: known.and_then(|known| known.uuid.clone()),
-            relpath: path::join(&self.relpath, below),
-            revision: Some(revision),
-            kind,
-        };
+        let at = path::join(&self.relpath, below);
+        let location = |revision, kind| self.location(&at, revision, kind);
         let mut record = Conflict::new(
             Operation::Merge,
             Some(location(self.revisions.0, None)),
@@ -304,14 +315,7 @@ impl AddedTree<'_, '_> {
 
     fn merge_props(&self, relpath: &str, props: &PropList) -> SvnResult<()> {
         let conflict = self.conflict;
-        let known = conflict.old.as_ref().or(conflict.new.as_ref());
-        let location = |revision, kind| Location {
-            root: known.map(|known| known.root.clone()).unwrap_or_default(),
-            uuid: known.and_then(|known| known.uuid.clone()),
-            relpath: self.relpath.clone(),
-            revision: Some(revision),
-            kind,
-        };
+        let location = |revision, kind| self.location(&self.relpath, revision, kind);
         let state = conflict.wc.merge_node_props(
             &sapwood_wc::merge::PropsMerge {
                 relpath,

@@ -180,7 +180,18 @@ impl TreeConflict<'_> {
             Some(_) => {}
         }
         self.check_deleted(how)?;
-        self.replay_move(&self.relpath, target)?;
+        if self.is_merge() {
+            self.replay_move(&self.relpath, target)?;
+        } else {
+            if self.wc.has_local_changes(&self.relpath)? {
+                let cancel = self.ctx.cancel();
+                self.wc.update_incoming_move(&self.relpath, target, cancel, &|told| {
+                    self.ctx.tell(told);
+                })?;
+            }
+            // The move is part of what is here already.
+            self.delete(&self.relpath, false)?;
+        }
         self.settled()?;
         Ok(lock.release()?)
     }

@@ -156,7 +156,7 @@ impl TreeConflict<'_> {
                 let gone = self.new_kind().is_none();
                 let related = if gone { search.existing(new, Some(old))? } else { None };
                 let end = if gone { 0 } else { old.1 };
-                let end = if end >= peg { peg.saturating_sub(1) } else { end };
+                let end = if end >= peg { before(peg) } else { end };
                 let relpath = path::join(&parent, path::basename(&self.relpath));
                 let related = related.as_ref().map(|(at, revision)| (at.as_str(), *revision));
                 search.deletion(&relpath, (peg, end), related, true)?
@@ -306,7 +306,7 @@ impl TreeConflict<'_> {
         let related = (at.as_str(), revision);
         let met = self.repository.nearest_meeting(self.ctx, related, (&parent, peg))?;
         let since = |youngest: u64| match met {
-            Some(met) if met >= youngest => youngest.saturating_sub(1),
+            Some(met) if met >= youngest => before(youngest),
             Some(met) => met,
             None => 0,
         };

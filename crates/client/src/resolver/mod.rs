@@ -149,12 +149,12 @@ impl<'c> TreeConflict<'c> {
         let mut locations = conflict.locations.iter().cloned();
         let (old, new) = (locations.next().flatten(), locations.next().flatten());
         let (root, uuid) = match old.as_ref().or(new.as_ref()) {
-            Some(known) => (known.root.clone(), known.uuid.clone().unwrap_or_default()),
-            None => Default::default(),
+            Some(known) => (known.root.as_str(), known.uuid.as_deref().unwrap_or("")),
+            None => ("", ""),
         };
         Ok(Some(Self {
             ctx,
-            repository: knowledge.of(&root, &uuid),
+            repository: knowledge.of(root, uuid),
             wc: wc.clone(),
             relpath: relpath.to_owned(),
             operation: conflict.operation,

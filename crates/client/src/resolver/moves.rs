@@ -135,7 +135,7 @@ impl Search<'_> {
                 continue;
             }
             let Some(outer) = self.move_of(&gone.path, revision, false, DEPTH)? else { continue };
-            let below = path::skip_ancestor(&outer.to, &gone.path).unwrap_or_default();
+            let below = path::skip_ancestor(&outer.to, &gone.path).unwrap_or("");
             if below.is_empty() {
                 continue;
             }
@@ -262,7 +262,7 @@ impl Search<'_> {
                         continue;
                     }
                 }
-                let below = path::skip_ancestor(&one.to, relpath).unwrap_or_default();
+                let below = path::skip_ancestor(&one.to, relpath).unwrap_or("");
                 latest.push(one.of_child(below, kind));
             }
             if !latest.is_empty() {

@@ -142,9 +142,8 @@ impl TreeConflict<'_> {
         if self.victim != DIR || self.new_kind() != DIR {
             return;
         }
-        let mergeable = (merge && reason == Reason::Added)
-            || merged_over
-            || (!merge && reason == Reason::Unversioned);
+        let mergeable =
+            reason == Reason::Added || merged_over || (!merge && reason == Reason::Unversioned);
         if mergeable && (!merge || self.incoming.is_some()) {
             found.push(Resolution::AddedDirMerge);
         }
@@ -181,7 +180,7 @@ impl TreeConflict<'_> {
         }
         if self.victim == FILE && self.old_kind() == FILE {
             found.push(Resolution::IncomingMoveFileTextMerge);
-        } else if self.victim == DIR && self.old_kind() == DIR && self.is_merge() {
+        } else if self.victim == DIR && self.old_kind() == DIR {
             found.push(Resolution::IncomingMoveDirMerge);
         }
     }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;
 
+use sapwood_core::exact::Exact as _;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, Revnum, RevpropSelection, SvnError, SvnResult, path, uri};
 use sapwood_ra::{LogChange, LogRequest, Session};
@@ -49,7 +50,7 @@ fn once<K: Eq + Hash, V: Clone>(
 
 /// The revision before one; the first has none before it that is of use.
 pub(super) fn before(revision: u64) -> u64 {
-    revision.saturating_sub(1).max(1)
+    revision.max(2).minus(1)
 }
 
 /// `None` in place of the error that a node is not there.
@@ -75,6 +76,11 @@ impl Repository {
             ancestries: RefCell::default(),
             scans: RefCell::default(),
         }
+    }
+
+    /// The repository's UUID.
+    pub(super) fn uuid(&self) -> &str {
+        &self.uuid
     }
 
     /// A URL of the repository.

@@ -2,6 +2,7 @@
 //! moves, and taking them back. Each writes the rows that the reference would.
 
 mod add;
+mod add_incoming;
 mod add_repos;
 mod changelist;
 mod copy;
@@ -11,6 +12,7 @@ mod delete;
 mod find;
 mod install;
 mod move_conflict;
+mod move_incoming;
 mod move_update;
 mod moves;
 mod resolve;

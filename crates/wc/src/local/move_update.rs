@@ -25,42 +25,43 @@ use crate::root::{WorkingCopy, disk_kind};
 use crate::view::Status;
 
 /// What is told of one path when the transaction is through.
-struct Saying {
-    action: Told,
-    kind: Option<NodeKind>,
-    content: State,
-    props: State,
+pub(super) struct Saying {
+    pub(super) action: Told,
+    pub(super) kind: Option<NodeKind>,
+    pub(super) content: State,
+    pub(super) props: State,
 }
 
 /// A node on the way down.
 #[derive(Default)]
-struct Step {
-    source: String,
-    target: String,
-    skip: bool,
-    shadowed: bool,
-    edited: bool,
+pub(super) struct Step {
+    pub(super) source: String,
+    pub(super) target: String,
+    pub(super) skip: bool,
+    pub(super) shadowed: bool,
+    pub(super) edited: bool,
 }
 
 /// One layer of a node.
-struct Layer {
-    kind: Option<NodeKind>,
-    checksum: Option<Sha1>,
-    props: PropList,
-    children: Vec<String>,
+pub(super) struct Layer {
+    pub(super) kind: Option<NodeKind>,
+    pub(super) checksum: Option<Sha1>,
+    pub(super) props: PropList,
+    pub(super) children: Vec<String>,
 }
 
-struct MoveUpdate<'a> {
-    wc: &'a WorkingCopy,
-    source_depth: i64,
-    target_depth: i64,
-    operation: Operation,
-    old: Location,
-    new: Location,
-    cancel: &'a CancelToken,
+/// A walk through two trees, of which one is to get the changes of the other.
+pub(super) struct MoveUpdate<'a> {
+    pub(super) wc: &'a WorkingCopy,
+    pub(super) source_depth: i64,
+    pub(super) target_depth: i64,
+    pub(super) operation: Operation,
+    pub(super) old: Location,
+    pub(super) new: Location,
+    pub(super) cancel: &'a CancelToken,
     /// The nodes above and the one that is looked at, the last.
-    steps: Vec<Step>,
-    said: BTreeMap<String, Saying>,
+    pub(super) steps: Vec<Step>,
+    pub(super) said: BTreeMap<String, Saying>,
 }
 
 impl WorkingCopy {
@@ -110,6 +111,18 @@ impl WorkingCopy {
             self.copy_layer(&moved.source, source_depth, &moved.target)?;
             Ok((update.said, update.new.revision))
         })?;
+        self.tell_said(said, victim, new, tell);
+        Ok(())
+    }
+
+    /// Tells what is to be told of single paths, and that it is complete.
+    pub(super) fn tell_said(
+        &self,
+        said: BTreeMap<String, Saying>,
+        victim: &str,
+        revision: Option<sapwood_core::Revnum>,
+        tell: &Tell<'_>,
+    ) {
         for (relpath, saying) in said {
             let path = self.abspath(&relpath);
             let shown = path.to_string_lossy();
@@ -117,43 +130,20 @@ impl WorkingCopy {
                 kind: saying.kind,
                 content: saying.content,
                 props: saying.props,
-                revision: new,
+                revision,
                 ..Notify::new(saying.action, &shown)
             });
         }
         let path = self.abspath(victim);
         let shown = path.to_string_lossy();
-        tell(&Notify { revision: new, ..Notify::new(Told::UpdateCompleted, &shown) });
-        Ok(())
-    }
-}
-
-const fn told(state: PropState) -> State {
-    match state {
-        PropState::Unchanged => State::Unchanged,
-        PropState::Changed => State::Changed,
-        PropState::Merged => State::Merged,
-        PropState::Conflicted => State::Conflicted,
-    }
-}
-
-impl MoveUpdate<'_> {
-    fn step(&self) -> Result<&Step> {
-        self.steps.last().ok_or_else(lost)
+        tell(&Notify { revision, ..Notify::new(Told::UpdateCompleted, &shown) });
     }
 
-    fn step_mut(&mut self) -> Result<&mut Step> {
-        self.steps.last_mut().ok_or_else(lost)
-    }
-
-    fn skips(&self) -> bool {
-        self.steps.last().is_none_or(|step| step.skip)
-    }
-
-    fn layer(&self, relpath: &str, op_depth: i64) -> Result<Layer> {
+    /// What one layer has of a node.
+    pub(super) fn layer_of(&self, relpath: &str, op_depth: i64) -> Result<Layer> {
         let nothing =
             Layer { kind: None, checksum: None, props: PropList::new(), children: Vec::new() };
-        let Some(row) = self.wc.db().node(relpath, op_depth)? else { return Ok(nothing) };
+        let Some(row) = self.db().node(relpath, op_depth)? else { return Ok(nothing) };
         let there = row.presence == Presence::Normal
             || (op_depth > 0 && row.presence == Presence::Incomplete);
         if !there {
@@ -161,7 +151,7 @@ impl MoveUpdate<'_> {
         }
         let mut children = Vec::new();
         if row.kind.node_kind() == Some(NodeKind::Dir) {
-            let rows = self.wc.db().children_at(relpath, op_depth)?;
+            let rows = self.db().children_at(relpath, op_depth)?;
             let there = rows.iter().filter(|row| row.presence.is_there());
             children = there.map(|row| row.name().to_owned()).collect();
             children.sort();
@@ -172,6 +162,55 @@ impl MoveUpdate<'_> {
             props: row.props()?,
             children,
         })
+    }
+
+    /// What the user sees of a node: nothing if it is deleted.
+    pub(super) fn working_layer(&self, relpath: &str) -> Result<Layer> {
+        let view = self.view(relpath)?;
+        let there = view.filter(|v| matches!(v.status(), Status::Normal | Status::Added));
+        let Some(view) = there else {
+            let (kind, checksum) = (None, None);
+            return Ok(Layer { kind, checksum, props: PropList::new(), children: Vec::new() });
+        };
+        let mut children = Vec::new();
+        if view.is_dir() {
+            let known = self.children(relpath)?;
+            children = known.iter().map(|child| child.top().name().to_owned()).collect();
+            children.sort();
+        }
+        Ok(Layer {
+            kind: view.kind(),
+            checksum: view.pristine_row().and_then(|row| row.checksum),
+            props: view.props()?,
+            children,
+        })
+    }
+}
+
+pub(super) const fn told(state: PropState) -> State {
+    match state {
+        PropState::Unchanged => State::Unchanged,
+        PropState::Changed => State::Changed,
+        PropState::Merged => State::Merged,
+        PropState::Conflicted => State::Conflicted,
+    }
+}
+
+impl MoveUpdate<'_> {
+    pub(super) fn step(&self) -> Result<&Step> {
+        self.steps.last().ok_or_else(lost)
+    }
+
+    pub(super) fn step_mut(&mut self) -> Result<&mut Step> {
+        self.steps.last_mut().ok_or_else(lost)
+    }
+
+    pub(super) fn skips(&self) -> bool {
+        self.steps.last().is_none_or(|step| step.skip)
+    }
+
+    fn layer(&self, relpath: &str, op_depth: i64) -> Result<Layer> {
+        self.wc.layer_of(relpath, op_depth)
     }
 
     /// Compares the node at the end of the steps and all below it.
@@ -229,7 +268,7 @@ impl MoveUpdate<'_> {
 
     /// Marks a node, by its place in the steps, and all above it as edited. What is hidden by a local
     /// operation becomes a conflict at that operation's root.
-    fn mark_edited(&mut self, at: usize) -> Result<()> {
+    pub(super) fn mark_edited(&mut self, at: usize) -> Result<()> {
         let Some(above) = at.checked_sub(1) else { return self.mark_one(at, false, false) };
         if self.steps.get(at).is_none_or(|step| step.edited) {
             return Ok(());
@@ -254,11 +293,11 @@ impl MoveUpdate<'_> {
         self.mark_hidden(at, old_kind, new_kind, Action::Edit)
     }
 
-    fn last(&self) -> usize {
+    pub(super) fn last(&self) -> usize {
         self.steps.len().saturating_sub(1)
     }
 
-    fn mark_parent_edited(&mut self) -> Result<()> {
+    pub(super) fn mark_parent_edited(&mut self) -> Result<()> {
         let Some(above) = self.last().checked_sub(1) else { return Ok(()) };
         self.mark_edited(above)?;
         let skip = self.steps.get(above).is_some_and(|step| step.skip);
@@ -267,7 +306,7 @@ impl MoveUpdate<'_> {
     }
 
     /// A tree conflict at the root of what hides a node.
-    fn mark_hidden(
+    pub(super) fn mark_hidden(
         &mut self,
         at: usize,
         old_kind: Option<NodeKind>,
@@ -294,7 +333,7 @@ impl MoveUpdate<'_> {
     }
 
     /// The record of a tree conflict at a node.
-    fn tree_conflict(&self, relpath: &str, about: &About) -> Result<Conflict> {
+    pub(super) fn tree_conflict(&self, relpath: &str, about: &About) -> Result<Conflict> {
         let root = prefix(relpath, self.target_depth);
         let below = path::skip_ancestor(root, relpath).unwrap_or_default();
         let places = Places {
@@ -325,7 +364,7 @@ impl MoveUpdate<'_> {
     }
 
     /// Tells of a node and records its conflict; a tree conflict is what is told then.
-    fn close(
+    pub(super) fn close(
         &mut self,
         relpath: &str,
         saying: (Told, Option<NodeKind>, State, State),
@@ -513,9 +552,21 @@ impl MoveUpdate<'_> {
         conflict: &mut Conflict,
         work: &mut Vec<WorkItem>,
     ) -> Result<()> {
+        let row = self.wc.db().node(relpath, self.target_depth)?;
+        let old = row.and_then(|row| row.repos_path).unwrap_or_default();
+        self.complete_from(relpath, old, kind, conflict, work)
+    }
+
+    /// The same of a node whose old path in the repository is known.
+    pub(super) fn complete_from(
+        &self,
+        relpath: &str,
+        old: String,
+        kind: NodeKind,
+        conflict: &mut Conflict,
+        work: &mut Vec<WorkItem>,
+    ) -> Result<()> {
         if conflict.tree.is_none() {
-            let row = self.wc.db().node(relpath, self.target_depth)?;
-            let old = row.and_then(|row| row.repos_path).unwrap_or_default();
             let part = path::skip_ancestor(&self.old.relpath, &old)
                 .or_else(|| path::skip_ancestor(&self.new.relpath, &old))
                 .unwrap_or_default();

@@ -1,0 +1,271 @@
+//! Merging a directory that was added here into one that an update added in the same place.
+//!
+//! BASE has what came, the layers above it what is here. The two are compared node by node; what only BASE
+//! has is installed, what both have is merged, and then the layer of the local addition goes. What was added
+//! below it stays as an addition. All of it is one transaction; files follow by work items.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use rusqlite::params;
+use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::{CancelToken, NodeKind, PropList, path};
+
+use super::move_update::{Layer, Saying, told};
+use super::{Tell, subtree};
+use crate::conflict::{
+    Action, Conflict, Operation, PropChange, PropState, Reason, TextMerge, TextOutcome,
+    TreeConflict, merge_props, merge_text, names,
+};
+use crate::db::depth_of;
+use crate::error::{Error, Result};
+use crate::layout;
+use crate::local_mods::is_magic;
+use crate::queue::WorkItem;
+use crate::root::{WorkingCopy, disk_kind};
+use crate::translate::{Translation, same_as_pristine};
+
+struct AddUpdate<'a> {
+    wc: &'a WorkingCopy,
+    cancel: &'a CancelToken,
+    said: BTreeMap<String, Saying>,
+}
+
+impl WorkingCopy {
+    /// Merges a directory that was added here into the one that an update added, which settles the tree
+    /// conflict of both, and tells of it. Needs a lock.
+    ///
+    /// # Errors
+    /// E155027 when BASE has no such directory; that files cannot be read or written.
+    pub fn update_local_add(
+        &self,
+        relpath: &str,
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        let (said, revision) = self.db().write(|db| {
+            self.require_lock(relpath)?;
+            let base = db.base(relpath)?;
+            let base = base.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
+            let mut update = AddUpdate { wc: self, cancel, said: BTreeMap::new() };
+            update.node(relpath)?;
+            let (lo, hi) = subtree(relpath);
+            db.execute(
+                "DELETE FROM nodes WHERE wc_id = ?1 AND (local_relpath = ?2 OR (local_relpath > ?3 AND \
+                 local_relpath < ?4)) AND op_depth = ?5",
+                params![db.wc_id(), relpath, lo, hi, depth_of(relpath)],
+            )?;
+            self.forget_conflict(relpath, |conflict| conflict.tree = None)?;
+            Ok((update.said, base.revision))
+        })?;
+        self.tell_said(said, relpath, revision, tell);
+        self.run_queue(cancel)
+    }
+}
+
+const NONE: State = State::Inapplicable;
+
+impl AddUpdate<'_> {
+    fn disk(&self, relpath: &str) -> Result<Option<NodeKind>> {
+        let found = disk_kind(&self.wc.abspath(relpath))?;
+        Ok(found.map(|found| if found.is_dir() { NodeKind::Dir } else { NodeKind::File }))
+    }
+
+    fn say(&mut self, relpath: &str, action: Told, kind: Option<NodeKind>, states: (State, State)) {
+        let (content, props) = states;
+        self.said.insert(relpath.to_owned(), Saying { action, kind, content, props });
+    }
+
+    /// What should be there on disk is not: it is left out.
+    fn skip(&mut self, relpath: &str, kind: Option<NodeKind>, found: Option<NodeKind>) {
+        let content = if found.is_none() { State::Missing } else { State::Obstructed };
+        self.say(relpath, Told::Skip, kind, (content, NONE));
+    }
+
+    fn work(&self, work: &[WorkItem]) -> Result<()> {
+        work.iter().try_for_each(|item| self.wc.db().add_work(item).map(|_| ()))
+    }
+
+    fn node(&mut self, relpath: &str) -> Result<()> {
+        if self.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let base = self.wc.layer_of(relpath, 0)?;
+        let own = self.wc.working_layer(relpath)?;
+        let goes_on = match own.kind {
+            None => self.install(relpath, base.kind)?,
+            Some(kind) if own.kind != base.kind => self.added(relpath, kind, base.kind)?,
+            Some(NodeKind::File) => {
+                if base.props != own.props || !self.has_text(relpath, &own, &base)? {
+                    self.merge_file(relpath, &base, &own)?;
+                }
+                false
+            }
+            Some(NodeKind::Dir) => {
+                base.props == own.props || self.merge_dir_props(relpath, &base, &own)?
+            }
+        };
+        if !goes_on {
+            return Ok(());
+        }
+        let mut names = base.children;
+        names.extend(own.children);
+        names.sort();
+        names.dedup();
+        names.iter().try_for_each(|name| self.node(&path::join(relpath, name)))
+    }
+
+    /// What only BASE has comes to the disk; whether there is more below.
+    fn install(&mut self, relpath: &str, kind: Option<NodeKind>) -> Result<bool> {
+        let found = self.disk(relpath)?;
+        let Some(kind) = kind else { return Ok(false) };
+        if found.is_some_and(|found| found != kind) {
+            self.skip(relpath, Some(kind), found);
+            return Ok(false);
+        }
+        let place = relpath.to_owned();
+        self.work(&[match kind {
+            NodeKind::Dir => WorkItem::DirInstall { relpath: place },
+            NodeKind::File => WorkItem::FileInstall {
+                relpath: place,
+                use_commit_times: false,
+                record_fileinfo: true,
+                source: None,
+            },
+        }])?;
+        self.say(relpath, Told::UpdateAdd, Some(kind), (NONE, NONE));
+        Ok(kind == NodeKind::Dir)
+    }
+
+    /// What is here and not, or not as this kind, in BASE; whether there is more below.
+    fn added(&mut self, relpath: &str, kind: NodeKind, base: Option<NodeKind>) -> Result<bool> {
+        if base.is_some() {
+            let mut conflict =
+                Conflict::new(Operation::Update, None, Some(self.wc.location_of(relpath, 0)?));
+            conflict.tree = Some(TreeConflict {
+                reason: Reason::Added,
+                action: Action::Add,
+                move_source: None,
+                move_destination: None,
+            });
+            self.wc.db().mark_conflict(relpath, &conflict.write())?;
+            self.say(relpath, Told::TreeConflict, Some(kind), (NONE, NONE));
+            return Ok(false);
+        }
+        let found = self.disk(relpath)?;
+        if found != Some(kind) {
+            self.skip(relpath, Some(kind), found);
+            return Ok(false);
+        }
+        self.say(relpath, Told::UpdateAdd, Some(kind), (NONE, NONE));
+        Ok(kind == NodeKind::Dir)
+    }
+
+    /// Whether a working file has, as it is, the text that BASE has.
+    fn has_text(&self, relpath: &str, own: &Layer, base: &Layer) -> Result<bool> {
+        let Some(checksum) = base.checksum else { return Ok(false) };
+        let pristine = layout::pristine(self.wc.root(), &checksum);
+        let failed = |e| Error::io(e, "Can't open file", &pristine);
+        let len = fs::metadata(&pristine).map_err(failed)?.len();
+        if self.disk(relpath)? != Some(NodeKind::File) {
+            return Ok(false);
+        }
+        let how = Translation::of(&own.props, None);
+        let place = self.wc.abspath(relpath);
+        Ok(same_as_pristine(&place, &how, len, || {
+            fs::File::open(&pristine).map_err(|e| failed(e).into())
+        })?)
+    }
+
+    /// Merges the properties that are here into those of BASE.
+    fn merge_props(
+        &self,
+        relpath: &str,
+        base: &Layer,
+        own: &Layer,
+        conflict: &mut Conflict,
+    ) -> Result<(Vec<PropChange>, PropState)> {
+        let nothing = PropList::new();
+        let changes = nothing.diff_to(&own.props);
+        let merged = merge_props(&nothing, &base.props, &own.props, &changes);
+        if let Some(prop) = merged.conflict {
+            conflict.prop = Some(prop);
+        }
+        if !merged.actual.is_empty() {
+            self.wc.db().set_actual_props(relpath, Some(&merged.actual))?;
+            if changes.iter().any(|(name, _)| is_magic(name)) {
+                self.wc.db().record_fileinfo(relpath, -1, 0)?;
+            }
+        }
+        Ok((changes, merged.state))
+    }
+
+    /// Records a conflict of texts or properties, with the work that belongs to it.
+    fn record(&self, relpath: &str, mut conflict: Conflict, mut work: Vec<WorkItem>) -> Result<()> {
+        if let Some(prop) = &mut conflict.prop {
+            prop.marker = Some(names::reserve_prej(self.wc, relpath)?);
+            work.push(WorkItem::PrejInstall { relpath: relpath.to_owned(), old_skel: None });
+        }
+        if !conflict.is_resolved() {
+            conflict.operation = Some(Operation::Update);
+            conflict.locations = vec![None, Some(self.wc.location_of(relpath, 0)?)];
+            self.wc.db().mark_conflict(relpath, &conflict.write())?;
+        }
+        self.work(&work)
+    }
+
+    /// A directory that both have; whether there is more below.
+    fn merge_dir_props(&mut self, relpath: &str, base: &Layer, own: &Layer) -> Result<bool> {
+        let found = self.disk(relpath)?;
+        if found != Some(NodeKind::Dir) {
+            self.skip(relpath, Some(NodeKind::Dir), found);
+            return Ok(false);
+        }
+        let mut conflict = Conflict::default();
+        let (_, state) = self.merge_props(relpath, base, own, &mut conflict)?;
+        self.record(relpath, conflict, Vec::new())?;
+        self.say(relpath, Told::UpdateUpdate, Some(NodeKind::Dir), (NONE, told(state)));
+        Ok(true)
+    }
+
+    /// A file that both have.
+    fn merge_file(&mut self, relpath: &str, base: &Layer, own: &Layer) -> Result<()> {
+        let wc = self.wc;
+        let found = self.disk(relpath)?;
+        if found != Some(NodeKind::File) {
+            self.skip(relpath, Some(NodeKind::File), found);
+            return Ok(());
+        }
+        let mut conflict = Conflict::default();
+        let (changes, state) = self.merge_props(relpath, base, own, &mut conflict)?;
+        let Some(checksum) = base.checksum else { return Ok(()) };
+        let empty = wc.temporary();
+        fs::write(&empty, b"").map_err(|e| Error::io(e, "Can't write to file", &empty))?;
+        let merged = merge_text(
+            wc,
+            &TextMerge {
+                relpath,
+                left: &empty,
+                right: &layout::pristine(wc.root(), &checksum),
+                left_label: ".old",
+                right_label: ".new",
+                target_label: ".working",
+                actual: &PropList::new(),
+                changes: &changes,
+                options: sapwood_diff::Options::default(),
+                external: None,
+                suffix: Some(".tmp"),
+            },
+        );
+        let mut merged = merged?;
+        merged.work.push(WorkItem::FileRemove { relpath: wc.relpath(&empty)? });
+        let content = match merged.outcome {
+            TextOutcome::Conflict => State::Conflicted,
+            TextOutcome::Merged | TextOutcome::Unchanged => State::Merged,
+        };
+        conflict.text = merged.conflict;
+        self.record(relpath, conflict, merged.work)?;
+        self.say(relpath, Told::UpdateUpdate, Some(NodeKind::File), (content, told(state)));
+        Ok(())
+    }
+}

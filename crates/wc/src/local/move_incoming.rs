@@ -1,0 +1,380 @@
+//! Bringing local changes of a directory to where an update found it moved.
+//!
+//! The update left what was changed as a copy of what it was before. That copy is compared with what is on
+//! top of it, and what differs is done again at the destination, which is in BASE and has no local changes.
+//! All of it is one transaction; files follow by work items.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::{CancelToken, NodeKind, path};
+
+use super::Tell;
+use super::move_conflict::{About, failure};
+use super::move_update::{Layer, MoveUpdate, Step, told};
+use super::rows::SubtreeSql as _;
+use crate::conflict::{
+    Action, Conflict, Operation, PropState, Reason, TextMerge, TextOutcome, merge_props, merge_text,
+};
+use crate::db::{Presence, depth_of};
+use crate::error::{Error, Result};
+use crate::layout;
+use crate::local_mods::is_magic;
+use crate::queue::WorkItem;
+use crate::root::{WorkingCopy, disk_kind};
+
+impl WorkingCopy {
+    /// Brings the local changes of a directory that is in conflict with an incoming deletion to where it
+    /// was moved, and tells of them. Needs locks over both.
+    ///
+    /// # Errors
+    /// E155027 when there are local changes at the destination, or it has several revisions.
+    pub fn update_incoming_move(
+        &self,
+        victim: &str,
+        target: &str,
+        cancel: &CancelToken,
+        tell: &Tell<'_>,
+    ) -> Result<()> {
+        let record = self.db().actual(victim)?.and_then(|actual| actual.conflict_data);
+        let Some(record) = record else { return Ok(()) };
+        let operation = Conflict::parse(&record)?.operation.unwrap_or(Operation::Update);
+        let (said, new) = self.db().write(|_| {
+            self.require_lock(victim)?;
+            self.require_lock(target)?;
+            if self.has_local_changes(target)? {
+                return Err(failure(format!(
+                    "Cannot merge local changes from '{}' because '{}' already contains other local \
+                     changes (please commit or revert these other changes and try again)",
+                    self.abspath(victim).display(),
+                    self.abspath(target).display()
+                )));
+            }
+            self.check_single(target)?;
+            let source_depth = depth_of(victim);
+            let mut update = MoveUpdate {
+                wc: self,
+                source_depth,
+                target_depth: depth_of(target),
+                operation,
+                new: self.location_of(target, 0)?,
+                old: self.location_of(victim, source_depth)?,
+                cancel,
+                steps: vec![Step {
+                    source: victim.to_owned(),
+                    target: target.to_owned(),
+                    ..Step::default()
+                }],
+                said: BTreeMap::new(),
+            };
+            update.changed_node()?;
+            Ok((update.said, update.new.revision))
+        })?;
+        self.tell_said(said, victim, new, tell);
+        self.run_queue(cancel)
+    }
+}
+
+fn kind_on_disk(wc: &WorkingCopy, relpath: &str) -> Result<Option<NodeKind>> {
+    let found = disk_kind(&wc.abspath(relpath))?;
+    Ok(found.map(|found| if found.is_dir() { NodeKind::Dir } else { NodeKind::File }))
+}
+
+impl MoveUpdate<'_> {
+    /// Compares the node at the end of the steps, and all below, with its local changes.
+    fn changed_node(&mut self) -> Result<()> {
+        if self.cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let (source, target) = {
+            let step = self.step()?;
+            (step.source.clone(), step.target.clone())
+        };
+        let old = self.wc.layer_of(&source, self.source_depth)?;
+        let own = self.wc.working_layer(&source)?;
+        if own.kind.is_none() || (old.kind.is_some() && old.kind != own.kind) {
+            self.delete_there(&target, old.kind, own.kind)?;
+        }
+        if self.skips() {
+            return Ok(());
+        }
+        match own.kind {
+            Some(kind) if own.kind != old.kind => {
+                self.add_there(&source, &target, kind, old.kind)?
+            }
+            Some(NodeKind::File) => {
+                let modified = self.wc.file_modified(&self.wc.require_view(&source)?)?;
+                if modified || old.props != own.props {
+                    self.change_file_there(&source, &target, &old, &own, modified)?;
+                }
+            }
+            Some(NodeKind::Dir) if old.props != own.props => {
+                self.change_dir_there(&target, &old, &own)?;
+            }
+            _ => {}
+        }
+        if self.skips() || own.kind != Some(NodeKind::Dir) {
+            return Ok(());
+        }
+        let mut names = own.children;
+        names.extend(old.children);
+        names.sort();
+        names.dedup();
+        for name in names {
+            self.steps.push(Step {
+                source: path::join(&source, &name),
+                target: path::join(&target, &name),
+                ..Step::default()
+            });
+            let done = self.changed_node();
+            self.steps.pop();
+            done?;
+            if self.skips() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// A node was deleted, or replaced by one of another kind.
+    fn delete_there(
+        &mut self,
+        relpath: &str,
+        old_kind: Option<NodeKind>,
+        new_kind: Option<NodeKind>,
+    ) -> Result<()> {
+        self.mark_parent_edited()?;
+        if self.skips() {
+            return Ok(());
+        }
+        let wc = self.wc;
+        let db = wc.db();
+        let mut conflict = Conflict::default();
+        if wc.has_local_changes(relpath)? || wc.has_unversioned(relpath)? {
+            db.make_copy(relpath, false)?;
+            let action = if new_kind.is_none() { Action::Delete } else { Action::Replace };
+            let about =
+                About { old_kind, new_kind, reason: Reason::Edited, action, move_source: None };
+            conflict = self.tree_conflict(relpath, &about)?;
+            self.step_mut()?.skip = true;
+        } else if db.base(relpath)?.is_some() {
+            db.insert_deletion(relpath, 0, depth_of(relpath))?;
+        }
+        if conflict.is_resolved() && new_kind.is_some() {
+            return Ok(());
+        }
+        let none = State::Inapplicable;
+        self.close(relpath, (Told::UpdateDelete, new_kind, none, none), &conflict, Vec::new())
+    }
+
+    /// The row and the local properties of a node once more, elsewhere.
+    fn copy_node(&self, source: &str, target: &str) -> Result<()> {
+        let db = self.wc.db();
+        let Some(mut row) = db.top(source)? else { return Ok(()) };
+        let depth = depth_of(target);
+        row.moved_to = db.node(target, depth)?.and_then(|known| known.moved_to);
+        target.clone_into(&mut row.relpath);
+        row.op_depth = depth;
+        row.presence = Presence::Normal;
+        row.moved_here = false;
+        db.put_node(&row)?;
+        let actual = db.actual(source)?;
+        let props = actual.map(|row| row.props()).transpose()?.flatten();
+        db.set_actual_props(target, props.as_ref())
+    }
+
+    /// A node was added here.
+    fn add_there(
+        &mut self,
+        source: &str,
+        relpath: &str,
+        kind: NodeKind,
+        old_kind: Option<NodeKind>,
+    ) -> Result<()> {
+        self.mark_parent_edited()?;
+        if self.skips() {
+            return Ok(());
+        }
+        let found = kind_on_disk(self.wc, relpath)?.filter(|found| Some(*found) != old_kind);
+        let mut conflict = Conflict::default();
+        let mut work = Vec::new();
+        if found.is_some() {
+            let action = if old_kind.is_none() { Action::Add } else { Action::Replace };
+            let about = About {
+                old_kind,
+                new_kind: Some(kind),
+                reason: Reason::Unversioned,
+                action,
+                move_source: None,
+            };
+            conflict = self.tree_conflict(relpath, &about)?;
+            self.step_mut()?.skip = true;
+        } else {
+            self.copy_node(source, relpath)?;
+            work = match kind {
+                NodeKind::Dir => vec![WorkItem::DirInstall { relpath: relpath.to_owned() }],
+                NodeKind::File => self.install_from(source, relpath)?,
+            };
+        }
+        let action = if old_kind.is_none() { Told::UpdateAdd } else { Told::UpdateReplace };
+        let none = State::Inapplicable;
+        self.close(relpath, (action, Some(kind), none, none), &conflict, work)
+    }
+
+    /// Work that puts the text of a working file elsewhere.
+    fn install_from(&self, source: &str, relpath: &str) -> Result<Vec<WorkItem>> {
+        let wc = self.wc;
+        let temporary = wc.temporary();
+        let failed = |e| Error::io(e, "Can't create temporary file", &temporary);
+        let mut copy = fs::File::create_new(&temporary).map_err(failed)?;
+        wc.copy_in_normal_form(source, &mut copy)?;
+        let copy = wc.relpath(&temporary)?;
+        Ok(vec![
+            WorkItem::FileInstall {
+                relpath: relpath.to_owned(),
+                use_commit_times: false,
+                record_fileinfo: true,
+                source: Some(copy.clone()),
+            },
+            WorkItem::FileRemove { relpath: copy },
+        ])
+    }
+
+    /// Merges a change of properties into those of a node that is in BASE.
+    fn change_props_there(
+        &self,
+        relpath: &str,
+        old: &Layer,
+        own: &Layer,
+        conflict: &mut Conflict,
+    ) -> Result<PropState> {
+        let db = self.wc.db();
+        let view = self.wc.require_view(relpath)?;
+        let (pristine, actual) = (view.pristine_props()?, view.props()?);
+        let changes = old.props.diff_to(&own.props);
+        let merged = merge_props(&old.props, &pristine, &actual, &changes);
+        if let Some(prop) = merged.conflict {
+            conflict.prop = Some(prop);
+        }
+        let changed = (merged.actual != pristine).then_some(&merged.actual);
+        db.set_actual_props(relpath, changed)?;
+        if changes.iter().any(|(name, _)| is_magic(name)) {
+            db.record_fileinfo(relpath, -1, 0)?;
+        }
+        Ok(merged.state)
+    }
+
+    /// A conflict where the destination has no node of this kind, in BASE or on disk.
+    fn check_there(&self, relpath: &str, kind: NodeKind) -> Result<Conflict> {
+        let base = self.wc.db().base(relpath)?.and_then(|row| row.kind.node_kind());
+        let disk = kind_on_disk(self.wc, relpath)?;
+        let wrong = [base, disk].into_iter().find(|found| *found != Some(kind));
+        let Some(found) = wrong else { return Ok(Conflict::default()) };
+        let about = About {
+            old_kind: Some(kind),
+            new_kind: found,
+            reason: if found.is_none() { Reason::Missing } else { Reason::Obstructed },
+            action: Action::Edit,
+            move_source: None,
+        };
+        self.tree_conflict(relpath, &about)
+    }
+
+    fn base_path(&self, relpath: &str) -> Result<String> {
+        let base = self.wc.db().base(relpath)?;
+        base.and_then(|row| row.repos_path)
+            .ok_or_else(|| Error::NodeNotFound(self.wc.abspath(relpath)))
+    }
+
+    fn change_dir_there(&mut self, relpath: &str, old: &Layer, own: &Layer) -> Result<()> {
+        let at = self.last();
+        self.mark_edited(at)?;
+        if self.skips() {
+            return Ok(());
+        }
+        let mut conflict = self.check_there(relpath, NodeKind::Dir)?;
+        let mut work = Vec::new();
+        let mut state = PropState::Unchanged;
+        if conflict.tree.is_none() {
+            state = self.change_props_there(relpath, old, own, &mut conflict)?;
+        }
+        if state == PropState::Conflicted {
+            let from = self.base_path(relpath)?;
+            self.complete_from(relpath, from, NodeKind::Dir, &mut conflict, &mut work)?;
+        }
+        let saying = (Told::UpdateUpdate, Some(NodeKind::Dir), State::Inapplicable, told(state));
+        self.close(relpath, saying, &conflict, work)
+    }
+
+    fn change_file_there(
+        &mut self,
+        source: &str,
+        relpath: &str,
+        old: &Layer,
+        own: &Layer,
+        modified: bool,
+    ) -> Result<()> {
+        let at = self.last();
+        self.mark_edited(at)?;
+        if self.skips() {
+            return Ok(());
+        }
+        let wc = self.wc;
+        let mut work = Vec::new();
+        let mut conflict;
+        let (mut state, mut content) = (PropState::Unchanged, State::Unchanged);
+        if wc.db().base(relpath)?.is_none() {
+            // It was deleted there, or moved on: what is here is kept, as a conflict of its own.
+            self.copy_node(source, relpath)?;
+            let about = About {
+                old_kind: Some(NodeKind::File),
+                new_kind: None,
+                reason: Reason::Edited,
+                action: Action::Delete,
+                move_source: None,
+            };
+            conflict = self.tree_conflict(relpath, &about)?;
+            work = self.install_from(source, relpath)?;
+        } else {
+            conflict = self.check_there(relpath, NodeKind::File)?;
+        }
+        if conflict.tree.is_none() {
+            let actual = wc.require_view(relpath)?.props()?;
+            state = self.change_props_there(relpath, old, own, &mut conflict)?;
+            if modified && let Some(pristine) = own.checksum {
+                let revision = |at: &crate::conflict::Location| {
+                    at.revision.map_or_else(String::new, |revision| format!(".r{revision}"))
+                };
+                let merged = merge_text(
+                    wc,
+                    &TextMerge {
+                        relpath,
+                        left: &layout::pristine(wc.root(), &pristine),
+                        right: &wc.abspath(source),
+                        left_label: &revision(&self.old),
+                        right_label: ".working",
+                        target_label: &revision(&self.new),
+                        actual: &actual,
+                        changes: &old.props.diff_to(&own.props),
+                        options: sapwood_diff::Options::default(),
+                        external: None,
+                        suffix: None,
+                    },
+                )?;
+                content = match merged.outcome {
+                    TextOutcome::Conflict => State::Conflicted,
+                    TextOutcome::Merged | TextOutcome::Unchanged => State::Merged,
+                };
+                conflict.text = merged.conflict;
+                work = merged.work;
+            }
+            if !conflict.is_resolved() {
+                let from = self.base_path(relpath)?;
+                self.complete_from(relpath, from, NodeKind::File, &mut conflict, &mut work)?;
+            }
+        }
+        let saying = (Told::UpdateUpdate, Some(NodeKind::File), content, told(state));
+        self.close(relpath, saying, &conflict, work)
+    }
+}
