@@ -113,8 +113,8 @@ pub trait StoredFile: Send + Sync + fmt::Debug {
             if data.len() == data.capacity() {
                 let len = usize::try_from(self.len()?).map_err(|_| too_large())?;
                 // One byte more than there should be, so that the read that meets the end is
-                // short.
-                let more = len.minus(data.len()).plus(1);
+                // short. The file may have become shorter.
+                let more = len.saturating_sub(data.len()).plus(1);
                 if len > limit {
                     return Err(too_large());
                 }
