@@ -27,7 +27,7 @@ const MOST: [(&str, usize, usize); 18] = [
     ("ra", 37, 22),
     ("repos", 33, 45),
     ("server", 36, 58),
-    ("store", 3, 15),
+    ("store", 3, 16),
     ("testkit", 8, 3),
     ("watch", 0, 2),
     ("wc", 85, 62),

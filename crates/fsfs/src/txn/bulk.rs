@@ -245,7 +245,7 @@ impl Bulk {
 
     fn take(&self) -> Result<Held> {
         let lock = self.writer.lock(names::WRITE_LOCK)?;
-        let current = self.writer.fs.fs.read_current(&*self.writer.storage)?;
+        let current = self.writer.revisions.youngest(&self.writer.fs.fs)?;
         Ok(Held {
             _lock: lock,
             since: Instant::now(),
@@ -391,8 +391,7 @@ impl Committer {
     /// Ends with an error, for all that is under way.
     fn fail(&self, error: SvnError, group: &[Ready]) {
         for ready in group {
-            // The first error counts. It may have been moved, or not be there yet.
-            let _ = self.writer.storage.remove_file(&ready.prepared.from);
+            self.writer.revisions.discard(&ready.prepared);
         }
         let fs = &self.writer.fs.fs;
         let mut state = self.pipeline.state.lock();

@@ -22,9 +22,11 @@
 //! `recover` may take the last one for the youngest. When something from 3 on fails, it
 //! fails for the whole group. Later members of a group are merged with what earlier ones have
 //! prepared, which is in the caches then, so these forget the filesystem after such a failure.
+//!
+//! Steps 1 and 3 to 5 are verbs of a [`RevisionStore`](super::revision_store::RevisionStore).
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -38,8 +40,7 @@ use super::{Txn, Writer};
 use crate::error::{Error, Result};
 use crate::filesystem::Unpublished;
 use crate::rep_cache::Row;
-use crate::sync::sync_files;
-use sapwood_store::write::{NewFile, create_beside};
+use sapwood_store::write::NewFile;
 
 /// Transactions that one leader takes at most, so that the first need not wait for a crowd.
 const AT_ONCE: usize = 64;
@@ -237,7 +238,7 @@ fn remember(group: &Group) {
 /// What goes on under the lock.
 fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
     let fs = &writer.fs.fs;
-    let mut current = fs.read_current(&*writer.storage)?;
+    let mut current = writer.revisions.youngest(fs)?;
     let mode = mode_of_revisions(writer, current.youngest)?;
     let mut failed = Vec::new();
     for (at, (txn, _, prepared)) in group.0.iter_mut().enumerate() {
@@ -294,35 +295,19 @@ pub(super) fn publish(
     flush: bool,
 ) -> Result<()> {
     let fs = &writer.fs.fs;
-    match make_durable(writer, &mut prepared, current, flush) {
+    match put_and_swap(writer, &mut prepared, current, flush) {
         Ok(()) => {
             let watched = fs.current_file.lock();
             fs.youngest.fetch_max(current.youngest.0, Ordering::AcqRel);
             drop(watched);
-            if flush { settle_current(writer, current.youngest) } else { Ok(()) }
+            if flush { writer.revisions.settle(fs, current.youngest) } else { Ok(()) }
         }
         Err(error) => {
             give_up(writer);
-            for prepared in prepared {
-                // The first error counts. It may have been moved.
-                let _ = writer.storage.remove_file(&prepared.from);
-            }
+            prepared.iter().for_each(|prepared| writer.revisions.discard(prepared));
             Err(error)
         }
     }
-}
-
-/// Makes the new name of `current` durable.
-fn settle_current(writer: &Writer, youngest: Revnum) -> Result<()> {
-    let path = writer.fs.fs.file(names::CURRENT);
-    let Some(folder) = path.parent() else { return Ok(()) };
-    writer.storage.sync_dir(folder).map_err(|error| Error::Io {
-        what: format!(
-            "r{youngest} is committed, but may not outlast a power failure: Can't flush '{}'",
-            folder.display()
-        ),
-        error,
-    })
 }
 
 /// Forgets what was read of revisions that are not to be.
@@ -333,79 +318,22 @@ pub(super) fn give_up(writer: &Writer) {
     writer.common.ancestry.clear();
 }
 
-fn make_durable(
+/// Puts the data of revisions into the store, reads them back if `fsfs.conf` says so, and lets the youngest
+/// be the last of them.
+fn put_and_swap(
     writer: &Writer,
     prepared: &mut [&mut Prepared],
     current: Current,
     flush: bool,
 ) -> Result<()> {
-    let storage = &writer.storage;
-    let path = writer.fs.fs.file(names::CURRENT);
-    let fail = |e| Error::io(e, "Can't write to file", &path);
-    let (beside, file) = create_beside(&**storage, &path).map_err(fail)?;
-    let done = move_all(writer, prepared, (current, flush), (&path, &beside, file));
-    done.inspect_err(|_| {
-        // The first error counts.
-        let _ = storage.remove_file(&beside);
-    })
-}
-
-fn move_all(
-    writer: &Writer,
-    prepared: &mut [&mut Prepared],
-    (current, flush): (Current, bool),
-    (path, beside, mut file): (&Path, &Path, Box<dyn NewFile>),
-) -> Result<()> {
-    let storage = &writer.storage;
-    let fail = |e| Error::io(e, "Can't write to file", path);
-    let mut text = Vec::new();
-    current.write(&mut text);
-    file.append(&text).map_err(fail)?;
-    file.set_mode(storage.mode(path).map_err(fail)?).map_err(fail)?;
-
-    if flush {
-        // Oldest first.
-        let mut files: Vec<(&mut dyn NewFile, &Path)> = Vec::new();
-        for prepared in &mut *prepared {
-            let Prepared { bytes, file, from, revprops, revprops_path, .. } = &mut **prepared;
-            // Older than all others: errors of writing it might be missed below.
-            if let (true, Some(file)) = (bytes.is_empty(), &mut *file) {
-                file.sync().map_err(|e| Error::io(e, "Can't flush file to disk", from))?;
-            }
-            if let Some(revprops) = revprops {
-                files.push((&mut **revprops, revprops_path));
-            }
-            if let Some(file) = file {
-                files.push((&mut **file, from));
-            }
-        }
-        files.push((&mut *file, beside));
-        sync_files(&writer.fs.fs, files)?;
-    }
-
-    let mut folders: Vec<&Path> = Vec::new();
-    for prepared in &*prepared {
-        // A reader finds it in one place or the other.
-        let mut unpublished = writer.fs.fs.unpublished.lock();
-        storage
-            .rename(&prepared.from, &prepared.to, false)
-            .map_err(|e| Error::io(e, "Can't move", &prepared.from))?;
-        unpublished.retain(|(revision, _)| *revision != prepared.revision);
-        drop(unpublished);
-        if let Some(folder) = prepared.to.parent()
-            && flush
-            && !folders.contains(&folder)
-        {
-            folders.push(folder);
-        }
-    }
-    for folder in folders {
-        storage.sync_dir(folder).map_err(|e| Error::io(e, "Can't flush file to disk", folder))?;
-    }
-    if writer.config.verify_before_commit {
-        prepared.iter().try_for_each(|prepared| writer.read_back(prepared.revision))?;
-    }
-    storage.rename(beside, path, false).map_err(fail)
+    let (fs, store) = (&writer.fs.fs, &writer.revisions);
+    let next = store.put(fs, prepared, current, flush)?;
+    let check = || match writer.config.verify_before_commit {
+        true => prepared.iter().try_for_each(|prepared| writer.read_back(prepared.revision)),
+        false => Ok(()),
+    };
+    let done = check().and_then(|()| store.swap_youngest(fs, &next));
+    done.inspect_err(|_| store.withdraw(&next))
 }
 
 /// The permissions that new revisions get: those of the revision before.

@@ -25,6 +25,7 @@ mod nodes;
 mod open;
 mod proto;
 mod rep_batch;
+mod revision_store;
 mod revprops;
 mod sharing;
 mod tree;

@@ -12,6 +12,7 @@ use sapwood_fsfs_format::layout::{names, since};
 
 use super::Common;
 use super::rep_batch::Batch;
+use super::revision_store::{LocalRevisions, RevisionStore};
 use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, OpenOptions};
@@ -50,6 +51,8 @@ impl Default for WriteOptions {
 pub struct Writer {
     pub(crate) fs: Filesystem,
     pub(crate) storage: Arc<dyn WriteStorage>,
+    /// Where new revisions go: above `storage`.
+    pub(super) revisions: Box<dyn RevisionStore>,
     /// What all writers to the filesystem share.
     pub(super) common: Arc<Common>,
     pub(super) config: WriteConfig,
@@ -86,6 +89,7 @@ impl Writer {
             common: fs.fs.shared.attached()?,
             config,
             revprop_packing,
+            revisions: Box::new(LocalRevisions(Arc::clone(&options.storage))),
             storage: options.storage,
             flush: options.flush_to_disk,
             numbers_at_once: options.numbers_at_once.max(1),
