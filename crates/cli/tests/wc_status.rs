@@ -1,4 +1,5 @@
-//! `svn status -u` by ours and by the reference on the same working copy: the same of every path.
+//! `svn status -u` by ours and by the reference on the same working copy: the same of every path; and
+//! `svnversion`.
 //!
 //! The reference tells what is in a directory in the order of a hash table, so lines are compared
 //! without their order; where the order is fixed, [`order`] looks at it.
@@ -9,6 +10,9 @@
     clippy::panic,
     reason = "a failure is a failed test"
 )]
+
+#[path = "common/sides.rs"]
+mod sides;
 
 use std::path::Path;
 use std::process::Command;
@@ -244,4 +248,52 @@ fn after_our_own_work_nothing_else_is_listed() {
     let all = counted::cost(&svn(&["status"]), b"").reads;
     assert!(all >= known + 60, "a status of everything lists sixty directories: {all}, {known}");
     assert_eq!(run(&["status"]), "A       d4/e4/new\n");
+}
+
+/// `svnversion` of whole, mixed, changed, switched, sparse and exported trees.
+#[test]
+fn svnversion_says_the_same() {
+    sides::compare(
+        r"
+=svnversion .
+mkdir -p A/D B; echo a > A/a; echo d > A/D/d; echo b > B/b
+=svnversion .
+svn add -q A B
+=svnversion .
+=svnversion A
+svn ci -q -m one
+=svnversion .
+=svnversion -c .
+svn up -q
+echo more >> A/a; svn ci -q -m two
+=svnversion .
+=svnversion -n .
+=svnversion A/a
+=svnversion A/D
+=svnversion --committed A
+=svnversion . trunk
+=svnversion . /A
+=svnversion A URL/A
+=svnversion A /A/D
+svn switch -q --ignore-ancestry URL/B A/D
+=svnversion .
+=svnversion A/D B
+svn up -q --set-depth files A
+=svnversion .
+svn up -q --set-depth infinity A
+echo local >> B/b
+=svnversion .
+svn rm -q --force B
+=svnversion .
+svn revert -q -R .
+rm B/b
+=svnversion .
+=svnversion none
+=svnversion none/deeper
+=svnversion /
+=svnversion URL
+=svnversion . . .
+=svnversion --no-such-option
+",
+    );
 }

@@ -2,7 +2,7 @@
 
 use sapwood_core::SvnResult;
 
-pub(crate) use sapwood_client::open::{locate, move_to, number_of};
+pub(crate) use sapwood_client::open::{Located, locate, move_to, number_of};
 pub(crate) use sapwood_client::target::{Target, any_canonical_url, canonical_url};
 
 use crate::user_date;

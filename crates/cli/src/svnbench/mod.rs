@@ -11,15 +11,17 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
-use sapwood_ra::Settings;
+use sapwood_client::Context;
+use sapwood_client::open::{number_at, session_at};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_ra::{Session, Settings};
 
 use crate::arguments::{parse_changes, parse_depth, parse_limit};
 use crate::command::{
     HELP, HELP_MARK, Invocation, OptionSpec, Options, Program, RA_MODULES, Subcommand, VERSION,
     name, plain_text, usage_error,
 };
-use crate::remote::target::{self, Target};
+use crate::remote::target::{self, Located, Target, locate, number_of};
 use crate::remote::{self, Credentials, Manner, grouped};
 use crate::revision::{RevisionRange, RevisionSpec};
 
@@ -208,6 +210,35 @@ fn arguments(invocation: &mut Invocation<'_>, implicit_dot: bool) -> SvnResult<V
 
 fn targets(invocation: &mut Invocation<'_>, implicit_dot: bool) -> SvnResult<Vec<Target>> {
     arguments(invocation, implicit_dot)?.iter().map(|text| target::parse(text)).collect()
+}
+
+/// What working copies of targets are looked up with.
+fn working_copies(settings: &Settings) -> SvnResult<Context> {
+    let here =
+        std::env::current_dir().map_err(|e| SvnError::io(&e, "Can't get working directory"))?;
+    Ok(Context::new(settings.clone(), here))
+}
+
+/// Opens a session to a target as of `wanted`: a URL, or what a node of a working copy is in the
+/// repository.
+fn located(settings: &Settings, target: &Target, wanted: RevisionSpec) -> SvnResult<Located> {
+    if target.is_url() {
+        return locate(settings, target, wanted);
+    }
+    session_at(&working_copies(settings)?, &target.text, target.peg, wanted)
+}
+
+/// A revision of a target as a number.
+fn number(
+    settings: &Settings,
+    session: &dyn Session,
+    target: &Target,
+    revision: RevisionSpec,
+) -> SvnResult<Revnum> {
+    if target.is_url() || !revision.needs_working_copy() {
+        return number_of(session, revision);
+    }
+    number_at(&working_copies(settings)?, session, &target.text, revision)
 }
 
 /// Opens what a subcommand needs, runs it, and tells how long it took. `work` returns the number

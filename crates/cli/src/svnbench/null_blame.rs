@@ -4,9 +4,9 @@ use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_delta::TextDelta;
 use sapwood_ra::{FileRev, FileRevReceiver, FileRevsRequest, Settings};
 
-use super::{one_range, table, targets, timed};
+use super::{located, number, one_range, table, targets, timed};
 use crate::command::{Invocation, Run, Subcommand, name};
-use crate::remote::target::{Target, locate, move_to, number_of};
+use crate::remote::target::{Target, move_to};
 use crate::report;
 use crate::revision::{RevisionRange, RevisionSpec};
 
@@ -37,10 +37,10 @@ fn blame(
     target: &Target,
     range: RevisionRange,
 ) -> SvnResult<u64> {
-    let located = locate(settings, target, RevisionSpec::Unspecified)?;
+    let located = located(settings, target, RevisionSpec::Unspecified)?;
     let session = located.session.as_ref();
-    let start = number_of(session, range.start)?;
-    let end = number_of(session, range.end)?;
+    let start = number(settings, session, target, range.start)?;
+    let end = number(settings, session, target, range.end)?;
     move_to(session, located.peg, start.max(end))?;
     // What changed in the first revision is only seen beside the one before it.
     let start = if start > end { start } else { start.prev().unwrap_or(Revnum::ZERO) };
@@ -87,7 +87,8 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         for target in &targets {
             let end = match range.end {
                 RevisionSpec::Unspecified if target.peg != RevisionSpec::Unspecified => target.peg,
-                RevisionSpec::Unspecified => RevisionSpec::Head,
+                RevisionSpec::Unspecified if target.is_url() => RevisionSpec::Head,
+                RevisionSpec::Unspecified => RevisionSpec::Working,
                 end => end,
             };
             match blame(invocation, settings, target, RevisionRange { end, ..range }) {

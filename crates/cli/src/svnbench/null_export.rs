@@ -6,9 +6,9 @@ use sapwood_core::{Depth, ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult}
 use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_ra::{ReportKind, ReportRequest, Settings};
 
-use super::{depth, one_revision, table, targets, timed};
+use super::{depth, located, one_revision, table, targets, timed};
 use crate::command::{Invocation, Run, Subcommand, name, usage_error};
-use crate::remote::target::{Target, locate};
+use crate::remote::target::Target;
 use crate::revision::RevisionSpec;
 
 /// An export that only counts.
@@ -160,7 +160,12 @@ fn export(
     depth: Depth,
     counter: &mut Counter,
 ) -> SvnResult<u64> {
-    let located = locate(settings, target, revision)?;
+    // What needs no server is not measured.
+    let default = if target.is_url() { RevisionSpec::Head } else { RevisionSpec::Working };
+    if !target.is_url() && revision.or(target.peg).or(default).needs_working_copy() {
+        return Ok(0);
+    }
+    let located = located(settings, target, revision)?;
     let session = located.session.as_ref();
     let revision = Some(located.revision);
     match session.check_path("", revision)? {

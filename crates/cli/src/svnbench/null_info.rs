@@ -3,9 +3,9 @@
 use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_ra::{DirentFields, Settings};
 
-use super::{depth, one_revision, targets, timed};
+use super::{depth, located, one_revision, targets, timed};
 use crate::command::{Invocation, Run, Subcommand, name};
-use crate::remote::target::{Target, locate};
+use crate::remote::target::Target;
 use crate::report;
 use crate::revision::RevisionSpec;
 
@@ -19,7 +19,7 @@ fn info(
     wanted: RevisionSpec,
     depth: Depth,
 ) -> SvnResult<(u64, u64)> {
-    let located = locate(settings, target, wanted)?;
+    let located = located(settings, target, wanted)?;
     let session = located.session.as_ref();
     let revision = Some(located.revision);
     let Some(top) = session.stat("", revision)? else {

@@ -7,9 +7,8 @@ use sapwood_core::fold::fold;
 use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_ra::{Dirent, DirentFields, ListRequest};
 
-use super::{depth, one_revision, table, targets, timed};
+use super::{depth, located, one_revision, table, targets, timed};
 use crate::command::{Invocation, Run, Subcommand, name};
-use crate::remote::target::locate;
 use crate::report;
 
 #[derive(Debug, Default)]
@@ -73,7 +72,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         let mut counts = Counts::default();
         for target in &targets {
             let mut one = || {
-                let located = locate(settings, target, revision)?;
+                let located = located(settings, target, revision)?;
                 let session = located.session.as_ref();
                 let mut locked = HashSet::new();
                 if verbose {

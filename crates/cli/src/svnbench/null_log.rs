@@ -2,12 +2,12 @@
 
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
+use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session, Settings};
 
-use super::{arguments, parse_limit, ranges, table, timed};
+use super::{arguments, located, number, parse_limit, ranges, table, timed};
 use crate::command::{Invocation, Run, Subcommand, name, usage_error};
 use crate::remote::grouped;
-use crate::remote::target::{self, locate, move_to, number_of};
+use crate::remote::target::{self, Target, move_to};
 use crate::repo;
 use crate::revision::{RevisionRange, RevisionSpec};
 use crate::svnadmin::lslocks::count_lines;
@@ -60,6 +60,8 @@ impl Counts {
 
 /// The ranges as numbers. Without a range it is the peg revision and everything before.
 fn resolve(
+    settings: &Settings,
+    target: &Target,
     session: &dyn Session,
     ranges: &[RevisionRange],
     peg: Revnum,
@@ -68,11 +70,11 @@ fn resolve(
         return Ok(vec![(peg, Revnum::ZERO)]);
     }
     let one = |range: &RevisionRange| {
-        let start = number_of(session, range.start)?;
+        let start = number(settings, session, target, range.start)?;
         let end = match range.end {
             RevisionSpec::Unspecified => start,
             end if end == range.start => start,
-            end => number_of(session, end)?,
+            end => number(settings, session, target, end)?,
         };
         Ok((start, end))
     };
@@ -95,8 +97,9 @@ fn as_revisions(range: &mut RevisionRange) {
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "null-log",
     aliases: &[],
-    help: "usage: svnbench null-log URL[@REV] [PATH...]\n\n\
-         Get the log of URL, or of the PATHs below it, as 'svn log' does.  -v asks for\n\
+    help: "usage: svnbench 1. null-log [PATH][@REV]\n\
+                2. null-log URL[@REV] [PATH...]\n\n\
+         Get the log of PATH, of URL, or of the PATHs below URL, as 'svn log' does.  -v asks for\n\
          changed paths, -q for no messages.  -r and -c can be given several times.\n",
     options: &[
         name::REVISION,
@@ -129,7 +132,10 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     }
     let first = arguments.remove(0);
     let target = target::parse(&first)?;
-    if let Some(bad) = arguments.iter().find(|a| repo::is_url(a) || a.starts_with('/')) {
+    let is_wrong = |a: &&String| repo::is_url(a) || a.starts_with('/');
+    if target.is_url()
+        && let Some(bad) = arguments.iter().find(is_wrong)
+    {
         return Err(usage_error(format!(
             "Only relative paths can be specified after a URL for 'svnbench log', but '{bad}' is \
              not a relative path"
@@ -158,9 +164,9 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     };
     timed(invocation, |invocation, settings| {
         let mut counts = Counts::default();
-        let located = locate(settings, &target, RevisionSpec::Unspecified)?;
+        let located = located(settings, &target, RevisionSpec::Unspecified)?;
         let session = located.session.as_ref();
-        let ranges = resolve(session, &ranges, located.peg)?;
+        let ranges = resolve(settings, &target, session, &ranges, located.peg)?;
         let youngest = ranges.iter().map(|(a, b)| *a.max(b)).max().unwrap_or(located.peg);
         move_to(session, located.peg, youngest)?;
         let paths: Vec<&str> =

@@ -33,13 +33,18 @@ impl Side {
     }
 
     /// Runs one step in `wc` and returns what was said. Lines that begin with `=` are for the
-    /// program under test, `svn ...` is run by the reference, anything else by a shell. `URL` and
-    /// `OTHER` stand for the repositories.
+    /// program under test (with `=svnversion` for that one), `svn ...` is run by the reference,
+    /// anything else by a shell. `URL` and `OTHER` stand for the repositories.
     pub(crate) fn step(&self, line: &str) -> String {
         let folder = self.folder.path().display().to_string();
         let with_urls = line
             .replace("OTHER", &format!("file://{folder}/other"))
             .replace("URL", &format!("file://{folder}/repo"));
+        if let Some(rest) = with_urls.strip_prefix("=svnversion ") {
+            let mut command = self.programs.command("svnversion");
+            command.args(rest.split(' '));
+            return self.told(command, &folder);
+        }
         let (program, rest) = match (with_urls.strip_prefix("= "), with_urls.strip_prefix("svn ")) {
             (Some(rest), _) => (Some(&self.programs), rest),
             (None, Some(rest)) => (None, rest),

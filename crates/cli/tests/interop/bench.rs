@@ -34,7 +34,11 @@ const COMMANDS: &[&[&str]] = &[
 
 /// What `svnbench` says, without how long it took and what the messages of a protocol add up to.
 fn counted(programs: &Programs, args: &[String]) -> Output {
-    let out = programs.run("svnbench", args);
+    counting(programs.command("svnbench").args(args))
+}
+
+fn counting(svnbench: &mut std::process::Command) -> Output {
+    let out = Output::of(svnbench);
     let lines = out.stdout_text();
     let kept =
         lines.lines().filter(|l| !l.ends_with(" seconds taken") && !l.contains(" bytes transf"));
@@ -104,5 +108,61 @@ fn svnbench_counts_the_same() {
                 assert_same(&args.join(" "), &reference, &ours);
             }
         }
+    }
+}
+
+/// What `svnbench` takes beside URLs.
+const OF_WORKING_COPIES: &[&[&str]] = &[
+    &["null-log"],
+    &["null-log", "-v", "f"],
+    &["null-log", "f@HEAD"],
+    &["null-log", "-r", "BASE:1", "f"],
+    &["null-log", "-r", "PREV", "f"],
+    &["null-log", "copied"],
+    &["null-log", "new"],
+    &["null-log", "none"],
+    &["null-list"],
+    &["null-list", "-r", "HEAD", "f"],
+    &["null-list", "none"],
+    &["null-blame", "f"],
+    &["null-blame", "f@HEAD"],
+    &["null-blame", "-r", "1:BASE", "f"],
+    &["null-blame", "none"],
+    &["null-export", "."],
+    &["null-export", "-r", "HEAD", "."],
+    &["null-export", "-r", "COMMITTED", "."],
+    &["null-info"],
+    &["null-info", "f"],
+    &["null-info", "-r", "HEAD", "f", "none"],
+];
+
+/// A working copy behind its repository, with a copy and an addition: looked up alike.
+#[test]
+fn working_copies_are_counted_the_same() {
+    let mut history = History::new("bench-working-copies");
+    for (revision, text) in ["1\n", "1\n2\n", "1\n2\n3\n"].into_iter().enumerate() {
+        let mut change = history.begin("ann", "change");
+        if revision == 0 {
+            change.add("f", text)
+        } else {
+            change.edit("f", text)
+        };
+        change.commit();
+    }
+    let repo = Repository::new(&Shape::new("1.10").shard(7), history);
+    let folder = tempfile::tempdir().unwrap();
+    let reference = Programs::reference();
+    for args in [
+        &["checkout", "-q", "-r2", &repo.url(), "."][..],
+        &["copy", "-q", "f", "copied"],
+        &["mkdir", "-q", "new"],
+    ] {
+        let svn = &mut reference.command("svn");
+        Output::of(svn.args(args).current_dir(folder.path())).expect_success("svn");
+    }
+    for args in OF_WORKING_COPIES {
+        let [wanted, found] = [&reference, &Programs::ours()]
+            .map(|side| counting(side.command("svnbench").args(*args).current_dir(folder.path())));
+        assert_same(&args.join(" "), &wanted, &found);
     }
 }
