@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::server::free_port;
 use sapwood_testkit::{Output, Programs, Repository, Shape};
 
@@ -142,4 +143,48 @@ fn the_certificate_is_read_again() {
     fs::write(served.folder.join("authority"), authority.pem()).unwrap();
     certify(&authority, "localhost", (2020, 2100), &served.folder);
     served.svn(&args).expect_success("info with the new certificate");
+}
+
+/// `svn auth` of certificates that are kept: with alternative names and without, and of what is none.
+#[test]
+fn kept_certificates_are_described_as_by_the_reference() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = |realm: &str, ascii: &str| {
+        let config = folder.path().join(realm.len().to_string());
+        let store = config.join("auth/svn.ssl.server");
+        fs::create_dir_all(&store).unwrap();
+        let pairs = [("ascii_cert", ascii), ("failures", "8"), ("svn:realmstring", realm)];
+        let lines = pairs.map(|(k, v)| format!("K {}\n{k}\nV {}\n{v}\n", k.len(), v.len()));
+        let name = sapwood_core::Md5::of(realm.as_bytes()).to_hex();
+        fs::write(store.join(name), lines.concat() + "END\n").unwrap();
+        config
+    };
+    let certificate = |names: Vec<String>, common: &str| {
+        let mut params = CertificateParams::new(names).unwrap();
+        params.distinguished_name.push(DnType::CommonName, common);
+        params.distinguished_name.push(DnType::OrganizationName, "Wood & Sons");
+        params.distinguished_name.push(DnType::CountryName, "DE");
+        // Of no short name.
+        params.distinguished_name.push(DnType::CustomDnType(vec![2, 5, 4, 5]), "77");
+        let signed = params.signed_by(&KeyPair::generate().unwrap(), &authority()).unwrap();
+        sapwood_core::base64::encode(signed.der())
+    };
+    let hosts = ["svn.example.org", "*.example.com", "127.0.0.1"].map(str::to_owned).to_vec();
+    let configs = [
+        kept("https://a:1", &certificate(hosts, "other")),
+        kept("https://bb:1", &certificate(Vec::new(), "host.example.org")),
+        kept("https://ccc:1", &certificate(Vec::new(), "no host")),
+        kept("https://dddd:1", "AAAA"),
+    ];
+    let shown = |programs: &Programs, config: &Path, pattern: &[&str]| {
+        let mut svn = programs.command("svn");
+        Output::of(svn.arg("auth").args(pattern).arg("--config-dir").arg(config))
+    };
+    for config in &configs {
+        for pattern in [&[][..], &["DE"], &["de"], &["EXAMPLE.org"], &["AAAA"], &["Sons", "ccc"]] {
+            let [wanted, found] = [Programs::reference(), Programs::ours()]
+                .map(|programs| shown(&programs, config, pattern));
+            assert_same(&format!("svn auth {pattern:?}"), &wanted, &found);
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult, glob};
+use sapwood_ra::auth::Description;
 use sapwood_ra::auth::store::{Kept, all};
 
 use super::log::SEPARATOR;
@@ -11,6 +12,7 @@ use super::out::Out;
 use super::{Command, Invocation};
 use crate::command::{name, to_text};
 use crate::remote::config::user_dir;
+use crate::{report, user_date};
 
 pub(super) const COMMAND: Command = Command {
     name: "auth",
@@ -32,13 +34,51 @@ pub(super) const COMMAND: Command = Command {
 /// Values that no pattern is compared with.
 const SECRETS: [&str; 2] = ["password", "passphrase"];
 
+/// The certificate of a server, in base64.
+const CERTIFICATE: &str = "ascii_cert";
+
 /// Whether credentials match a pattern somewhere.
 fn matches(kept: &Kept, pattern: &str) -> bool {
     let pattern = format!("*{pattern}*");
     let found = |text: &[u8]| glob::matches(pattern.as_bytes(), text);
     found(kept.kind.as_bytes())
         || found(kept.realm.as_bytes())
-        || kept.values.iter().any(|(name, value)| !SECRETS.contains(&name) && found(value))
+        || kept.values.iter().any(|(name, value)| match name {
+            CERTIFICATE => certificate_matches(value, &pattern),
+            _ => !SECRETS.contains(&name) && found(value),
+        })
+}
+
+/// Checksums and hosts match in any case.
+fn certificate_matches(ascii: &[u8], pattern: &str) -> bool {
+    let Some(certificate) = Description::of_kept(ascii) else { return false };
+    let found = |text: &str| glob::matches(pattern.as_bytes(), text.as_bytes());
+    let lower = pattern.to_ascii_lowercase();
+    let found_in_any_case =
+        |text: &str| glob::matches(lower.as_bytes(), text.to_ascii_lowercase().as_bytes());
+    found(&certificate.subject)
+        || found(&certificate.issuer)
+        || found_in_any_case(&certificate.fingerprint)
+        || certificate.hostnames.iter().any(|host| found_in_any_case(host))
+}
+
+/// A certificate for people; a warning about one that is none.
+fn certificate(ascii: &[u8]) -> String {
+    let Some(certificate) = Description::of_kept(ascii) else {
+        report::warning(&SvnError::new(ErrorCode::X509_CERT_INVALID_FORMAT, ""), "svn: ");
+        return String::new();
+    };
+    let Description { subject, issuer, fingerprint, .. } = &certificate;
+    let [from, until] = [certificate.valid_from, certificate.valid_until];
+    let [from, until] = [from, until].map(|at| user_date::human(at.0));
+    let hosts = match certificate.hostnames.join(", ") {
+        none if none.is_empty() => none,
+        hosts => format!("Hostnames: {hosts}\n"),
+    };
+    format!(
+        "Subject: {subject}\nValid from: {from}\nValid until: {until}\nIssuer: {issuer}\n\
+         Fingerprint: {fingerprint}\n{hosts}"
+    )
 }
 
 fn print(out: &Out, kept: &Kept, show_passwords: bool) -> SvnResult<()> {
@@ -48,6 +88,10 @@ fn print(out: &Out, kept: &Kept, show_passwords: bool) -> SvnResult<()> {
     );
     for (name, value) in kept.values.iter() {
         if value == kept.realm.as_bytes() {
+            continue;
+        }
+        if name == CERTIFICATE {
+            text.push_str(&certificate(value));
             continue;
         }
         let value = match SECRETS.contains(&name) && !show_passwords {

@@ -5,6 +5,7 @@
 //! credentials (once), then questions (three times). What worked is kept, as far as the
 //! configuration allows.
 
+mod certificate;
 mod gpg_agent;
 pub mod store;
 pub mod trust;
@@ -17,6 +18,7 @@ use parking_lot::Mutex;
 use sapwood_core::config::Config;
 use sapwood_core::{SvnResult, glob};
 
+pub use certificate::Description;
 pub use gpg_agent::GpgAgent;
 pub use store::{CredentialKind, file_of, read, write};
 pub use trust::{Certificate, Decision, Failures};
