@@ -129,6 +129,25 @@ svn cleanup later
 svn st later
 ";
 
+/// The repository has something new where an external is.
+const IN_THE_WAY: &str = r"
+svnadmin create repo
+svn co -q URL/repo wc
+mkdir -p wc/a/g wc/b; echo f > wc/a/f
+svn add -q wc/a wc/b
+svn ci -q -m 1 wc
+svn up -q wc
+svn ps -q svn:externals '^/a X' wc/b
+svn ci -q -m 2 wc
+svn pd -q svn:externals wc/b
+svn mkdir -q wc/b/X wc/b/X/g wc/b/X/h
+svn ci -q -m 3 wc
+svn up -q wc
+svn up -q -r2 wc
+svn st -u wc
+svn st wc
+";
+
 fn run(programs: &Programs, line: &str, folder: &std::path::Path) -> String {
     let shown = folder.display().to_string();
     let mut command = match line.strip_prefix("svn ") {
@@ -178,4 +197,9 @@ fn as_the_reference_says() {
 #[test]
 fn as_the_reference_says_of_externals_and_comparisons() {
     compare(MORE);
+}
+
+#[test]
+fn as_the_reference_says_of_what_is_new_in_an_external() {
+    compare(IN_THE_WAY);
 }

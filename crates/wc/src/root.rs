@@ -196,12 +196,15 @@ impl WorkingCopy {
     }
 }
 
-/// The nearest directory at or above `start` that has an administrative folder with a database or
-/// with the files of an old format.
+/// The nearest directory at or above `start` that has a database; or `start` itself, when it has the
+/// files of an old format, which are in each directory. (What is not there is looked for with all above.)
 fn find_root(start: &Path) -> Option<&Path> {
+    let is_there = start.is_dir();
     start.ancestors().find(|dir| {
         let adm = layout::adm(dir);
-        fs::metadata(adm.join(layout::DB)).is_ok() || fs::metadata(adm.join("entries")).is_ok()
+        let may_be_old = *dir == start || !is_there;
+        fs::metadata(adm.join(layout::DB)).is_ok()
+            || (may_be_old && fs::metadata(adm.join("entries")).is_ok())
     })
 }
 

@@ -262,14 +262,31 @@ impl Conflict {
     /// The bytes of conflict_data.
     #[must_use]
     pub fn write(&self) -> Vec<u8> {
+        self.write_parts([self.write_text(), self.write_prop(), self.write_tree()])
+    }
+
+    /// The same in the order in which the reference's upgrade has it.
+    #[must_use]
+    pub(crate) fn write_upgraded(&self) -> Vec<u8> {
+        self.write_parts([self.write_tree(), self.write_prop(), self.write_text()])
+    }
+
+    fn write_text(&self) -> Option<Vec<u8>> {
+        self.text.as_ref().map(write_text)
+    }
+
+    fn write_prop(&self) -> Option<Vec<u8>> {
+        self.prop.as_ref().map(write_prop)
+    }
+
+    fn write_tree(&self) -> Option<Vec<u8>> {
+        self.tree.as_ref().map(write_tree)
+    }
+
+    fn write_parts(&self, parts: [Option<Vec<u8>>; 3]) -> Vec<u8> {
         let mut out = vec![b'('];
         self.write_why(&mut out);
         out.extend_from_slice(b" (");
-        let parts = [
-            self.text.as_ref().map(write_text),
-            self.prop.as_ref().map(write_prop),
-            self.tree.as_ref().map(write_tree),
-        ];
         out.extend(parts.into_iter().flatten().collect::<Vec<_>>().join(&b' '));
         out.extend_from_slice(b"))");
         out

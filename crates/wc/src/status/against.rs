@@ -382,6 +382,7 @@ impl<'t> Against<'t, '_> {
                 let modified = self.wc.compare_one(node, look)?;
                 assemble(self.wc, &table, node, look, modified, Some(context), true)?
             }
+            None if look.is_some() => self.of_another(&relpath)?,
             None => None,
         };
         let mut status =
@@ -391,6 +392,21 @@ impl<'t> Against<'t, '_> {
         status.remote.lock = self.incoming.locks.get(&format!("/{repos_path}")).cloned();
         status.repos_relpath = Some(repos_path);
         Ok(status)
+    }
+
+    /// What stands in the way of a node that only the repository has, where that is versioned in a
+    /// working copy within this one, as an external is.
+    fn of_another(&self, relpath: &str) -> Result<Option<Status>> {
+        let options = self.wc.options().clone();
+        let found = WorkingCopy::find(&self.wc.abspath(relpath), options);
+        let Some((other, inside)) = found.ok().filter(|(other, _)| other.root() != self.wc.root())
+        else {
+            return Ok(None);
+        };
+        if inside.is_empty() || other.db().top(&inside)?.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Status { relpath: relpath.to_owned(), ..other.status_of(&inside)? }))
     }
 
     fn lock_of(&self, status: &Status) -> Option<super::value::LockInfo> {

@@ -72,7 +72,7 @@ fn to_30(db: &Db) -> Result<()> {
             "UPDATE actual_node SET conflict_data = ?3, conflict_old = NULL, \
              conflict_working = NULL, conflict_new = NULL, prop_reject = NULL, \
              tree_conflict_data = NULL WHERE wc_id = ?1 AND local_relpath = ?2",
-            params![old.wc_id, old.relpath, old.conflict()?.write()],
+            params![old.wc_id, old.relpath, old.conflict()?.write_upgraded()],
         )?;
     }
     Ok(db.connection().execute_batch(TO_30)?)

@@ -11,7 +11,6 @@ use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::exact::{Cut, Exact};
 
 use super::layers::{Text, TextsByName};
-use super::read::names;
 use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::layout;
@@ -27,17 +26,10 @@ const CHUNK: usize = 64 << 10;
 /// That a file cannot be read or a folder not be made; SQLite's.
 pub(super) fn bring(db: &Db, dir: &Path, workshop: &Path) -> Result<TextsByName> {
     let folder = layout::adm(dir).join("text-base");
-    let Some(found) = names(&folder)? else {
-        let missing = io::ErrorKind::NotFound.into();
-        return Err(Error::io(missing, "Can't open directory", &folder));
-    };
     let mut texts = TextsByName::new();
-    for name in found {
-        let path = folder.join(&name);
-        if !fs::metadata(&path).is_ok_and(|found| found.is_file()) {
-            continue;
-        }
-        let text = bring_one(db, &path, workshop)?;
+    let mut chunk = vec![0; CHUNK];
+    for (name, is_link) in files_in(&folder)? {
+        let text = bring_one(db, &folder.join(&name), is_link, workshop, &mut chunk)?;
         if let Some(node) = name.strip_suffix(".svn-revert").filter(|node| !node.is_empty()) {
             texts.entry(node.to_owned()).or_default().revert = Some(text);
         } else if let Some(node) = name.strip_suffix(".svn-base").filter(|node| !node.is_empty()) {
@@ -47,13 +39,37 @@ pub(super) fn bring(db: &Db, dir: &Path, workshop: &Path) -> Result<TextsByName>
     Ok(texts)
 }
 
-fn bring_one(db: &Db, path: &Path, workshop: &Path) -> Result<Text> {
+/// The files in a folder, by name, and whether each is a link to one. Names that are not UTF-8 belong to
+/// no node.
+fn files_in(folder: &Path) -> Result<Vec<(String, bool)>> {
+    let failed = |error| Error::io(error, "Can't open directory", folder);
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let kind = entry.file_type().map_err(failed)?;
+        let is_file = kind.is_file() || (kind.is_symlink() && entry.path().is_file());
+        if let Ok(name) = entry.file_name().into_string()
+            && is_file
+        {
+            found.push((name, kind.is_symlink()));
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+fn bring_one(
+    db: &Db,
+    path: &Path,
+    is_link: bool,
+    workshop: &Path,
+    chunk: &mut [u8],
+) -> Result<Text> {
     let (mut sha1, mut md5, mut size) = (Sha1Hasher::new(), Md5Hasher::new(), 0u64);
     let failed = |error| Error::io(error, "Can't read file", path);
     let mut file = File::open(path).map_err(|e| Error::io(e, "Can't open file", path))?;
-    let mut chunk = vec![0; CHUNK];
     loop {
-        let count = file.read(&mut chunk).map_err(failed)?;
+        let count = file.read(chunk).map_err(failed)?;
         let read = chunk.head(count);
         if read.is_empty() {
             break;
@@ -64,15 +80,14 @@ fn bring_one(db: &Db, path: &Path, workshop: &Path) -> Result<Text> {
     }
     let text = (sha1.finish(), md5.finish());
     if db.add_pristine(&text.0, &text.1, size)? {
-        place(path, &layout::pristine(workshop, &text.0), workshop)?;
+        place(path, is_link, &layout::pristine(workshop, &text.0), workshop)?;
     }
     Ok(text)
 }
 
 /// Gives a text its place: a second name of the file or, where there is none to be had, a copy.
-fn place(from: &Path, to: &Path, workshop: &Path) -> Result<()> {
-    let is_file = from.symlink_metadata().is_ok_and(|found| found.is_file());
-    if is_file {
+fn place(from: &Path, is_link: bool, to: &Path, workshop: &Path) -> Result<()> {
+    if !is_link {
         match fs::hard_link(from, to) {
             Ok(()) => return Ok(()),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {

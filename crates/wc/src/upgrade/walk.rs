@@ -71,6 +71,10 @@ pub(super) fn prepare(root: &Path, entries: &Entries, caller: &mut Caller<'_>) -
     })
 }
 
+/// How much of the new database is kept in memory (KiB): all of one of 100,000 nodes, so that each page is
+/// written once.
+const CACHE: &str = "PRAGMA cache_size = -65536";
+
 /// Fills a new database, in one transaction.
 fn make(
     root: &Path,
@@ -80,6 +84,7 @@ fn make(
     locked: &mut Vec<PathBuf>,
 ) -> Result<()> {
     let db = Db::create(&layout::db(workshop), caller.access)?;
+    db.connection().execute_batch(CACHE)?;
     db.write(|db| {
         let Some((url, uuid)) = known.first() else {
             return Err(corrupt(format!("No repository for '{}'", root.display())));
@@ -275,7 +280,7 @@ impl Walk<'_, '_> {
         }
         // Of nodes that are not there.
         for (relpath, conflict) in conflicts {
-            let conflict_data = Some(conflict.write());
+            let conflict_data = Some(conflict.write_upgraded());
             self.db.put_actual(&ActualRow { relpath, conflict_data, ..ActualRow::default() })?;
         }
         Ok(layers)
@@ -303,13 +308,14 @@ impl Walk<'_, '_> {
             actual.changelist.clone_from(&entry.changelist);
         }
         if let Some(mut conflict) = conflicts::of_entry(entry, relpath) {
+            // The reference forgets the tree conflict; nobody wants that.
             let older = actual.conflict_data.as_deref().map(Conflict::parse).transpose()?;
             if let Some(tree) = older {
                 conflict.operation = tree.operation;
                 conflict.locations = tree.locations;
                 conflict.tree = tree.tree;
             }
-            actual.conflict_data = Some(conflict.write());
+            actual.conflict_data = Some(conflict.write_upgraded());
         }
         self.write_rows(&rows, &actual)
     }
@@ -340,7 +346,7 @@ impl Walk<'_, '_> {
             relpath: relpath.to_owned(),
             properties: working,
             changelist: entry.changelist.clone(),
-            conflict_data: conflict.map(|conflict| conflict.write()),
+            conflict_data: conflict.map(|conflict| conflict.write_upgraded()),
             ..ActualRow::default()
         };
         self.write_rows(&rows, &actual)?;
