@@ -73,7 +73,24 @@ const SPACE: u8 = 64;
 const PADDING: u8 = 65;
 const OTHER: u8 = 66;
 
-/// The value of a digit; [`SPACE`], [`PADDING`] or [`OTHER`] for what is none.
+/// The value of each byte as a digit.
+static VALUES: [u8; 256] = {
+    let mut values = [OTHER; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        #[allow(clippy::indexing_slicing, clippy::as_conversions)]
+        #[allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
+        {
+            // While it is compiled.
+            values[byte] = digit_value(byte as u8);
+            byte += 1;
+        }
+    }
+    values
+};
+
+/// The value of a digit; [`SPACE`], [`PADDING`] or [`OTHER`] for what is none: these have a bit that no
+/// digit has.
 const fn digit_value(byte: u8) -> u8 {
     match byte {
         b'A'..=b'Z' => byte.wrapping_sub(b'A'),
@@ -87,25 +104,68 @@ const fn digit_value(byte: u8) -> u8 {
     }
 }
 
+/// Digits that are decoded at a time: whole groups.
+const DIGITS_AT_ONCE: usize = 4 * 1024;
+
+/// Appends the bytes of whole groups up to the first that is none: how many digits they were.
+fn decode(text: &[u8], out: &mut Vec<u8>) -> usize {
+    let value = |byte: u8| VALUES.get(usize::from(byte)).copied().unwrap_or(OTHER);
+    let mut buffer = [[0u8; 3]; DIGITS_AT_ONCE / 4];
+    let mut used = 0usize;
+    for piece in text.as_chunks::<4>().0.chunks(buffer.len()) {
+        let mut good = 0usize;
+        for ([a, b, c, d], place) in piece.iter().zip(&mut buffer) {
+            let values = [value(*a), value(*b), value(*c), value(*d)];
+            let [a, b, c, d] = values;
+            if (a | b | c | d) & SPACE != 0 {
+                break;
+            }
+            let bits = [a, b, c, d].iter().fold(0, |bits, value| (bits << 6) | u32::from(*value));
+            let [_, a, b, c] = bits.to_be_bytes();
+            *place = [a, b, c];
+            good = good.saturating_add(1);
+        }
+        out.extend_from_slice(buffer.get(..good).unwrap_or_default().as_flattened());
+        used = used.saturating_add(good.saturating_mul(4));
+        if good < piece.len() {
+            break;
+        }
+    }
+    used
+}
+
 impl Decoder {
     /// Appends the bytes of the groups that are whole; false for what is no base64.
     #[must_use]
-    pub fn write(&mut self, text: &[u8], out: &mut Vec<u8>) -> bool {
+    pub fn write(&mut self, mut text: &[u8], out: &mut Vec<u8>) -> bool {
         out.reserve(text.len() / 4 * 3);
-        for byte in text {
-            match digit_value(*byte) {
-                SPACE => {}
-                PADDING => self.padding = self.padding.saturating_add(1),
-                OTHER => return false,
-                _ if self.padding > 0 => return false,
-                value => {
-                    self.bits = (self.bits << 6) | u32::from(value);
-                    self.digits = self.digits.saturating_add(1);
-                    if self.digits == 4 {
-                        let [_, a, b, c] = self.bits.to_be_bytes();
-                        out.extend_from_slice(&[a, b, c]);
-                        (self.bits, self.digits) = (0, 0);
-                    }
+        loop {
+            if self.digits == 0 && self.padding == 0 {
+                let used = decode(text, out);
+                text = text.get(used..).unwrap_or_default();
+            }
+            // A line's end, or a group that is not whole.
+            let Some((byte, rest)) = text.split_first() else { return true };
+            if !self.digit(*byte, out) {
+                return false;
+            }
+            text = rest;
+        }
+    }
+
+    fn digit(&mut self, byte: u8, out: &mut Vec<u8>) -> bool {
+        match digit_value(byte) {
+            SPACE => {}
+            PADDING => self.padding = self.padding.saturating_add(1),
+            OTHER => return false,
+            _ if self.padding > 0 => return false,
+            value => {
+                self.bits = (self.bits << 6) | u32::from(value);
+                self.digits = self.digits.saturating_add(1);
+                if self.digits == 4 {
+                    let [_, a, b, c] = self.bits.to_be_bytes();
+                    out.extend_from_slice(&[a, b, c]);
+                    (self.bits, self.digits) = (0, 0);
                 }
             }
         }
@@ -168,6 +228,21 @@ mod tests {
             let (mut decoder, mut out) = (Decoder::default(), Vec::new());
             let good = decoder.write(text.as_bytes(), &mut out) && decoder.finish(&mut out);
             prop_assert_eq!(good.then_some(out), base64::decode(text.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn long_lines_and_short_ones() {
+        let bytes: Vec<u8> = (0..20_000u32).map(|n| u8::try_from(n % 253).unwrap()).collect();
+        let text = base64::encode(&bytes);
+        for length in [text.len(), 76, 5, 1] {
+            let lines: Vec<&[u8]> = text.as_bytes().chunks(length).collect();
+            let lines = lines.join(&b'\n');
+            let (mut decoder, mut out) = (Decoder::default(), Vec::new());
+            for piece in lines.chunks(8191) {
+                assert!(decoder.write(piece, &mut out));
+            }
+            assert!(decoder.finish(&mut out) && out == bytes, "lines of {length}");
         }
     }
 

@@ -232,6 +232,22 @@ impl Client {
         request.body(call.payload.body(chunked)?).map_err(broken)
     }
 
+    /// The head of a request without a body, as it goes over the wire.
+    pub(super) fn head_of(&self, call: &Call<'_>) -> SvnResult<Vec<u8>> {
+        let (head, _) = self.request(call)?.into_parts();
+        let mut bytes = format!("{} {} HTTP/1.1\r\n", head.method, head.uri).into_bytes();
+        for (name, value) in &head.headers {
+            bytes.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+        }
+        bytes.extend(b"\r\n");
+        Ok(bytes)
+    }
+
+    /// Its connections.
+    pub(super) fn transport(&self) -> &Transport {
+        &self.transport
+    }
+
     fn send(&self, call: &Call<'_>) -> SvnResult<Reply> {
         self.transport.send(call.may_repeat(), || self.request(call))
     }

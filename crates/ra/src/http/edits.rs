@@ -11,6 +11,7 @@ use sapwood_wire_dav::xml::Document;
 use tempfile::SpooledTempFile;
 
 use super::client::{Call, LIMITS};
+use super::pipeline::Pipeline;
 use super::places::{Bulk, path_of};
 use super::session::HttpSession;
 use super::transport::Payload;
@@ -53,11 +54,22 @@ impl Spool {
 }
 
 /// Fetches over the same session what a report only names.
-struct Fetcher<'s>(&'s HttpSession);
+struct Fetcher<'s> {
+    session: &'s HttpSession,
+    ahead: Pipeline,
+}
 
 impl Fetch for Fetcher<'_> {
     fn props(&mut self, address: &str) -> SvnResult<PropList> {
-        Ok(self.0.props_at(&path_of(address))?.1)
+        Ok(self.session.props_at(&path_of(address))?.1)
+    }
+
+    fn has_room(&self) -> bool {
+        self.ahead.has_room()
+    }
+
+    fn announce(&mut self, address: &str) {
+        self.ahead.ask(&self.session.client, &path_of(address));
     }
 
     fn text(
@@ -67,7 +79,10 @@ impl Fetch for Fetcher<'_> {
         take: &mut dyn FnMut(&mut dyn TextDelta) -> SvnResult<()>,
     ) -> SvnResult<()> {
         let target = path_of(address);
-        let client = &self.0.client;
+        let client = &self.session.client;
+        if self.ahead.text(client, &target, &mut |text| take(&mut FullText::new(text)))? {
+            return Ok(());
+        }
         let call = Call::new("GET", &target).with("accept-encoding", client.packings());
         let mut reply = client.expect(&call, &[200])?;
         take(&mut FullText::new(&mut reply))?;
@@ -257,7 +272,8 @@ impl Report for HttpReport<'_> {
             .carrying("text/xml", spool.into_payload()?);
         let driven = session.client.expect(&call, &[200]).and_then(|mut reply| {
             let document = Document::open(&mut reply, LIMITS)?;
-            update::drive(document, text_deltas, editor, &mut Fetcher(session))?;
+            let ahead = Pipeline::new(session.client.options.connections);
+            update::drive(document, text_deltas, editor, &mut Fetcher { session, ahead })?;
             reply.finish()
         });
         if driven.is_err() {

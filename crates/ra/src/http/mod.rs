@@ -15,6 +15,7 @@ mod locks;
 mod login;
 mod nodes;
 mod options;
+mod pipeline;
 mod places;
 mod reports;
 mod revprops;

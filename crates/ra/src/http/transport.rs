@@ -46,7 +46,7 @@ const REST: u64 = 64 << 10;
 const CLOSED: ErrorCode = ErrorCode(120_108);
 
 /// A stream that may be encrypted.
-trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(super) trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 
 /// What a request carries. It can be sent again.
@@ -300,7 +300,7 @@ impl Transport {
     }
 
     /// Waits for `work`, as long as nobody cancels and patience lasts.
-    fn wait<T>(&self, work: impl Future<Output = T>) -> SvnResult<T> {
+    pub(super) fn wait<T>(&self, work: impl Future<Output = T>) -> SvnResult<T> {
         self.runtime.block_on(async {
             tokio::pin!(work);
             let mut waited = Duration::ZERO;
@@ -322,13 +322,19 @@ impl Transport {
         })
     }
 
-    fn connect(&self) -> SvnResult<SendRequest<Outgoing>> {
+    /// A new connection to the server.
+    pub(super) fn open(&self) -> SvnResult<Box<dyn Wire>> {
         let stream = self.dial()?;
         let _context = self.runtime.enter();
         let stream =
             TcpStream::from_std(stream).map_err(|e| SvnError::io(&e, "Error running context"))?;
         let inner = self.wait(self.secure(stream))??;
-        let wire = Counted { inner, bytes: Arc::clone(&self.bytes) };
+        Ok(Box::new(Counted { inner, bytes: Arc::clone(&self.bytes) }))
+    }
+
+    fn connect(&self) -> SvnResult<SendRequest<Outgoing>> {
+        let wire = self.open()?;
+        let _context = self.runtime.enter();
         let shaken = self.wait(http1::handshake(TokioIo::new(wire)))?;
         let (sender, connection) = shaken.map_err(|e| broken(&e))?;
         // It goes on whenever somebody waits. What it has to say of its end, requests hear too.

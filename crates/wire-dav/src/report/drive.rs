@@ -32,6 +32,14 @@ pub trait Fetch {
     /// The properties of a node, those of its last change (`svn:entry:...`) among them.
     fn props(&mut self, address: &str) -> SvnResult<PropList>;
 
+    /// Whether more texts may be announced.
+    fn has_room(&self) -> bool {
+        false
+    }
+
+    /// The text at `address` will be fetched after all that were announced before.
+    fn announce(&mut self, _address: &str) {}
+
     /// Hands a file's text to `take`, as a delta against nothing, or against the text at `base`.
     fn text(
         &mut self,

@@ -108,7 +108,7 @@ impl<R: Read> Read for Metered<R> {
 }
 
 /// Bytes that are asked of the source at a time.
-const BUFFER: usize = 8 << 10;
+const BUFFER: usize = 16 << 10;
 
 /// A body that is being read.
 pub struct Document<R> {
@@ -291,7 +291,7 @@ impl<R: Read> Document<R> {
         if ready.is_empty() {
             return Err(Error::Malformed("it ends too soon".to_owned()));
         }
-        let len = ready.iter().position(|byte| *byte == b'<').unwrap_or(ready.len());
+        let len = memchr::memchr(b'<', ready).unwrap_or(ready.len());
         out.extend_from_slice(ready.get(..len).unwrap_or_default());
         source.consume(len);
         Ok(len > 0)

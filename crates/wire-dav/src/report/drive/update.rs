@@ -1,5 +1,6 @@
 //! The reply to an update report drives an editor.
 
+use std::collections::VecDeque;
 use std::io::Read;
 
 use sapwood_core::path::join;
@@ -39,6 +40,38 @@ impl TextDelta for NoText {
     }
 }
 
+/// What comes next in a reply.
+enum Item {
+    /// An element begins whose content is told item by item.
+    Start(Element),
+    /// An element with everything in it.
+    Whole(Element),
+    Text(String),
+    End,
+}
+
+/// What is known of a node whose end was not read yet.
+#[derive(Default)]
+struct Seen {
+    address: Option<String>,
+    fetch: bool,
+}
+
+/// Items that were read ahead, to announce what will be fetched.
+#[derive(Default)]
+struct Ahead {
+    items: VecDeque<Item>,
+    /// Bytes of texts among them.
+    bytes: usize,
+    open: Vec<Seen>,
+    over: bool,
+}
+
+/// Items that are read ahead, at most.
+const ITEMS: usize = 4096;
+/// Bytes of texts among them, at most, but for one.
+const BYTES: usize = 256 << 10;
+
 /// Drives an editor with a reply.
 pub struct Driver<'e, R> {
     document: Document<R>,
@@ -52,6 +85,7 @@ pub struct Driver<'e, R> {
     text_deltas: bool,
     nodes: Vec<Node>,
     finished: bool,
+    ahead: Ahead,
 }
 
 impl<R> std::fmt::Debug for Driver<'_, R> {
@@ -86,6 +120,7 @@ impl<'e, R: Read> Driver<'e, R> {
             text_deltas,
             nodes: Vec::new(),
             finished: false,
+            ahead: Ahead::default(),
         })
     }
 
@@ -94,17 +129,93 @@ impl<'e, R: Read> Driver<'e, R> {
     /// # Errors
     /// What the reply, the connection and the editor meet. The editor is not aborted here.
     pub fn drive(mut self) -> SvnResult<()> {
-        while let Some(event) = self.document.next_event()? {
-            match event {
-                Event::Start(element) => self.start(element)?,
-                Event::Text(_) => {}
-                Event::End => self.close()?,
+        while let Some(item) = self.next_item()? {
+            match item {
+                Item::Start(element) => self.start(&element)?,
+                Item::Whole(element) => self.whole(&element)?,
+                Item::Text(_) => {}
+                Item::End => self.close()?,
             }
         }
         if !self.nodes.is_empty() || !self.finished {
             return Err(Error::Reply("update-report").into());
         }
         self.editor.close_edit()
+    }
+
+    /// Reads the next item from the reply.
+    fn read_item(&mut self) -> Result<Option<Item>> {
+        let Some(event) = self.document.next_event()? else { return Ok(None) };
+        Ok(Some(match event {
+            Event::Text(text) => Item::Text(text),
+            Event::End => Item::End,
+            Event::Start(element) => {
+                let streams = element.namespace == NS_SVN
+                    && match element.name.as_str() {
+                        "open-directory" | "add-directory" | "open-file" | "add-file"
+                        | "set-prop" => true,
+                        "txdelta" => self.send_all,
+                        _ => false,
+                    };
+                if streams {
+                    Item::Start(element)
+                } else {
+                    Item::Whole(self.document.whole(element)?)
+                }
+            }
+        }))
+    }
+
+    /// What comes next. Without texts in the reply it is read as far ahead as texts can be
+    /// announced.
+    fn next_item(&mut self) -> Result<Option<Item>> {
+        if self.send_all || !self.text_deltas {
+            return self.read_item();
+        }
+        while !self.ahead.over
+            && (self.ahead.items.is_empty()
+                || (self.fetch.has_room()
+                    && self.ahead.items.len() < ITEMS
+                    && self.ahead.bytes < BYTES))
+        {
+            match self.read_item()? {
+                None => self.ahead.over = true,
+                Some(item) => {
+                    self.announce(&item);
+                    self.ahead.items.push_back(item);
+                }
+            }
+        }
+        let item = self.ahead.items.pop_front();
+        if let Some(Item::Text(text)) = &item {
+            self.ahead.bytes = self.ahead.bytes.saturating_sub(text.len());
+        }
+        Ok(item)
+    }
+
+    /// Announces the text that an item, the end of a file, makes known.
+    fn announce(&mut self, item: &Item) {
+        let ahead = &mut self.ahead;
+        match item {
+            Item::Start(element) => {
+                let fetch = element.name == "add-file";
+                ahead.open.push(Seen { address: None, fetch });
+            }
+            Item::Whole(element) => {
+                let Some(seen) = ahead.open.last_mut() else { return };
+                if element.is(NS_DAV, "checked-in") {
+                    seen.address = address(element);
+                }
+                seen.fetch |= element.is(NS_SVN, "fetch-file");
+            }
+            Item::Text(text) => ahead.bytes = ahead.bytes.saturating_add(text.len()),
+            Item::End => {
+                let seen = ahead.open.pop().unwrap_or_default();
+                if let Some(address) = seen.address.filter(|_| seen.fetch) {
+                    self.fetch.announce(&address);
+                }
+            }
+        }
     }
 
     fn last(&mut self) -> Result<&mut Node> {
@@ -118,36 +229,35 @@ impl<'e, R: Read> Driver<'e, R> {
         }
     }
 
-    fn start(&mut self, element: Element) -> SvnResult<()> {
-        if element.namespace == NS_DAV && element.name == "checked-in" {
-            let whole = self.document.whole(element)?;
-            let address = whole.child(NS_DAV, "href").map(|href| href.trimmed().to_owned());
-            self.last()?.address = address;
-            return Ok(());
+    fn start(&mut self, element: &Element) -> SvnResult<()> {
+        match element.name.as_str() {
+            "txdelta" => self.text(element),
+            "set-prop" => self.property(element),
+            _ => self.open(element),
+        }
+    }
+
+    fn whole(&mut self, element: &Element) -> SvnResult<()> {
+        if element.is(NS_DAV, "checked-in") {
+            self.last()?.address = address(element);
         }
         if element.namespace != NS_SVN {
-            self.document.whole(element)?;
             return Ok(());
         }
         match element.name.as_str() {
-            "open-directory" | "add-directory" | "open-file" | "add-file" => {
-                return self.open(&element);
-            }
-            "txdelta" => return self.text(&element),
-            "set-prop" => return self.property(&element),
             "target-revision" => {
-                let target = revision(&element, "rev")?.ok_or(Error::Reply("target-revision"))?;
+                let target = revision(element, "rev")?.ok_or(Error::Reply("target-revision"))?;
                 self.editor.set_target_revision(target)?;
             }
             "delete-entry" => {
                 let (parent, dir) = self.directory()?;
-                let path = join(dir, child_name(&element)?);
-                let base = revision(&element, "rev")?;
+                let path = join(dir, child_name(element)?);
+                let base = revision(element, "rev")?;
                 self.editor.delete_entry(&path, base, parent)?;
             }
             "absent-directory" | "absent-file" => {
                 let (parent, dir) = self.directory()?;
-                let path = join(dir, child_name(&element)?);
+                let path = join(dir, child_name(element)?);
                 if element.name == "absent-file" {
                     self.editor.absent_file(&path, parent)?;
                 } else {
@@ -163,13 +273,11 @@ impl<'e, R: Read> Driver<'e, R> {
                 let base = element.attribute("base-checksum").map(md5).transpose()?;
                 self.last()?.fetch_text = Some(base);
             }
-            "prop" => {
-                let facts = self.document.whole(element)?;
-                return Ok(self.facts(&facts)?);
-            }
+            "prop" => self.facts(element)?,
+            // A text in a reply that said it has none.
+            "txdelta" => return Err(Error::Reply("txdelta").into()),
             _ => {}
         }
-        self.document.whole(element)?;
         Ok(())
     }
 
@@ -232,14 +340,14 @@ impl<'e, R: Read> Driver<'e, R> {
         let name = element.attribute("name").ok_or(Error::Reply("set-prop"))?;
         let mut value = Vec::new();
         loop {
-            match self.document.next_event()? {
-                Some(Event::Text(text)) => {
+            match self.next_item()? {
+                Some(Item::Text(text)) => {
                     if value.len().saturating_add(text.len()) > MAX_VALUE {
                         return Err(Error::TooLarge("a property").into());
                     }
                     value.extend_from_slice(text.as_bytes());
                 }
-                Some(Event::End) => break,
+                Some(Item::End) => break,
                 _ => return Err(Error::Reply("set-prop").into()),
             }
         }
@@ -326,6 +434,11 @@ impl<'e, R: Read> Driver<'e, R> {
         })?;
         result
     }
+}
+
+/// The address in a `checked-in`.
+fn address(checked_in: &Element) -> Option<String> {
+    checked_in.child(NS_DAV, "href").map(|href| href.trimmed().to_owned())
 }
 
 /// Drives `editor` with the reply to an update report. `text_deltas` is what the request asked for.

@@ -1,0 +1,359 @@
+//! Texts that a report only names, asked for ahead over a few connections: on each, requests are sent
+//! before the replies to earlier ones have come, and replies are read in that order.
+//!
+//! Only GETs are sent here. Whatever is unusual (a server that ends connections, says 401 or anything
+//! but 200) is left to the ordinary way, request by request, which knows what to do about it.
+//! Invariant: what is on its way unread is no more than fits the system's buffers, so neither side waits
+//! for the other for ever; nothing but a buffer for each connection is kept in memory.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+
+use flate2::read::MultiGzDecoder;
+use sapwood_core::{SvnError, SvnResult};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::client::{Call, Client};
+use super::transport::Wire;
+
+/// Requests on their way on one connection, at most.
+const DEPTH: usize = 16;
+/// Bytes of them, at most.
+const UNANSWERED: usize = 16 << 10;
+/// Bytes that are read at a time.
+const BUFFER: usize = 16 << 10;
+/// Bytes of a reply's head, at most.
+const HEAD: usize = 64 << 10;
+/// How often a connection is made anew without a reply in between.
+const TRIES: u32 = 2;
+
+/// What was asked for, in the order in which it will be read.
+#[derive(Debug)]
+pub(super) struct Pipeline {
+    lines: Vec<Line>,
+    /// The most connections.
+    most: usize,
+    /// The line that is asked next, and the one that is read next.
+    ask: usize,
+    read: usize,
+    /// Something unusual came: nothing is asked for ahead any more.
+    broken: bool,
+}
+
+/// One connection.
+#[derive(Debug, Default)]
+struct Line {
+    wire: Option<Open>,
+    /// What was asked for and not read yet, with the bytes of the request.
+    asked: VecDeque<(String, usize)>,
+    tries: u32,
+}
+
+struct Open {
+    wire: Box<dyn Wire>,
+    buffer: Vec<u8>,
+    at: usize,
+}
+
+impl std::fmt::Debug for Open {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Open").field("buffered", &self.buffer.len()).finish_non_exhaustive()
+    }
+}
+
+/// What a reply's head says of its body.
+#[derive(Debug, PartialEq, Eq)]
+struct Head {
+    status: u16,
+    /// `None` when it comes in chunks.
+    length: Option<u64>,
+    gzip: bool,
+    /// The connection ends after it.
+    last: bool,
+}
+
+impl Head {
+    /// `None` for what is not understood here.
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.split("\r\n");
+        let mut first = lines.next()?.split(' ');
+        if first.next()? != "HTTP/1.1" {
+            return None;
+        }
+        let status = first.next()?.parse().ok()?;
+        let mut head = Self { status, length: None, gzip: false, last: false };
+        let mut chunked = false;
+        for line in lines.filter(|line| !line.is_empty()) {
+            let (name, value) = line.split_once(':')?;
+            let value = value.trim();
+            match name.to_ascii_lowercase().as_str() {
+                "content-length" => {
+                    let length = value.parse().ok()?;
+                    if head.length.is_some_and(|other| other != length) {
+                        return None;
+                    }
+                    head.length = Some(length);
+                }
+                "transfer-encoding" if value.eq_ignore_ascii_case("chunked") => chunked = true,
+                "transfer-encoding" => return None,
+                "content-encoding" => match value {
+                    "gzip" | "x-gzip" => head.gzip = true,
+                    "identity" => {}
+                    _ => return None,
+                },
+                "connection" => head.last |= value.eq_ignore_ascii_case("close"),
+                _ => {}
+            }
+        }
+        // Both, or neither, is no body whose end is known.
+        (chunked != head.length.is_some()).then_some(head)
+    }
+}
+
+fn cut() -> SvnError {
+    SvnError::from_stream(io::ErrorKind::UnexpectedEof.into())
+}
+
+impl Open {
+    /// Receives more; false when the server has ended the connection.
+    fn fill(&mut self, client: &Client) -> SvnResult<bool> {
+        if self.at >= self.buffer.len() {
+            self.buffer.clear();
+            self.at = 0;
+        }
+        let Self { wire, buffer, .. } = self;
+        buffer.reserve(BUFFER);
+        let got = client.transport().wait(wire.read_buf(buffer))?;
+        got.map(|count| count > 0).map_err(|e| SvnError::io(&e, "Error running context"))
+    }
+
+    fn ready(&self) -> &[u8] {
+        self.buffer.get(self.at..).unwrap_or_default()
+    }
+
+    /// A line up to its end, which is not part of it; of a chunk, or after one.
+    fn line(&mut self, client: &Client) -> SvnResult<String> {
+        loop {
+            let ready = self.ready();
+            if let Some(len) = ready.windows(2).position(|pair| pair == b"\r\n") {
+                let line = ready.get(..len).unwrap_or_default();
+                let line = String::from_utf8_lossy(line).into_owned();
+                self.at = self.at.saturating_add(len).saturating_add(2);
+                return Ok(line);
+            }
+            if ready.len() > HEAD || !self.fill(client)? {
+                return Err(cut());
+            }
+        }
+    }
+
+    /// The head of the next reply; `None` when the server has ended the connection before it.
+    fn head(&mut self, client: &Client) -> SvnResult<Option<Option<Head>>> {
+        loop {
+            let ready = self.ready();
+            if let Some(len) = ready.windows(4).position(|end| end == b"\r\n\r\n") {
+                let text = String::from_utf8_lossy(ready.get(..len).unwrap_or_default());
+                let head = Head::parse(&text);
+                self.at = self.at.saturating_add(len).saturating_add(4);
+                return Ok(Some(head));
+            }
+            if ready.len() > HEAD {
+                return Ok(Some(None));
+            }
+            let empty = ready.is_empty();
+            match self.fill(client) {
+                Ok(true) => {}
+                Ok(false) if empty => return Ok(None),
+                // A server that ends connections may do it this way, too.
+                Err(error) if empty && error.code() != sapwood_core::ErrorCode::CANCELLED => {
+                    return Ok(None);
+                }
+                Ok(false) => return Err(cut()),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// The body of a reply.
+struct Body<'p> {
+    open: &'p mut Open,
+    client: &'p Client,
+    /// Bytes that are left, of the body or of a chunk.
+    left: u64,
+    /// In chunks: whether the next one's size is still to come, or the first one's.
+    chunked: bool,
+    first: bool,
+    over: bool,
+}
+
+impl Body<'_> {
+    /// Goes on to the next chunk; false after the last.
+    fn next_chunk(&mut self) -> SvnResult<bool> {
+        if !std::mem::take(&mut self.first) && !self.open.line(self.client)?.is_empty() {
+            return Err(cut());
+        }
+        let line = self.open.line(self.client)?;
+        let size = line.split(';').next().unwrap_or_default().trim();
+        self.left = u64::from_str_radix(size, 16).map_err(|_| cut())?;
+        if self.left == 0 {
+            // What may follow the last chunk, up to an empty line.
+            while !self.open.line(self.client)?.is_empty() {}
+            return Ok(false);
+        }
+        Ok(true)
+    }
+}
+
+impl Read for Body<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            if self.chunked && !self.over {
+                self.over = !self.next_chunk().map_err(io::Error::other)?;
+            }
+            if !self.chunked || self.over {
+                self.over = true;
+                return Ok(0);
+            }
+        }
+        if self.open.ready().is_empty() && !self.open.fill(self.client).map_err(io::Error::other)? {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let ready = self.open.ready();
+        let len = ready.len().min(left).min(buf.len());
+        let (into, _) = buf.split_at_mut_checked(len).unwrap_or_default();
+        into.copy_from_slice(ready.get(..len).unwrap_or_default());
+        self.open.at = self.open.at.saturating_add(len);
+        self.left = self.left.saturating_sub(u64::try_from(len).unwrap_or(u64::MAX));
+        Ok(len)
+    }
+}
+
+impl Line {
+    fn send(&mut self, client: &Client, request: &[u8]) -> SvnResult<()> {
+        let open = match &mut self.wire {
+            Some(open) => open,
+            empty => {
+                empty.insert(Open { wire: client.transport().open()?, buffer: Vec::new(), at: 0 })
+            }
+        };
+        let sent = client.transport().wait(async {
+            open.wire.write_all(request).await?;
+            open.wire.flush().await
+        })?;
+        sent.map_err(|e| SvnError::io(&e, "Error running context"))
+    }
+
+    /// Makes the connection anew, and asks again for all that was asked for on it.
+    fn renew(&mut self, client: &Client) -> SvnResult<bool> {
+        self.tries = self.tries.saturating_add(1);
+        if self.tries > TRIES {
+            return Ok(false);
+        }
+        self.wire = None;
+        let mut requests = Vec::new();
+        for (target, _) in &self.asked {
+            requests.extend(request(client, target)?);
+        }
+        self.send(client, &requests)?;
+        Ok(true)
+    }
+}
+
+fn request(client: &Client, target: &str) -> SvnResult<Vec<u8>> {
+    client.head_of(&Call::new("GET", target).with("accept-encoding", client.packings()))
+}
+
+impl Pipeline {
+    /// One for a server that allows so many connections, of which the report has one.
+    pub(super) fn new(connections: usize) -> Self {
+        let most = connections.saturating_sub(1).max(1);
+        Self { lines: Vec::new(), most, ask: 0, read: 0, broken: false }
+    }
+
+    /// Whether more may be asked for ahead.
+    pub(super) fn has_room(&self) -> bool {
+        let free = |line: &Line| {
+            let bytes = line.asked.iter().fold(0usize, |sum, (_, len)| sum.saturating_add(*len));
+            line.asked.len() < DEPTH && bytes < UNANSWERED
+        };
+        !self.broken && (self.lines.len() < self.most || self.lines.get(self.ask).is_none_or(free))
+    }
+
+    /// Asks for a text that will be read after all that were asked for before. What goes wrong is met
+    /// when it is read.
+    pub(super) fn ask(&mut self, client: &Client, target: &str) {
+        if self.broken {
+            return;
+        }
+        if self.lines.len() < self.most && self.ask == self.lines.len() {
+            self.lines.push(Line::default());
+        }
+        let Some(line) = self.lines.get_mut(self.ask) else { return };
+        let Ok(request) = request(client, target) else {
+            self.broken = true;
+            return;
+        };
+        // A connection that has ended meanwhile is made anew when it is read from, and all that is
+        // left is asked for again.
+        let sends = line.wire.is_some() || line.asked.is_empty();
+        line.asked.push_back((target.to_owned(), request.len()));
+        if sends && line.send(client, &request).is_err() {
+            line.wire = None;
+        }
+        self.ask = self.ask.saturating_add(1) % self.most;
+    }
+
+    /// Hands the text that was asked for first to `take`; false when it must be asked for in the
+    /// ordinary way.
+    pub(super) fn text(
+        &mut self,
+        client: &Client,
+        target: &str,
+        take: &mut dyn FnMut(&mut dyn Read) -> SvnResult<()>,
+    ) -> SvnResult<bool> {
+        if self.broken {
+            return Ok(false);
+        }
+        // Until the end tells otherwise.
+        self.broken = true;
+        let Some(line) = self.lines.get_mut(self.read) else { return Ok(false) };
+        if line.asked.front().is_none_or(|(first, _)| first != target) {
+            return Ok(false);
+        }
+        let head = loop {
+            if line.wire.is_none() && !line.renew(client)? {
+                return Ok(false);
+            }
+            let Some(open) = &mut line.wire else { return Ok(false) };
+            match open.head(client)? {
+                Some(head) => break head,
+                None => line.wire = None,
+            }
+        };
+        let Some(head) = head.filter(|head| head.status == 200) else { return Ok(false) };
+        let Some(open) = &mut line.wire else { return Ok(false) };
+        let chunked = head.length.is_none();
+        let left = head.length.unwrap_or(0);
+        let mut body = Body { open, client, left, chunked, first: true, over: false };
+        if head.gzip {
+            take(&mut MultiGzDecoder::new(&mut body))?;
+        } else {
+            take(&mut body)?;
+        }
+        // An end that was not reached yet: the taker has all that it wants.
+        io::copy(&mut body, &mut io::sink()).map_err(SvnError::from_stream)?;
+        line.asked.pop_front();
+        line.tries = 0;
+        if head.last {
+            line.wire = None;
+        }
+        self.read = self.read.saturating_add(1) % self.most;
+        self.broken = false;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests;
