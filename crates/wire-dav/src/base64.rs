@@ -1,6 +1,7 @@
 //! Base64 of a stream that comes in pieces, both ways.
 
 use sapwood_core::base64;
+use sapwood_core::exact::{Cut as _, Exact as _};
 
 /// Encodes pieces; what does not fill a group waits for the next piece.
 #[derive(Debug, Default)]
@@ -123,10 +124,10 @@ fn decode(text: &[u8], out: &mut Vec<u8>) -> usize {
             let bits = [a, b, c, d].iter().fold(0, |bits, value| (bits << 6) | u32::from(*value));
             let [_, a, b, c] = bits.to_be_bytes();
             *place = [a, b, c];
-            good = good.saturating_add(1);
+            good = good.plus(1);
         }
-        out.extend_from_slice(buffer.get(..good).unwrap_or_default().as_flattened());
-        used = used.saturating_add(good.saturating_mul(4));
+        out.extend_from_slice(buffer.piece(..good).as_flattened());
+        used = used.plus(good.times(4));
         if good < piece.len() {
             break;
         }
@@ -142,7 +143,7 @@ impl Decoder {
         loop {
             if self.digits == 0 && self.padding == 0 {
                 let used = decode(text, out);
-                text = text.get(used..).unwrap_or_default();
+                text = text.tail(used);
             }
             // A line's end, or a group that is not whole.
             let Some((byte, rest)) = text.split_first() else { return true };
@@ -161,7 +162,7 @@ impl Decoder {
             _ if self.padding > 0 => return false,
             value => {
                 self.bits = (self.bits << 6) | u32::from(value);
-                self.digits = self.digits.saturating_add(1);
+                self.digits = self.digits.plus(1);
                 if self.digits == 4 {
                     let [_, a, b, c] = self.bits.to_be_bytes();
                     out.extend_from_slice(&[a, b, c]);

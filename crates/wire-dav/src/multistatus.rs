@@ -122,17 +122,19 @@ impl Resource {
         };
         let property = name.as_ref().and_then(Name::property);
         let said = said.trim();
-        let message = match (property, said.is_empty()) {
-            (Some(property), true) => {
-                format!("Error setting property '{property}' on '{what}': status {status}")
-            }
-            (Some(property), false) => {
-                format!("Error setting property '{property}':\n{said}")
-            }
+        let message = match (&property, said.is_empty()) {
+            (_, false) => said.to_owned(),
+            (Some(property), true) => format!("Property operation on '{property}' failed"),
             (None, true) => format!("'{what}': status {status}"),
-            (None, false) => said.to_owned(),
         };
-        Some(SvnError::new(code, message))
+        let error = SvnError::new(code, message);
+        Some(match property {
+            Some(property) => {
+                let text = format!("While handling the '{property}' property on '{what}':");
+                error.wrap(code, text)
+            }
+            None => error,
+        })
     }
 }
 
@@ -308,6 +310,8 @@ mod tests {
         let read = resource(root(&out).children.remove(0)).unwrap().unwrap();
         let error = read.error("/r").unwrap();
         assert_eq!(error.code(), ErrorCode::RA_DAV_FORBIDDEN);
-        assert!(error.message().contains("svn:log") && error.message().contains("no way"));
+        assert_eq!(error.message(), "While handling the 'svn:log' property on '/r':");
+        let cause = error.cause().unwrap();
+        assert_eq!((cause.code(), cause.message()), (ErrorCode::RA_DAV_FORBIDDEN, "no way"));
     }
 }

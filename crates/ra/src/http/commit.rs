@@ -279,6 +279,18 @@ impl HttpCommit<'_> {
         (!header.is_empty()).then_some(header)
     }
 
+    /// With the tokens of locks at a path and below it: of what lay below a deleted folder servers keep
+    /// the locks.
+    fn with_tokens_below<'c>(&self, call: Call<'c>, path: &str) -> Call<'c> {
+        let below = self.lock_tokens.iter().filter(|(locked, _)| {
+            paths::is_ancestor(path, locked) && !self.deleted.contains(locked)
+        });
+        match self.shown(below) {
+            Some(header) if header.len() <= MAX_IF => call.with("if", header),
+            _ => call,
+        }
+    }
+
     /// With the token of the path's lock, unless what had it was deleted.
     fn with_token<'c>(&self, call: Call<'c>, path: &str) -> Call<'c> {
         if self.deleted.contains(path) {
@@ -320,7 +332,7 @@ impl HttpCommit<'_> {
             .with("destination", destination)
             .with("depth", depth)
             .with("overwrite", "F");
-        let call = self.with_token(call, path);
+        let call = self.with_tokens_below(call, path);
         self.session.client.run(&call, &[201])
     }
 
@@ -525,7 +537,7 @@ impl Editor for HttpCommit<'_> {
             Some(from) => self.copy(path, at, from, "infinity")?,
             None => {
                 let place = self.child_place(at, path)?;
-                let call = self.with_token(Call::new("MKCOL", &place), path);
+                let call = self.with_tokens_below(Call::new("MKCOL", &place), path);
                 self.session.client.run(&call, &[201])?;
             }
         }

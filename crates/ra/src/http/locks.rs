@@ -2,14 +2,19 @@
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_wire_dav::propfind::{Name, Wanted};
 use sapwood_wire_dav::report::{answer, ask};
-use sapwood_wire_dav::{headers, lock};
+use sapwood_wire_dav::xml::Document;
+use sapwood_wire_dav::{NS_DAV, headers, lock};
 
 use super::client::{Call, LIMITS, error_of};
 use super::session::HttpSession;
 use super::transport::Reply;
 use crate::Lock;
 use crate::session::{Session as _, Told};
+
+/// Bytes of a reply about one lock, at most.
+const LOCK_BODY: u64 = 1 << 20;
 
 /// What a status means for a lock or an unlock, beside what the server says of it.
 fn refused(reply: Reply, path: &str, target: &str) -> SvnError {
@@ -65,6 +70,45 @@ fn is_of_one_path(error: &SvnError) -> bool {
 }
 
 impl HttpSession {
+    /// The lock of a file that may be gone: of such a one no report tells.
+    pub(super) fn fetch_lock(&self, path: &str) -> SvnResult<Option<Lock>> {
+        let full = format!("/{}", self.in_repository(path));
+        let found = self.fetch_locks(path, Depth::Empty)?;
+        if let Some(lock) = found.into_iter().find(|lock| lock.path == full) {
+            return Ok(Some(lock));
+        }
+        let wanted = Wanted::These(vec![Name::new(NS_DAV, "lockdiscovery")]);
+        let target = self.public(path);
+        let call = Call::new("PROPFIND", &target).with("depth", "0").xml(wanted.write());
+        let reply = self.client.call(&call)?;
+        if reply.status() != 207 {
+            reply.finish()?;
+            return Ok(None);
+        }
+        let said = |name: &str| reply.header(name).map(str::to_owned);
+        let (owner, created) = (said(headers::LOCK_OWNER), said(headers::CREATION_DATE));
+        let body = reply.bytes(LOCK_BODY)?;
+        let root = Document::open(&body[..], LIMITS)?.into_root()?;
+        let active = root
+            .child(NS_DAV, "response")
+            .and_then(|response| response.child(NS_DAV, "propstat"))
+            .and_then(|found| found.child(NS_DAV, "prop")?.child(NS_DAV, "lockdiscovery"))
+            .and_then(|locks| locks.child(NS_DAV, "activelock"));
+        let Some(active) = active else { return Ok(None) };
+        let token = active.child(NS_DAV, "locktoken").and_then(|token| token.child(NS_DAV, "href"));
+        let Some(token) = token else { return Ok(None) };
+        let created = created.and_then(|date| Timestamp::parse(date.as_bytes()).ok());
+        Ok(Some(Lock {
+            path: full,
+            token: token.trimmed().to_owned(),
+            owner: owner.unwrap_or_else(String::new),
+            comment: active.child(NS_DAV, "owner").map(|owner| owner.text.clone()),
+            is_dav_comment: false,
+            created: created.map_or(0, |date| date.0),
+            expires: None,
+        }))
+    }
+
     pub(super) fn fetch_locks(&self, path: &str, depth: Depth) -> SvnResult<Vec<Lock>> {
         let target = self.public(path);
         let full = format!("/{}", self.in_repository(path));

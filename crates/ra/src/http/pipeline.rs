@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 
 use flate2::read::MultiGzDecoder;
+use sapwood_core::exact::{Cut as _, Exact as _};
 use sapwood_core::{SvnError, SvnResult};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -128,7 +129,7 @@ impl Open {
     }
 
     fn ready(&self) -> &[u8] {
-        self.buffer.get(self.at..).unwrap_or_default()
+        self.buffer.tail(self.at)
     }
 
     /// A line up to its end, which is not part of it; of a chunk, or after one.
@@ -136,9 +137,9 @@ impl Open {
         loop {
             let ready = self.ready();
             if let Some(len) = ready.windows(2).position(|pair| pair == b"\r\n") {
-                let line = ready.get(..len).unwrap_or_default();
+                let line = ready.piece(..len);
                 let line = String::from_utf8_lossy(line).into_owned();
-                self.at = self.at.saturating_add(len).saturating_add(2);
+                self.at = self.at.plus(len).plus(2);
                 return Ok(line);
             }
             if ready.len() > HEAD || !self.fill(client)? {
@@ -152,9 +153,9 @@ impl Open {
         loop {
             let ready = self.ready();
             if let Some(len) = ready.windows(4).position(|end| end == b"\r\n\r\n") {
-                let text = String::from_utf8_lossy(ready.get(..len).unwrap_or_default());
+                let text = String::from_utf8_lossy(ready.piece(..len)).into_owned();
                 let head = Head::parse(&text);
-                self.at = self.at.saturating_add(len).saturating_add(4);
+                self.at = self.at.plus(len).plus(4);
                 return Ok(Some(head));
             }
             if ready.len() > HEAD {
@@ -194,7 +195,7 @@ impl Body<'_> {
             return Err(cut());
         }
         let line = self.open.line(self.client)?;
-        let size = line.split(';').next().unwrap_or_default().trim();
+        let size = line.split(';').next().unwrap_or("").trim();
         self.left = u64::from_str_radix(size, 16).map_err(|_| cut())?;
         if self.left == 0 {
             // What may follow the last chunk, up to an empty line.
@@ -222,10 +223,9 @@ impl Read for Body<'_> {
         let left = usize::try_from(self.left).unwrap_or(usize::MAX);
         let ready = self.open.ready();
         let len = ready.len().min(left).min(buf.len());
-        let (into, _) = buf.split_at_mut_checked(len).unwrap_or_default();
-        into.copy_from_slice(ready.get(..len).unwrap_or_default());
-        self.open.at = self.open.at.saturating_add(len);
-        self.left = self.left.saturating_sub(u64::try_from(len).unwrap_or(u64::MAX));
+        let len = Read::read(&mut ready.piece(..len), buf)?;
+        self.open.at = self.open.at.plus(len);
+        self.left = self.left.minus(u64::try_from(len).unwrap_or(u64::MAX));
         Ok(len)
     }
 }
@@ -247,7 +247,7 @@ impl Line {
 
     /// Makes the connection anew, and asks again for all that was asked for on it.
     fn renew(&mut self, client: &Client) -> SvnResult<bool> {
-        self.tries = self.tries.saturating_add(1);
+        self.tries = self.tries.plus(1);
         if self.tries > TRIES {
             return Ok(false);
         }
@@ -268,14 +268,14 @@ fn request(client: &Client, target: &str) -> SvnResult<Vec<u8>> {
 impl Pipeline {
     /// One for a server that allows so many connections, of which the report has one.
     pub(super) fn new(connections: usize) -> Self {
-        let most = connections.saturating_sub(1).max(1);
+        let most = connections.max(2).minus(1);
         Self { lines: Vec::new(), most, ask: 0, read: 0, broken: false }
     }
 
     /// Whether more may be asked for ahead.
     pub(super) fn has_room(&self) -> bool {
         let free = |line: &Line| {
-            let bytes = line.asked.iter().fold(0usize, |sum, (_, len)| sum.saturating_add(*len));
+            let bytes = line.asked.iter().fold(0usize, |sum, (_, len)| sum.plus(*len));
             line.asked.len() < DEPTH && bytes < UNANSWERED
         };
         !self.broken && (self.lines.len() < self.most || self.lines.get(self.ask).is_none_or(free))
@@ -302,7 +302,7 @@ impl Pipeline {
         if sends && line.send(client, &request).is_err() {
             line.wire = None;
         }
-        self.ask = self.ask.saturating_add(1) % self.most;
+        self.ask = self.ask.plus(1) % self.most;
     }
 
     /// Hands the text that was asked for first to `take`; false when it must be asked for in the
@@ -349,7 +349,7 @@ impl Pipeline {
         if head.last {
             line.wire = None;
         }
-        self.read = self.read.saturating_add(1) % self.most;
+        self.read = self.read.plus(1) % self.most;
         self.broken = false;
         Ok(true)
     }

@@ -21,14 +21,21 @@ pub(super) fn proppatch(client: &Client, call: Call<'_>, changes: &[Change]) -> 
         if let Some(resource) = multistatus::resource(child)?
             && failed.is_none()
         {
-            failed = resource.error(&target);
+            let what = if resource.href.is_empty() { &target } else { &resource.href };
+            failed = resource.error(what);
         }
         Ok(())
     });
     let outcome = patched.map(drop).and(failed.map_or(Ok(()), Err));
     outcome.map_err(|error| {
         if error.code() == ErrorCode::RA_DAV_REQUEST_FAILED {
-            SvnError::new(ErrorCode::RA_DAV_PROPPATCH_FAILED, error.message().to_owned())
+            let renamed = |error: &SvnError| {
+                SvnError::new(ErrorCode::RA_DAV_PROPPATCH_FAILED, error.message().to_owned())
+            };
+            match error.cause() {
+                Some(cause) => renamed(&error).with_cause(renamed(cause)),
+                None => renamed(&error),
+            }
         } else {
             error
         }
@@ -87,11 +94,7 @@ impl HttpSession {
             ErrorCode::RA_DAV_PRECONDITION_FAILED | ErrorCode::FS_PROP_BASEVALUE_MISMATCH => {
                 SvnError::new(ErrorCode::FS_PROP_BASEVALUE_MISMATCH, error.message().to_owned())
             }
-            _ => error.wrap(
-                ErrorCode::RA_DAV_REQUEST_FAILED,
-                "DAV request failed; it's possible that the repository's pre-revprop-change hook \
-                 either failed or is non-existent",
-            ),
+            _ => error,
         })
     }
 }

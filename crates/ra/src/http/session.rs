@@ -231,9 +231,7 @@ impl Session for HttpSession {
     }
 
     fn get_lock(&self, path: &str) -> SvnResult<Option<Lock>> {
-        let found = self.fetch_locks(path, Depth::Empty)?;
-        let full = format!("/{}", self.in_repository(path));
-        Ok(found.into_iter().find(|lock| lock.path == full))
+        self.fetch_lock(path)
     }
 
     fn get_locks(&self, path: &str, depth: Depth) -> SvnResult<Vec<Lock>> {

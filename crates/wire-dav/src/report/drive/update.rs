@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io::Read;
 
+use sapwood_core::exact::Exact as _;
 use sapwood_core::path::join;
 use sapwood_core::props::names;
 use sapwood_core::{Md5, SvnResult};
@@ -188,7 +189,7 @@ impl<'e, R: Read> Driver<'e, R> {
         }
         let item = self.ahead.items.pop_front();
         if let Some(Item::Text(text)) = &item {
-            self.ahead.bytes = self.ahead.bytes.saturating_sub(text.len());
+            self.ahead.bytes = self.ahead.bytes.minus(text.len());
         }
         Ok(item)
     }
@@ -208,10 +209,9 @@ impl<'e, R: Read> Driver<'e, R> {
                 }
                 seen.fetch |= element.is(NS_SVN, "fetch-file");
             }
-            Item::Text(text) => ahead.bytes = ahead.bytes.saturating_add(text.len()),
+            Item::Text(text) => ahead.bytes = ahead.bytes.plus(text.len()),
             Item::End => {
-                let seen = ahead.open.pop().unwrap_or_default();
-                if let Some(address) = seen.address.filter(|_| seen.fetch) {
+                if let Some(Seen { address: Some(address), fetch: true }) = ahead.open.pop() {
                     self.fetch.announce(&address);
                 }
             }
