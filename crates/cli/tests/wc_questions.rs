@@ -87,6 +87,19 @@ fn texts() {
     compare("", "CODE=7 SVN_MERGE=../tool svn up g", &["m", "l", "?", "p"]);
 }
 
+/// The merge tool that is built in.
+#[test]
+fn sections() {
+    let before = "svn revert -q bin";
+    compare(before, "svn up f", &["m", "x", "12", "r", "p"]);
+    compare(
+        before,
+        "SVN_EDITOR='sed -i s/mine/ours/' svn up g",
+        &["i", "e2", "m", "eb", "i", "p", "i", "a", "r"],
+    );
+    compare(before, "svn up g", &["i", "1", "df", "i", "2", "m", "21", "r"]);
+}
+
 #[test]
 fn properties() {
     let edits = "SVN_EDITOR='sed -i s/mine/ours/' svn resolve f";

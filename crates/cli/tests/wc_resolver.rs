@@ -11,6 +11,10 @@
 #[path = "common/sides.rs"]
 mod sides;
 
+use std::process::Command;
+
+use sapwood_testkit::Programs;
+use sapwood_testkit::terminal::converse;
 use sides::compare;
 
 /// A tree, and a branch of it.
@@ -106,7 +110,7 @@ svn rm -q trunk/d/y
 /// Where 1.14 loses properties that were changed here.
 #[test]
 fn properties_follow_a_move_too() {
-    let side = sides::Side::new(sapwood_testkit::Programs::ours());
+    let side = sides::Side::new(Programs::ours());
     let steps = r"
 svn mv -q trunk/d trunk/d2
 svn ci -q -m move
@@ -120,4 +124,76 @@ svn ps -q p mine trunk/d trunk/d/x
     let last = said.last().unwrap();
     assert!(last.contains("trunk/d2 - mine") && last.contains("trunk/d2/x - mine"), "{said:?}");
     assert_eq!(said[said.len() - 2], " M      trunk/d2\n M      trunk/d2/x\n0\n");
+}
+
+/// Makes a conflict with the reference's program, runs a command at a terminal, and returns the screen, the exit
+/// code, and what is there afterwards.
+fn talk(programs: &Programs, setup: &str, command: &str, answers: &[&str]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().display().to_string();
+    let shell = |dir: &str, line: &str| {
+        let output = Command::new("sh").args(["-c", line]).current_dir(dir).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        format!("{}{}", text(&output.stdout), text(&output.stderr))
+    };
+    let said = shell(&at, "set -e; svnadmin create repo; svn co -q file://$PWD/repo wc");
+    assert_eq!(said, "", "the start");
+    let wc = format!("{at}/wc");
+    assert_eq!(shell(&wc, &format!("set -e{START}{setup}")), "", "{setup}");
+    let mut program = programs.command("svn");
+    let svn = program.get_program().to_string_lossy().into_owned();
+    let mut talker = Command::new("sh");
+    talker.args(["-c", &format!("cd {wc}; {}", command.replace("svn ", &format!("{svn} ")))]);
+    for (name, value) in program.arg("x").get_envs() {
+        if let Some(value) = value {
+            talker.env(name, value);
+        }
+    }
+    let answers: Vec<(&str, &str)> = answers.iter().map(|answer| (": ", *answer)).collect();
+    let told = converse(&talker, &answers);
+    let after = shell(
+        &wc,
+        "svn st; for f in $(find . -name .svn -prune -o -type f -print | sort); do echo $f; cat $f; done",
+    );
+    format!("{}\n{}\n{after}", told.screen, told.code).replace(&at, "FOLDER")
+}
+
+/// The same questions and the same outcome, for each list of answers.
+fn converses(setup: &str, command: &str, all: &[&[&str]]) {
+    for answers in all {
+        let ours = talk(&Programs::ours(), setup, command, answers);
+        let theirs = talk(&Programs::reference(), setup, command, answers);
+        assert!(!theirs.contains("nothing more happens"), "{theirs}");
+        assert_eq!(ours, theirs, "{command} {answers:?}");
+    }
+}
+
+#[test]
+fn deletions_are_asked_about() {
+    let setup = "svn rm -q trunk/f; svn ci -q -m gone; svn up -q -r2; echo mine >> trunk/f";
+    converses(setup, "svn up", &[&["h", "a"], &["x", "i"], &["q"]]);
+}
+
+#[test]
+fn files_that_both_sides_moved() {
+    let setup = "svn mv -q b/f b/theirs; svn ci -q -m moved; sed -i s/e/E/ b/theirs; svn ci -q -m edit; svn up -q
+svn mv -q trunk/f trunk/mine; sed -i s/a/A/ trunk/mine; svn ci -q -m mine; svn up -q";
+    converses(setup, "svn merge ^/b trunk", &[&["h", "m"], &["M"], &["?", "r"]]);
+}
+
+#[test]
+fn one_of_several_moves_is_chosen() {
+    let setup = "svn cp -q trunk/f trunk/one; svn mv -q trunk/f trunk/two; svn ci -q -m moved; svn up -q -r2
+sed -i s/a/mine/ trunk/f";
+    converses(setup, "svn up", &[&["h", "d", "x", "9", "2", "h", "m"], &["d", "1", "m"], &["p"]]);
+}
+
+#[test]
+fn directories_that_both_sides_added() {
+    let setup = "mkdir trunk/n; echo theirs > trunk/n/a; echo t > trunk/n/t; svn add -q trunk/n; svn ci -q -m add; svn up -q -r2
+mkdir trunk/n; echo mine > trunk/n/a; echo m > trunk/n/m; svn add -q trunk/n";
+    converses(setup, "svn up", &[&["h", "m", "tf"], &["i"]]);
+    let setup = "mkdir b/n; echo theirs > b/n/a; echo t > b/n/t; svn add -q b/n; svn ci -q -m add; svn up -q
+mkdir trunk/n; echo mine > trunk/n/a; svn add -q trunk/n; svn ci -q -m mine; svn up -q";
+    converses(setup, "svn merge -c3 ^/b trunk", &[&["h", "m", "mf"], &["R"], &["M", "tf"]]);
 }

@@ -25,6 +25,7 @@ mod lock;
 mod log;
 mod logmsg;
 mod merge;
+mod merge_tool;
 mod mergeinfo;
 mod mkdir;
 mod move_;

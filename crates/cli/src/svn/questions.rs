@@ -344,7 +344,7 @@ impl Questions<'_> {
         Ok(())
     }
 
-    fn read(&self, relpath: &str) -> SvnResult<Vec<u8>> {
+    pub(super) fn read(&self, relpath: &str) -> SvnResult<Vec<u8>> {
         input::contents(&self.wc.abspath(relpath).to_string_lossy())
     }
 
@@ -415,7 +415,7 @@ impl Questions<'_> {
         input::contents(&file.path().to_string_lossy()).map(Some)
     }
 
-    /// Merges with another program. What is built in is not there yet.
+    /// Merges with another program, or with what is built in.
     fn merge(&self, text: &TextConflict, how: Meaning) -> SvnResult<bool> {
         let missing = ErrorCode::CL_NO_EXTERNAL_MERGE_TOOL;
         if how == Meaning::Merge && text.mine.is_none() {
@@ -434,11 +434,7 @@ impl Questions<'_> {
                 Err(error) => return self.tell_failure(error, missing),
             }
         }
-        self.say(
-            "This svn has no merge tool of its own yet; use (e), or set SVN_MERGE or \
-             merge-tool-cmd.\n\n",
-        )?;
-        Ok(false)
+        self.merge_here(text)
     }
 }
 

@@ -4,6 +4,7 @@ use sapwood_client::resolver::{Addition, Deletion, Edit, Incoming, Missing, Move
 use sapwood_core::exact::Exact as _;
 use sapwood_core::{NodeKind, SvnResult};
 use sapwood_wc::conflict::{Action, Operation, Reason};
+use sapwood_wc::view::Status;
 
 /// How many revisions are listed before the middle is left out, and how many must be left out for it.
 const LISTED: usize = 8;
@@ -361,8 +362,8 @@ fn not_here(kind: Option<NodeKind>, merge: bool) -> String {
 fn moved_away(conflict: &TreeConflict<'_>) -> SvnResult<String> {
     let wc = &conflict.wc;
     let to = match wc.view(&conflict.relpath)? {
-        Some(view) => wc.moved_to(&view)?.map(|(to, _)| to),
-        None => None,
+        Some(view) if view.status() == Status::Deleted => wc.moved_to(&view)?.map(|(to, _)| to),
+        _ => None,
     };
     let noun = noun(conflict.victim);
     let dir_of_merge = conflict.is_merge() && conflict.victim == Some(NodeKind::Dir);

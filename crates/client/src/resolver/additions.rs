@@ -277,6 +277,19 @@ impl AddedTree<'_, '_> {
         Ok((there.and_then(|view| view.kind()), self.conflict.disk_kind(relpath)))
     }
 
+    /// Adds the directories on the way to a path that are not there: they are told of after what is in
+    /// them.
+    fn make_parents(&self, below: &str) -> SvnResult<()> {
+        let (relpath, conflict) = (self.place(below), self.conflict);
+        if self.kinds(&relpath)? != (None, None) {
+            return Ok(());
+        }
+        self.make_parents(path::dirname(below))?;
+        conflict.wc.make_dir(&relpath)?;
+        conflict.wc.add_one(&relpath, &PropList::new(), &|told| conflict.ctx.tell(told))?;
+        Ok(())
+    }
+
     /// A place in the repository of the conflict.
     fn location(&self, relpath: &str, revision: Revnum, kind: Option<NodeKind>) -> Location {
         Location {
@@ -369,6 +382,7 @@ impl Processor for AddedTree<'_, '_> {
         if known.is_some() || disk.is_some() {
             return self.obstructed(below, known, NodeKind::File);
         }
+        self.make_parents(path::dirname(below))?;
         let to = conflict.wc.abspath(&relpath);
         fs::copy(text, &to)
             .map_err(|e| SvnError::io(&e, format!("Can't copy '{}'", text.display())))?;
@@ -398,9 +412,8 @@ impl Processor for AddedTree<'_, '_> {
         if known.is_some() || disk.is_some() {
             return self.obstructed(below, known, NodeKind::Dir);
         }
-        conflict.wc.make_dir(&relpath)?;
-        conflict.wc.add_one(&relpath, &regular(&right.props), &|told| conflict.ctx.tell(told))?;
-        Ok(())
+        self.make_parents(below)?;
+        self.merge_props(&relpath, &right.props)
     }
 
     fn dir_deleted(&mut self, _: &str, _: &DirSide) -> SvnResult<()> {
