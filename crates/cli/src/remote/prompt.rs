@@ -96,7 +96,7 @@ fn read_line(from: &mut dyn Read) -> SvnResult<String> {
     })
 }
 
-fn terminal() -> std::io::Result<File> {
+pub(crate) fn terminal() -> std::io::Result<File> {
     File::options().read(true).write(true).open("/dev/tty")
 }
 

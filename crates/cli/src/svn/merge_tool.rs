@@ -78,7 +78,7 @@ impl<'s> Side<'s> {
 
 /// How wide each of two columns is.
 fn column() -> usize {
-    let terminal = fs::File::open("/dev/tty").ok();
+    let terminal = prompt::terminal().ok();
     let size = terminal.and_then(|terminal| rustix::termios::tcgetwinsize(terminal).ok());
     let width = match size {
         Some(size) => usize::from(size.ws_col),

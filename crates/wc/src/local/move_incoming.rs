@@ -151,6 +151,8 @@ impl MoveUpdate<'_> {
         let wc = self.wc;
         let db = wc.db();
         let mut conflict = Conflict::default();
+        // What moved on, or is gone there, is more than can be settled.
+        wc.require_view(relpath)?;
         if wc.has_local_changes(relpath)? || wc.has_unversioned(relpath)? {
             db.make_copy(relpath, false)?;
             let action = if new_kind.is_none() { Action::Delete } else { Action::Replace };
