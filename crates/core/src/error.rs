@@ -119,7 +119,7 @@ impl SvnError {
     pub fn io(error: &std::io::Error, what: impl fmt::Display) -> Self {
         let words = error.to_string();
         // std appends " (os error N)", which the reference does not print.
-        let words = words.split(" (os error").next().unwrap_or_default();
+        let words = words.split(" (os error").next().unwrap_or("");
         let number = error.raw_os_error().and_then(|n| u32::try_from(n).ok());
         Self::new(ErrorCode(number.unwrap_or(0)), format!("{what}: {words}"))
     }

@@ -5,7 +5,7 @@
 //! no empty component, no trailing slash. Functions here take canonical input unless they say
 //! otherwise.
 
-use crate::Exact;
+use crate::{Exact, SvnError, SvnResult};
 use std::borrow::Cow;
 
 /// Makes any slash-separated string into a canonical fspath: one leading slash, no empty
@@ -37,7 +37,7 @@ pub fn is_canonical_fspath(path: &str) -> bool {
 /// this is no general search: it compiles to a few wide instructions.
 fn has_empty_component(path: &str) -> bool {
     let bytes = path.as_bytes();
-    let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or_default());
+    let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or(&[]));
     pairs.fold(false, |found, (a, b)| found | ((*a == b'/') & (*b == b'/')))
 }
 
@@ -107,6 +107,15 @@ pub fn skip_ancestor<'a>(parent: &str, child: &'a str) -> Option<&'a str> {
         return Some(rest);
     }
     rest.strip_prefix('/')
+}
+
+/// The same where `child` was found at or below `parent`.
+///
+/// # Errors
+/// E235000 when it is not, which is a slip of ours.
+#[track_caller]
+pub fn rest_below<'a>(parent: &str, child: &'a str) -> SvnResult<&'a str> {
+    skip_ancestor(parent, child).ok_or_else(|| SvnError::internal("a path is not below its parent"))
 }
 
 /// Whether `child` is `parent` or below it.

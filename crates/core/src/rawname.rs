@@ -42,7 +42,7 @@ pub fn to_bytes(text: &str) -> Cow<'_, [u8]> {
     }
     let mut bytes = Vec::with_capacity(text.len());
     let mut parts = text.split('\0');
-    bytes.extend_from_slice(parts.next().unwrap_or_default().as_bytes());
+    bytes.extend_from_slice(parts.next().unwrap_or("").as_bytes());
     for part in parts {
         let byte = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
         bytes.extend(byte);

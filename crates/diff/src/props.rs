@@ -50,7 +50,7 @@ pub fn write_change(
         _ => "Modified",
     };
     out.extend_from_slice(format!("{action}: {name}\n").as_bytes());
-    let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+    let (old, new) = (old.unwrap_or(&[]), new.unwrap_or(&[]));
     if pretty_mergeinfo && name == names::MERGEINFO && write_mergeinfo(out, old, new).is_some() {
         return;
     }

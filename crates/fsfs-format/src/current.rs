@@ -57,7 +57,7 @@ fn leading_revision(bytes: &[u8]) -> Result<(Revnum, &[u8])> {
 #[allow(clippy::missing_errors_doc)]
 pub fn parse_min_unpacked_rev(bytes: &[u8]) -> Result<Revnum> {
     // Errors show the first line, where those of `current` show the file.
-    let line = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
+    let line = bytes.split(|b| *b == b'\n').next().unwrap_or(&[]);
     leading_revision(line).map(|(revision, _)| revision)
 }
 

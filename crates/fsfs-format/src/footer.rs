@@ -35,7 +35,7 @@ impl Footer {
         let footer_len = u64::try_from(len).unwrap_or(u64::MAX).saturating_add(1);
         let footer_offset = file_len.checked_sub(footer_len).ok_or_else(invalid)?;
         // As the reference does: any number of spaces between words, and whatever follows them.
-        let mut words = footer.split(|b| *b == 0).next().unwrap_or_default();
+        let mut words = footer.split(|b| *b == 0).next().unwrap_or(&[]);
         let mut word = || {
             let spaces = words.iter().take_while(|b| **b == b' ').count();
             words = words.get(spaces..).unwrap_or_default();

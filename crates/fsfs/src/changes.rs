@@ -4,7 +4,7 @@
 //! revision's [`ChangedPaths`] is in one allocation. Entries are handed out as borrowed
 //! [`ChangedPath`] values that are cheap to copy.
 
-use sapwood_core::Exact;
+use sapwood_core::{Cut, Exact};
 use std::cmp::Ordering;
 
 use sapwood_core::{NodeKind, Revnum};
@@ -208,7 +208,7 @@ impl ChangedPaths {
     /// The records and the text.
     fn parts(&self) -> (&[u8], &[u8]) {
         let records = self.ids.len().times(RECORD);
-        self.data.split_at_checked(records).unwrap_or_default()
+        (self.data.head(records), self.data.tail(records))
     }
 
     /// Collects entries in any order; of entries with the same path the last one stays. `None`

@@ -425,7 +425,11 @@ impl Hotcopy<'_> {
             }
             let dir = self.target(&layout.revprops_dir(first));
             let kept = std::ffi::OsStr::new("0");
-            for name in self.storage().list(&dir).unwrap_or_default() {
+            let names = match self.storage().list(&dir) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                listed => listed.map_err(|e| Error::io(e, "Can't open directory", &dir))?,
+            };
+            for name in names {
                 if name != kept {
                     self.remove(&dir.join(name))?;
                 }

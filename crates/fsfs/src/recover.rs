@@ -120,7 +120,7 @@ impl Shared {
         self.renew_instance(options, self.layout.format.number)
     }
 
-    /// What `current` says; 0 when it says nothing.
+    /// What `current` says; 0 when it says nothing, cannot be read or is not there: it is made anew.
     fn current_or_zero(&self, options: &MaintenanceOptions) -> Revnum {
         let bytes = options.storage.read(&self.file(names::CURRENT), 256).unwrap_or_default();
         Current::parse(&bytes, self.layout.format.number).map_or(Revnum::ZERO, |c| c.youngest)

@@ -341,7 +341,7 @@ impl Trail {
                 return Ok(Ok(Arc::clone(&here.node)));
             }
             let slashes = rest.len().minus(name.len());
-            let name = name.split('/').next().unwrap_or_default();
+            let name = name.split('/').next().unwrap_or("");
             if here.node.kind != NodeKind::Dir {
                 return Ok(Err(Miss::NotDirectory(here.end)));
             }

@@ -241,7 +241,7 @@ impl<'a> DumpFilter<'a> {
             put_header(&mut record, header::CONTENT_LENGTH, block.len());
         }
         record.push(b'\n');
-        record.extend_from_slice(block.as_deref().unwrap_or_default());
+        record.extend_from_slice(block.as_deref().unwrap_or(&[]));
         record.push(b'\n');
         self.write(&record)
     }
@@ -266,7 +266,7 @@ impl<'a> DumpFilter<'a> {
         }
         put_header(&mut record, header::CONTENT_LENGTH, length);
         record.push(b'\n');
-        record.extend_from_slice(props.as_deref().unwrap_or_default());
+        record.extend_from_slice(props.as_deref().unwrap_or(&[]));
         self.write(&record)
     }
 
@@ -337,7 +337,7 @@ impl<'a> DumpFilter<'a> {
         };
         put_raw_header(&mut lines, header::NODE_ACTION.as_bytes(), action);
         for (name, value) in headers.iter() {
-            match std::str::from_utf8(name).unwrap_or_default() {
+            match std::str::from_utf8(name).unwrap_or("") {
                 header::CONTENT_LENGTH
                 | header::PROP_CONTENT_LENGTH
                 | header::TEXT_CONTENT_LENGTH
@@ -402,7 +402,7 @@ impl DumpVisitor for DumpFilter<'_> {
 
     fn node(&mut self, headers: &Headers) -> SvnResult<()> {
         self.node = None;
-        let path = rooted(headers.get(header::NODE_PATH).unwrap_or_default());
+        let path = rooted(headers.get(header::NODE_PATH).unwrap_or(&[]));
         if self.options.drops(&path) {
             self.summary.dropped_nodes.insert(path);
             if let Some(revision) = &mut self.revision {

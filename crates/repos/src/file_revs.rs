@@ -213,7 +213,7 @@ impl Finder<'_> {
         }
         let root = self.fs.revision_root(revision)?;
         let now = for_path(&root, path, Inherit::Inherited, true)?;
-        let before = self.fs.revision_root(revision.prev().unwrap_or_default())?;
+        let before = self.fs.revision_root(revision.prev().unwrap_or(Revnum::ZERO))?;
         let before = match for_path(&before, path, Inherit::Inherited, true) {
             Ok(before) => before,
             Err(e) => {

@@ -91,7 +91,7 @@ impl Hooks {
     ) -> SvnResult<()> {
         let Some(hook) = self.find("start-commit")? else { return Ok(()) };
         txn.publish()?;
-        let args = [user.unwrap_or_default(), &capabilities.join(":"), &txn.name()];
+        let args = [user.unwrap_or(""), &capabilities.join(":"), &txn.name()];
         self.start("start-commit", &hook, &args, None, Stdio::null())?;
         Ok(txn.refresh()?)
     }
@@ -163,10 +163,10 @@ impl Hooks {
         comment: Option<&str>,
         steal: bool,
     ) -> SvnResult<Option<String>> {
-        let args = [path, user, comment.unwrap_or_default(), flag(steal)];
+        let args = [path, user, comment.unwrap_or(""), flag(steal)];
         let output = self.run_for_output("pre-lock", &args)?;
         // As the reference: not even a line end is cut off, and a NUL ends it.
-        let token = output.split(|b| *b == 0).next().unwrap_or_default();
+        let token = output.split(|b| *b == 0).next().unwrap_or(&[]);
         Ok((!token.is_empty()).then(|| String::from_utf8_lossy(token).into_owned()))
     }
 
@@ -189,7 +189,7 @@ impl Hooks {
         token: &str,
         break_lock: bool,
     ) -> SvnResult<()> {
-        let args = [path, user.unwrap_or_default(), token, flag(break_lock)];
+        let args = [path, user.unwrap_or(""), token, flag(break_lock)];
         self.run("pre-unlock", &args, None)
     }
 
@@ -199,7 +199,7 @@ impl Hooks {
     /// E165001 when the hook fails or cannot be run.
     pub fn post_unlock(&self, paths: &[&str], user: Option<&str>) -> SvnResult<()> {
         let input = lines_of(paths);
-        self.run("post-unlock", &[user.unwrap_or_default()], Some(input.as_bytes()))
+        self.run("post-unlock", &[user.unwrap_or("")], Some(input.as_bytes()))
     }
 
     fn revprop_change(
@@ -210,7 +210,7 @@ impl Hooks {
     ) -> SvnResult<()> {
         let revision = change.revision.to_string();
         let action = change.action.to_string();
-        let args = [&*revision, change.user.unwrap_or_default(), change.name, &*action];
+        let args = [&*revision, change.user.unwrap_or(""), change.name, &*action];
         self.run(hook, &args, input)
     }
 

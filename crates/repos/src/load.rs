@@ -471,10 +471,10 @@ impl DumpVisitor for Loader<'_, '_> {
         if revision.txn.is_none() {
             return Ok(());
         }
-        let place = self.place(headers.get(header::NODE_PATH).unwrap_or_default())?;
+        let place = self.place(headers.get(header::NODE_PATH).unwrap_or(&[]))?;
         let shown = path::to_relpath(&place).to_owned();
         let kind = headers.get(header::NODE_KIND).and_then(NodeKind::from_word);
-        let action = headers.get(header::NODE_ACTION).unwrap_or_default();
+        let action = headers.get(header::NODE_ACTION).unwrap_or(&[]);
         let (deletes, adds) = match action {
             b"change" => (false, false),
             b"delete" => (true, false),

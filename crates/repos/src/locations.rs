@@ -140,7 +140,11 @@ pub(crate) fn prev_location(
     let Some((appeared, copy_path)) = root.closest_copy(path)? else { return Ok(None) };
     let copy = roots.get(appeared)?.node(&copy_path)?;
     let Some((source_rev, source)) = copy.copied_from() else { return Ok(None) };
-    let below = path::skip_ancestor(&copy_path, path).unwrap_or_default();
+    // Which node of a path was copied is on disk.
+    let below = path::skip_ancestor(&copy_path, path).ok_or_else(|| {
+        let message = format!("'{path}@{revision}' is not below its copy root '{copy_path}'");
+        SvnError::new(ErrorCode::FS_CORRUPT, message)
+    })?;
     let path = path::join(source, below);
     Ok(Some(PreviousLocation { appeared, path, revision: source_rev }))
 }

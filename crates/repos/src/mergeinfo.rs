@@ -98,6 +98,6 @@ pub(crate) fn for_path(
     if !adjust || place == path {
         return Ok(Some(info));
     }
-    let below = path::skip_ancestor(place, path).unwrap_or_default();
+    let below = path::rest_below(place, path)?;
     Ok(Some(info.only(true).with_suffix(below)))
 }

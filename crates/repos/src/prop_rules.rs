@@ -37,7 +37,7 @@ pub fn check(name: &str, value: &[u8]) -> SvnResult<()> {
         ));
     }
     // The reference looks no further than the first NUL.
-    let text = value.split(|b| *b == 0).next().unwrap_or_default();
+    let text = value.split(|b| *b == 0).next().unwrap_or(&[]);
     if text.contains(&b'\r') {
         return Err(SvnError::new(
             ErrorCode::BAD_PROPERTY_VALUE_EOL,

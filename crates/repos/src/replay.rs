@@ -131,7 +131,7 @@ impl Drive<'_> {
         }
         let last = self.last.take().unwrap_or_default();
         let common = path::common_ancestor(&last, relpath);
-        let below = path::skip_ancestor(common, &last).unwrap_or_default();
+        let below = path::rest_below(common, &last)?;
         for _ in path::components(below) {
             if let Some(dir) = self.open.pop() {
                 self.editor.close_directory(dir)?;
@@ -139,7 +139,7 @@ impl Drive<'_> {
         }
         let parent = path::dirname(relpath);
         let mut here = common.to_owned();
-        for name in path::components(path::skip_ancestor(common, parent).unwrap_or_default()) {
+        for name in path::components(path::rest_below(common, parent)?) {
             here = path::join(&here, name);
             let Some(dir) = self.open.last().copied() else { break };
             let opened = self.editor.open_directory(&here, dir, None)?;
@@ -285,7 +285,7 @@ impl Drive<'_> {
         };
         let base = match self.copies.last() {
             Some(ActiveCopy { path: copied, source: Some((revision, source)) }) => {
-                let below = path::skip_ancestor(copied, relpath).unwrap_or_default();
+                let below = path::rest_below(copied, relpath)?;
                 Base::At(*revision, path::join(source, below))
             }
             // Changed after it was added without history below a copy.
@@ -333,7 +333,7 @@ impl Drive<'_> {
     fn was_readable(&self, relpath: &str) -> Result<bool> {
         let place = match self.copies.last() {
             Some(ActiveCopy { path: copied, source: Some((_, source)) }) => {
-                let below = path::skip_ancestor(copied, relpath).unwrap_or_default();
+                let below = path::rest_below(copied, relpath)?;
                 path::join(source, below)
             }
             _ => path::join("/", relpath),

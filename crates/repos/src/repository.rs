@@ -131,7 +131,7 @@ fn read_format(file: &Path) -> Result<u32> {
         let message = format!("Can't read file '{shown}': End of file found");
         return Err(SvnError::new(ErrorCode(70014), message).into());
     }
-    let line = text.split(|b| matches!(b, b'\r' | b'\n')).next().unwrap_or_default();
+    let line = text.split(|b| matches!(b, b'\r' | b'\n')).next().unwrap_or(&[]);
     if line.is_empty() || !line.iter().all(u8::is_ascii_digit) {
         return Err(SvnError::new(
             ErrorCode::BAD_VERSION_FILE_FORMAT,

@@ -12,7 +12,7 @@ const MAX_REVISION: u64 = 0x7fff_ffff;
 
 /// Parses a whole property value. Like the reference's, the text ends at the first NUL.
 pub(super) fn parse(value: &[u8]) -> SvnResult<Mergeinfo> {
-    let text = value.split(|b| *b == 0).next().unwrap_or_default();
+    let text = value.split(|b| *b == 0).next().unwrap_or(&[]);
     parse_lines(text).map_err(|e| {
         if e.code() == ErrorCode::MERGEINFO_PARSE_ERROR {
             e

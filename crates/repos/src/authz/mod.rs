@@ -110,7 +110,7 @@ impl Authz {
     /// empty name stands for no repository in particular, for which only general rules count.
     #[must_use]
     pub fn for_user(&self, repos: &str, user: Option<&str>) -> UserAuthz {
-        let user = user.unwrap_or_default();
+        let user = user.unwrap_or("");
         let key = (Box::from(repos), Box::from(user));
         if let Some(found) = self.inner.compiled.lock().users.get(&key) {
             return found.clone();

@@ -242,7 +242,7 @@ impl<'a> NodeDumper<'a> {
     ) -> Result<Body> {
         self.expect_there(path, self.revision, kind, "Change invalid path")?;
         header_line(&mut self.head, header::NODE_ACTION, b"change");
-        let before = self.revision.prev().unwrap_or_default();
+        let before = self.revision.prev().unwrap_or(Revnum::ZERO);
         let (old_path, old_rev) = compare.unwrap_or((path, before));
         let now = self.root.node(&fspath(path))?;
         let before = match self.before(&now, old_path) {

@@ -52,7 +52,7 @@ impl Tracker {
     pub(super) fn lookup(&mut self, path: &str) -> Origin {
         self.trim(path, true);
         let Some(top) = self.stack.last() else {
-            let before = self.revision.prev().unwrap_or_default();
+            let before = self.revision.prev().unwrap_or(Revnum::ZERO);
             return Origin::At(path.to_owned(), before);
         };
         if !top.exists {

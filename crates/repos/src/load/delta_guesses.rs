@@ -36,7 +36,7 @@ impl DeltaGuesses {
         let copied = headers.get(header::COPYFROM_PATH).is_some();
         self.node = match headers.get(header::NODE_ACTION) {
             Some(b"change") => {
-                let relpath = headers.get(header::NODE_PATH).unwrap_or_default();
+                let relpath = headers.get(header::NODE_PATH).unwrap_or(&[]);
                 place(self.parent_dir.as_deref(), relpath).ok().map(Some)
             }
             Some(b"add" | b"replace") if is_file && !copied => Some(None),

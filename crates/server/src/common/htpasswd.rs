@@ -40,7 +40,7 @@ impl Htpasswd {
             }
             if let Some((user, hash)) = line.split_once(':') {
                 // The first line of a user counts, and what follows another colon does not.
-                let hash = hash.split(':').next().unwrap_or_default();
+                let hash = hash.split(':').next().unwrap_or("");
                 users.entry(user.to_owned()).or_insert_with(|| hash.to_owned());
             }
         }

@@ -148,7 +148,7 @@ pub(super) fn lock(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
 /// `unlock`
 pub(super) fn unlock(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandResult {
     let path = session.full_path(&params.relpath()?);
-    let token = params.bracketed_text()?.unwrap_or_default().to_owned();
+    let token = params.bracketed_text()?.unwrap_or("").to_owned();
     let break_lock = params.bool()?;
     must_have_access(session, Required::Write, Some(&path), !break_lock)?;
     log_unlock(session, &[&path], break_lock);
@@ -281,7 +281,7 @@ pub(super) fn unlock_many(session: &mut Session<'_>, mut params: Tuple<'_>) -> C
     must_have_access(session, Required::Write, None, !break_lock)?;
     let no_list = "Unlock request should be a list of lists";
     let wanted = read_many(session, list, no_list, |path, fields| {
-        let token = fields.bracketed_text()?.unwrap_or_default().to_owned();
+        let token = fields.bracketed_text()?.unwrap_or("").to_owned();
         Ok(UnlockTarget { path, token })
     })?;
     log_unlock(session, &paths(&wanted), break_lock);
