@@ -13,11 +13,15 @@ struct Package {
 
 /// The reference's programs are the oracle of most tests; git-svn is a client,
 /// and valgrind counts what a request costs.
-const NEEDED: [Package; 9] = [
+const NEEDED: [Package; 10] = [
     Package { name: "subversion", probe: &["svnserve", "--version", "--quiet"] },
     Package { name: "git", probe: &["git", "--version"] },
     Package { name: "git-svn", probe: &["git", "svn", "--version"] },
     Package { name: "groff", probe: &["groff", "--version"] },
+    Package {
+        name: "libapache2-mod-svn",
+        probe: &["test", "-e", "/usr/lib/apache2/modules/mod_authz_svn.so"],
+    },
     Package { name: "litmus", probe: &["test", "-e", "/usr/libexec/litmus/props"] },
     Package { name: "python3", probe: &["python3", "--version"] },
     Package { name: "svnkit", probe: &["jsvn", "--version", "--quiet"] },

@@ -121,6 +121,21 @@ impl Resource {
         })
     }
 
+    /// The fspath that it is about, if it is about one.
+    #[must_use]
+    pub fn fspath(&self) -> Option<&str> {
+        match self {
+            Self::Public(path)
+            | Self::RevisionRoot(_, path)
+            | Self::BaselineCollection(_, path)
+            | Self::Version(_, path)
+            | Self::TxnRoot(_, path)
+            | Self::VTxnRoot(_, path)
+            | Self::Working(_, path) => Some(path),
+            _ => None,
+        }
+    }
+
     /// The percent-encoded path below the repository's URL, with a leading slash. The root of the
     /// repository is empty, so that it can be appended to any URL.
     #[must_use]

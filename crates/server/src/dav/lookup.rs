@@ -131,7 +131,12 @@ pub(super) fn find<'s>(
     for _ in 0..MAX_LEVELS {
         if is_top(&folder) {
             let access = location.and_then(|location| location.access.as_deref());
-            let found = describe(shared, start, &folder, access, warn)?;
+            let mut found = describe(shared, start, &folder, access, warn)?;
+            // One that has a place of its own has that place's name, as with mod_authz_svn.
+            let own = decoded.rsplit('/').next().filter(|name| !name.is_empty());
+            if let Some(name) = own.filter(|_| access.is_some() && folder == start) {
+                name.clone_into(&mut found.authz_name);
+            }
             let root = format!("{}{}", prefix(&decoded), uri::encode(&decoded));
             let below = rest.to_owned();
             let place = InRepository { found, root, below, location };

@@ -3,7 +3,8 @@
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::Version;
 use sapwood_fs::Root;
-use sapwood_repos::Repository;
+use sapwood_repos::authz::Access;
+use sapwood_repos::{CommitAuthorizer as _, Repository};
 use sapwood_wire_dav::resource::SPECIAL;
 use sapwood_wire_dav::{Resource, headers};
 
@@ -172,10 +173,16 @@ impl<'s> Session<'s> {
             self.head.method.as_str(),
             "GET" | "HEAD" | "OPTIONS" | "PROPFIND" | "REPORT" | "COPY"
         );
+        if matches!(self.head.method.as_str(), "COPY" | "MOVE") {
+            self.admit_destination()?;
+        }
         let required = if writes { Required::Write } else { Required::Read };
         match self.resource_path() {
             // What is merged was looked at when it was changed.
             Some(_) if self.head.method == "MERGE" => self.must(required, None),
+            Some(path) if matches!(self.head.method.as_str(), "COPY" | "MOVE" | "DELETE") => {
+                self.must_all(required, path)
+            }
             Some(path) => self.must(required, Some(path)),
             None if writes => self.must(required, None),
             None if self.access.blanket() >= Blanket::Read => Ok(()),
@@ -183,19 +190,35 @@ impl<'s> Session<'s> {
         }
     }
 
+    /// The same for where a COPY or MOVE goes to, if that is a place in this repository.
+    fn admit_destination(&self) -> DavResult {
+        let address = self.head.header("destination");
+        let Some(Ok(place)) = address.map(|address| self.resource_at(address)) else {
+            return Ok(());
+        };
+        place.fspath().map_or(Ok(()), |path| self.must_all(Required::Write, path))
+    }
+
+    /// Whether the user may do what is required at a path and everywhere below it.
+    fn must_all(&self, required: Required, path: &str) -> DavResult {
+        self.must(required, Some(path))?;
+        let rights = match required {
+            Required::Read => Access::READ,
+            Required::Write => Access::WRITE,
+        };
+        if self.access.allows(path, rights, true) {
+            Ok(())
+        } else if self.access.user().is_none() && self.can_authenticate {
+            Err(Fail::AskWho)
+        } else {
+            Err(Fail::Forbidden)
+        }
+    }
+
     /// The fspath that the resource is about, if it is about one.
     #[must_use]
     pub fn resource_path(&self) -> Option<&str> {
-        match &self.resource {
-            Resource::Public(path)
-            | Resource::RevisionRoot(_, path)
-            | Resource::BaselineCollection(_, path)
-            | Resource::Version(_, path)
-            | Resource::TxnRoot(_, path)
-            | Resource::VTxnRoot(_, path)
-            | Resource::Working(_, path) => Some(path),
-            _ => None,
-        }
+        self.resource.fspath()
     }
 
     /// The percent-encoded path of a resource.
