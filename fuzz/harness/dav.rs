@@ -7,7 +7,7 @@ use sapwood_wire_dav::report::drive::{self, Fetch};
 use sapwood_wire_dav::report::{answer, request, update};
 use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{
-    Resource, failure, ifheader, lock, merge, multistatus, post, propfind, proppatch,
+    Resource, dead, failure, ifheader, lock, merge, multistatus, post, propfind, proppatch,
 };
 
 /// What a report names is empty.
@@ -79,6 +79,11 @@ pub fn run(data: &[u8]) {
         let _ = request::InheritedProps::read(root);
         let _ = request::List::read(root);
     }
+    if let Ok(changes) = Document::open(data, limits).and_then(proppatch::read_any) {
+        for change in changes {
+            let _ = change.value.is_some_and(|value| dead::is_sound(&value));
+        }
+    }
     if let Ok(mut document) = Document::open(data, limits) {
         let mut reading = update::Reading::new(document.root());
         while let Ok(Some(child)) = document.next_child() {
@@ -94,6 +99,11 @@ pub fn run(data: &[u8]) {
     let _ = post::Post::read(data);
     if let Ok(text) = std::str::from_utf8(data) {
         let _ = ifheader::tokens(text);
+        let _ = ifheader::lists(text);
+        if let Some((name, is_xml)) = dead::name_of(text) {
+            let kept = dead::property(&name, is_xml);
+            assert_eq!(dead::name_of(&kept), Some((name, is_xml)));
+        }
         if let Ok(resource) = Resource::parse(text, "!svn") {
             assert_eq!(Resource::parse(&resource.path("!svn"), "!svn").ok(), Some(resource));
         }

@@ -369,6 +369,41 @@ fn what_no_client_sends() {
     ok(&["info", &served.http]);
 }
 
+/// Requests that a proxy before us could take for two, or for one where there are two: none of them is
+/// answered, and what follows them neither.
+#[test]
+fn what_could_smuggle_requests() {
+    let served = Served::open();
+    let put = "PUT /repo/x HTTP/1.1\r\nHost: x\r\n";
+    let next = "GET /repo/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+    for headers in [
+        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n",
+        "Transfer-Encoding: xchunked\r\n",
+        "Transfer-Encoding : chunked\r\n",
+        "Transfer-Encoding:\r\n chunked\r\n",
+        "Content-Length: +0\r\n",
+        "Content-Length: 0, 5\r\n",
+        "Content-Length: 0\r\nHost: y\r\n",
+    ] {
+        let answer = served.raw(format!("{put}{headers}\r\n0\r\n\r\n{next}").as_bytes());
+        assert!(!answer.contains("HTTP/1.1 2"), "{headers}: {answer}");
+    }
+    let chunk = format!("{put}Transfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n{next}");
+    assert!(!served.raw(chunk.as_bytes()).contains("HTTP/1.1 2"));
+    // One who hangs up in the middle of a body has sent nothing.
+    let before = ok(&["info", "--show-item", "revision", &served.http]);
+    let socket = TcpStream::connect(("127.0.0.1", served.port)).unwrap();
+    let half = format!("{put}Content-Length: 10\r\n\r\nabc");
+    (&socket).write_all(half.as_bytes()).unwrap();
+    socket.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answer = String::new();
+    let _ = (&socket).read_to_string(&mut answer);
+    assert!(!answer.contains("HTTP/1.1 2"), "{answer}");
+    assert_eq!(ok(&["info", "--show-item", "revision", &served.http]), before);
+}
+
 #[test]
 fn locks_that_other_programs_make() {
     let served = Served::open();

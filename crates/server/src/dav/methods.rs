@@ -87,6 +87,10 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
         }
     };
     let nowhere = |fail: Fail| (fail, Asks::default());
+    // Two programs in a row could each believe another one.
+    if head.headers.get_all("host").iter().nth(1).is_some() {
+        return Err(nowhere(Fail::status(400, "There is more than one Host header")));
+    }
     exchange.body.unpack(head).map_err(nowhere)?;
     // Of the server itself, not of anything on it.
     if head.path == "*" {
