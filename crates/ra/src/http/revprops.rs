@@ -81,11 +81,19 @@ impl HttpSession {
                 "Server doesn't support atomic changes of revision properties",
             ));
         }
+        let mut expected = change.expected.map(|expected| expected.map(<[u8]>::to_vec));
+        if expected.is_none() && change.value.is_none() && self.places.knows("atomic-revprops") {
+            // That a hook refused a plain removal mod_dav_svn does not tell.
+            match self.fetch_revprops(change.revision)?.get(change.name) {
+                None => return Ok(()),
+                Some(old) => expected = Some(Some(old.to_vec())),
+            }
+        }
         let target = self.places.revision(&self.client, change.revision)?;
         let wanted = Change {
             name: Name::of_property(change.name),
             value: change.value.map(<[u8]>::to_vec),
-            expected: change.expected.map(|expected| expected.map(<[u8]>::to_vec)),
+            expected,
             is_xml: false,
         };
         let patched = proppatch(&self.client, Call::new("PROPPATCH", &target), &[wanted]);
