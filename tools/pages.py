@@ -104,7 +104,8 @@ def benchmarks():
     hot = [requests("Format 8, not packed", "hot-f8.tsv"), requests("Format 8, packed", "hot-f8p.tsv")]
     cold = [requests("Format 8, not packed, cold", "cold-f8.tsv"), requests("Format 8, packed, cold", "cold-f8p.tsv")]
     working = [plain("40,908 files in 5,334 directories", "working-copy.tsv"),
-               plain("System calls, 2,100 files in 270 directories", "working-copy-calls.tsv")]
+               plain("System calls, 2,100 files in 270 directories", "working-copy-calls.tsv"),
+               plain("System calls, 5,000 files in 650 directories", "working-copy-calls-5000.tsv")]
     other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv")]
     return BENCHMARKS.format(made=MADE, hot="\n".join(hot), cold="\n".join(cold), other="\n".join(other),
                              working="\n".join(working))

@@ -26,6 +26,7 @@ use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
 use sapwood_core::ErrorCode;
 
 use crate::error::{Error, Result};
+use crate::memory::State;
 use crate::memory::touched::{self, Tracking};
 
 pub use actual::ActualRow;
@@ -347,6 +348,27 @@ impl Db {
         }
         touched::end(&self.connection, self.wc_id, &self.path, from, version);
         self.tracking.set(Tracking::Ready);
+    }
+
+    /// The state since which nobody changed what a status depends on: the one of now, or one before changes of this
+    /// connection that touched no node; nothing when that is not sure.
+    pub(crate) fn unchanged_since(&self) -> Option<State> {
+        let asked = self.read(|db| {
+            // The question takes the lock under which nobody changes anything.
+            let now = db.data_version()?;
+            Ok(match db.tracking.get() {
+                Tracking::Idle | Tracking::Off => State::of(&db.path),
+                Tracking::Since(from, version) if version == now => {
+                    touched::is_nothing(&db.connection)?.then_some(from)
+                }
+                _ => None,
+            })
+        });
+        asked.ok().flatten()
+    }
+
+    fn data_version(&self) -> Result<i64> {
+        Ok(touched::data_version(&self.connection)?)
     }
 
     /// The first row of a query.

@@ -138,7 +138,13 @@ pub(crate) fn begin(connection: &Connection, db: &Path) -> Tracking {
     }
 }
 
-fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
+/// Whether no row was touched so far that a status depends on.
+pub(crate) fn is_nothing(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT NOT EXISTS (SELECT 1 FROM touched)", [], |row| row.get(0))
+}
+
+/// A number that stays as it is while nobody else changes the database.
+pub(crate) fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
 }
 

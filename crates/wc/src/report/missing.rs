@@ -1,15 +1,16 @@
 //! Which directories lack some of what BASE has in them: listed by several threads before the report
-//! begins. Whatever cannot be told here is looked at again when its turn comes.
+//! begins. Whatever cannot be told here is looked at again when its turn comes. Of a directory that a status
+//! found in order its own time is enough.
 
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::status::{OpenDir, Table, over_directories};
+use crate::status::{OpenDir, Table, Whole, over_directories};
 
 /// The directories of a table that lack a child of BASE, or cannot be listed.
-pub(super) fn incomplete(root: &Path, table: &Table) -> HashSet<Box<str>> {
+pub(super) fn incomplete(root: &Path, table: &Table, whole: &Whole) -> HashSet<Box<str>> {
     let found: Vec<Box<str>> = over_directories(table, |dir, buffer, found| {
-        if !is_complete(root, table, dir, buffer) {
+        if !whole.has(dir) && !is_complete(root, table, dir, buffer) {
             found.push(dir.into());
         }
     });
@@ -66,7 +67,7 @@ mod tests {
         std::fs::write(dir.path().join("whole/b"), "").unwrap();
         std::fs::write(dir.path().join("lacks/unversioned"), "").unwrap();
         let table = Table::read(wc.db(), crate::status::Scope::Subtree("")).unwrap();
-        let found = incomplete(dir.path(), &table);
+        let found = incomplete(dir.path(), &table, &Whole::default());
         let mut found: Vec<&str> = found.iter().map(|dir| &**dir).collect();
         found.sort_unstable();
         assert_eq!(found, ["", "gone", "lacks"]);

@@ -97,8 +97,10 @@ impl WorkingCopy {
             _ => Scope::One(how.target),
         };
         let table = self.db().read(|db| Table::read(db, scope))?;
-        let incomplete =
-            (recursive && how.restore).then(|| missing::incomplete(self.root(), &table));
+        let incomplete = (recursive && how.restore).then(|| {
+            let whole = crate::status::Whole::remembered(self);
+            missing::incomplete(self.root(), &table, &whole)
+        });
         let mut crawler = Crawler {
             wc: self,
             how,

@@ -45,19 +45,25 @@ enum Noted<'b> {
 }
 
 impl<'b> Memory<'b> {
-    /// What the file and the notes say of one state of the database and one context (see [`context`]);
-    /// nothing if they do not lead there, or when anything about them is doubtful.
+    /// What the file and the notes say of one state of the database and one context (see [`context`]), or
+    /// whichever it was found for; nothing if they do not lead there, or when anything about them is doubtful.
     ///
     /// [`context`]: super::context
-    pub(super) fn read(file: &'b [u8], notes: &'b [u8], now: State, context: u64) -> Option<Self> {
+    pub(super) fn read(
+        file: &'b [u8],
+        notes: &'b [u8],
+        now: State,
+        context: Option<u64>,
+    ) -> Option<Self> {
         let (body, end) = file.split_at_checked(file.len().checked_sub(8)?)?;
         let mut reader = Reader(body.strip_prefix(MAGIC)?);
         let state = State::read(&mut reader)?;
-        if reader.u64()? != context {
+        let found_for = reader.u64()?;
+        if context.is_some_and(|context| context != found_for) {
             return None;
         }
         // The states first: the sum need not be made of what is of no use.
-        let noted = noted(notes, state, now, context)?;
+        let noted = noted(notes, state, now, found_for)?;
         if sum(body).to_le_bytes() != *end {
             return None;
         }

@@ -18,7 +18,7 @@
 
 mod file;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{CStr, CString};
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -160,7 +160,7 @@ pub(super) fn settle(
 /// Makes one file of the file and its notes.
 fn join(wc: &WorkingCopy, state: State, context: u64) {
     let Some((file, notes)) = read_both(wc) else { return };
-    let Some(memory) = Memory::read(&file, &notes, state, context) else { return };
+    let Some(memory) = Memory::read(&file, &notes, state, Some(context)) else { return };
     if !memory.touched.is_empty() {
         return;
     }
@@ -197,7 +197,7 @@ pub(super) fn known(wc: &WorkingCopy, options: &Options, root_repos: &str) -> Kn
     let both = read_both(wc);
     let memory = both.as_ref().and_then(|(file, notes)| {
         let state = State::of(wc.db().path())?;
-        Memory::read(file, notes, state, context(options, root_repos))
+        Memory::read(file, notes, state, Some(context(options, root_repos)))
     });
     let since = memory.as_ref().map_or_else(Token::default, |memory| memory.token);
     let monitor = wc.options().monitor.as_deref();
@@ -222,6 +222,37 @@ pub(super) fn known(wc: &WorkingCopy, options: &Options, root_repos: &str) -> Kn
     let touched = touched.into_iter().map(str::to_owned).collect();
     let length = both.as_ref().map_or(0, |(file, _)| u64::try_from(file.len()).unwrap_or(u64::MAX));
     Known { changed: Some(found), token, touched, length }
+}
+
+/// Directories that have all names that BASE has in them, as a status found and as nothing changed since.
+#[derive(Debug, Default)]
+pub(crate) struct Whole {
+    stamps: HashMap<Box<str>, Stamp>,
+    root: Option<OpenDir>,
+}
+
+impl Whole {
+    /// What is remembered, if nobody but this process changed the database since, and only outside of `NODES`.
+    pub(crate) fn remembered(wc: &WorkingCopy) -> Self {
+        let stamps = || {
+            let state = wc.db().unchanged_since()?;
+            let (file, notes) = read_both(wc)?;
+            let memory = Memory::read(&file, &notes, state, None)?;
+            let stamp = |one: &Remembered<'_>| Some((one.dir.into(), one.stamp?));
+            Some(memory.all.iter().filter_map(stamp).collect())
+        };
+        let Some(stamps) = stamps() else { return Self::default() };
+        Self { stamps, root: OpenDir::open(wc.root()).ok().flatten() }
+    }
+
+    /// Whether a directory is among them still: one look.
+    pub(crate) fn has(&self, dir: &str) -> bool {
+        let look = || {
+            let (stamp, root) = (self.stamps.get(dir)?, self.root.as_ref()?);
+            Some(root.stamp(&CString::new(dir).ok()?)? == *stamp)
+        };
+        look().unwrap_or(false)
+    }
 }
 
 /// What the monitor told of, as far as it is remembered: other directories are not versioned.
