@@ -2,8 +2,10 @@
 //! or 1.14's, leaves a working copy that both programs see alike, in which the operation can be made
 //! again and ends where it would have ended; what only the user has is still there.
 //!
-//! Where a kill falls is a matter of time: the operation is timed once, and the kills are spread over
-//! that time. `SAPWOOD_LONG=1` makes 60.
+//! Kills fall at moments and at operations. For moments the operation is timed once, and the kills are spread
+//! over that time. For operations `strace` counts the system calls that change files or the database, and kills
+//! the program before one of them is made. Of these there are three each day, others with another
+//! `SAPWOOD_SEED`; `SAPWOOD_LONG=1` stops before each, and makes 60 kills by the clock.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -12,9 +14,10 @@
     reason = "tests"
 )]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use sapwood_testkit::compare::difference;
@@ -25,19 +28,22 @@ const OWN: [&str; 2] = ["of the user alone\n", "a line of the user\n"];
 
 struct Place {
     folder: tempfile::TempDir,
+    url: String,
 }
 
 impl Place {
     /// A repository of two revisions, a working copy of the first with local changes, and files that
     /// are not versioned.
     fn new() -> Self {
-        let place = Self { folder: tempfile::tempdir().unwrap() };
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("file://{}", folder.path().join("repo").display());
+        let place = Self { folder, url };
         let reference = Programs::reference();
         let svn = |args: &[&str]| place.run(&reference, args).expect_success(&format!("{args:?}"));
         let mut create = reference.command("svnadmin");
         Output::of(create.arg("create").arg(place.path("repo"))).expect_success("svnadmin create");
-        let url = place.url();
-        svn(&["checkout", "-q", &url, "other"]);
+        let url = &place.url;
+        svn(&["checkout", "-q", url, "other"]);
         for dir in ["a", "b", "c/d"] {
             fs::create_dir_all(place.path("other").join(dir)).unwrap();
             for number in 0..8 {
@@ -47,7 +53,7 @@ impl Place {
         }
         svn(&["add", "-q", "other/a", "other/b", "other/c"]);
         svn(&["commit", "-q", "-m", "one", "other"]);
-        svn(&["checkout", "-q", &url, "wc"]);
+        svn(&["checkout", "-q", url, "wc"]);
         for number in 0..4 {
             change(&place.path(&format!("other/b/f{number}")), "at the end\n", false);
         }
@@ -61,12 +67,22 @@ impl Place {
         place
     }
 
-    fn path(&self, below: &str) -> PathBuf {
-        self.folder.path().join(below)
+    /// The same; `fresh` is without the working copy.
+    fn with(fresh: bool) -> Self {
+        let place = Self::new();
+        if fresh {
+            fs::remove_dir_all(place.path("wc")).unwrap();
+        }
+        place
     }
 
-    fn url(&self) -> String {
-        format!("file://{}", self.path("repo").display())
+    /// The words of a command line.
+    fn words<'a>(&'a self, args: &[&'a str]) -> Vec<&'a str> {
+        args.iter().map(|word| if *word == "URL" { self.url.as_str() } else { word }).collect()
+    }
+
+    fn path(&self, below: &str) -> PathBuf {
+        self.folder.path().join(below)
     }
 
     fn run(&self, programs: &Programs, args: &[&str]) -> Output {
@@ -114,6 +130,74 @@ fn collect(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
+/// System calls that change files, folders or the database (`openat` makes and empties files).
+const CHANGES: &str =
+    "openat,mkdir,rename,unlink,rmdir,write,pwrite64,ftruncate,chmod,fchmod,utimensat,symlink";
+
+/// Runs ours under `strace` with some more words for it; what it wrote down.
+fn traced(place: &Place, args: &[&str], more: &[&str]) -> String {
+    let log = place.path("trace");
+    let svn = Programs::ours().command("svn");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o"]).arg(&log).args(more).arg(svn.get_program());
+    for (name, value) in svn.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.args(args).arg("--non-interactive").current_dir(place.folder.path());
+    let ended = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    ended.unwrap_or_else(|e| panic!("strace does not start ({e}): run `cargo xtask packages`"));
+    fs::read_to_string(log).expect("what strace wrote down (it needs the right to trace processes)")
+}
+
+/// The changes that an operation makes, each as the name of a call and which of these calls it is.
+fn changes(log: &str) -> Vec<(String, usize)> {
+    let mut calls = BTreeMap::new();
+    for line in log.lines() {
+        // A call that another thread interrupts is told of twice.
+        let Some((head, rest)) = line.split_once('(') else { continue };
+        let Some((thread, name)) = head.split_once(' ') else { continue };
+        if !CHANGES.split(',').any(|known| known == name.trim()) {
+            continue;
+        }
+        let count = calls.entry((name.trim().to_owned(), thread.to_owned())).or_insert(Vec::new());
+        count.push(name.trim() != "openat" || rest.contains("O_CREAT"));
+    }
+    // Calls are counted for each thread: the thread with most of them does the work.
+    let mut most: BTreeMap<String, Vec<bool>> = BTreeMap::new();
+    for ((name, _), count) in calls {
+        let known = most.entry(name).or_default();
+        if count.len() > known.len() {
+            *known = count;
+        }
+    }
+    let numbered = |(name, count): (String, Vec<bool>)| {
+        let makes = count.into_iter().enumerate().filter(|(_, makes)| *makes);
+        makes.map(move |(at, _)| (name.clone(), at + 1)).collect::<Vec<_>>()
+    };
+    most.into_iter().flat_map(numbered).collect()
+}
+
+/// Stops the operation before its changes.
+fn stops(operation: &Operation, fresh: bool) {
+    let trace = format!("trace={CHANGES}");
+    let whole = Place::with(fresh);
+    let all = changes(&traced(&whole, &whole.words(operation.args), &["-e", &trace]));
+    assert!(all.len() > 20, "only {} changes were seen: {all:?}", all.len());
+    let step = if sapwood_testkit::long() { 1 } else { all.len() / 3 };
+    let seed = std::env::var("SAPWOOD_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
+    for (number, (name, at)) in all.iter().enumerate().skip(seed % step).step_by(step) {
+        let place = Place::with(fresh);
+        let args = place.words(operation.args);
+        let inject = format!("inject={name}:signal=KILL:when={at}");
+        traced(&place, &args, &["-e", &trace, "-e", &inject]);
+        let told = format!("SAPWOOD_SEED={seed}: {args:?} stopped before {name} {at}");
+        check(&place, operation, number % 2 == 0, fresh, &told);
+    }
+}
+
 /// An operation and what has to hold after it was killed, cleaned up and made again.
 struct Operation {
     args: &'static [&'static str],
@@ -126,29 +210,18 @@ struct Operation {
 }
 
 fn kills(operation: &Operation, fresh: bool) {
-    let place = |fresh: bool| {
-        let place = Place::new();
-        if fresh {
-            fs::remove_dir_all(place.path("wc")).unwrap();
-        }
-        place
-    };
-    let words = |place: &Place, args: &[&str]| -> Vec<String> {
-        args.iter().map(|word| word.replace("URL", &place.url())).collect()
-    };
-    let whole = place(fresh);
-    let args = words(&whole, operation.args);
-    let time = whole.begin(&args.iter().map(String::as_str).collect::<Vec<_>>(), None);
-    let count = if sapwood_testkit::long() { 60 } else { 4 };
+    let whole = Place::with(fresh);
+    let time = whole.begin(&whole.words(operation.args), None);
+    let count = if sapwood_testkit::long() { 60 } else { 2 };
     for number in 0..count {
-        let place = place(fresh);
-        let args = words(&place, operation.args);
-        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let place = Place::with(fresh);
+        let args = place.words(operation.args);
         let after = time * (number + 1) / (count + 1);
         place.begin(&args, Some(after));
         let told = format!("{args:?} killed after {after:?} of {time:?}");
         check(&place, operation, number % 2 == 0, fresh, &told);
     }
+    stops(operation, fresh);
 }
 
 fn check(place: &Place, operation: &Operation, by_ours: bool, fresh: bool, told: &str) {
@@ -171,11 +244,8 @@ fn check(place: &Place, operation: &Operation, by_ours: bool, fresh: bool, told:
         assert!(operation.lines.contains(&lines), "{told}: {lines} files with the user's line");
     }
     for step in operation.again {
-        let url = place.url();
-        let step: Vec<String> = step.iter().map(|word| word.replace("URL", &url)).collect();
-        let step: Vec<&str> = step.iter().map(String::as_str).collect();
         // A move that was made, or a commit that is out of date, may fail here.
-        let _ = place.run(cleaner, &step);
+        let _ = place.run(cleaner, &place.words(step));
     }
     let status = place.run(&reference, &["status", "wc"]).expect_success(told).unordered();
     let status = String::from_utf8(status.stdout).unwrap();

@@ -438,10 +438,13 @@ impl ExportEditor<'_> {
         Handle(self.next)
     }
 
-    /// A plain name below the root, never out of it.
-    fn safe(&self, below: &str) -> SvnResult<PathBuf> {
-        let odd = |name: &str| name == ".." || name == ".";
-        if below.is_empty() || below.starts_with('/') || path::components(below).any(odd) {
+    /// A plain name in a directory that was made before, so never under a link; and none that is of the
+    /// administrative files of a working copy.
+    fn safe(&self, below: &str, parent: Handle) -> SvnResult<PathBuf> {
+        let (above, name) = path::split(below);
+        let odd = matches!(name, "" | "." | ".." | ".svn") || name.contains('\0');
+        let known = self.dirs.get(&parent.0).is_some_and(|dir| path::join(dir, name) == below);
+        if odd || !known || above.ends_with('/') {
             return Err(obstructed(format!("Path '{below}' is not in the working copy")));
         }
         Ok(self.root.join(below))
@@ -469,11 +472,11 @@ impl Editor for ExportEditor<'_> {
     fn add_directory(
         &mut self,
         below: &str,
-        _parent: Handle,
+        parent: Handle,
         _copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.ctx.check_cancel()?;
-        let to = self.safe(below)?;
+        let to = self.safe(below, parent)?;
         // Most often nothing is there.
         if let Err(error) = fs::create_dir(&to)
             && !is_dir_there(&to, &path::join(self.shown, below), self.how)?
@@ -488,10 +491,11 @@ impl Editor for ExportEditor<'_> {
     fn open_directory(
         &mut self,
         below: &str,
-        _parent: Handle,
+        parent: Handle,
         _base: Option<Revnum>,
     ) -> SvnResult<Handle> {
-        Ok(self.open(below.to_owned()))
+        // To a report of nothing no server opens anything: it has to be made as well.
+        self.add_directory(below, parent, None)
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -510,13 +514,13 @@ impl Editor for ExportEditor<'_> {
     fn add_file(
         &mut self,
         below: &str,
-        _parent: Handle,
+        parent: Handle,
         _copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.ctx.check_cancel()?;
         let url = uri::join(&self.url, below);
         let form = FileForm::new(url, self.repos_root.clone());
-        let to = self.safe(below)?;
+        let to = self.safe(below, parent)?;
         let text = Spool::beside(&to);
         self.file = Some(OpenFile { to, form, text });
         Ok(Handle(0))
@@ -581,6 +585,7 @@ fn export_externals(
     for item in crate::externals::items(value, dir)? {
         let to = dir.join(&item.target);
         let done = (|| {
+            crate::externals::check_place(dir, &item.target, false)?;
             let url = item.resolve(root, owner_url)?;
             if let Some(parent) = to.parent() {
                 fs::create_dir_all(parent).map_err(|e| {

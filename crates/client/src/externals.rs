@@ -134,6 +134,22 @@ pub(crate) fn wrap(ctx: &Context, at: &Path, done: SvnResult<()>) -> SvnResult<(
     }
 }
 
+/// Refuses places that a property must not lead to: administrative files, and whatever lies behind a link.
+/// Of an external that is known already the last name may be a link, which it brought itself.
+pub(crate) fn check_place(owner: &Path, target: &str, known: bool) -> SvnResult<()> {
+    let mut at = owner.to_owned();
+    let mut names = path::components(target).peekable();
+    while let Some(name) = names.next() {
+        at.push(name);
+        let may_be_link = known && names.peek().is_none();
+        if name == sapwood_wc::layout::ADM || (!may_be_link && at.is_symlink()) {
+            let message = format!("Path '{}' is no place for an external", at.display());
+            return Err(SvnError::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message));
+        }
+    }
+    Ok(())
+}
+
 /// Brings one external.
 fn bring(
     ctx: &Context,
@@ -142,6 +158,7 @@ fn bring(
     item: &External,
     known: bool,
 ) -> SvnResult<()> {
+    check_place(&wc.abspath(place.owner), &item.target, known)?;
     let url = item.resolve(place.root, place.owner_url)?;
     let target = Target { text: url, peg: revision_of(item.peg) };
     let located = locate_following(ctx, &target, revision_of(item.revision))?;

@@ -33,6 +33,13 @@ struct Met {
     local_addition: bool,
 }
 
+/// Whether the path of an edit, which begins somewhere above, is that of a node, in names that are plain.
+fn is_child(relpath: &str, edit_path: &str) -> bool {
+    let plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
+    let above = relpath.strip_suffix(edit_path);
+    edit_path.split('/').all(plain) && above.is_some_and(|a| a.is_empty() || a.ends_with('/'))
+}
+
 impl UpdateEditor<'_> {
     /// The path of a child, which must be a plain name in its parent.
     fn child_of(&self, parent: u64, edit_path: &str) -> Result<String> {
@@ -40,8 +47,8 @@ impl UpdateEditor<'_> {
             return Ok(self.target.clone());
         }
         let parent = &self.dir(parent)?.relpath;
-        let name = path::basename(edit_path);
-        if name.is_empty() || name == "." || name == ".." || name.contains('\0') {
+        let relpath = path::join(parent, path::basename(edit_path));
+        if !is_child(&relpath, edit_path) {
             let shown = self.wc.abspath(parent);
             let message = format!(
                 "'{edit_path}' is not valid as filename in directory '{}'",
@@ -49,7 +56,7 @@ impl UpdateEditor<'_> {
             );
             return Err(Error::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message));
         }
-        Ok(path::join(parent, name))
+        Ok(relpath)
     }
 
     fn refuse_adm(&self, relpath: &str, what: &str) -> Result<()> {
