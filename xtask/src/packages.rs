@@ -26,6 +26,7 @@ const NEEDED: [Package; 10] = [
     Package { name: "python3", probe: &["python3", "--version"] },
     Package { name: "svnkit", probe: &["jsvn", "--version", "--quiet"] },
     Package { name: "liblz4-java", probe: &["test", "-e", "/usr/share/java/lz4-java.jar"] },
+    Package { name: "strace", probe: &["strace", "--version"] },
     Package { name: "valgrind", probe: &["valgrind", "--version"] },
 ];
 

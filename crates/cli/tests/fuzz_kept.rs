@@ -42,6 +42,10 @@ targets! {
     ra_replies = "../../../fuzz/harness/ra_replies.rs";
     hooks_env = "../../../fuzz/harness/hooks_env.rs";
     dav = "../../../fuzz/harness/dav.rs";
+    wc_skels = "../../../fuzz/harness/wc_skels.rs";
+    externals = "../../../fuzz/harness/externals.rs";
+    keywords = "../../../fuzz/harness/keywords.rs";
+    diff3 = "../../../fuzz/harness/diff3.rs";
 }
 
 fn replay(name: &str, run: fn(&[u8])) {
