@@ -226,8 +226,8 @@ fn kills(operation: &Operation, fresh: bool) {
 
 fn check(place: &Place, operation: &Operation, by_ours: bool, fresh: bool, told: &str) {
     let (ours, reference) = (Programs::ours(), Programs::reference());
-    let there = place.path("wc/.svn/wc.db").exists();
-    // A checkout that was stopped before there is a database is none that 1.14 goes on with, its own neither.
+    let there = place.run(&reference, &["info", "wc"]).code == 0;
+    // A checkout that was stopped before there is a root is none that 1.14 goes on with, its own neither.
     let cleaner = if by_ours || !there { &ours } else { &reference };
     if there {
         place.run(cleaner, &["cleanup", "wc"]).expect_success(told);
