@@ -120,6 +120,10 @@ fn prepare(ctx: &Context, abspath: &Path, area: &Area<'_>, how: &Checkout) -> Sv
         }
     }
     let (wc, relpath) = ctx.working_copy(abspath)?;
+    // A checkout that was stopped before the database had a root.
+    if relpath.is_empty() && wc.db().top("")?.is_none() {
+        return put_root(&wc, area, how);
+    }
     if wc.url(&relpath)? != area.url {
         let message = format!("'{shown}' is already a working copy for a different URL");
         return Err(SvnError::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message));
@@ -128,7 +132,11 @@ fn prepare(ctx: &Context, abspath: &Path, area: &Area<'_>, how: &Checkout) -> Sv
 }
 
 fn initialize(ctx: &Context, abspath: &Path, area: &Area<'_>, how: &Checkout) -> SvnResult<()> {
-    let wc = WorkingCopy::create(abspath, ctx.wc.clone())?;
+    put_root(&WorkingCopy::create(abspath, ctx.wc.clone())?, area, how)
+}
+
+/// The root's row, incomplete: whatever is asked for comes with the update.
+fn put_root(wc: &WorkingCopy, area: &Area<'_>, how: &Checkout) -> SvnResult<()> {
     wc.db().write(|db| {
         let repos = db.repository_id(area.root, area.uuid)?;
         let mut row = NodeRow::new("", 0, Presence::Incomplete, Kind::Dir);
