@@ -12,8 +12,8 @@ struct Package {
 }
 
 /// The reference's programs are the oracle of most tests; git-svn is a client,
-/// and valgrind counts what a request costs.
-const NEEDED: [Package; 10] = [
+/// strace stops programs before a system call, and valgrind counts what a request costs.
+const NEEDED: [Package; 11] = [
     Package { name: "subversion", probe: &["svnserve", "--version", "--quiet"] },
     Package { name: "git", probe: &["git", "--version"] },
     Package { name: "git-svn", probe: &["git", "svn", "--version"] },
