@@ -110,6 +110,12 @@ fn properties() {
     compare(before, "svn resolve -R", &["p", "x", "tf"]);
     compare(before, "svn resolve f", &["q", "q"]);
     compare(before, "svn resolve f g", &["mf", "?", "mc"]);
+    // What was deleted here, and what was added on both sides.
+    let deleted = "svn revert -q f g bin; svn pd -q p f; svn up -q --accept postpone";
+    compare(deleted, "svn resolve f", &["p", "tf"]);
+    let added = "svn revert -q f g bin; svn up -q; svn ps -q n theirs f; svn ci -q -m three; svn up -q -r2; \
+                 svn ps -q n mine f; svn up -q --accept postpone";
+    compare(added, "svn resolve f", &["p", "mf"]);
 }
 
 #[test]

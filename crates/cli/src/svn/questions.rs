@@ -282,7 +282,13 @@ impl Questions<'_> {
             Some(Operation::Merge) => "upon merge",
             None => "upon none",
         };
-        self.say(&format!("local edit, incoming edit {operation}\n"))?;
+        // Where the text is in conflict too, 1.14 speaks of that.
+        let changes = if conflict.text.is_some() {
+            "local edit, incoming edit".to_owned()
+        } else {
+            changes_of(name, props)
+        };
+        self.say(&format!("{changes} {operation}\n"))?;
         let value = |list: &Option<PropList>| {
             list.as_ref().and_then(|list| list.get(name)).unwrap_or_default().to_vec()
         };
@@ -514,6 +520,19 @@ pub(super) fn option_list<'t>(
     }
     text.push_str("Words in square brackets are the corresponding --accept option arguments.\n");
     text
+}
+
+/// What both sides did to a property, in 1.14's words.
+fn changes_of(name: &str, props: &PropConflict) -> String {
+    let has = |list: &Option<PropList>| list.as_ref().is_some_and(|list| list.get(name).is_some());
+    let had = has(&props.old);
+    let change = |has: bool| match (has, had) {
+        (false, _) => "delete",
+        (true, false) => "add",
+        (true, true) => "edit",
+    };
+    let (local, incoming) = (change(has(&props.mine)), change(has(&props.theirs)));
+    format!("local {local}, incoming {incoming}")
 }
 
 #[cfg(test)]

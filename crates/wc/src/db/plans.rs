@@ -28,7 +28,7 @@ const PARTS: [(&str, &[&str]); 8] = [
 ];
 
 /// Statements that need all rows: how they end, and why.
-const WHOLE: [(&str, &str); 14] = [
+const WHOLE: [(&str, &str); 15] = [
     ("FROM nodes WHERE +wc_id = 1", "status of everything, in the order of the rows"),
     ("FROM actual_node WHERE wc_id = 1 ", "the same"),
     ("FROM nodes WHERE wc_id = ?1 ORDER BY local_relpath, op_depth DESC", "all nodes"),
@@ -41,6 +41,10 @@ const WHOLE: [(&str, &str); 14] = [
     ("FROM repository ORDER BY id", "all repositories"),
     ("SELECT id FROM work_queue LIMIT 1", "the first row, whichever"),
     ("SELECT checksum FROM pristine WHERE refcount = 0", "the format has no index for it"),
+    (
+        "w.local_relpath = n.local_relpath) ORDER BY local_relpath",
+        "nodes by name or origin, for a tree conflict: the format has no index for them",
+    ),
     (
         "UPDATE nodes SET repos_id = ?3, dav_cache = NULL WHERE wc_id = ?1 AND repos_id = ?2",
         "relocate",
