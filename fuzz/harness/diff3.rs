@@ -1,8 +1,12 @@
 //! Three texts: the stretches cover all of them without gaps, what is common is equal, and a merge without marks is
 //! made of lines of both sides. The options are the first byte; zero bytes separate the texts.
 
-use sapwood_diff::{ConflictStyle, Diff3, HunkKind, IgnoreSpace, Labels, Options, Span};
+#[path = "lines.rs"]
+mod shared;
+
+use sapwood_diff::{ConflictStyle, Diff3, HunkKind, Labels, Options, Span};
 use sapwood_diff::{diff3, diff3_whole, write_merged};
+use shared::lines;
 
 const STYLES: [ConflictStyle; 6] = [
     ConflictStyle::ModifiedLatest,
@@ -22,11 +26,7 @@ pub fn run(data: &[u8]) {
         return;
     };
     let options = Options {
-        ignore_space: match flags & 3 {
-            0 | 3 => IgnoreSpace::None,
-            1 => IgnoreSpace::Change,
-            _ => IgnoreSpace::All,
-        },
+        ignore_space: shared::ignore_space(*flags),
         ignore_eol_style: flags & 4 != 0,
         ..Options::default()
     };
@@ -81,15 +81,4 @@ fn merge(diff: &Diff3, texts: (&[u8], &[u8], &[u8])) {
     } else if original == latest {
         assert_eq!(merged[0], modified, "only the modified text differs");
     }
-}
-
-fn lines(text: &[u8]) -> usize {
-    let mut count = 0;
-    let mut before = b'\n';
-    for (at, byte) in text.iter().enumerate() {
-        let starts = at == 0 || before == b'\n' || (before == b'\r' && *byte != b'\n');
-        count += usize::from(starts);
-        before = *byte;
-    }
-    count
 }

@@ -2,15 +2,19 @@
 //! refuse the same, and nothing that httpd hides shows in our replies. (`SAPWOOD_LONG=1` for more.)
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+#[path = "common/places.rs"]
+mod places;
+
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::Duration;
 
+use places::serve;
 use sapwood_core::rng::Rng;
 use sapwood_testkit::Programs;
 use sapwood_testkit::server::free_port;
@@ -179,17 +183,8 @@ impl Both {
             .arg("-DFOREGROUND")
             .spawn()
             .unwrap();
-        let mut child = Programs::ours()
-            .command("sapwood")
-            .args(["serve", "--config"])
-            .arg(at.join("ours.toml"))
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert!(lines.any(|line| line.unwrap().contains("Ctrl-C")), "it serves");
-        std::thread::spawn(move || lines.for_each(drop));
-        let both = Self { ours: (child, ours), httpd: (httpd, port), folder };
+        let both =
+            Self { ours: (serve(&at.join("ours.toml")), ours), httpd: (httpd, port), folder };
         let is_up = (0..500).any(|_| {
             let up = TcpStream::connect(("127.0.0.1", port)).is_ok();
             if !up {

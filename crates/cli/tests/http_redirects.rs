@@ -2,28 +2,16 @@
 //! where 1.14 does not. Both programs ask the same server.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
-use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::path::Path;
-use std::process::{Child, Output, Stdio};
+#[path = "common/places.rs"]
+mod places;
 
-use sapwood_testkit::server::free_port;
-use sapwood_testkit::{Programs, Repository, Shape};
+use std::path::Path;
+use std::process::Output;
+
+use places::Served;
+use sapwood_testkit::Programs;
 
 /// A repository at `/svn/repo`, and places that send the client on to it.
-struct Served {
-    child: Child,
-    port: u16,
-    repo: Repository,
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 const PLACES: &str = r#"
 [[location]]
 url = "/svn"
@@ -46,24 +34,6 @@ permanent = true
 "#;
 
 impl Served {
-    fn start() -> Self {
-        let repo = Repository::scripted(&Shape::few()[0]);
-        let port = free_port();
-        let file = repo.parent().join("sapwood.toml");
-        fs::write(&file, format!("http-port = {port}\n{PLACES}")).unwrap();
-        let mut child = Programs::ours()
-            .command("sapwood")
-            .args(["serve", "--config"])
-            .arg(&file)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert!(lines.any(|line| line.unwrap().contains("Ctrl-C")), "it serves");
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, port, repo }
-    }
-
     fn url(&self, place: &str) -> String {
         format!("http://127.0.0.1:{}/{place}/repo", self.port)
     }
@@ -96,7 +66,7 @@ fn url_of(served: &Served, wc: &Path) -> String {
 
 #[test]
 fn what_is_said_is_as_the_reference_says() {
-    let served = Served::start();
+    let served = Served::start(PLACES);
     let (ours, theirs) = (Programs::ours(), Programs::reference());
     for place in ["old", "older", "away", "round"] {
         let url = served.url(place);
@@ -120,7 +90,7 @@ fn what_is_said_is_as_the_reference_says() {
 
 #[test]
 fn working_copies_come_to_know_the_new_place() {
-    let served = Served::start();
+    let served = Served::start(PLACES);
     let ours = Programs::ours();
     let wc = served.repo.parent().join("wc");
     let path = wc.to_string_lossy().into_owned();

@@ -8,10 +8,14 @@
     reason = "a failure is a failed test"
 )]
 
+#[path = "common/talk.rs"]
+mod talk;
+
 use std::process::Command;
 
 use sapwood_testkit::Programs;
 use sapwood_testkit::terminal::converse;
+use talk::{shell, talked};
 
 /// Two revisions of a tree, and `wc`, which has the first one and local changes of the same lines and of the same property: the reference asks about several in no order.
 const START: &str = r"
@@ -31,30 +35,11 @@ printf '#!/bin/sh\ncp $3 $4; exit ${CODE:-0}\n' > tool; chmod +x tool
 fn talk(programs: &Programs, before: &str, command: &str, answers: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().display().to_string();
-    let shell = |dir: &str, line: &str| {
-        let output = Command::new("sh").args(["-c", line]).current_dir(dir).output().unwrap();
-        format!(
-            "{}{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        )
-    };
     let said = shell(&at, &format!("set -e\n{START}"));
     assert_eq!(said, "", "the start");
     let wc = format!("{at}/wc");
     shell(&wc, before);
-    let svn = programs.command("svn").get_program().to_string_lossy().into_owned();
-    let line = format!("cd {wc}; {}", command.replace("svn ", &format!("{svn} ")));
-    let mut program = programs.command("svn");
-    let mut talker = Command::new("sh");
-    talker.args(["-c", &line]);
-    for (name, value) in program.arg("x").get_envs() {
-        if let Some(value) = value {
-            talker.env(name, value);
-        }
-    }
-    let answers: Vec<(&str, &str)> = answers.iter().map(|answer| (": ", *answer)).collect();
-    let told = converse(&talker, &answers);
+    let told = talked(programs, &wc, command, answers);
     let after = shell(
         &wc,
         "svn st; svn pl -v f; for f in *; do echo $f; cat -v $f; done; svn info f | grep -i conflict",

@@ -10,12 +10,12 @@
 
 #[path = "common/sides.rs"]
 mod sides;
-
-use std::process::Command;
+#[path = "common/talk.rs"]
+mod talk;
 
 use sapwood_testkit::Programs;
-use sapwood_testkit::terminal::converse;
 use sides::compare;
+use talk::{shell, talked};
 
 /// A tree, and a branch of it.
 const START: &str = r"
@@ -131,26 +131,11 @@ svn ps -q p mine trunk/d trunk/d/x
 fn talk(programs: &Programs, setup: &str, command: &str, answers: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().display().to_string();
-    let shell = |dir: &str, line: &str| {
-        let output = Command::new("sh").args(["-c", line]).current_dir(dir).output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        format!("{}{}", text(&output.stdout), text(&output.stderr))
-    };
     let said = shell(&at, "set -e; svnadmin create repo; svn co -q file://$PWD/repo wc");
     assert_eq!(said, "", "the start");
     let wc = format!("{at}/wc");
     assert_eq!(shell(&wc, &format!("set -e{START}{setup}")), "", "{setup}");
-    let mut program = programs.command("svn");
-    let svn = program.get_program().to_string_lossy().into_owned();
-    let mut talker = Command::new("sh");
-    talker.args(["-c", &format!("cd {wc}; {}", command.replace("svn ", &format!("{svn} ")))]);
-    for (name, value) in program.arg("x").get_envs() {
-        if let Some(value) = value {
-            talker.env(name, value);
-        }
-    }
-    let answers: Vec<(&str, &str)> = answers.iter().map(|answer| (": ", *answer)).collect();
-    let told = converse(&talker, &answers);
+    let told = talked(programs, &wc, command, answers);
     let after = shell(
         &wc,
         "svn st; for f in $(find . -name .svn -prune -o -type f -print | sort); do echo $f; cat $f; done",

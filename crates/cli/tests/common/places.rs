@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -31,6 +32,21 @@ pub(crate) const ADA: &str = "Authorization: Basic YWRhOmE=\r\n";
 pub(crate) const BOB: &str = "Authorization: Basic Ym9iOmI=\r\n";
 pub(crate) const WRONG: &str = "Authorization: Basic YWRhOng=\r\n";
 
+/// Starts `sapwood serve` with a configuration, and waits until it serves.
+pub(crate) fn serve(config: &Path) -> Child {
+    let mut child = Programs::ours()
+        .command("sapwood")
+        .args(["serve", "--config"])
+        .arg(config)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("Ctrl-C")), "it serves");
+    std::thread::spawn(move || lines.for_each(drop));
+    child
+}
+
 impl Served {
     pub(crate) fn start(config: &str) -> Self {
         let repo = Repository::scripted(&Shape::few()[0]);
@@ -41,17 +57,7 @@ impl Served {
         let port = free_port();
         let file = base.join("sapwood.toml");
         fs::write(&file, format!("http-port = {port}\n{config}")).unwrap();
-        let mut child = Programs::ours()
-            .command("sapwood")
-            .args(["serve", "--config"])
-            .arg(&file)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        assert!(lines.any(|line| line.unwrap().contains("Ctrl-C")), "it serves");
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, port, repo }
+        Self { child: serve(&file), port, repo }
     }
 
     pub(crate) fn get(&self, path: &str, headers: &str) -> String {

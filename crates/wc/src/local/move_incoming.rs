@@ -12,7 +12,7 @@ use sapwood_core::{CancelToken, NodeKind, path};
 
 use super::Tell;
 use super::move_conflict::{About, failure};
-use super::move_update::{Layer, MoveUpdate, Step, told};
+use super::move_update::{Layer, MoveUpdate, Step, either, told};
 use super::rows::SubtreeSql as _;
 use crate::conflict::{
     Action, Conflict, Operation, PropState, Reason, TextMerge, TextOutcome, merge_props, merge_text,
@@ -117,11 +117,7 @@ impl MoveUpdate<'_> {
         if self.skips() || own.kind != Some(NodeKind::Dir) {
             return Ok(());
         }
-        let mut names = own.children;
-        names.extend(old.children);
-        names.sort();
-        names.dedup();
-        for name in names {
+        for name in either(own.children, old.children) {
             self.steps.push(Step {
                 source: path::join(&source, &name),
                 target: path::join(&target, &name),

@@ -50,6 +50,14 @@ pub(super) struct Layer {
     pub(super) children: Vec<String>,
 }
 
+/// The names that are in one of two directories, or in both, in order.
+pub(super) fn either(mut names: Vec<String>, more: Vec<String>) -> Vec<String> {
+    names.extend(more);
+    names.sort();
+    names.dedup();
+    names
+}
+
 /// A walk through two trees, of which one is to get the changes of the other.
 pub(super) struct MoveUpdate<'a> {
     pub(super) wc: &'a WorkingCopy,
@@ -242,11 +250,7 @@ impl MoveUpdate<'_> {
         if self.skips() || new.kind != Some(NodeKind::Dir) {
             return Ok(());
         }
-        let mut names = new.children;
-        names.extend(old.children);
-        names.sort();
-        names.dedup();
-        for name in names {
+        for name in either(new.children, old.children) {
             let above = self.step()?.shadowed;
             let below = path::join(&target, &name);
             let hidden = self.wc.db().top(&below)?.is_some_and(|r| r.op_depth > self.target_depth);
