@@ -202,7 +202,10 @@ fn help_texts_have_the_same_structure() {
     for name in &names {
         let (theirs, own) =
             (say(&reference, &["help", "-v", name]), say(&ours, &["help", "-v", name]));
-        let (wanted, found) = (structure(&theirs), structure(&own));
+        let (wanted, mut found) = (structure(&theirs), structure(&own));
+        // What 1.15 has beyond 1.14.
+        let later = ["--compatible-version ARG", "--store-pristine ARG"];
+        found.1.retain(|option| !later.contains(&option.as_str()));
         if wanted != found {
             writeln!(told, "{name}:\n{wanted:#?}\nbut ours:\n{found:#?}").unwrap();
         }

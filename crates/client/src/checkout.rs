@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
 use sapwood_wc::WorkingCopy;
-use sapwood_wc::db::{Kind, NodeRow, Presence};
+use sapwood_wc::db::{FORMAT, FORMAT_OPTIONAL_PRISTINES, Kind, NodeRow, Presence};
 
 use crate::context::Context;
 use crate::open::locate_following;
@@ -24,6 +24,41 @@ pub struct Checkout {
     pub ignore_externals: bool,
     /// Whether files and directories that are there may be taken for those that are added.
     pub allow_obstructions: bool,
+    /// What a new working copy is like.
+    pub form: Form,
+}
+
+/// What working copies a new one is to be like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Form {
+    /// Its format, if one is asked for.
+    pub format: Option<i64>,
+    /// Whether it keeps all text bases.
+    pub store_pristine: Option<bool>,
+}
+
+impl Form {
+    fn stores_pristines(self) -> bool {
+        self.store_pristine.unwrap_or(true)
+    }
+
+    /// The format to make: the oldest that can do what is asked for.
+    ///
+    /// # Errors
+    /// E155042 when the format that is asked for cannot.
+    fn format(self) -> SvnResult<i64> {
+        let able = if self.stores_pristines() { FORMAT } else { FORMAT_OPTIONAL_PRISTINES };
+        match self.format {
+            Some(format) if format < able => {
+                let message = format!(
+                    "A working copy of format {format} keeps all pristine texts: \
+                     '--store-pristine=no' needs one of Subversion 1.15"
+                );
+                Err(SvnError::new(ErrorCode::WC_INCOMPATIBLE_SETTINGS, message))
+            }
+            asked => Ok(asked.unwrap_or(able)),
+        }
+    }
 }
 
 /// Checks a directory of a repository out into a local one.
@@ -128,11 +163,38 @@ fn prepare(ctx: &Context, abspath: &Path, area: &Area<'_>, how: &Checkout) -> Sv
         let message = format!("'{shown}' is already a working copy for a different URL");
         return Err(SvnError::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message));
     }
+    let different = |what: &str| {
+        let message =
+            format!("'{shown}' is an existing working copy with different '{what}' setting");
+        Err(SvnError::new(ErrorCode::WC_INCOMPATIBLE_SETTINGS, message))
+    };
+    let settings = wc.db().settings();
+    if how.form.store_pristine.is_some_and(|asked| asked != settings.store_pristine) {
+        return different("store-pristine");
+    }
+    if how.form.format.is_some_and(|asked| asked != settings.format) {
+        return different("compatible-version");
+    }
     Ok(())
 }
 
+/// The option of the `config` file with which all new working copies keep no text bases, but where
+/// something else is asked for.
+pub const STORE_PRISTINE: (&str, &str) = ("sapwood", "store-pristine");
+
 fn initialize(ctx: &Context, abspath: &Path, area: &Area<'_>, how: &Checkout) -> SvnResult<()> {
-    put_root(&WorkingCopy::create(abspath, ctx.wc.clone())?, area, how)
+    let mut form = how.form;
+    if form == Form::default() {
+        let (section, option) = STORE_PRISTINE;
+        form.store_pristine = Some(ctx.config().get_bool(section, option, true)?);
+    }
+    let format = form.format()?;
+    let wc = WorkingCopy::create(abspath, ctx.wc.clone())?;
+    if format == FORMAT_OPTIONAL_PRISTINES {
+        wc.db().allow_missing_pristines()?;
+        wc.db().set_store_pristine(form.stores_pristines())?;
+    }
+    put_root(&wc, area, how)
 }
 
 /// The root's row, incomplete: whatever is asked for comes with the update.

@@ -63,11 +63,14 @@ pub fn commit(
     let mut plan = Plan::new(ctx, base, paths, options)?;
     let locks = plan.lock()?;
     let result = plan.run();
+    let dropped = plan.drop_text_bases();
     drop(locks);
     if plan.touched {
         settle(ctx);
     }
-    result
+    let info = result?;
+    dropped?;
+    Ok(info)
 }
 
 /// The deepest path at or above all of some.
@@ -163,6 +166,14 @@ impl<'a> Plan<'a> {
             locks.push(wc.lock(dir, -1).map_err(|e| failed(e.into()))?);
         }
         Ok(locks)
+    }
+
+    /// Where text bases are not all kept: removes those of what is not modified any more.
+    fn drop_text_bases(&self) -> SvnResult<()> {
+        for place in self.targets.iter().filter(|_| self.touched) {
+            place.wc.drop_text_bases(&place.relpath, self.ctx.cancel())?;
+        }
+        Ok(())
     }
 
     fn harvest(&self) -> SvnResult<Harvest> {

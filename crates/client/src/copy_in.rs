@@ -14,7 +14,7 @@ use sapwood_wc::WorkingCopy;
 use sapwood_wc::node::Origin;
 use sapwood_wc::props::Change;
 
-use crate::checkout::{Checkout, checkout_to};
+use crate::checkout::{Checkout, Form, checkout_to};
 use crate::context::Context;
 use crate::copy_foreign::copy_foreign_dir;
 use crate::copy_local::check_target;
@@ -178,6 +178,7 @@ pub(crate) fn copy_dir(
         depth: Depth::Infinity,
         ignore_externals: true,
         allow_obstructions: false,
+        form: Form::default(),
     };
     checkout_to(&inner, &source, &temporary, &how, &mut None)?;
     let (copy, _) = inner.working_copy(&temporary)?;

@@ -31,6 +31,7 @@ use self::writer::{Places, Style, Writer};
 use crate::context::Context;
 use crate::revision::Revision;
 use crate::target::is_url;
+use crate::text_base::{Tell, with_text_bases};
 use crate::working::Node;
 
 /// What is compared.
@@ -119,8 +120,8 @@ pub fn diff(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnResult<(
     let new = remote(request.new, request.new_revision);
     match (old, new) {
         (true, true) => repos::run(ctx, request, sink),
-        (true, false) => against::run(ctx, request, false, sink),
-        (false, true) => against::run(ctx, request, true, sink),
+        (true, false) => with_base(ctx, request.new, || against::run(ctx, request, false, sink)),
+        (false, true) => with_base(ctx, request.old, || against::run(ctx, request, true, sink)),
         (false, false) => {
             let working = Revision::Working;
             if request.old_revision == working && request.new_revision == working {
@@ -145,6 +146,12 @@ pub fn diff(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnResult<(
     }
 }
 
+/// Compares with the text bases at and below a local path at hand.
+fn with_base(ctx: &Context, local: &str, work: impl FnOnce() -> SvnResult<()>) -> SvnResult<()> {
+    let node = Node::find(ctx, local)?;
+    with_text_bases(ctx, (&node.wc, &node.relpath), Tell::No, work)
+}
+
 fn changelists(request: &Request<'_>) -> HashSet<String> {
     request.changelists.iter().cloned().collect()
 }
@@ -167,6 +174,6 @@ fn of_working_copy(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnR
             changelists: &changelists,
             processor,
         };
-        local.run(request.depth)
+        with_text_bases(ctx, (&node.wc, &node.relpath), Tell::No, || local.run(request.depth))
     })
 }

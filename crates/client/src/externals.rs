@@ -21,7 +21,7 @@ use sapwood_wc::db::{ExternalRow, Kind, Presence};
 use sapwood_wc::externals::parse::{External, Revision as Spec, parse};
 use sapwood_wc::update::{Params, UpdateEditor};
 
-use crate::checkout::{Checkout, checkout_to};
+use crate::checkout::{Checkout, Form, checkout_to};
 use crate::context::Context;
 use crate::open::locate_following;
 use crate::relocate::relocate;
@@ -265,11 +265,14 @@ fn bring_dir(
         return Err(sapwood_wc::Error::NotWorkingCopy(at).into());
     }
     let source = Target { text: url.clone(), peg: Revision::Number(revision) };
+    // What keeps no text bases has externals that keep none.
+    let settings = wc.db().settings();
     let how = Checkout {
         revision: Revision::Number(revision),
         depth: Depth::Infinity,
         ignore_externals: false,
         allow_obstructions: false,
+        form: Form { format: Some(settings.format), store_pristine: Some(settings.store_pristine) },
     };
     checkout_to(ctx, &source, &at, &how, &mut shared)?;
     register(wc, place, item, Kind::Dir, session, &url)

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use sapwood_core::date::Timestamp;
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, Sha1, SvnError, SvnResult, path, uri};
 use sapwood_ra::{Dirent, DirentFields, Lock, Session};
+use sapwood_wc::db::Settings;
 
 use crate::conflict_info::ConflictInfo;
 use crate::context::Context;
@@ -72,6 +73,8 @@ impl Schedule {
 pub struct WorkingInfo {
     /// The root of the working copy.
     pub root: String,
+    /// Its format, and whether it keeps all text bases.
+    pub settings: Settings,
     /// What is to become of it.
     pub schedule: Schedule,
     /// How deep a directory is; `None` of files.

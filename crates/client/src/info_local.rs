@@ -130,6 +130,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
     let absolute = |relpath: String| wc.abspath(&relpath).to_string_lossy().into_owned();
     let mut working = WorkingInfo {
         root: wc.root().to_string_lossy().into_owned(),
+        settings: wc.db().settings(),
         schedule: schedule_of(view),
         depth: match view.status() {
             Status::Excluded => Some(Depth::Exclude),

@@ -52,6 +52,7 @@ pub mod revprops;
 pub mod status;
 pub mod switch;
 pub mod target;
+mod text_base;
 pub mod tree_conflict;
 pub mod update;
 pub mod upgrade;

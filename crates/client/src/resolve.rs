@@ -8,6 +8,7 @@ use sapwood_wc::local::Choice;
 
 use crate::conflict_walk::{conflicted, walk};
 use crate::context::Context;
+use crate::text_base::{Tell, with_text_bases};
 use crate::update::settle;
 
 /// Says what to settle a conflict on: of which working copy, where in it, and its record. `None`
@@ -26,13 +27,16 @@ pub fn resolve(
     decide: &mut Decide<'_>,
 ) -> SvnResult<()> {
     let (wc, relpath) = ctx.working_copy(&ctx.absolute(target))?;
-    let result = walk(ctx, &wc, &relpath, depth, &mut |ctx, wc, path, _| {
-        let record = wc.db().actual(path)?.and_then(|actual| actual.conflict_data);
-        let Some(record) = record else { return Ok(()) };
-        if let Some(choice) = decide(ctx, wc, path, &Conflict::parse(&record)?)? {
-            wc.resolve(path, choice, ctx.cancel(), &|told| ctx.tell(told))?;
-        }
-        Ok(())
+    // What moved away may lie anywhere.
+    let result = with_text_bases(ctx, (&wc, ""), Tell::Yes, || {
+        walk(ctx, &wc, &relpath, depth, &mut |ctx, wc, path, _| {
+            let record = wc.db().actual(path)?.and_then(|actual| actual.conflict_data);
+            let Some(record) = record else { return Ok(()) };
+            if let Some(choice) = decide(ctx, wc, path, &Conflict::parse(&record)?)? {
+                wc.resolve(path, choice, ctx.cancel(), &|told| ctx.tell(told))?;
+            }
+            Ok(())
+        })
     });
     settle(ctx);
     result

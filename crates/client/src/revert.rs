@@ -5,6 +5,7 @@ use sapwood_core::{Depth, ErrorCode, SvnResult};
 use sapwood_wc::local::RevertOptions;
 
 use crate::context::Context;
+use crate::text_base::{Tell, with_text_bases};
 use crate::update::settle;
 
 /// Reverts local paths. What is not versioned is told of and left out.
@@ -32,13 +33,15 @@ fn revert_all(
         ctx.check_cancel()?;
         let abspath = ctx.absolute(target);
         let (wc, relpath) = ctx.working_copy(&abspath)?;
-        let result = wc.revert(&relpath, depth, options, &|told| ctx.tell(told));
+        let result = with_text_bases(ctx, (&wc, &relpath), Tell::Yes, || {
+            Ok(wc.revert(&relpath, depth, options, &|told| ctx.tell(told))?)
+        });
         let skipped = [
             ErrorCode::ENTRY_NOT_FOUND,
             ErrorCode::UNVERSIONED_RESOURCE,
             ErrorCode::WC_PATH_NOT_FOUND,
         ];
-        match result.map_err(sapwood_core::SvnError::from) {
+        match result {
             Err(e) if skipped.contains(&e.code()) => {
                 ctx.tell(&Notify::new(Action::Skip, &abspath.to_string_lossy()));
             }

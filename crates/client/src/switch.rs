@@ -16,6 +16,7 @@ use crate::externals;
 use crate::open::locate_following;
 use crate::revision::Revision;
 use crate::target::Target;
+use crate::text_base::{Tell, with_text_bases};
 use crate::update::{check_uuid, children_of, drive, lock_anchor, settle, tell_path};
 
 /// How a path is switched.
@@ -54,7 +55,9 @@ pub(crate) fn switch_at(
 ) -> SvnResult<Option<Revnum>> {
     let (wc, relpath) = ctx.working_copy(abspath)?;
     let (lock, anchor) = lock_anchor(&wc, &relpath, true)?;
-    let result = switch_locked(ctx, &wc, &relpath, &anchor, to, how);
+    let result = with_text_bases(ctx, (&wc, &relpath), Tell::Yes, || {
+        switch_locked(ctx, &wc, &relpath, &anchor, to, how)
+    });
     lock.release().map_err(SvnError::from).and(result)
 }
 

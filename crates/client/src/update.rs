@@ -18,6 +18,7 @@ use crate::context::Context;
 use crate::open::number_of;
 use crate::relocate::relocate;
 use crate::revision::Revision;
+use crate::text_base::{Tell, with_text_bases};
 use crate::{externals, working};
 
 /// How targets are updated.
@@ -169,7 +170,9 @@ pub(crate) fn update_one(
         }
         anchor = relpath;
     }
-    let result = update_locked(ctx, &wc, &relpath, &anchor, &how, true, session);
+    let result = with_text_bases(ctx, (&wc, &relpath), Tell::Yes, || {
+        update_locked(ctx, &wc, &relpath, &anchor, &how, true, session)
+    });
     lock.release().map_err(SvnError::from).and(result)
 }
 

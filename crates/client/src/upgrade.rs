@@ -8,7 +8,7 @@ use std::path::Path;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::{Depth, SvnError, SvnResult, path, uri};
 use sapwood_wc::WorkingCopy;
-use sapwood_wc::db::{ExternalRow, Kind, Presence};
+use sapwood_wc::db::{ExternalRow, FORMAT_OPTIONAL_PRISTINES, Kind, Presence};
 use sapwood_wc::externals::parse::External;
 use sapwood_wc::upgrade::{Caller, Told};
 
@@ -19,12 +19,24 @@ use crate::update::tell_path;
 /// Root and UUID of the repositories that were asked for.
 type Known = Vec<(String, String)>;
 
-/// Brings a working copy to the present format. What is wrong with an external is told, and no error.
+/// Brings a working copy to the present format, or to a later one that is asked for (then without its
+/// externals). What is wrong with an external is told, and no error.
 ///
 /// # Errors
 /// Those of [`sapwood_wc::upgrade::upgrade`].
-pub fn upgrade(ctx: &Context, target: &str) -> SvnResult<()> {
-    upgrade_at(ctx, &ctx.absolute(target), &mut Known::new())
+pub fn upgrade(ctx: &Context, target: &str, format: Option<i64>) -> SvnResult<()> {
+    let abspath = ctx.absolute(target);
+    upgrade_at(ctx, &abspath, &mut Known::new())?;
+    let (wc, relpath) = ctx.working_copy(&abspath)?;
+    if relpath.is_empty()
+        && format == Some(FORMAT_OPTIONAL_PRISTINES)
+        && wc.db().format() < FORMAT_OPTIONAL_PRISTINES
+    {
+        let _lock = wc.lock("", -1)?;
+        wc.db().allow_missing_pristines()?;
+        tell_path(ctx, &abspath, Action::UpgradedPath, None);
+    }
+    Ok(())
 }
 
 /// The repository that a URL is in.

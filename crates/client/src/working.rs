@@ -113,6 +113,9 @@ impl Node {
             return Ok(true);
         }
         let Some(checksum) = self.top.checksum else { return Ok(true) };
+        if !self.wc.stores_pristines() {
+            return Ok(self.wc.file_modified(&self.wc.require_view(&self.relpath)?)?);
+        }
         let translation = Translation::of(&self.props()?, None);
         let pristine = self.wc.open_pristine(&checksum)?;
         let len = pristine

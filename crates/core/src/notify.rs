@@ -92,6 +92,12 @@ pub enum Action {
     CommitPostfixTxdelta,
     /// The other side is asked to make the revision.
     CommitFinalizing,
+    /// Text bases that are not kept begin to be fetched.
+    FetchingTextBases,
+    /// One of them came.
+    FetchedTextBase,
+    /// All of them came.
+    FetchedTextBases,
     /// A path was locked.
     Locked,
     /// A path was unlocked.

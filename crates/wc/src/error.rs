@@ -102,7 +102,7 @@ impl From<Error> for SvnError {
 /// The sentences about formats that this program does not work on.
 fn unsupported(path: &Path, format: i64) -> SvnError {
     let shown = path.display();
-    if format > crate::db::FORMAT {
+    if format > crate::db::FORMAT_OPTIONAL_PRISTINES {
         return SvnError::new(
             ErrorCode::WC_UNSUPPORTED_FORMAT,
             format!(

@@ -1,4 +1,4 @@
-//! Working copies on disk, format 31, as Subversion 1.8 to 1.14 keep them.
+//! Working copies on disk: format 31, as Subversion 1.8 to 1.14 keep them, and 32, as 1.15 does.
 //!
 //! A working copy is a tree of files with one folder `.svn` at its root, which holds the database
 //! `wc.db` ([`mod@db`]), the pristine texts ([`pristine`]) and little else ([`layout`]). A
@@ -38,6 +38,7 @@ pub mod repos_lock;
 pub mod root;
 pub mod status;
 pub mod summary;
+pub mod text_base;
 pub mod translate;
 pub mod update;
 pub mod upgrade;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use sapwood_core::{ErrorCode, Meter};
 
-use crate::db::{Access, Db, FORMAT};
+use crate::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES};
 use crate::error::{Error, Result};
 use crate::layout;
 use crate::locks::Held;
@@ -69,8 +69,8 @@ impl WorkingCopy {
     /// E155036 or E155021 when it has another format; SQLite's.
     pub fn open_root(root: &Path, options: Options) -> Result<Self> {
         let db = Db::open(&layout::db(root), options.access)?;
-        let format = db.format()?;
-        if format != FORMAT {
+        let format = db.format();
+        if !(FORMAT..=FORMAT_OPTIONAL_PRISTINES).contains(&format) {
             return Err(Error::Format { path: root.to_owned(), format });
         }
         Ok(Self::with(root, db, options))

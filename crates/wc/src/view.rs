@@ -278,9 +278,12 @@ impl WorkingCopy {
         }
         let Some(text) = self.db().pristine(&checksum)? else { return Ok(true) };
         let translation = Translation::of(&view.props()?, None);
-        let same = crate::translate::same_as_pristine(&path, &translation, text.size, || {
-            Ok(self.open_pristine(&checksum)?)
-        })?;
+        let same = match self.kept_pristine(&checksum, text.hydrated)? {
+            Some(kept) => {
+                crate::translate::same_as_pristine(&path, &translation, text.size, || Ok(kept))?
+            }
+            None => crate::translate::has_sum(&path, &translation, text.size, &checksum)?,
+        };
         if same && stat.file && self.owns_lock(parent_of(&row.relpath).unwrap_or_default()) {
             self.db().record_fileinfo(&row.relpath, stat.size, stat.mtime)?;
         }

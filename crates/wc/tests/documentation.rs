@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // also in the helpers of tests
 
-use sapwood_wc::db::{Access, Db, FORMAT, Presence};
+use sapwood_wc::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES, Presence};
 use sapwood_wc::queue::WorkItem;
 
 const PAGE: &str = include_str!("../../../docs/formats/wc.md");
@@ -39,7 +39,30 @@ fn tables_and_columns() {
         assert_eq!(columns.join(", "), row[1], "columns of {}", row[0]);
     }
     assert!(PAGE.contains(&format!("`PRAGMA user_version` is {FORMAT}.")));
-    assert_eq!(db.format().unwrap(), FORMAT);
+    assert_eq!(db.format(), FORMAT);
+}
+
+#[test]
+fn what_format_32_adds() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = Db::create(&folder.path().join("wc.db"), Access::default()).unwrap();
+    let columns = |table: &str| -> Vec<String> {
+        let sql = format!("SELECT name FROM pragma_table_info('{table}')");
+        let mut statement = db.connection().prepare(&sql).unwrap();
+        let found = statement.query_map([], |row| row.get(0)).unwrap();
+        found.collect::<Result<_, _>>().unwrap()
+    };
+    let tables = rows("| in format 32 | columns | holds |");
+    let before: Vec<_> = tables.iter().map(|row| columns(row[0])).collect();
+    db.allow_missing_pristines().unwrap();
+    for (row, before) in tables.iter().zip(before) {
+        let mut after = columns(row[0]);
+        after.retain(|name| !before.contains(name));
+        assert_eq!(after.join(", "), row[1], "columns of {}", row[0]);
+    }
+    assert_eq!(db.format(), FORMAT_OPTIONAL_PRISTINES);
+    assert!(db.settings().store_pristine);
+    assert!(PAGE.contains(&format!("| {FORMAT_OPTIONAL_PRISTINES} | 1.15 |")));
 }
 
 #[test]

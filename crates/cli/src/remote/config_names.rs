@@ -71,7 +71,8 @@ const OPTIONS: &[&str] = &[
 /// What is to be said of names that nobody knows.
 pub(super) fn warning(named: Named<'_>) -> Option<SvnError> {
     // What 1.14 does not know has no part in its suggestions.
-    if (named.file, (named.section, named.option)) == ("config", crate::svn::COLOUR_OPTION) {
+    let own = [crate::svn::COLOUR_OPTION, sapwood_client::checkout::STORE_PRISTINE];
+    if named.file == "config" && own.contains(&(named.section, named.option)) {
         return None;
     }
     let unknown = |word, list: &[&'static str]| {

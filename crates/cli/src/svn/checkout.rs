@@ -1,6 +1,6 @@
 //! `svn checkout`.
 
-use sapwood_client::checkout::{Checkout, checkout};
+use sapwood_client::checkout::{Checkout, Form, checkout};
 use sapwood_client::target::is_url;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path, uri};
 
@@ -19,7 +19,10 @@ pub(super) const COMMAND: Command = Command {
         revision the URL is looked up, -r as of which one it is wanted.\n\
         \n  \
         With --force, files that are there already stay as they are, as local changes. A checkout that\n  \
-        was stopped goes on when it is started again.\n",
+        was stopped goes on when it is started again.\n\
+        \n  \
+        With --store-pristine=no each text takes its place on disk once, not twice. What needs the text\n  \
+        of a modified file as it was (diff, revert, update) fetches it and drops it again.\n",
     options: &[
         Opt::Revision,
         Opt::Quiet,
@@ -27,6 +30,8 @@ pub(super) const COMMAND: Command = Command {
         Opt::Depth,
         Opt::Force,
         Opt::IgnoreExternals,
+        Opt::CompatibleVersion,
+        Opt::StorePristine,
     ],
     overrides: &[(Opt::NonRecursive, "old form of --depth=files")],
     shows_progress: true,
@@ -77,6 +82,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
             depth: inv.opt.depth.unwrap_or(Depth::Unknown),
             ignore_externals: inv.opt.has(Opt::IgnoreExternals),
             allow_obstructions: inv.opt.has(Opt::Force),
+            form: Form { format: inv.opt.format, store_pristine: inv.opt.store_pristine },
         };
         checkout(&inv.ctx, &source, &to, &how)?;
     }

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use sapwood_client::{Range, Revision};
 use sapwood_core::{Depth, ErrorCode, PropList, SvnError, SvnResult};
+use sapwood_wc::db::{FORMAT, FORMAT_OPTIONAL_PRISTINES};
 
 use super::options::Opt;
 use crate::arguments::{parse_changes, parse_depth, parse_limit};
@@ -56,6 +57,24 @@ pub(crate) enum ShowRevs {
     Eligible,
 }
 
+/// The format of working copies that a version of Subversion can use, the newest of them.
+fn format_for(version: &str) -> SvnResult<i64> {
+    let refuse = |what: String| Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, what));
+    let mut parts = version.split('.').map(str::parse::<u32>);
+    let known = match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(Ok(major)), Some(Ok(minor)), None | Some(Ok(_)), None) => Some((major, minor)),
+        _ => None,
+    };
+    match known {
+        None => refuse(format!("Invalid version number '{version}'")),
+        Some((1, 8..=14)) => Ok(FORMAT),
+        Some((1, 15)) => Ok(FORMAT_OPTIONAL_PRISTINES),
+        Some(_) => refuse(format!(
+            "Cannot make working copies compatible with Subversion {version}: 1.8 to 1.15 can be named"
+        )),
+    }
+}
+
 /// The options of a command line.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
@@ -104,6 +123,10 @@ pub(crate) struct Options {
     pub(crate) native_eol: Option<String>,
     /// `--search` with the `--search-and` that follow it: any group, all patterns of it.
     pub(crate) search: Vec<Vec<String>>,
+    /// `--compatible-version`: the format of the working copy.
+    pub(crate) format: Option<i64>,
+    /// `--store-pristine`.
+    pub(crate) store_pristine: Option<bool>,
     /// `--strip`.
     pub(crate) strip: u64,
     /// `--show-item`.
@@ -281,6 +304,18 @@ impl Options {
                         "Argument to --strip must be positive",
                     )
                 })?;
+            }
+            Opt::CompatibleVersion => self.format = Some(format_for(&text)?),
+            Opt::StorePristine => {
+                self.store_pristine = Some(match text.as_str() {
+                    "yes" | "on" | "true" => true,
+                    "no" | "off" | "false" => false,
+                    _ => {
+                        return Err(usage_error(format!(
+                            "'{text}' is not a valid --store-pristine value"
+                        )));
+                    }
+                });
             }
             Opt::Search => self.search.push(vec![text]),
             Opt::SearchAnd => match self.search.last_mut() {

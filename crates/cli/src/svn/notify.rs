@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
+use std::io::IsTerminal;
 
 use sapwood_core::notify::{Action, Hunk, LockState, Notify, State};
 use sapwood_core::path::skip_ancestor;
@@ -515,6 +516,10 @@ fn plain_line(value: &Notify<'_>, path: &str) -> String {
         Action::RevpropDeleted => {
             format!("property '{prop}' deleted from repository revision {revision}\n")
         }
+        // Only people want to know why it takes so long.
+        Action::FetchingTextBases if is_watched() => "Fetching text bases ".to_owned(),
+        Action::FetchedTextBase if is_watched() => ".".to_owned(),
+        Action::FetchedTextBases if is_watched() => "done\n".to_owned(),
         Action::UpgradedPath => format!("Upgraded '{path}'\n"),
         Action::UrlRedirect => format!("Redirecting to URL '{path}':\n"),
         Action::PathNonexistent => format!("'{path}' is not under version control\n"),
@@ -524,6 +529,10 @@ fn plain_line(value: &Notify<'_>, path: &str) -> String {
         }
         _ => String::new(),
     }
+}
+
+fn is_watched() -> bool {
+    std::io::stdout().is_terminal()
 }
 
 fn merge_line(value: &Notify<'_>, path: &str) -> String {

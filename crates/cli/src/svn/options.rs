@@ -59,6 +59,10 @@ options! {
         "ARG1-ARG2 is all from ARG1 to ARG2, with both"
     ));
     Changelist = value("changelist", None, "only what is in the changelist ARG");
+    CompatibleVersion = value("compatible-version", None, lines!(
+        "make a working copy that Subversion ARG can use",
+        "('1.8' to '1.14': format 31; '1.15': format 32)"
+    ));
     ConfigDir = value("config-dir", None, "read the user's configuration in the folder ARG");
     ConfigOption = value("config-option", None, lines!(
         "configure FILE:SECTION:OPTION=[VALUE], as in",
@@ -209,6 +213,12 @@ options! {
     ShowRevs = value("show-revs", None, "which revisions to list: 'merged', 'eligible'");
     StopOnCopy = flag("stop-on-copy", None, "do not follow history beyond copies");
     Strict = flag("strict", None, "old name of --no-newline");
+    StorePristine = value("store-pristine", None, lines!(
+        "'no': the new working copy does not keep a second",
+        "copy of each text, but fetches those of modified",
+        "files when it needs them (Subversion 1.15 and",
+        "Sapwood only); 'yes': it does, as always before"
+    ));
     Strip = value("strip", None, lines!(
         "take ARG names off the front of paths in the patch:",
         "with 1, 'doc/a/b.html' becomes 'a/b.html', with 2",

@@ -14,7 +14,7 @@ pub(super) const COMMAND: Command = Command {
         \n  \
         Bring each WCPATH, the root of a working copy that an older svn made, to the form of this\n  \
         one. Local changes stay. Programs as old as the one that made it cannot use it any more.\n",
-    options: &[Opt::Quiet],
+    options: &[Opt::Quiet, Opt::CompatibleVersion],
     run,
     ..Command::DEFAULT
 };
@@ -27,7 +27,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         paths.push(path);
     }
     for path in &paths {
-        upgrade(&inv.ctx, path)?;
+        upgrade(&inv.ctx, path, inv.opt.format)?;
     }
     Ok(())
 }

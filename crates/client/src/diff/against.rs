@@ -307,7 +307,7 @@ impl Editor for Recorder<'_> {
             true => None,
             false => self.wc.db().base(&relpath)?,
         };
-        let base = base.map_or(Text::Empty, |row| pristine_text(self.wc, &row));
+        let base = base.map_or(Ok(Text::Empty), |row| pristine_text(self.wc, &row))?;
         let text = apply(&base, delta)?;
         self.change(file)?.text = Some(text);
         Ok(())
@@ -406,7 +406,7 @@ impl Walk<'_> {
             props: change.map_or_else(|| props.clone(), |change| patched(&props, &change.props)),
             text: match change.and_then(|change| change.text.clone()) {
                 Some(text) => text,
-                None => pristine_text(self.wc, &base),
+                None => pristine_text(self.wc, &base)?,
             },
         }))
     }
@@ -417,7 +417,7 @@ impl Walk<'_> {
             let base = self.wc.db().base(relpath)?.filter(|row| row.presence.is_there());
             let Some(base) = base else { return Ok(None) };
             let Some(kind) = base.kind.node_kind() else { return Ok(None) };
-            let text = pristine_text(self.wc, &base);
+            let text = pristine_text(self.wc, &base)?;
             return Ok(Some(Side { kind, revision: None, props: base.props()?, text }));
         }
         let Some(view) = self.wc.view(relpath)? else { return Ok(None) };
@@ -433,7 +433,7 @@ impl Walk<'_> {
             let changed = there && self.wc.file_modified(&view)?;
             text = match changed {
                 true => working_text(self.wc, relpath, &props)?,
-                false => pristine_text(self.wc, view.top()),
+                false => pristine_text(self.wc, view.top())?,
             };
         }
         Ok(Some(Side { kind, revision: None, props, text }))
@@ -540,11 +540,12 @@ impl Walk<'_> {
         let moved_from = self.wc.moved_from(&view)?.filter(|(own, root)| own == root);
         let moved_from = moved_from
             .and_then(|(own, _)| path::skip_ancestor(&self.moves_below, &own).map(str::to_owned));
-        Ok(top.repos_path.as_ref().map(|from| CopySource {
+        let Some(from) = &top.repos_path else { return Ok(None) };
+        Ok(Some(CopySource {
             revision: top.revision,
             repos_relpath: from.clone(),
             moved_from,
-            text: pristine_text(self.wc, top),
+            text: pristine_text(self.wc, top)?,
             props,
         }))
     }

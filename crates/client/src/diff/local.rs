@@ -1,7 +1,6 @@
 //! Comparing a working copy with its BASE: status says where to look.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::Write;
 use std::rc::Rc;
 
@@ -9,16 +8,18 @@ use sapwood_core::{Depth, PropList, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow};
 use sapwood_wc::status::{self, State, Status};
-use sapwood_wc::translate::{Direction, TranslatedReader, Translation, special};
+use sapwood_wc::translate::Translation;
 use sapwood_wc::view::{self, View};
 
 use super::sides::{CopySource, DirSide, FileSide, Processor, Text};
 use crate::context::Context;
 
 /// The pristine text of a row.
-pub(super) fn pristine_text(wc: &WorkingCopy, row: &NodeRow) -> Text {
-    row.checksum
-        .map_or(Text::Empty, |sha1| Text::File(sapwood_wc::layout::pristine(wc.root(), &sha1)))
+pub(super) fn pristine_text(wc: &WorkingCopy, row: &NodeRow) -> SvnResult<Text> {
+    match row.checksum {
+        None => Ok(Text::Empty),
+        Some(sha1) => Ok(Text::Base(Rc::new(wc.text_base_file(&row.relpath, &sha1)?))),
+    }
 }
 
 /// The text of a working file in normal form.
@@ -28,14 +29,7 @@ pub(super) fn working_text(wc: &WorkingCopy, relpath: &str, props: &PropList) ->
     if !translation.is_needed() {
         return Ok(Text::File(file));
     }
-    let failed = |e| SvnError::io(&e, format_args!("Can't open file '{}'", file.display()));
-    let mut from: Box<dyn std::io::Read> = if translation.special {
-        special::read_normal(&file).map_err(failed)?
-    } else {
-        let translator = translation.translator(Direction::ToNormal, false)?;
-        Box::new(TranslatedReader::new(File::open(&file).map_err(failed)?, translator))
-    };
-    temporary(&mut from)
+    temporary(&mut translation.normal_form(&file, false)?)
 }
 
 /// Keeps what is read in a temporary file.
@@ -177,7 +171,7 @@ impl Local<'_> {
             view::stat_file(&self.wc.abspath(&base.relpath))?.is_some_and(|s| s.file || s.link);
         let modified =
             on_disk && (view.status() != view::Status::Normal || self.wc.file_modified(view)?);
-        let left_text = pristine_text(self.wc, base);
+        let left_text = pristine_text(self.wc, base)?;
         let text = match modified {
             true => working_text(self.wc, &base.relpath, &props)?,
             false => left_text.clone(),
@@ -209,7 +203,7 @@ impl Local<'_> {
         if base.kind == Kind::Dir {
             return self.processor.dir_deleted(at, &DirSide { revision: base.revision, props });
         }
-        let text = pristine_text(self.wc, base);
+        let text = pristine_text(self.wc, base)?;
         self.processor.file_deleted(at, &FileSide { revision: base.revision, text, props })
     }
 
@@ -237,7 +231,7 @@ impl Local<'_> {
                 revision: row.revision,
                 repos_relpath: from.clone(),
                 moved_from: moved_from.map(str::to_owned),
-                text: pristine_text(self.wc, row),
+                text: pristine_text(self.wc, row)?,
                 props: view.pristine_props()?,
             }),
             _ => None,

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use sapwood_core::{PropList, Revnum, SvnError, SvnResult};
 use sapwood_diff::LargeText;
+use sapwood_wc::text_base::TextBaseFile;
 use tempfile::TempPath;
 
 /// A text in normal form.
@@ -18,6 +19,8 @@ pub enum Text {
     File(PathBuf),
     /// A file that goes when this value does.
     Temporary(Rc<TempPath>),
+    /// A text base of a working copy.
+    Base(Rc<TextBaseFile>),
 }
 
 impl Text {
@@ -28,6 +31,7 @@ impl Text {
             Self::Empty => None,
             Self::File(path) => Some(path),
             Self::Temporary(path) => Some(path),
+            Self::Base(file) => Some(file.path()),
         }
     }
 

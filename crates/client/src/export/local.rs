@@ -18,6 +18,7 @@ use super::{Export, FileForm, cannot_create_dir, refuse_existing, tell_kind};
 use crate::cat::file_time;
 use crate::context::Context;
 use crate::revision::Revision;
+use crate::text_base::{Tell, with_text_bases};
 use crate::update::tell_path;
 
 /// Exports a path of a working copy: with revision `WORKING` what is on disk, else the pristine texts.
@@ -28,24 +29,7 @@ pub(super) fn export(ctx: &Context, from: &Path, to: &Path, how: &Export) -> Svn
         true => to.join(path::basename(&relpath)),
         false => to.to_owned(),
     };
-    let walk = Options {
-        depth: how.depth,
-        all: true,
-        no_ignore: true,
-        unversioned: false,
-        ignores: Patterns::of_config(DEFAULT_GLOBAL_IGNORES),
-        cancel: ctx.cancel().clone(),
-    };
-    let mut found = false;
-    wc.status(&relpath, &walk, &mut |status| {
-        found = true;
-        let below = path::skip_ancestor(&relpath, &status.relpath).unwrap_or_default();
-        let goal = if below.is_empty() { to.clone() } else { to.join(below) };
-        export_node(ctx, &wc, &status, &goal, below.is_empty(), how).map_err(Into::into)
-    })?;
-    if !found {
-        return Err(not_found(from));
-    }
+    with_text_bases(ctx, (&wc, &relpath), Tell::No, || nodes(ctx, &wc, &relpath, &to, how))?;
     if !how.ignore_externals {
         let rows = wc.db().externals("")?;
         for row in rows.into_iter().filter(|row| path::is_ancestor(&relpath, &row.def_relpath)) {
@@ -59,6 +43,29 @@ pub(super) fn export(ctx: &Context, from: &Path, to: &Path, how: &Export) -> Svn
         }
     }
     tell_path(ctx, &to, Action::UpdateCompleted, None);
+    Ok(())
+}
+
+/// Exports what is at and below a path, without externals.
+fn nodes(ctx: &Context, wc: &WorkingCopy, relpath: &str, to: &Path, how: &Export) -> SvnResult<()> {
+    let walk = Options {
+        depth: how.depth,
+        all: true,
+        no_ignore: true,
+        unversioned: false,
+        ignores: Patterns::of_config(DEFAULT_GLOBAL_IGNORES),
+        cancel: ctx.cancel().clone(),
+    };
+    let mut found = false;
+    wc.status(relpath, &walk, &mut |status| {
+        found = true;
+        let below = path::skip_ancestor(relpath, &status.relpath).unwrap_or_default();
+        let goal = if below.is_empty() { to.to_owned() } else { to.join(below) };
+        export_node(ctx, wc, &status, &goal, below.is_empty(), how).map_err(Into::into)
+    })?;
+    if !found {
+        return Err(not_found(&wc.abspath(relpath)));
+    }
     Ok(())
 }
 
@@ -152,7 +159,7 @@ fn export_file(
         let row = view.layers().find(|row| row.presence != Presence::BaseDeleted);
         let Some(checksum) = row.and_then(|row| row.checksum) else { return Ok(()) };
         form.props = view.pristine_props()?;
-        Box::new(wc.open_pristine(&checksum)?)
+        Box::new(wc.open_text_base(&status.relpath, &checksum)?)
     };
     if working && status.node != State::Normal {
         // Who changes a file locally cannot always be known.

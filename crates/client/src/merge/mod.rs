@@ -207,7 +207,7 @@ impl Merge<'_> {
         };
         let known = self.wc().db().pristine(&sha1)?.filter(|row| row.md5 == *sum);
         let path = sapwood_wc::layout::pristine(self.wc().root(), &sha1);
-        Ok(known.map(|_| path).filter(|path| path.exists()))
+        Ok(known.filter(|row| row.hydrated).map(|_| path).filter(|path| path.exists()))
     }
 
     fn check_cancel(&self) -> SvnResult<()> {

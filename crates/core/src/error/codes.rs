@@ -143,6 +143,9 @@ codes! {
     WC_PATH_ACCESS_DENIED = 155039, "Couldn't open a working copy file because access was denied";
     WC_MIXED_REVISIONS = 155040, "Mixed-revision working copy was found but not expected";
     WC_DUPLICATE_EXTERNALS_TARGET = 155041, "Duplicate targets in svn:externals property";
+    // Of Subversion 1.15.
+    WC_INCOMPATIBLE_SETTINGS = 155042, "Incompatible working copy settings";
+    WC_PRISTINE_DEHYDRATED = 155044, "No local pristine contents for a file";
     // The versioned filesystem.
     FS_GENERAL = 160000, "General filesystem error";
     FS_CLEANUP = 160001, "Error closing filesystem";

@@ -95,9 +95,9 @@ impl Outgoing {
                     path: path.clone(),
                     what: format!("pristine text {sha1} has no row"),
                 })?;
-                let file = BufReader::new(wc.open_pristine(&sha1)?);
-                Some(Base {
-                    file: Summing { inner: file, sum: Md5Hasher::new() },
+                // A text base that is not at hand is not fetched: the whole text is sent.
+                wc.kept_pristine(&sha1, known.hydrated)?.map(|file| Base {
+                    file: Summing { inner: BufReader::new(file), sum: Md5Hasher::new() },
                     md5: known.md5,
                     shown: path.display().to_string(),
                 })

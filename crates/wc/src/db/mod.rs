@@ -12,6 +12,7 @@ mod node;
 mod pristine_row;
 mod repository;
 pub(crate) mod schema;
+mod settings;
 mod skel;
 mod value;
 mod wc_lock;
@@ -35,8 +36,10 @@ pub use lock::LockRow;
 pub use node::NodeRow;
 pub use pristine_row::PristineRow;
 pub use repository::Repository;
-pub use schema::FORMAT;
+pub use schema::{FORMAT, FORMAT_OPTIONAL_PRISTINES};
+pub use settings::Settings;
 pub use skel::{InheritedProps, read_inherited, read_props, write_inherited, write_props};
+pub(crate) use value::Sha1Column;
 pub use value::{Kind, Presence, md5_text, parse_md5, parse_sha1, sha1_text};
 pub use wc_lock::WcLockRow;
 
@@ -66,6 +69,8 @@ pub struct Db {
     open: Cell<Open>,
     /// Which paths its changes touched.
     tracking: Cell<Tracking>,
+    /// Its format, and what it says about pristine texts.
+    settings: Cell<Settings>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +143,7 @@ impl Db {
             this.first("SELECT id FROM wcroot WHERE local_abspath IS NULL", [], |r| r.get(0))?
         {
             this.wc_id = id;
+            this.read_settings()?;
             return Ok(this);
         }
         let message = format!("Missing a row in WCROOT for '{}'.", root_of(path));
@@ -198,6 +204,7 @@ impl Db {
             wc_id: 1,
             open: Cell::new(Open::Nothing),
             tracking: Cell::new(tracking),
+            settings: Cell::new(Settings::default()),
         })
     }
 
@@ -222,14 +229,6 @@ impl Db {
     #[must_use]
     pub const fn wc_id(&self) -> i64 {
         self.wc_id
-    }
-
-    /// The number of the format.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub fn format(&self) -> Result<i64> {
-        Ok(self.connection.query_row("PRAGMA user_version", [], |row| row.get(0))?)
     }
 
     /// Runs `work` on one snapshot of the database.

@@ -170,12 +170,17 @@ fn no_statement_goes_through_a_table_that_it_need_not() {
     drop(Db::create(&path, Access::default()).unwrap());
     // The made-up statistics count from the next opening on.
     let db = Db::open(&path, Access::default()).unwrap();
+    let later = dir.path().join("32.db");
+    Db::create(&later, Access::default()).unwrap().allow_missing_pristines().unwrap();
+    let later = Db::open(&later, Access::default()).unwrap();
     let (mut count, mut wrong) = (0, Vec::new());
     let mut needed = [false; WHOLE.len()];
     sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut |file, source| {
         for sql in statements_of(source) {
             count += 1;
-            let plan = plan(&db, &sql);
+            let of_32 =
+                ["hydrated", "textbase_refs", "settings"].iter().any(|name| sql.contains(name));
+            let plan = plan(if of_32 { &later } else { &db }, &sql);
             if plan.iter().any(|line| is_whole(line)) {
                 match WHOLE.iter().position(|(end, _)| sql.ends_with(end)) {
                     Some(at) => needed[at] = true,

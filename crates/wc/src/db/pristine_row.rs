@@ -18,6 +18,8 @@ pub struct PristineRow {
     pub size: u64,
     /// How many rows of NODES refer to it.
     pub refcount: i64,
+    /// Whether the store has it: always, before format 32.
+    pub hydrated: bool,
 }
 
 impl Db {
@@ -26,22 +28,26 @@ impl Db {
     /// # Errors
     /// SQLite's, as for all methods here.
     pub fn pristine(&self, sha1: &Sha1) -> Result<Option<PristineRow>> {
-        let found = self.first(
-            "SELECT size, refcount, md5_checksum FROM pristine WHERE checksum = ?1",
-            [Sha1Column(*sha1)],
-            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?)),
-        )?;
-        let Some((size, refcount, md5)) = found else { return Ok(None) };
+        let sql = if self.settings().has_marks() {
+            "SELECT size, refcount, md5_checksum, hydrated FROM pristine WHERE checksum = ?1"
+        } else {
+            "SELECT size, refcount, md5_checksum, 1 FROM pristine WHERE checksum = ?1"
+        };
+        let found = self.first(sql, [Sha1Column(*sha1)], |row| {
+            let numbers = (row.get::<_, i64>(0)?, row.get::<_, i64>(1)?);
+            Ok((numbers, row.get::<_, String>(2)?, row.get::<_, bool>(3)?))
+        })?;
+        let Some(((size, refcount), md5, hydrated)) = found else { return Ok(None) };
         let corrupt = || Error::Corrupt {
             path: self.path().to_owned(),
             what: format!("pristine text {sha1} has a wrong row"),
         };
         let md5 = parse_md5(&md5).ok_or_else(corrupt)?;
         let size = u64::try_from(size).map_err(|_| corrupt())?;
-        Ok(Some(PristineRow { sha1: *sha1, md5, size, refcount }))
+        Ok(Some(PristineRow { sha1: *sha1, md5, size, refcount, hydrated }))
     }
 
-    /// Writes the row of a new text; leaves one that is there. Whether it was new.
+    /// Writes the row of a text that is to be in the store; whether it was not there, by the rows.
     ///
     /// # Errors
     /// SQLite's.
@@ -51,7 +57,34 @@ impl Db {
              VALUES (?1, ?2, ?3, 0)",
             params![Sha1Column(*sha1), md5_text(md5), i64::try_from(size).unwrap_or(i64::MAX)],
         )?;
-        Ok(added > 0)
+        if added > 0 || !self.settings().has_marks() {
+            return Ok(added > 0);
+        }
+        let sql = "UPDATE pristine SET hydrated = 1 WHERE checksum = ?1 AND hydrated = 0";
+        Ok(self.execute(sql, [Sha1Column(*sha1)])? > 0)
+    }
+
+    /// Writes the row of a text that the store does not have; leaves one that is there.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn add_missing_pristine(&self, sha1: &Sha1, md5: &Md5, size: i64) -> Result<()> {
+        self.execute(
+            "INSERT OR IGNORE INTO pristine (checksum, md5_checksum, size, refcount, hydrated) \
+             VALUES (?1, ?2, ?3, 0, 0)",
+            params![Sha1Column(*sha1), md5_text(md5), size],
+        )?;
+        Ok(())
+    }
+
+    /// Marks a text as one that the store does not have.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn mark_dehydrated(&self, sha1: &Sha1) -> Result<()> {
+        let sql = "UPDATE pristine SET hydrated = 0 WHERE checksum = ?1";
+        self.execute(sql, [Sha1Column(*sha1)])?;
+        Ok(())
     }
 
     /// The texts that nothing refers to.

@@ -1,11 +1,13 @@
-//! The schema of format 31: its tables, indexes, views and triggers, and the connection's settings.
+//! The schemas of formats 31 and 32: tables, indexes, views and triggers, and the connection's settings.
 //!
 //! Names, columns and their order are the format (other programs read them); the rows of
 //! `sqlite_stat1` are made up, as the reference makes them up, so that SQLite plans with indexes
 //! however few rows there are when it looks.
 
-/// `PRAGMA user_version` of the format that is written here.
+/// `PRAGMA user_version` of the format that new working copies have: that of Subversion 1.8 to 1.14.
 pub const FORMAT: i64 = 31;
+/// The format whose pristine texts may be missing, of Subversion 1.15.
+pub const FORMAT_OPTIONAL_PRISTINES: i64 = 32;
 
 /// What every connection says before anything else. Nothing is synced: a power cut may cost the
 /// working copy, a killed process may not.
@@ -70,6 +72,30 @@ CREATE TABLE EXTERNALS (wc_id INTEGER NOT NULL REFERENCES WCROOT (id), local_rel
 CREATE UNIQUE INDEX I_EXTERNALS_DEFINED ON EXTERNALS (wc_id, def_local_relpath, local_relpath);
 ANALYZE sqlite_schema;
 PRAGMA user_version = 31;
+";
+
+/// What makes a database of format 31 one of format 32, which keeps all pristine texts until it is told
+/// otherwise: texts have a mark whether their file is there, and nodes that need theirs have a row.
+pub(crate) const TO_32: &str = "
+ALTER TABLE PRISTINE ADD COLUMN hydrated INTEGER NOT NULL DEFAULT 1;
+CREATE INDEX I_PRISTINE_UNREFERENCED ON PRISTINE (refcount, refcount=0);
+CREATE TABLE TEXTBASE_REFS (wc_id INTEGER NOT NULL, local_relpath TEXT NOT NULL, op_depth INTEGER NOT NULL,
+    PRIMARY KEY (wc_id, local_relpath, op_depth));
+DROP TRIGGER nodes_delete_trigger;
+CREATE TRIGGER nodes_delete_trigger AFTER DELETE ON nodes WHEN OLD.checksum IS NOT NULL BEGIN
+    UPDATE pristine SET refcount = refcount - 1 WHERE checksum = OLD.checksum;
+    DELETE FROM textbase_refs WHERE wc_id = OLD.wc_id AND local_relpath = OLD.local_relpath
+        AND op_depth = OLD.op_depth; END;
+DROP TRIGGER nodes_update_checksum_trigger;
+CREATE TRIGGER nodes_update_checksum_trigger AFTER UPDATE OF checksum ON nodes
+    WHEN NEW.checksum IS NOT OLD.checksum BEGIN
+    UPDATE pristine SET refcount = refcount + 1 WHERE checksum = NEW.checksum;
+    UPDATE pristine SET refcount = refcount - 1 WHERE checksum = OLD.checksum;
+    DELETE FROM textbase_refs WHERE wc_id = OLD.wc_id AND local_relpath = OLD.local_relpath
+        AND op_depth = OLD.op_depth; END;
+CREATE TABLE SETTINGS (wc_id INTEGER NOT NULL REFERENCES WCROOT (id) PRIMARY KEY, store_pristine INTEGER);
+INSERT OR IGNORE INTO SETTINGS SELECT id, 1 FROM WCROOT;
+PRAGMA user_version = 32;
 ";
 
 /// The made-up statistics: table, index, figures.

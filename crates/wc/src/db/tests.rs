@@ -13,7 +13,7 @@ fn scratch() -> (tempfile::TempDir, Db) {
 #[test]
 fn a_new_database_has_the_objects_of_the_format() {
     let (_dir, db) = scratch();
-    assert_eq!(db.format().unwrap(), 31);
+    assert_eq!(db.format(), 31);
     let names = |kind: &str| {
         let sql = "SELECT name FROM sqlite_schema WHERE type = ?1 AND name NOT LIKE 'sqlite_%'";
         let mut names: Vec<String> = db.all(sql, [kind], |row| row.get(0)).unwrap();

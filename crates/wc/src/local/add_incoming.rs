@@ -19,7 +19,6 @@ use crate::conflict::{
 };
 use crate::db::depth_of;
 use crate::error::{Error, Result};
-use crate::layout;
 use crate::local_mods::is_magic;
 use crate::queue::WorkItem;
 use crate::root::{WorkingCopy, disk_kind};
@@ -164,16 +163,17 @@ impl AddUpdate<'_> {
     /// Whether a working file has, as it is, the text that BASE has.
     fn has_text(&self, relpath: &str, own: &Layer, base: &Layer) -> Result<bool> {
         let Some(checksum) = base.checksum else { return Ok(false) };
-        let pristine = layout::pristine(self.wc.root(), &checksum);
-        let failed = |e| Error::io(e, "Can't open file", &pristine);
-        let len = fs::metadata(&pristine).map_err(failed)?.len();
+        let kept = self.wc.text_base_file(relpath, &checksum)?;
+        let pristine = kept.path();
+        let failed = |e| Error::io(e, "Can't open file", pristine);
+        let len = fs::metadata(pristine).map_err(failed)?.len();
         if self.disk(relpath)? != Some(NodeKind::File) {
             return Ok(false);
         }
         let how = Translation::of(&own.props, None);
         let place = self.wc.abspath(relpath);
         Ok(same_as_pristine(&place, &how, len, || {
-            fs::File::open(&pristine).map_err(|e| failed(e).into())
+            fs::File::open(pristine).map_err(|e| failed(e).into())
         })?)
     }
 
@@ -239,6 +239,7 @@ impl AddUpdate<'_> {
         let mut conflict = Conflict::default();
         let (changes, state) = self.merge_props(relpath, base, own, &mut conflict)?;
         let Some(checksum) = base.checksum else { return Ok(()) };
+        let right = wc.text_base_file(relpath, &checksum)?;
         let empty = wc.temporary();
         fs::write(&empty, b"").map_err(|e| Error::io(e, "Can't write to file", &empty))?;
         let merged = merge_text(
@@ -246,7 +247,7 @@ impl AddUpdate<'_> {
             &TextMerge {
                 relpath,
                 left: &empty,
-                right: &layout::pristine(wc.root(), &checksum),
+                right: right.path(),
                 left_label: ".old",
                 right_label: ".new",
                 target_label: ".working",

@@ -261,13 +261,22 @@ impl WorkingCopy {
             Err(e) if crate::status::is_missing(&e) => return Ok(()),
             Err(e) => return Err(Error::io(e, "Can't check path", &path)),
         };
-        if !as_it_is && source.top().checksum.is_some() && !wc.file_modified(source)? {
+        if !as_it_is
+            && let Some(sha1) = source.top().checksum
+            && !wc.file_modified(source)?
+        {
+            // The copy's text base is not to be had from the store, if that does not keep all of them.
+            let text = match self.stores_pristines() {
+                true => None,
+                false => Some(self.set_aside(&mut wc.open_text_base(from, &sha1)?)?),
+            };
             work.push(WorkItem::FileInstall {
                 relpath: to.to_owned(),
                 use_commit_times: false,
                 record_fileinfo: true,
-                source: None,
+                source: text.clone(),
             });
+            work.extend(text.map(|relpath| WorkItem::FileRemove { relpath }));
             return Ok(());
         }
         let temporary = self.temporary();

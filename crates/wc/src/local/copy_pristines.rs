@@ -1,9 +1,9 @@
 //! Pristine texts that go from one working copy's store to another's.
 
-use std::fs::File;
 use std::io;
 
 use rusqlite::params;
+use sapwood_core::ErrorCode;
 
 use super::subtree;
 use crate::db::{parse_md5, parse_sha1};
@@ -19,26 +19,37 @@ impl WorkingCopy {
     pub(super) fn take_pristines(&self, source: &Self, from: &str) -> Result<()> {
         let (lo, hi) = subtree(from);
         let id = source.db().wc_id();
-        let found: Vec<(String, String)> = source.db().all(
-            "SELECT DISTINCT p.checksum, p.md5_checksum FROM nodes n JOIN pristine p ON \
+        let found: Vec<(String, String, String, i64)> = source.db().all(
+            "SELECT p.checksum, p.md5_checksum, n.local_relpath, p.size FROM nodes n JOIN pristine p ON \
              p.checksum = n.checksum WHERE n.wc_id = ?1 AND (n.local_relpath = ?2 OR \
              (n.local_relpath > ?3 AND n.local_relpath < ?4)) AND n.op_depth >= (SELECT \
              MAX(op_depth) FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2)",
             params![id, from, lo, hi],
-            |row| Ok((row.get(0)?, row.get(1)?)),
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
         )?;
-        for (sha1, md5) in found {
+        for (sha1, md5, relpath, size) in found {
             let (Some(sha1), Some(md5)) = (parse_sha1(&sha1), parse_md5(&md5)) else { continue };
             if self.db().pristine(&sha1)?.is_some_and(|known| known.md5 == md5) {
                 continue;
             }
             let path = layout::pristine(source.root(), &sha1);
             let failed = |e| Error::io(e, "Can't read file", &path);
-            let mut text: File = source.open_pristine(&sha1)?;
+            let mut text = match source.open_text_base(&relpath, &sha1) {
+                // What neither has is fetched when it is needed, if it may be missing here.
+                Err(e) if is_missing(&e) && !self.stores_pristines() => {
+                    self.db().add_missing_pristine(&sha1, &md5, size)?;
+                    continue;
+                }
+                other => other?,
+            };
             let mut copy = self.write_pristine()?;
             io::copy(&mut text, &mut copy).map_err(failed)?;
             self.install_pristine(copy.finish())?;
         }
         Ok(())
     }
+}
+
+fn is_missing(error: &Error) -> bool {
+    matches!(error, Error::Svn(error) if error.code() == ErrorCode::WC_PRISTINE_DEHYDRATED)
 }

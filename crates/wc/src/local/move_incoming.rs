@@ -19,7 +19,6 @@ use crate::conflict::{
 };
 use crate::db::{Presence, depth_of};
 use crate::error::{Error, Result};
-use crate::layout;
 use crate::local_mods::is_magic;
 use crate::queue::WorkItem;
 use crate::root::{WorkingCopy, disk_kind};
@@ -344,11 +343,12 @@ impl MoveUpdate<'_> {
                 let revision = |at: &crate::conflict::Location| {
                     at.revision.map_or_else(String::new, |revision| format!(".r{revision}"))
                 };
+                let left = wc.text_base_file(source, &pristine)?;
                 let merged = merge_text(
                     wc,
                     &TextMerge {
                         relpath,
-                        left: &layout::pristine(wc.root(), &pristine),
+                        left: left.path(),
                         right: &wc.abspath(source),
                         left_label: &revision(&self.old),
                         right_label: ".working",

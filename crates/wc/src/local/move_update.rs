@@ -18,7 +18,6 @@ use crate::conflict::{
 };
 use crate::db::{NodeRow, Presence, depth_of};
 use crate::error::{Error, Result};
-use crate::layout;
 use crate::node::prefix;
 use crate::queue::WorkItem;
 use crate::root::{WorkingCopy, disk_kind};
@@ -627,10 +626,12 @@ impl MoveUpdate<'_> {
             && let (Some(from), Some(to)) = (old.checksum, new.checksum)
         {
             if modified {
+                let left = wc.text_base_file(relpath, &from)?;
+                let right = wc.text_base_file(relpath, &to)?;
                 let merge = TextMerge {
                     relpath,
-                    left: &layout::pristine(wc.root(), &from),
-                    right: &layout::pristine(wc.root(), &to),
+                    left: left.path(),
+                    right: right.path(),
                     left_label: ".old",
                     right_label: ".new",
                     target_label: ".working",

@@ -25,6 +25,7 @@ use crate::props::matches_changelist;
 use crate::props::rules::NEEDS_LOCK;
 use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
+use crate::text_base::TextBase;
 use crate::translate::{Direction, TranslatedReader, special};
 use crate::view::{FileStat, Status, View, stat_file};
 
@@ -376,18 +377,23 @@ impl WorkingCopy {
         let Some(sum) = view.top().checksum else { return Ok(true) };
         let form = self.translation(relpath, &view.props()?)?;
         let failed = |e| Error::io(e, "Can't read file", &path);
-        let pristine = self.open_pristine(&sum)?;
-        let same = if form.special {
+        if form.special {
+            let Some(pristine) = self.at_hand(&sum)? else { return self.file_modified(view) };
             let working = special::read_normal(&path).map_err(failed)?;
-            files::same_contents(working, pristine)
+            return files::same_contents(working, pristine).map(|same| !same).map_err(failed);
+        }
+        let pristine = match self.at_hand(&sum)? {
+            Some(file) => TextBase::Kept(file),
+            None if self.file_modified(view)? => return Ok(true),
+            // The same text may have another form on disk than a checkout would give it.
+            None => TextBase::Working(form.normal_form(&path, true)?),
+        };
+        let working = fs::File::open(&path).map_err(failed)?;
+        let same = if form.is_needed() {
+            let translator = form.translator(Direction::ToWorking, false)?;
+            files::same_contents(TranslatedReader::new(pristine, translator), working)
         } else {
-            let working = fs::File::open(&path).map_err(failed)?;
-            if form.is_needed() {
-                let translator = form.translator(Direction::ToWorking, false)?;
-                files::same_contents(TranslatedReader::new(pristine, translator), working)
-            } else {
-                files::same_contents(pristine, working)
-            }
+            files::same_contents(pristine, working)
         };
         same.map(|same| !same).map_err(failed)
     }

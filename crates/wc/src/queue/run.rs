@@ -16,6 +16,7 @@ use crate::files::{self, Form};
 use crate::layout;
 use crate::pristine::remove_file;
 use crate::root::WorkingCopy;
+use crate::text_base::TextBase;
 use crate::translate::{Direction, TranslatedReader, Translation};
 use crate::view::{FileStat, Status, stat_file};
 
@@ -196,9 +197,10 @@ impl WorkingCopy {
         let path = self.abspath(relpath);
         let mut text = if let Some(source) = source {
             let from = self.abspath(source);
-            File::open(&from).map_err(|e| Error::io(e, "Can't open file", &from))?
+            let file = File::open(&from).map_err(|e| Error::io(e, "Can't open file", &from))?;
+            TextBase::Kept(file)
         } else if let Some(sha1) = row.checksum.filter(|_| row.presence == Presence::Normal) {
-            self.open_pristine(&sha1)?
+            self.open_text_base(relpath, &sha1)?
         } else {
             let shown = path.display();
             return Err(Error::new(
@@ -210,7 +212,10 @@ impl WorkingCopy {
             ));
         };
         let form = self.form_of(relpath, use_commit_times)?;
-        files::replace_from(&path, &self.temporary(), &mut text, &form)
+        match &mut text {
+            TextBase::Kept(file) => files::replace_from(&path, &self.temporary(), file, &form),
+            TextBase::Working(text) => files::replace(&path, &self.temporary(), text, &form),
+        }
     }
 
     /// Copies a file, translated to working form as the properties of `relpath` say.

@@ -18,9 +18,12 @@ mod stream;
 
 pub use eol::{Eol, EolStyle};
 pub use keywords::{KeywordSource, Keywords};
-pub use modified::{same_as_pristine, same_bytes};
+pub use modified::{has_sum, same_as_pristine, same_bytes, sum_is};
 pub use stream::{TranslatedReader, TranslatedWriter, Translator};
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
@@ -70,6 +73,25 @@ impl Translation {
             keywords,
             special: props.get(PROP_SPECIAL).is_some(),
         }
+    }
+
+    /// Reads the working file at `path` in normal form; with `repair`, whatever line ends it has.
+    ///
+    /// # Errors
+    /// When it cannot be read; `E135001` for an unknown `svn:eol-style`.
+    pub fn normal_form(&self, path: &Path, repair: bool) -> SvnResult<Box<dyn Read>> {
+        let failed = |error: std::io::Error| {
+            SvnError::io(&error, format_args!("Can't open file '{}'", path.display()))
+        };
+        if self.special {
+            return special::read_normal(path).map_err(failed);
+        }
+        let file = File::open(path).map_err(failed)?;
+        if !self.is_needed() {
+            return Ok(Box::new(file));
+        }
+        let translator = self.translator(Direction::ToNormal, repair)?;
+        Ok(Box::new(TranslatedReader::new(file, translator)))
     }
 
     /// Whether the two forms may differ, or the text has to be looked at to know.

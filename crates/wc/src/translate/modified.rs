@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use sapwood_core::{SvnError, SvnResult};
+use sapwood_core::checksum::Sha1Hasher;
+use sapwood_core::{Sha1, SvnError, SvnResult};
 
 use super::stream::TranslatedReader;
 use super::{Direction, Translation, special};
@@ -48,6 +49,44 @@ pub fn same_as_pristine(
         .map_err(SvnError::from_stream)
 }
 
+/// As [`same_as_pristine`] for a text that is not at hand: by its SHA-1.
+///
+/// # Errors
+/// As there.
+pub fn has_sum(
+    path: &Path,
+    translation: &Translation,
+    pristine_len: u64,
+    sha1: &Sha1,
+) -> SvnResult<bool> {
+    let failed = |error: std::io::Error| {
+        SvnError::io(&error, format_args!("Can't read file '{}'", path.display()))
+    };
+    if !translation.special
+        && !translation.is_needed()
+        && fs::symlink_metadata(path).map_err(failed)?.len() != pristine_len
+    {
+        return Ok(false);
+    }
+    sum_is(&mut translation.normal_form(path, true)?, sha1).map_err(SvnError::from_stream)
+}
+
+/// Whether the rest of a stream has this SHA-1.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn sum_is(text: &mut dyn Read, sha1: &Sha1) -> std::io::Result<bool> {
+    let mut sum = Sha1Hasher::new();
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        let len = fill(text, &mut buffer)?;
+        sum.update(buffer.get(..len).unwrap_or(&buffer));
+        if len < CHUNK {
+            return Ok(sum.finish() == *sha1);
+        }
+    }
+}
+
 /// Whether two streams give the same bytes.
 ///
 /// # Errors
@@ -67,7 +106,7 @@ pub fn same_bytes(mut a: impl Read, mut b: impl Read) -> std::io::Result<bool> {
 }
 
 /// Reads until the buffer is full or the stream ends.
-fn fill(from: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+fn fill(from: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> std::io::Result<usize> {
     let mut len = 0usize;
     while let Some(rest) = buffer.get_mut(len..).filter(|r| !r.is_empty()) {
         match from.read(rest) {

@@ -100,6 +100,10 @@ pub(super) struct Batch {
     recorded: Vec<Recorded>,
     /// Files that they read.
     needed: HashSet<String>,
+    /// Texts that only their working files need, which are not written yet.
+    passing: Vec<Sha1>,
+    /// Those whose working files are written.
+    passed: Vec<Sha1>,
 }
 
 impl Batch {
@@ -109,6 +113,13 @@ impl Batch {
             self.bytes = self.bytes.saturating_add(bytes.len());
         }
         self.texts.push(text);
+    }
+
+    /// As [`Batch::add_text`], for a text that becomes a working file as it is: where text bases are not
+    /// kept, it goes again with the flush after that.
+    pub(super) fn add_installed_text(&mut self, text: NewText) {
+        self.passing.push(text.sha1);
+        self.add_text(text);
     }
 
     /// Adds a step. The caller flushes when [`Batch::is_full`].
@@ -148,6 +159,7 @@ impl Batch {
         let (texts, steps) = (std::mem::take(&mut self.texts), std::mem::take(&mut self.steps));
         wc.db().write(|db| {
             wc.finish_items(&self.done, &self.recorded)?;
+            self.drop_passed(wc)?;
             for text in texts {
                 place_text(wc, text)?;
             }
@@ -161,6 +173,7 @@ impl Batch {
         self.done.clear();
         self.recorded.clear();
         self.needed.clear();
+        let passing = std::mem::take(&mut self.passing);
         for (id, item) in work {
             if let Work::Item(item) = &item {
                 if item.takes_away(&self.needed) {
@@ -181,13 +194,21 @@ impl Batch {
                 }
             }
         }
+        self.passed.extend(passing);
         Ok(())
+    }
+
+    /// Takes texts away whose working files are written and recorded.
+    fn drop_passed(&mut self, wc: &WorkingCopy) -> Result<()> {
+        let passed = std::mem::take(&mut self.passed);
+        if wc.stores_pristines() { Ok(()) } else { wc.drop_unneeded(&passed) }
     }
 
     /// Takes what is done out of the queue.
     pub(super) fn finish(&mut self, wc: &WorkingCopy) -> Result<()> {
         self.needed.clear();
-        wc.finish_items(&std::mem::take(&mut self.done), &std::mem::take(&mut self.recorded))
+        wc.finish_items(&std::mem::take(&mut self.done), &std::mem::take(&mut self.recorded))?;
+        self.drop_passed(wc)
     }
 }
 

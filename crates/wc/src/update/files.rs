@@ -150,7 +150,7 @@ impl UpdateEditor<'_> {
         let wc = self.wc.clone();
         let text = match old {
             Some(old) => {
-                let mut source = Checked::new(Lazy::new(|| wc.open_pristine(&old)));
+                let mut source = Checked::new(Lazy::new(|| wc.open_text_base(&relpath, &old)));
                 let received = receive(&wc, &mut source, delta);
                 // A text that is not what it was explains whatever went wrong.
                 let found = source.finish().map_err(SvnError::from_stream)?;
@@ -381,7 +381,7 @@ impl UpdateEditor<'_> {
                 out.content = State::Changed;
                 let work = self.install(file, form, row, &text, lock)?;
                 out.work.push(work);
-                self.batch.add_text(text);
+                self.batch.add_installed_text(text);
             }
             Some(text) => {
                 out.content = self.merge(file, form, text, conflict, &mut out.work)?;
@@ -476,6 +476,7 @@ impl UpdateEditor<'_> {
         let right = layout::pristine(self.wc.root(), &sha1);
         let old = file.old_text.filter(|_| !file.add_existed);
         let (left, temporary) = match old {
+            // That of a modified file is kept.
             Some(old) => (layout::pristine(self.wc.root(), &old), None),
             None => {
                 let empty = self.wc.temporary();
@@ -550,12 +551,18 @@ impl UpdateEditor<'_> {
                 files::create(&temporary, &mut text, &Form::default())?;
             }
             source = Some(temporary);
+        } else if !self.wc.stores_pristines()
+            && let Some(sha1) = file.old_text
+        {
+            // The file is its own text base as long as it has its old form only.
+            let mut text = self.wc.open_text_base(&file.relpath, &sha1)?;
+            source = Some(self.wc.abspath(&self.wc.set_aside(&mut text)?));
         }
         let relpath = source.as_deref().map(|path| self.wc.relpath(path)).transpose()?;
         work.push(Work::Item(WorkItem::FileInstall {
             relpath: file.relpath.clone(),
             use_commit_times: self.wc.options().use_commit_times,
-            record_fileinfo: relpath.is_none(),
+            record_fileinfo: !modified,
             source: relpath,
         }));
         self.remove_later(source, work)

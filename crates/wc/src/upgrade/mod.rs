@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::{CancelToken, ErrorCode, SvnError};
 
-use crate::db::{Access, Db, FORMAT};
+use crate::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES};
 use crate::error::{Error, Result};
 use crate::layout;
 use crate::queue::WorkItem;
@@ -99,14 +99,16 @@ pub fn upgrade(root: &Path, caller: &mut Caller<'_>) -> Result<()> {
         };
     }
     let db = Db::open(&layout::db(root), caller.access)?;
-    let format = db.format()?;
-    if format > FORMAT {
+    let format = db.format();
+    if format > FORMAT_OPTIONAL_PRISTINES {
         return Err(Error::Format { path: root.to_owned(), format });
     }
     if format < FIRST_RELEASED {
         return Err(too_old(root, format));
     }
-    bump::bump(&db, format)?;
+    if format < FORMAT {
+        bump::bump(&db, format)?;
+    }
     let unfinished = begins_with_upgrade(&db)?;
     drop(db);
     if unfinished {

@@ -3,11 +3,11 @@
 use sapwood_client::info::Info;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
 
-use super::print::{Printer, relative_url};
+use super::print::{Printer, compatible_with, relative_url, yes_or_no};
 use crate::command::usage_error;
 use crate::similarity::{Likeness, closest};
 
-const WORDS: [&str; 14] = [
+const WORDS: [&str; 17] = [
     "kind",
     "url",
     "relative-url",
@@ -22,6 +22,9 @@ const WORDS: [&str; 14] = [
     "schedule",
     "depth",
     "changelist",
+    "wc-format",
+    "wc-compatible-version",
+    "store-pristine",
 ];
 
 /// The value that is wanted of each node.
@@ -96,6 +99,9 @@ impl Item {
                 .filter(|_| info.kind == Some(NodeKind::Dir))
                 .and_then(|w| w.depth)
                 .map(|depth| depth.word().to_owned()),
+            "wc-format" => working.map(|w| w.settings.format.to_string()),
+            "wc-compatible-version" => working.map(|w| compatible_with(w.settings)),
+            "store-pristine" => working.map(|w| yes_or_no(w.settings.store_pristine)),
             _ => working.and_then(|w| w.changelist.clone()),
         };
         let value = value.unwrap_or_default();

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use sapwood_client::info::{Info, WorkingInfo};
 use sapwood_core::{Depth, NodeKind, SvnResult, path, uri};
+use sapwood_wc::db::{FORMAT, Settings};
 
 use crate::svn::notify::shown_below;
 use crate::svn::options::Opt;
@@ -57,6 +58,12 @@ impl Printer {
         }
         let root = working.map(|w| w.root.clone()).filter(|root| !root.is_empty());
         line("Working Copy Root Path", root);
+        // What every working copy of 1.8 to 1.14 is like is not said, as 1.14 does not say it.
+        if let Some(settings) = working.map(|w| w.settings).filter(|s| s.format != FORMAT) {
+            line("Working Copy Compatible With Version", Some(compatible_with(settings)));
+            line("Working Copy Format", Some(settings.format.to_string()));
+            line("Working Copy Store Pristine", Some(yes_or_no(settings.store_pristine)));
+        }
         line("URL", info.url.clone());
         line("Relative URL", relative_url(info));
         line("Repository Root", info.root_url.clone());
@@ -170,6 +177,15 @@ impl Printer {
     }
 }
 
+/// The oldest version of Subversion that can use a working copy.
+pub(super) fn compatible_with(settings: Settings) -> String {
+    if settings.format == FORMAT { "1.8" } else { "1.15" }.to_owned()
+}
+
+pub(super) fn yes_or_no(value: bool) -> String {
+    if value { "yes" } else { "no" }.to_owned()
+}
+
 fn xml_working(text: &mut String, info: &Info, working: &WorkingInfo) {
     let element = |text: &mut String, name: &str, value: Option<&str>| {
         xml_out::optional_element(text, name, value);
@@ -177,6 +193,11 @@ fn xml_working(text: &mut String, info: &Info, working: &WorkingInfo) {
     xml::open(text, "wc-info", Tag::Normal, &[]);
     if !working.root.is_empty() {
         element(text, "wcroot-abspath", Some(&working.root));
+    }
+    if working.settings.format != FORMAT {
+        element(text, "wc-compatible-version", Some(&compatible_with(working.settings)));
+        element(text, "wc-format", Some(&working.settings.format.to_string()));
+        element(text, "store-pristine", Some(&yes_or_no(working.settings.store_pristine)));
     }
     element(text, "schedule", Some(working.schedule.word()));
     let depth = match (working.depth, info.kind) {

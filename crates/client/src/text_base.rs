@@ -1,0 +1,73 @@
+//! Text bases of working copies that do not keep all of them: fetched before an operation that needs
+//! them, dropped after it.
+//!
+//! Every operation that may read the text base of a modified file runs within [`with_text_bases`]. Where
+//! all text bases are kept, that costs nothing.
+
+use sapwood_core::notify::{Action, Notify};
+use sapwood_core::{SvnResult, uri};
+use sapwood_wc::text_base::Missing;
+use sapwood_wc::{Error, WorkingCopy};
+
+use crate::context::Context;
+
+/// Whether people are told that texts are fetched: not where the output is what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tell {
+    Yes,
+    No,
+}
+
+/// Does `work` with the text bases of all modified files at and below a path at hand.
+///
+/// # Errors
+/// Those of `work`; that a text cannot be fetched, before `work` is begun.
+pub(crate) fn with_text_bases<T>(
+    ctx: &Context,
+    (wc, relpath): (&WorkingCopy, &str),
+    tell: Tell,
+    work: impl FnOnce() -> SvnResult<T>,
+) -> SvnResult<T> {
+    if wc.stores_pristines() {
+        return work();
+    }
+    fetch(ctx, wc, relpath, tell)?;
+    let done = work();
+    let dropped = wc.drop_text_bases(relpath, ctx.cancel());
+    let done = done?;
+    dropped?;
+    Ok(done)
+}
+
+/// Fetches what modified files need and the store does not have.
+fn fetch(ctx: &Context, wc: &WorkingCopy, relpath: &str, tell: Tell) -> SvnResult<()> {
+    let missing = wc.missing_text_bases(relpath, ctx.cancel())?;
+    let Some(first) = missing.first() else { return Ok(()) };
+    let say = |action| {
+        if tell == Tell::Yes {
+            ctx.tell(&Notify::new(action, ""));
+        }
+    };
+    say(Action::FetchingTextBases);
+    let session = ctx.open_following(&place(first).0)?;
+    for text in &missing {
+        ctx.check_cancel()?;
+        let (folder, name) = place(text);
+        if session.url() != folder {
+            session.reparent(&folder)?;
+        }
+        wc.hydrate(text, |to| {
+            let fetched = session.get_file(&name, Some(text.revision), Some(to), false);
+            fetched.map(drop).map_err(Error::Svn)
+        })?;
+        say(Action::FetchedTextBase);
+    }
+    say(Action::FetchedTextBases);
+    Ok(())
+}
+
+/// The URL of the folder that a text is in, and its name there.
+fn place(text: &Missing) -> (String, String) {
+    let (folder, name) = sapwood_core::path::split(&text.repos_path);
+    (uri::join(&text.root, folder), name.to_owned())
+}
