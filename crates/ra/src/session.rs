@@ -113,6 +113,27 @@ pub struct LogRequest<'a> {
     pub revprops: RevpropSelection<'a>,
 }
 
+impl<'a> LogRequest<'a> {
+    /// The whole log of paths from one revision to another, across copies, without changed paths.
+    #[must_use]
+    pub fn whole(
+        paths: &'a [&'a str],
+        (start, end): (u64, u64),
+        revprops: RevpropSelection<'a>,
+    ) -> Self {
+        Self {
+            paths,
+            start: Some(Revnum(start)),
+            end: Some(Revnum(end)),
+            limit: 0,
+            changed_paths: false,
+            strict_node_history: false,
+            include_merged_revisions: false,
+            revprops,
+        }
+    }
+}
+
 /// One revision of a log.
 #[derive(Clone, Debug)]
 pub struct LogEntry<'a> {

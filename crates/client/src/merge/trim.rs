@@ -17,21 +17,13 @@ use crate::mergeinfo::{MergeRange, RangeList};
 pub(super) fn plain_log(
     session: &dyn Session,
     relpath: &str,
-    (start, end): (u64, u64),
+    range: (u64, u64),
     changed_paths: bool,
     receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
 ) -> SvnResult<()> {
-    let request = LogRequest {
-        paths: &[relpath],
-        start: Some(Revnum(start)),
-        end: Some(Revnum(end)),
-        limit: 0,
-        changed_paths,
-        strict_node_history: false,
-        include_merged_revisions: false,
-        revprops: RevpropSelection::Names(&[]),
-    };
-    session.log(&request, receiver)
+    let paths = [relpath];
+    let whole = LogRequest::whole(&paths, range, RevpropSelection::Names(&[]));
+    session.log(&LogRequest { changed_paths, ..whole }, receiver)
 }
 
 /// The ranges in which something was changed.

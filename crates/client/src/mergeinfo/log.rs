@@ -1,6 +1,6 @@
 //! Which revisions of one branch were merged into another, and which could be.
 
-use sapwood_core::{Depth, ErrorCode, Inherit, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, Inherit, SvnError, SvnResult, path, uri};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
 
 use super::filter::Filter;
@@ -179,17 +179,9 @@ impl Branches<'_> {
         };
         let url = uri::join(&self.session.root_url(), path::to_relpath(place.0));
         self.session.reparent(&url)?;
-        let (start, end) = if first > last { (to, from) } else { (from, to) };
-        let request = LogRequest {
-            paths: &[""],
-            start: Some(Revnum(start)),
-            end: Some(Revnum(end)),
-            limit: 0,
-            changed_paths: true,
-            strict_node_history: false,
-            include_merged_revisions: false,
-            revprops,
-        };
+        let bounds = if first > last { (to, from) } else { (from, to) };
+        let whole = LogRequest::whole(&[""], bounds, revprops);
+        let request = LogRequest { changed_paths: true, ..whole };
         self.session.log(&request, &mut |entry| match filter.look(entry) {
             Some(partly) => receiver(entry, partly),
             None => Ok(()),

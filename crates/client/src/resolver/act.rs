@@ -32,6 +32,13 @@ pub(super) struct Texts<'t> {
     pub(super) props: (&'t PropList, &'t PropList),
 }
 
+impl<'t> Texts<'t> {
+    /// A change from nothing to a text.
+    pub(super) const fn added(right: &'t Path, props: (&'t PropList, &'t PropList)) -> Self {
+        Self { left: None, right, left_props: None, props }
+    }
+}
+
 /// A word for a kind, in errors.
 pub(super) fn kind_word(kind: Option<NodeKind>) -> &'static str {
     kind.map_or("none", NodeKind::word)

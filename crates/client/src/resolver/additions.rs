@@ -57,15 +57,7 @@ impl TreeConflict<'_> {
         let (text, props) = self.fetch(self.required_new()?)?;
         let lock = self.wc.lock_to_resolve(&self.relpath)?;
         self.wc.remove_tree_conflict(&self.relpath)?;
-        self.merge_file_told(
-            &self.relpath,
-            &Texts {
-                left: None,
-                right: &text,
-                left_props: None,
-                props: (&PropList::new(), &props),
-            },
-        )?;
+        self.merge_file_told(&self.relpath, &Texts::added(&text, (&PropList::new(), &props)))?;
         self.tell(Told::ResolvedTree, &self.relpath);
         Ok(lock.release()?)
     }
@@ -83,15 +75,7 @@ impl TreeConflict<'_> {
         };
         let lock = self.wc.lock_to_resolve(&self.relpath)?;
         let merged = self.revert(&self.relpath, Depth::Empty, false, false).and_then(|()| {
-            self.merge_file(
-                &self.relpath,
-                &Texts {
-                    left: None,
-                    right: &text,
-                    left_props: None,
-                    props: (&PropList::new(), &props),
-                },
-            )
+            self.merge_file(&self.relpath, &Texts::added(&text, (&PropList::new(), &props)))
         });
         let (content, props) = match merged {
             Ok(merged) => merged,
@@ -135,12 +119,7 @@ impl TreeConflict<'_> {
         self.wc.remove_tree_conflict(&self.relpath)?;
         self.merge_file_told(
             &self.relpath,
-            &Texts {
-                left: None,
-                right: &own_text,
-                left_props: None,
-                props: (&own_props, &regular(&props)),
-            },
+            &Texts::added(&own_text, (&own_props, &regular(&props))),
         )?;
         lock.release()?;
         self.tell(Told::ResolvedTree, &self.relpath);
@@ -369,15 +348,8 @@ impl Processor for AddedTree<'_, '_> {
         };
         if (known, disk) == (Some(NodeKind::File), Some(NodeKind::File)) {
             let own = conflict.props(&relpath)?;
-            return conflict.merge_file_told(
-                &relpath,
-                &Texts {
-                    left: None,
-                    right: text,
-                    left_props: None,
-                    props: (&own, &regular(&right.props)),
-                },
-            );
+            return conflict
+                .merge_file_told(&relpath, &Texts::added(text, (&own, &regular(&right.props))));
         }
         if known.is_some() || disk.is_some() {
             return self.obstructed(below, known, NodeKind::File);

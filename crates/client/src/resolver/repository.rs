@@ -302,16 +302,10 @@ impl Repository {
         receiver: &mut OfRevision<'_>,
     ) -> SvnResult<()> {
         let (session, below) = self.session_for(ctx, relpath)?;
-        let request = LogRequest {
-            paths: &[&below],
-            start: Some(Revnum(start)),
-            end: Some(Revnum(end)),
-            limit: 0,
-            changed_paths: true,
-            strict_node_history: false,
-            include_merged_revisions: false,
-            revprops: RevpropSelection::Names(&[names::AUTHOR]),
-        };
+        let paths = [below.as_str()];
+        let author_only = RevpropSelection::Names(&[names::AUTHOR]);
+        let whole = LogRequest::whole(&paths, (start, end), author_only);
+        let request = LogRequest { changed_paths: true, ..whole };
         session.log(&request, &mut |entry| {
             let Some(revision) = entry.revision else { return Ok(()) };
             receiver(revision.0, author(entry.revprop(names::AUTHOR)), &entry.changes)
