@@ -74,7 +74,6 @@ pub(crate) struct Shared {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) layout: Layout,
     pub(crate) uuid: String,
-    pub(crate) instance: String,
     /// Bytes of a raw block; a power of two.
     pub(crate) block_size: usize,
     /// Stamps of the files that the above was read from, to notice another filesystem in the
@@ -222,12 +221,6 @@ impl Filesystem {
             shard_size: format.shard_size,
             logical_addressing: self.fs.layout.is_logical(),
         }
-    }
-
-    /// The instance id, which is not shared with copies of the repository (format 7 and newer;
-    /// the UUID before).
-    pub fn instance_id(&self) -> Result<String> {
-        Ok(self.fs.instance.clone())
     }
 
     /// Whether revisions record where mergeinfo is, so that it can be asked for.

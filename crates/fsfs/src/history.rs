@@ -142,7 +142,7 @@ impl History {
             predecessor = Some(id);
             node = fs.node(&id)?;
         }
-        let commit = node.id.revision().unwrap_or_default();
+        let commit = committed(node.id.revision())?;
         let (copy_rev, copy_path) = youngest_copy_root(&chain)?;
         if copy_rev > commit
             && let Some(copied) = self.copy_step(&at_path, copy_rev, &copy_path, revision, told)?
@@ -180,13 +180,18 @@ impl History {
     }
 }
 
+/// The revision of what lies in a revision tree, where nothing is of a transaction.
+fn committed(revision: Option<Revnum>) -> Result<Revnum> {
+    revision.ok_or_else(|| Error::internal("a revision has a node-revision of a transaction"))
+}
+
 /// The youngest copy root of a node and its parents, the deepest of equally young ones. `chain` is
 /// from the root down.
 fn youngest_copy_root(chain: &[Arc<NodeRev>]) -> Result<(Revnum, String)> {
     let mut best: Option<(Revnum, &str)> = None;
     for rev in chain {
         let (revision, path) = rev.copy_root();
-        let revision = revision.unwrap_or_default();
+        let revision = committed(revision)?;
         if best.is_none_or(|(b, _)| revision >= b) {
             best = Some((revision, path));
         }

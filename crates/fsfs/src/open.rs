@@ -77,7 +77,7 @@ fn read(
         Err(e) if e.kind() == ErrorKind::NotFound => FormatFile::MISSING,
         Err(e) => return Err(Error::io(e, "Can't open file", &path)),
     };
-    let (uuid, instance) = read_uuid(&*storage, db, format.number)?;
+    let uuid = read_uuid(&*storage, db)?;
     let options = read_options(&*storage, db, format.number)?;
     let most = largest_block.filter(|size| size.is_power_of_two()).unwrap_or(usize::MAX);
     let shared = Shared {
@@ -86,7 +86,6 @@ fn read(
         storage,
         layout: Layout::new(format),
         uuid,
-        instance,
         block_size: options.block_size.min(most),
         identity,
         min_unpacked: AtomicU64::new(0),
@@ -126,20 +125,17 @@ fn check_type(storage: &dyn Storage, db: &Path) -> Result<()> {
     }
 }
 
-fn read_uuid(storage: &dyn Storage, db: &Path, format: u32) -> Result<(String, String)> {
+/// The first line of the file. The second, from format 7 on, is the instance id: it says to caches
+/// beyond a process that a copy is another repository, and ours are not that.
+fn read_uuid(storage: &dyn Storage, db: &Path) -> Result<String> {
     let path = db.join(names::UUID);
     let bytes = storage.read(&path, 4096).map_err(|e| Error::io(e, "Can't open file", &path))?;
     let text = String::from_utf8_lossy(&bytes);
-    let mut lines = text.lines();
-    let uuid = lines.next().unwrap_or("").to_owned();
+    let uuid = text.lines().next().unwrap_or("").to_owned();
     if uuid.is_empty() {
         return Err(Error::Corrupt(format!("Can't read length line in file '{}'", path.display())));
     }
-    let instance = match lines.next() {
-        Some(line) if format >= since::LOGICAL && !line.is_empty() => line.to_owned(),
-        _ => uuid.clone(),
-    };
-    Ok((uuid, instance))
+    Ok(uuid)
 }
 
 /// What `fsfs.conf` says, of which readers need only the block size. An option that makes no sense is

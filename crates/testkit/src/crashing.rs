@@ -187,12 +187,6 @@ impl Crashing {
         storage
     }
 
-    /// Whether some operation failed.
-    #[must_use]
-    pub fn has_stopped(&self) -> bool {
-        self.0.lock().unwrap().stopped
-    }
-
     /// How often a file was moved over one called `name`.
     #[must_use]
     pub fn moves_of(&self, name: &str) -> usize {

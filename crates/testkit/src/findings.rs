@@ -62,16 +62,6 @@ impl Findings {
         self.outputs(&format!("{name} {args:?}"), &reference, &ours);
     }
 
-    /// The same, where the order of the output is no contract.
-    pub fn program_unordered<S>(&mut self, name: &str, args: &[S])
-    where
-        S: AsRef<OsStr> + std::fmt::Debug,
-    {
-        let reference = Programs::reference().run(name, args);
-        let ours = Programs::ours().run(name, args);
-        self.unordered(&format!("{name} {args:?}"), &reference, &ours);
-    }
-
     /// Ends the comparison.
     ///
     /// # Panics

@@ -1,6 +1,6 @@
 //! Errors on the wire: a status, and an XML body with the E-code and the sentence.
 
-use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, SvnError};
 
 use crate::NS_DAV;
 use crate::error::Result;
@@ -77,14 +77,6 @@ pub fn read(body: &[u8]) -> Result<Option<SvnError>> {
         let text = text.strip_suffix('\n').unwrap_or(text);
         Some(SvnError::new(ErrorCode(code), text))
     }))
-}
-
-/// Shorthand: the error of a broken request, which has no E-code.
-///
-/// # Errors
-/// Always.
-pub fn bad_request<T>(message: impl Into<String>) -> SvnResult<T> {
-    Err(SvnError::new(ErrorCode(0), message))
 }
 
 #[cfg(test)]

@@ -42,8 +42,6 @@ pub const VR_BASE: &str = "x-svn-vr-base";
 pub const BASE_MD5: &str = "x-svn-base-fulltext-md5";
 /// MD5 of what comes of it.
 pub const RESULT_MD5: &str = "x-svn-result-fulltext-md5";
-/// SHA-1 of what came of it, told by the server.
-pub const RESULT_SHA1: &str = "x-svn-result-fulltext-sha1";
 /// When a lock was made.
 pub const CREATION_DATE: &str = "x-svn-creation-date";
 /// Who made a lock.

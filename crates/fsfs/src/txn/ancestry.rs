@@ -78,7 +78,7 @@ impl Writer {
             };
             walk.id = jump.to;
             walk.crossings = walk.crossings.plus(jump.crossings);
-            left = left.saturating_sub(jump.steps);
+            left = left.minus(jump.steps);
         }
         left
     }
@@ -95,7 +95,7 @@ impl Writer {
         while left > 0 {
             let there = self.fs.fs.node(&walk.id)?;
             self.step(walk, self.predecessor_id(&there, node)?, youngest);
-            left = self.jump(walk, left.saturating_sub(1));
+            left = self.jump(walk, left.minus(1));
         }
         Ok(())
     }
@@ -115,7 +115,7 @@ impl Writer {
         let (Some(first), Some(key)) = (node.predecessor, key(&node.id)) else { return };
         let steps = node.predecessor_count & node.predecessor_count.wrapping_neg();
         let mut walk = Ancestor { id: node.id, crossings: 0 };
-        self.step(&mut walk, first, node.id.revision().unwrap_or_default());
+        self.step(&mut walk, first, Revnum(key.0));
         let wanted = steps.max(1).minus(1);
         let left = self.jump(&mut walk, wanted);
         let steps = wanted.minus(left).plus(1);

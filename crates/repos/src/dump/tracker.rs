@@ -58,7 +58,10 @@ impl Tracker {
         if !top.exists {
             return Origin::Nowhere;
         }
-        let rest = path::skip_ancestor(&top.path, path).unwrap_or_default();
+        let Some(rest) = path::skip_ancestor(&top.path, path) else {
+            debug_assert!(false, "{} was not trimmed for {path}", top.path);
+            return Origin::Nowhere;
+        };
         match &top.copied_from {
             Some((source, revision)) => Origin::At(path::join(source, rest), *revision),
             None if rest.is_empty() => Origin::At(path.to_owned(), self.revision),

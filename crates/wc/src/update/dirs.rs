@@ -9,7 +9,7 @@ use sapwood_core::{Depth, NodeKind, PropList, Revnum, path};
 
 use super::batch::{Step, Work};
 use super::conflicts::Places;
-use super::{ExternalsChange, UpdateEditor, sort_changes};
+use super::{UpdateEditor, sort_changes};
 use crate::base::BaseNode;
 use crate::conflict::{Conflict, PropChange, PropState, merge_props, names as files_beside};
 use crate::db::{Kind, NodeRow, Presence, write_inherited, write_props};
@@ -203,7 +203,6 @@ impl UpdateEditor<'_> {
         let mut new_actual = None;
         let mut work = Vec::new();
         if !regular.is_empty() {
-            self.externals_changed(&dir, &base_props, &regular);
             let actual = if dir.shadowed {
                 if dir.adding { PropList::new() } else { base_props.clone() }
             } else if !dir.adding || dir.add_existed {
@@ -316,21 +315,6 @@ impl UpdateEditor<'_> {
             work.push(Work::Item(item));
         }
         Ok(())
-    }
-
-    fn externals_changed(&mut self, dir: &Dir, base: &PropList, changes: &[PropChange]) {
-        let Some((_, new)) = changes.iter().find(|(name, _)| name == names::EXTERNALS) else {
-            return;
-        };
-        let old = base.get(names::EXTERNALS);
-        if old != new.as_deref() {
-            self.externals.push(ExternalsChange {
-                relpath: dir.relpath.clone(),
-                old: old.map(<[u8]>::to_vec),
-                new: new.clone(),
-                depth: dir.depth,
-            });
-        }
     }
 
     /// Rows for children that the repository has and this update did not bring.

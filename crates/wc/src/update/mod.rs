@@ -42,19 +42,6 @@ pub(crate) use dirs::Changed;
 use dirs::Dir;
 use files::OpenFile;
 
-/// A change of `svn:externals` that an update made.
-#[derive(Clone, Debug)]
-pub struct ExternalsChange {
-    /// The directory, below the working copy's root.
-    pub relpath: String,
-    /// The value before.
-    pub old: Option<Vec<u8>>,
-    /// The value after.
-    pub new: Option<Vec<u8>>,
-    /// How deep the directory is.
-    pub depth: Depth,
-}
-
 /// What is to be brought, and how.
 pub struct Params<'a> {
     /// The directory that the edit is anchored at, below the working copy's root.
@@ -104,7 +91,6 @@ pub struct UpdateEditor<'a> {
     dirs: HashMap<u64, Dir>,
     files: HashMap<u64, OpenFile>,
     next: u64,
-    externals: Vec<ExternalsChange>,
     /// The target is a file external: it has a name of its own, and nothing else changes.
     file_external: bool,
     /// Whether a file was closed that was not skipped.
@@ -161,7 +147,6 @@ impl<'a> UpdateEditor<'a> {
             dirs: HashMap::new(),
             files: HashMap::new(),
             next: 0,
-            externals: Vec::new(),
             file_external: false,
             file_closed: false,
             temporary_seen: false,
@@ -177,12 +162,6 @@ impl<'a> UpdateEditor<'a> {
     #[must_use]
     pub const fn revision(&self) -> Option<Revnum> {
         self.revision
-    }
-
-    /// The changes of `svn:externals`, in the order in which directories were closed.
-    #[must_use]
-    pub fn take_externals(&mut self) -> Vec<ExternalsChange> {
-        std::mem::take(&mut self.externals)
     }
 
     fn to_revision(&self) -> Result<Revnum> {
