@@ -204,3 +204,41 @@ fn random_merges() {
         }
     }
 }
+
+/// Where each subtree came from is asked once, though both the ranges and the record need it. The
+/// server's log tells.
+#[test]
+fn lines_of_subtrees_are_asked_for_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let script = format!(
+        "set -e; svnadmin create repo; svn co -q file://$PWD/repo m; cd m; mkdir -p T/d1 T/d2 T/d3; \
+         for d in 1 2 3; do seq 9 > T/d$d/f; done; svn add -q T; svn ci -qm 1; svn up -q; \
+         svn cp -q T B; svn ci -qm 2; svn up -q; \
+         for d in 1 2 3; do echo $d >> T/d$d/f; svn ci -qm change; done; svn up -q; \
+         for d in 1 2 3; do svn ps -q svn:mergeinfo /T/d$d:3 B/d$d; done; svn ci -qm record; \
+         cd ..; printf 'exec svnserve -t --log-file {0}/log\\n' > tunnel; \
+         export SVN_SSH='sh {0}/tunnel'; svn co -q svn+ssh://x{0}/repo/B b; rm log",
+        at.display()
+    );
+    let done = std::process::Command::new("sh").args(["-c", &script]).current_dir(at).status();
+    assert!(done.unwrap().success());
+    let url = format!("svn+ssh://x{}/repo/T", at.display());
+    let merged = sapwood_testkit::Programs::ours()
+        .command("svn")
+        .args(["merge", "-q", &url, "b"])
+        .env("SVN_SSH", format!("sh {}/tunnel", at.display()))
+        .current_dir(at)
+        .output()
+        .unwrap();
+    assert!(merged.status.success(), "{merged:?}");
+    let log = std::fs::read_to_string(at.join("log")).unwrap();
+    let mut asked: Vec<&str> = log
+        .lines()
+        .filter_map(|line| line.split_once("get-location-segments /T/").map(|(_, rest)| rest))
+        .collect();
+    asked.sort_unstable();
+    let all = asked.len();
+    asked.dedup();
+    assert_eq!((asked.len(), all), (3, 3), "{log}");
+}

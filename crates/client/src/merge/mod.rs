@@ -63,6 +63,7 @@ pub(crate) use self::props::props_state;
 pub use self::source::MergeSource;
 pub use self::target::MergeTarget;
 use crate::context::Context;
+use crate::mergeinfo::place::Lines;
 
 /// Says what a conflict is settled on at once; `None` leaves it open.
 pub type Settle = dyn Fn(&WorkingCopy, &str, &Conflict) -> Option<Choice>;
@@ -151,6 +152,8 @@ pub struct Merge<'a> {
     pub left: Rc<dyn Session>,
     /// Another, for what edits do not bring.
     pub right: Rc<dyn Session>,
+    /// Lines of places that were asked for.
+    pub lines: Lines,
     /// The path of the last line that said which revisions come.
     pub begun: Option<String>,
 }

@@ -20,7 +20,7 @@ use super::target::MergeTarget;
 use super::trim::plain_log;
 use crate::context::Context;
 use crate::mergeinfo::local::{Invalid, explicit, find};
-use crate::mergeinfo::place::{History, Place, visit};
+use crate::mergeinfo::place::{Place, visit};
 use crate::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 
 /// Sets the mergeinfo of a node or takes it away; tells so if wanted.
@@ -268,7 +268,8 @@ impl Merge<'_> {
             relpath: path::to_relpath(fspath).to_owned(),
             revision: range.end,
         };
-        let history = match History::between(self.right.as_ref(), &place, range.end, range.start) {
+        let history = match self.lines.history(self.right.as_ref(), &place, range.end, range.start)
+        {
             Err(error) if error.code() == ErrorCode::FS_NOT_FOUND => return Ok(ranges),
             other => other?.mergeinfo,
         };
@@ -377,7 +378,7 @@ pub(super) fn additions(
             revision: range.end,
         };
         // It came at some revision of the range, perhaps more than once.
-        let history = History::between(merge.right.as_ref(), &place, range.end, range.start)?;
+        let history = merge.lines.history(merge.right.as_ref(), &place, range.end, range.start)?;
         let mut all = Mergeinfo::new();
         all.0.insert(source, RangeList::one(range.start, range.end, true));
         let mut all = all.intersect(&history.mergeinfo, false);

@@ -10,7 +10,7 @@ use super::Merge;
 use super::paths::{MergePath, parents};
 use super::source::MergeSource;
 use crate::mergeinfo::local::{base_revision, find_anywhere};
-use crate::mergeinfo::place::{History, Place, location};
+use crate::mergeinfo::place::{History, Lines, Place, location};
 use crate::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 use crate::working::Node;
 
@@ -38,14 +38,18 @@ pub(super) fn own_history(
 }
 
 /// The revisions in which the source was not there: before them is what it was copied from.
-pub(super) fn gap_of(session: &dyn Session, source: &MergeSource) -> SvnResult<Option<MergeRange>> {
+pub(super) fn gap_of(
+    lines: &Lines,
+    session: &dyn Session,
+    source: &MergeSource,
+) -> SvnResult<Option<MergeRange>> {
     let (one, other) = (source.left.revision, source.right.revision);
     let (oldest, youngest) = (one.min(other), one.max(other));
     if oldest.abs_diff(youngest) == 1 {
         return Ok(None);
     }
     let primary = source.primary();
-    let history = History::between(session, primary, primary.revision, oldest)?.mergeinfo;
+    let history = lines.history(session, primary, primary.revision, oldest)?.mergeinfo;
     let Some(own) = history.0.get(&primary.fspath()) else { return Ok(None) };
     let gap = |start, end| Some(MergeRange { start, end, inheritable: true });
     Ok(match own.0.as_slice() {
@@ -188,7 +192,7 @@ impl Merge<'_> {
         let above = parents(&self.paths);
         let all = !self.honors_mergeinfo() || self.options.record_only;
         if !all {
-            self.gap = gap_of(session.as_ref(), source)?;
+            self.gap = gap_of(&self.lines, session.as_ref(), source)?;
         }
         let (one, other) = (source.left.revision, source.right.revision);
         let (oldest, youngest) = (one.min(other), one.max(other));

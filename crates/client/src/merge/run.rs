@@ -14,6 +14,7 @@ use super::source::MergeSource;
 use super::target::MergeTarget;
 use super::{Merge, MergeOptions, Touched, aware};
 use crate::context::Context;
+use crate::mergeinfo::place::Lines;
 
 /// Mergeinfo by path below the working copy's root.
 pub type PathMergeinfo = BTreeMap<String, Mergeinfo>;
@@ -163,6 +164,7 @@ pub fn run(ctx: &Context, mut run: Run<'_>, mut sessions: Sessions) -> SvnResult
             deleted_mergeinfo: BTreeSet::new(),
             left: first,
             right: second,
+            lines: Lines::default(),
             begun: None,
         };
         let conflict = merge.whole(&mut run)?;

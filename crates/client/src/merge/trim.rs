@@ -10,7 +10,7 @@ use super::Merge;
 use super::paths::{MergePath, parents};
 use super::remaining::forward;
 use super::source::MergeSource;
-use crate::mergeinfo::place::{Place, segments, visit};
+use crate::mergeinfo::place::{Lines, Place, visit};
 use crate::mergeinfo::{MergeRange, RangeList};
 
 /// The log of one path, without properties of revisions.
@@ -179,7 +179,7 @@ impl Merge<'_> {
             let place = source.primary().below(self.below_target(&entry.relpath));
             let (one, other) = (source.left.revision, source.right.revision);
             let bounds = (one.min(other), one.max(other));
-            if let Some(fitted) = fitted(&session, &place, bounds, &own, &others)?
+            if let Some(fitted) = fitted(&self.lines, &session, &place, bounds, &own, &others)?
                 && let Some(entry) = self.paths.get_mut(at)
             {
                 entry.remaining = Some(forward(&fitted, reverse));
@@ -192,6 +192,7 @@ impl Merge<'_> {
 /// The ranges of a node, as far as its source is there, else those of its parent; `None` when they
 /// stay as they are.
 fn fitted(
+    lines: &Lines,
     session: &Rc<dyn Session>,
     place: &Place,
     (oldest, youngest): (u64, u64),
@@ -204,7 +205,7 @@ fn fitted(
         false => RangeList::default(),
     };
     let at_youngest = place.at(&place.relpath, youngest);
-    let found = match segments(session, &at_youngest, youngest, oldest) {
+    let found = match lines.segments(session, &at_youngest, youngest, oldest) {
         Ok(found) => found,
         Err(error) if error.code() == ErrorCode::FS_NOT_FOUND => {
             let deleted = visit(session, &place.url(), || {

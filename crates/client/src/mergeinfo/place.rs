@@ -1,6 +1,7 @@
 //! Places in a repository, their histories as mergeinfo, and where two histories meet.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 
 use sapwood_core::{ErrorCode, Revnum, Segment, SvnError, SvnResult, path, uri};
 use sapwood_ra::Session;
@@ -12,7 +13,7 @@ use crate::revision::Revision;
 use crate::working::Node;
 
 /// A path of a repository in a revision.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The repository's URL.
     pub root: String,
@@ -152,6 +153,50 @@ pub fn segments(
     })?;
     found.sort_by_key(|segment| segment.start);
     Ok(found)
+}
+
+/// Which node, and between which revisions.
+type Asked = (Place, u64, u64);
+
+/// What [`segments`] found, so that each question is asked once: the past does not change. As large as
+/// the number of places that are asked about.
+#[derive(Debug, Default)]
+pub struct Lines(RefCell<HashMap<Asked, Vec<Segment>>>);
+
+impl Lines {
+    /// What [`segments`] finds. An error is not kept.
+    ///
+    /// # Errors
+    /// As [`segments`].
+    pub fn segments(
+        &self,
+        session: &dyn Session,
+        place: &Place,
+        youngest: u64,
+        oldest: u64,
+    ) -> SvnResult<Vec<Segment>> {
+        let asked = (place.clone(), youngest, oldest);
+        if let Some(known) = self.0.borrow().get(&asked) {
+            return Ok(known.clone());
+        }
+        let found = segments(session, place, youngest, oldest)?;
+        self.0.borrow_mut().insert(asked, found.clone());
+        Ok(found)
+    }
+
+    /// What [`History::between`] finds.
+    ///
+    /// # Errors
+    /// As [`segments`].
+    pub fn history(
+        &self,
+        session: &dyn Session,
+        tip: &Place,
+        youngest: u64,
+        oldest: u64,
+    ) -> SvnResult<History> {
+        Ok(History::of_segments(tip, self.segments(session, tip, youngest, oldest)?))
+    }
 }
 
 /// Where a place is in another revision.
