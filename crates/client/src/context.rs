@@ -26,7 +26,7 @@ pub struct Context {
     pub relocates_unchecked: bool,
     /// Working copies that are open: a root's database is opened once.
     open: RefCell<Vec<WorkingCopy>>,
-    /// Is told what happens; `None` when nobody wants to know.
+    /// Is told what happens; `None` when the caller does not want to know.
     pub notify: Option<Rc<NotifyCallback>>,
     /// Writes log messages; without it messages are empty.
     pub log_message: Option<Box<LogMessage>>,

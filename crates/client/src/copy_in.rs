@@ -143,7 +143,7 @@ fn copy_one(ctx: &Context, pair: &Pair, how: How) -> SvnResult<()> {
     }
 }
 
-/// Sets a property and tells nobody.
+/// Sets a property without a notification.
 pub(crate) fn set(
     ctx: &Context,
     wc: &WorkingCopy,

@@ -159,7 +159,7 @@ impl Targets {
     }
 }
 
-/// Locks files; with `steal` also those that somebody else has locked. Each outcome is told.
+/// Locks files; with `steal` also those that other users have locked. Each outcome is told.
 ///
 /// # Errors
 /// `E130004` for a comment that XML cannot hold; what sessions and working copies meet.

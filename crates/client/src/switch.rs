@@ -198,6 +198,6 @@ fn is_related(
         path.is_some()
             && theirs.iter().any(|(other, from, to)| other == path && from <= end && start <= to)
     });
-    // The root of a repository is everybody's ancestor in revision 0.
+    // The root of a repository is every node's ancestor in revision 0.
     Ok(meet)
 }

@@ -3,7 +3,7 @@
 //! A text is written to `.svn/tmp` and then, within a transaction that has the database's write
 //! lock, gets its row and is renamed into place: another program's cleanup, which removes files
 //! without rows under the same lock, cannot come in between. Texts that nothing refers to stay
-//! until somebody asks to remove them.
+//! until the user asks to remove them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};

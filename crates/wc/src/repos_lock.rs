@@ -9,7 +9,7 @@ use crate::root::WorkingCopy;
 pub struct RepositoryLock {
     /// The token.
     pub token: String,
-    /// Who has it.
+    /// The user that has it.
     pub owner: String,
     /// Why.
     pub comment: Option<String>,

@@ -109,7 +109,7 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
     if old.url != root && new.url != root {
         anchors = [split(&old.url), split(&new.url)];
         session.reparent(&anchors[0].0)?;
-        // Who may not read the parent still sees what is below the targets.
+        // A user that may not read the parent still sees what is below the targets.
         match session.check_path("", Some(old.revision)) {
             Err(e)
                 if [ErrorCode::RA_DAV_FORBIDDEN, ErrorCode::RA_NOT_AUTHORIZED]

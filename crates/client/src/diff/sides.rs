@@ -15,7 +15,7 @@ use tempfile::TempPath;
 pub enum Text {
     /// Nothing.
     Empty,
-    /// A file that belongs to somebody else.
+    /// A file that is not removed with this value.
     File(PathBuf),
     /// A file that goes when this value does.
     Temporary(Rc<TempPath>),

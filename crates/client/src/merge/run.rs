@@ -43,7 +43,7 @@ pub struct Run<'r> {
     pub same_repos: bool,
     /// Whether it is a merge back into where the source came from.
     pub reintegrate: bool,
-    /// Whether nobody is told that mergeinfo is recorded.
+    /// Whether the caller is not told that mergeinfo is recorded.
     pub quiet: bool,
     /// With `record_only`: the paths that were touched; mergeinfo is recorded on subtrees with some.
     pub only: Option<&'r BTreeSet<String>>,

@@ -388,7 +388,7 @@ fn check_value(name: &str, value: &[u8], abspath: &str, kind: NodeKind) -> SvnRe
     Ok(())
 }
 
-/// A file that nobody looks at: with `force` nothing is asked of it.
+/// No file to look at: with `force` nothing is asked of it.
 struct NoFile;
 
 impl FileForCheck for NoFile {

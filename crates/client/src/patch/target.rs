@@ -354,7 +354,7 @@ impl Run<'_> {
                 "." => {}
                 ".." if found.pop().is_none() => return Ok(None),
                 ".." => {}
-                // What is inside the administrative folder is nobody's file.
+                // What is inside the administrative folder is no file of the user's.
                 ".svn" => return Ok(None),
                 part if part.contains('\0') => return Ok(None),
                 part => found.push(part),

@@ -15,7 +15,7 @@ const DEPTH: u32 = 64;
 pub struct Move {
     /// The revision that moved it.
     pub revision: u64,
-    /// Who made it.
+    /// The author of the revision.
     pub author: String,
     /// Where it was, below the repository's root.
     pub from: String,

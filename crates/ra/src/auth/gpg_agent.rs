@@ -44,7 +44,7 @@ impl Agent {
 
 impl Drop for Agent {
     fn drop(&mut self) {
-        // Who hangs up without a word leaves a warning in the agent's log.
+        // A client that hangs up without a word leaves a warning in the agent's log.
         let _ = self.stream.get_mut().write_all(b"BYE\n");
     }
 }
@@ -101,7 +101,7 @@ impl GpgAgent {
         self.find().is_some()
     }
 
-    /// The password of a user. The agent asks for it, unless nobody `can_be_asked`.
+    /// The password of a user. The agent asks for it, unless no user `can_be_asked`.
     pub(super) fn password(
         &self,
         realm: &str,

@@ -25,7 +25,7 @@ impl Failures {
     pub const EXPIRED: Self = Self(0x2);
     /// It is for another host.
     pub const NAME: Self = Self(0x4);
-    /// Nobody known has issued it.
+    /// No known authority has issued it.
     pub const UNKNOWN_CA: Self = Self(0x8);
     /// Anything else.
     pub const OTHER: Self = Self(0x4000_0000);

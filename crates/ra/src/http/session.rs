@@ -123,7 +123,7 @@ impl Session for HttpSession {
     }
 
     fn latest_revnum(&self) -> SvnResult<Revnum> {
-        // Of the session's own URL: whoever may not read the root may know this.
+        // Of the session's own URL: a user that may not read the root may know this.
         self.places.youngest(&self.client, &self.public(""))
     }
 

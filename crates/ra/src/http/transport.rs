@@ -230,7 +230,7 @@ async fn open_tunnel(stream: &mut TcpStream, head: &str) -> SvnResult<()> {
     let failed = |e: io::Error| SvnError::io(&e, "Error running context");
     stream.write_all(head.as_bytes()).await.map_err(failed)?;
     let mut answer = Vec::new();
-    // Byte by byte: what follows the answer is for somebody else.
+    // Byte by byte: what follows the answer is for TLS, which reads next.
     while !answer.ends_with(b"\r\n\r\n") {
         if answer.len() >= TUNNEL_ANSWER {
             return Err(SvnError::new(CLOSED, "Error running context: the proxy says too much"));
@@ -299,7 +299,7 @@ impl Transport {
         self.latency.get()
     }
 
-    /// Waits for `work`, as long as nobody cancels and patience lasts.
+    /// Waits for `work`, as long as the user does not cancel and patience lasts.
     pub(super) fn wait<T>(&self, work: impl Future<Output = T>) -> SvnResult<T> {
         self.runtime.block_on(async {
             tokio::pin!(work);
@@ -337,7 +337,7 @@ impl Transport {
         let _context = self.runtime.enter();
         let shaken = self.wait(http1::handshake(TokioIo::new(wire)))?;
         let (sender, connection) = shaken.map_err(|e| broken(&e))?;
-        // It goes on whenever somebody waits. What it has to say of its end, requests hear too.
+        // It goes on whenever a request waits. What it has to say of its end, requests hear too.
         self.runtime.spawn(async move {
             let _ = connection.await;
         });

@@ -122,7 +122,7 @@ fn log_entry<'a>(tuple: Tuple<'a>, wanted: &Wanted) -> SvnResult<LogEntry<'a>> {
     for item in entry.changes {
         let list = item.list().map_err(|_| WireError::Part("Changed-path entry not a list"))?;
         let change = read_changed_path(list)?;
-        // Everybody downstream relies on canonical paths.
+        // All callers rely on canonical paths.
         if !paths::is_canonical_fspath(change.path) {
             return Err(WireError::Malformed.into());
         }

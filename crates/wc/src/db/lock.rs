@@ -15,7 +15,7 @@ pub struct LockRow {
     pub repos_relpath: String,
     /// The token.
     pub token: String,
-    /// Who made the lock.
+    /// The user that made the lock.
     pub owner: Option<String>,
     /// Why.
     pub comment: Option<String>,

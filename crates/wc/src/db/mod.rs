@@ -264,7 +264,7 @@ impl Db {
     /// Runs `work`, whose statements share the lock that each alone would take and give back (nine
     /// system calls). Unlike in [`Db::read`] changes are allowed: they happen at once, in
     /// transactions of their own, and what is asked afterwards sees them. To be kept short, and never
-    /// around something that waits for others: nobody can commit meanwhile.
+    /// around something that waits for others: no other writer can commit meanwhile.
     ///
     /// # Errors
     /// SQLite's and those of `work`.
@@ -349,11 +349,11 @@ impl Db {
         self.tracking.set(Tracking::Ready);
     }
 
-    /// The state since which nobody changed what a status depends on: the one of now, or one before changes of this
+    /// The state since which no writer changed what a status depends on: the one of now, or one before changes of this
     /// connection that touched no node; nothing when that is not sure.
     pub(crate) fn unchanged_since(&self) -> Option<State> {
         let asked = self.read(|db| {
-            // The question takes the lock under which nobody changes anything.
+            // The question takes the lock under which no writer changes anything.
             let now = db.data_version()?;
             Ok(match db.tracking.get() {
                 Tracking::Idle | Tracking::Off => State::of(&db.path),

@@ -1,6 +1,6 @@
 //! The query plans of all statements of this crate: none goes through a whole table, or through a whole
 //! index, unless it is named here with its reason. The statements are taken out of the source files,
-//! so that a new one is found without anybody naming it.
+//! so that a new one is found without being named.
 
 use std::path::Path;
 

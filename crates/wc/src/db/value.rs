@@ -62,7 +62,7 @@ pub enum Kind {
     File,
     /// A directory.
     Dir,
-    /// Reserved by the format, written by nobody.
+    /// Reserved by the format, written by no program.
     Symlink,
     /// Not known, of nodes that are not present.
     Unknown,

@@ -16,7 +16,7 @@ use sapwood_core::Exact as _;
 
 pub(crate) use state::State;
 
-/// Notes are thrown away when the file has grown to so many bytes: nobody asks for a status here.
+/// Notes are thrown away when the file has grown to so many bytes: no user asks for a status here.
 const NOTES_LIMIT: u64 = 4 << 20;
 
 /// What a full status found, by the administrative folder.

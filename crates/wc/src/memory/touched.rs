@@ -143,7 +143,7 @@ pub(crate) fn is_nothing(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT NOT EXISTS (SELECT 1 FROM touched)", [], |row| row.get(0))
 }
 
-/// A number that stays as it is while nobody else changes the database.
+/// A number that stays as it is while no other process changes the database.
 pub(crate) fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
 }

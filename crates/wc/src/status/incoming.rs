@@ -26,7 +26,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// What it means beside a local status, or without one: nodes that nobody knows here and that
+    /// What it means beside a local status, or without one: nodes that are not known here and that
     /// are not added are not spoken of.
     pub(super) fn beside(&self, local: bool) -> Option<Remote> {
         if !local && !self.added {

@@ -104,7 +104,7 @@ impl WorkingCopy {
         let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
         let whole = relpath.is_empty() && depth == Depth::Infinity;
         let remembers = whole && remembered::applies(self, options);
-        // The question takes the lock under which nobody changes what is compared then.
+        // The question takes the lock under which no writer changes what is compared then.
         let known = match self.db().base("")?.filter(|_| remembers) {
             Some(root) => {
                 remembered::known(self, options, root.repos_path.as_deref().unwrap_or(""))

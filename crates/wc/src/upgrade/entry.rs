@@ -87,7 +87,7 @@ pub struct Entry {
     pub incomplete: bool,
     /// The token of a lock on it.
     pub lock_token: Option<String>,
-    /// Who made the lock.
+    /// The user that made the lock.
     pub lock_owner: Option<String>,
     /// Why.
     pub lock_comment: Option<String>,
@@ -149,7 +149,7 @@ impl Entry {
     /// in its place.
     ///
     /// # Errors
-    /// E155016 when it is deleted as well, which nobody could have done.
+    /// E155016 when it is deleted as well, which no program could have done.
     pub fn is_hidden(&self) -> Result<bool> {
         if !self.deleted && !self.absent && self.depth != Depth::Exclude {
             return Ok(false);

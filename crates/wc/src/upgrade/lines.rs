@@ -44,7 +44,7 @@ const FIELDS: [Field; 36] = [
     |entry, field| set(&mut entry.changed_date, date(field)?),
     |entry, field| set(&mut entry.changed_revision, revision(field)),
     |entry, field| some(&mut entry.changed_author, text(field)?),
-    // Whether there are properties, which are cached: nobody asks any more.
+    // Whether there are properties, which are cached: no program asks any more.
     |_, _| Ok(()),
     |_, _| Ok(()),
     |_, _| Ok(()),

@@ -131,7 +131,7 @@ pub(super) fn props_of_dir(dir: &Path) -> Result<Props> {
     })
 }
 
-/// The properties of the files of a directory, by name. Who has no file has no entry.
+/// The properties of the files of a directory, by name. A node without a file has no entry.
 pub(super) fn props_of_files(dir: &Path) -> Result<HashMap<String, Props>> {
     let adm = layout::adm(dir);
     let mut found: HashMap<String, Props> = HashMap::new();
@@ -175,7 +175,7 @@ pub(super) fn names(folder: &Path) -> Result<Option<Vec<String>>> {
 /// What a DAV server said of nodes, by name; the directory's own without one.
 pub(super) fn wcprops(dir: &Path, format: i64) -> Result<Vec<(String, PropList)>> {
     if format <= LAST_WITH_MANY_WCPROPS {
-        // The files' own have names that nobody ever read again.
+        // The files' own have names that no program ever read again.
         let own = props_file(&layout::adm(dir).join("dir-wcprops"))?;
         return Ok(own.map(|props| (String::new(), props)).into_iter().collect());
     }

@@ -308,7 +308,7 @@ impl Walk<'_, '_> {
             actual.changelist.clone_from(&entry.changelist);
         }
         if let Some(mut conflict) = conflicts::of_entry(entry, relpath) {
-            // The reference forgets the tree conflict; nobody wants that.
+            // The reference forgets the tree conflict; no user wants that.
             let older = actual.conflict_data.as_deref().map(Conflict::parse).transpose()?;
             if let Some(tree) = older {
                 conflict.operation = tree.operation;
