@@ -2,7 +2,7 @@
 //!
 //! The package lies beside Subversion's own: the program is `/usr/bin/sapwood`, the links by the names
 //! of Subversion's programs are in `/usr/lib/sapwood/bin`, and their manual pages where `man` looks
-//! for programs of that folder. Whoever puts it first in `PATH` has changed over, and back again.
+//! for programs of that folder. A user who puts it first in `PATH` has changed over, and back again.
 //!
 //! `dpkg-deb` makes the archive: it is on every machine that installs such packages, and knows its
 //! own format. Invariant: nothing is written outside `target`, and the same build gives the same file.

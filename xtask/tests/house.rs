@@ -111,7 +111,7 @@ fn uses(words: &[&str], allowed: &[(&str, &str)], within: &str) -> Vec<String> {
     found
 }
 
-/// `print!` and its kin panic when nobody reads. Programs write through `output` and `report`.
+/// `print!` and its kin panic when the reader has gone. Programs write through `output` and `report`.
 #[test]
 fn nothing_prints_past_the_one_way_to_write() {
     let words = ["print!(", "println!(", "dbg!("];
@@ -186,4 +186,46 @@ fn the_files_that_documents_name_are_there() {
     }
     assert!(found > 60, "only {found} files are named");
     assert!(missing.is_empty(), "these are not there: {missing:#?}");
+}
+
+/// The crates whose comments were gone through for [`NAMELESS`], in `src`.
+const NAMED: [&str; 11] = [
+    "bench",
+    "core",
+    "delta",
+    "diff",
+    "fs",
+    "fsfs",
+    "fsfs-format",
+    "repos",
+    "store",
+    "wire-dav",
+    "wire-svn",
+];
+
+/// Words that hide which part of the system is meant: a comment says the user, the client, the writer,
+/// the caller.
+const NAMELESS: [&str; 6] = ["nobody", "somebody", "someone", "anybody", "everybody", "whoever"];
+
+#[test]
+fn comments_name_their_subject() {
+    let (mut seen, mut wrong) = (0, Vec::new());
+    for file in rust_files() {
+        let ours = |name: &&str| file.starts_with(Path::new("crates").join(name).join("src"));
+        if !NAMED.iter().any(ours) {
+            continue;
+        }
+        let text = std::fs::read_to_string(root().join(&file)).unwrap();
+        for (at, line) in text.lines().enumerate() {
+            let Some((_, comment)) = line.split_once("//") else { continue };
+            seen += 1;
+            let comment = comment.to_lowercase();
+            let mut words = comment.split(|c: char| !c.is_alphanumeric());
+            if let Some(word) = words.find(|word| NAMELESS.contains(word)) {
+                wrong.push(format!("{}:{}: {word}", file.display(), at + 1));
+            }
+        }
+    }
+    assert!(seen > 1000, "only {seen} comments were found");
+    assert!(wrong.is_empty(), "say the user, the client, the writer, the caller: {wrong:#?}");
 }

@@ -78,7 +78,7 @@ impl Drop for Server {
     }
 }
 
-/// An address that nobody listened on a moment ago.
+/// An address that no program listened on a moment ago.
 fn free_address() -> std::io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }

@@ -1,4 +1,4 @@
-//! Names that are not UTF-8. Programs before 1.6 let them into repositories, and whoever has such a
+//! Names that are not UTF-8. Programs before 1.6 let them into repositories, and a user that has such a
 //! repository must be able to dump it.
 //!
 //! Everywhere inside, paths are text. A name from disk that is not UTF-8 becomes text by putting a

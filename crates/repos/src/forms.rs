@@ -109,9 +109,9 @@ fn bits<const N: usize>(of: [bool; N]) -> u32 {
 /// For whom a reply is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Viewer {
-    /// For everybody from whom nothing in it is hidden.
+    /// For all users from whom nothing in it is hidden.
     Everyone,
-    /// For everybody to whom these rules apply.
+    /// For all users to whom these rules apply.
     Rules {
         /// Which rules.
         rules: RulesId,

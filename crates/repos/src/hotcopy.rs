@@ -1,6 +1,6 @@
 //! Copying a repository that may be in use: its folders, and its filesystem.
 //!
-//! Everything in the repository's folder is copied, whoever put it there; but `locks` is made anew,
+//! Everything in the repository's folder is copied, whatever program put it there; but `locks` is made anew,
 //! `db` is the filesystem's affair, and `format`, without which it is no repository, comes last.
 
 use sapwood_core::Exact;

@@ -37,7 +37,7 @@ pub struct RevpropHooks {
 }
 
 impl RevpropHooks {
-    /// Both, as for everybody but administrators.
+    /// Both, as for all users but administrators.
     pub const ALL: Self = Self { pre: true, post: true };
 }
 

@@ -65,7 +65,7 @@ pub fn name_of(property: &str) -> Option<(Name, bool)> {
     crate::propfind::is_name(&name.name).then_some((name, is_xml))
 }
 
-/// Whether a value may stand within another element as it is. (Anybody may have set the property.)
+/// Whether a value may stand within another element as it is. (Any user may have set the property.)
 #[must_use]
 pub fn is_sound(value: &[u8]) -> bool {
     let mut whole = b"<x>".to_vec();

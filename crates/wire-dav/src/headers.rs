@@ -44,7 +44,7 @@ pub const BASE_MD5: &str = "x-svn-base-fulltext-md5";
 pub const RESULT_MD5: &str = "x-svn-result-fulltext-md5";
 /// When a lock was made.
 pub const CREATION_DATE: &str = "x-svn-creation-date";
-/// Who made a lock.
+/// The user that made a lock.
 pub const LOCK_OWNER: &str = "x-svn-lock-owner";
 /// The media type of text deltas.
 pub const SVNDIFF_TYPE: &str = "application/vnd.svn-svndiff";
@@ -55,9 +55,9 @@ pub const SKEL_TYPE: &str = "application/vnd.svn-skel";
 pub mod options {
     /// MERGE: the reply shall not list what changed.
     pub const NO_MERGE_RESPONSE: &str = "no-merge-response";
-    /// UNLOCK: whoever has the lock.
+    /// UNLOCK: whichever user has the lock.
     pub const LOCK_BREAK: &str = "lock-break";
-    /// LOCK: whoever has the lock.
+    /// LOCK: whichever user has the lock.
     pub const LOCK_STEAL: &str = "lock-steal";
     /// MERGE: locks of what was committed end.
     pub const RELEASE_LOCKS: &str = "release-locks";

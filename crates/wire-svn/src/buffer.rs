@@ -1,7 +1,7 @@
 //! Bytes that have arrived and wait to be taken item by item.
 //!
 //! Both ends of a connection read through an [`InputBuffer`]. It does no I/O of its own: it hands
-//! out room, and whoever owns the transport fills it. Invariant: memory is taken as bytes arrive,
+//! out room, and the owner of the transport fills it. Invariant: memory is taken as bytes arrive,
 //! whatever lengths the other side announces, and given back after an item that needed much.
 
 use std::io::{self, IoSlice, Write};

@@ -260,7 +260,7 @@ pub struct LockDesc<'a> {
     pub path: &'a str,
     /// The token.
     pub token: &'a str,
-    /// Who holds it.
+    /// The user that holds it.
     pub owner: &'a str,
     /// Why.
     pub comment: Option<&'a str>,

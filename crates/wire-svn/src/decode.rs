@@ -103,7 +103,7 @@ impl Decoder {
     ///
     /// # Errors
     /// When the bytes are no item, or more than the limits allow. The connection is of no more
-    /// use then, for nobody knows where the next item begins.
+    /// use then, for it is not known where the next item begins.
     pub fn advance(&mut self, bytes: &[u8]) -> Result<Progress> {
         if self.complete {
             return Ok(Progress::Complete(self.at));

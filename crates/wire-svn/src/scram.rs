@@ -196,7 +196,7 @@ impl ScramClient {
 pub struct ScramServer {
     hash: Hash,
     user: String,
-    /// `None` for a user whom nobody knows; they hear so in the end only.
+    /// `None` for a user that is not known; they hear so in the end only.
     password: Option<Vec<u8>>,
     salt: Vec<u8>,
     /// What begins the client's second message: the header, as base64, and the whole nonce.
@@ -373,7 +373,7 @@ mod tests {
         }
         let stranger = "n,,n=other,r=rOprNGfwEbeRWgbNEkqO";
         assert_eq!(begin(stranger).unwrap().finish(last.as_bytes()), Err(NotProven));
-        // The empty password of somebody unknown opens nothing.
+        // The empty password of an unknown user opens nothing.
         let mut scram = begin(stranger).unwrap();
         let said =
             format!("n=other,r=rOprNGfwEbeRWgbNEkqO,{},c=biws,r={whole}", scram.server_first);

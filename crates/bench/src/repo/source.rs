@@ -39,7 +39,7 @@ pub(super) struct Shape {
     pub(super) vendor_every: usize,
     /// Branches that live at a time.
     pub(super) living_branches: usize,
-    /// Who changes things.
+    /// How many authors the revisions have.
     pub(super) authors: usize,
     /// Time from one revision to the next.
     pub(super) seconds_a_revision: i64,

@@ -255,7 +255,7 @@ impl Bulk {
         })
     }
 
-    /// The youngest revision that was committed here and is there now, for everybody; 0 when there
+    /// The youngest revision that was committed here and is there now, for all readers; 0 when there
     /// is none.
     #[must_use]
     pub fn published(&self) -> Revnum {

@@ -93,7 +93,7 @@ pub(super) enum Who {
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) who: Who,
-    /// `~`: everybody else.
+    /// `~`: all but these.
     pub(super) inverted: bool,
     pub(super) access: Access,
 }

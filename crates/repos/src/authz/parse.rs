@@ -290,7 +290,7 @@ impl Parser {
         let mut parsed = std::mem::take(&mut self.acls);
         parsed.sort_by(|a, b| a.rule.compare(&b.rule).then(a.sequence.cmp(&b.sequence)));
         // The built-in rule gives way to the file's own rule for the root, which then says
-        // something about everybody.
+        // something about all users.
         if let [built_in, own, ..] = parsed.as_mut_slice()
             && built_in.rule == own.rule
         {

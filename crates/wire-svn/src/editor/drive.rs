@@ -237,7 +237,7 @@ struct Incoming<'s, S> {
     chunk: Vec<u8>,
     decoder: Decoder,
     ended: bool,
-    /// The first chunk was fetched to look at its header, and nobody has had it yet.
+    /// The first chunk was fetched to look at its header, and no caller has had it yet.
     peeked: bool,
     failed: Option<DriveError>,
 }
