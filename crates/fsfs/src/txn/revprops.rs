@@ -1,13 +1,14 @@
-//! Changing the properties of revisions.
+//! Changing the properties of revisions: what may be asked of a [`Writer`], which goes through the
+//! [`RevisionStore`](super::revision_store::RevisionStore), and how the store in local files does it.
 //!
-//! All of it happens under the filesystem's write lock, with which nothing is packed meanwhile.
+//! In local files all of it happens under the filesystem's write lock, with which nothing is packed meanwhile.
 
 use sapwood_core::{Cut, Exact};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, hashdump};
+use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, hashdump};
 use sapwood_fsfs_format::layout::names as file_names;
 use sapwood_fsfs_format::revprop_write::{
     counter_of, divide_again, pack_name, write_manifest, write_pack,
@@ -15,7 +16,9 @@ use sapwood_fsfs_format::revprop_write::{
 use sapwood_fsfs_format::revprops::RevpropManifest;
 
 use super::Writer;
+use super::revision_store::{ChangeProps, LocalRevisions};
 use crate::error::{Error, Result};
+use crate::filesystem::{Filesystem, Fs};
 
 /// A pack of revision properties that is to be divided.
 struct OldPack<'a> {
@@ -28,7 +31,8 @@ struct OldPack<'a> {
 
 impl Writer {
     /// Changes the properties of a revision: `change` is given the present ones and says what
-    /// they become, `None` to leave them. No other writer changes them meanwhile.
+    /// they become, `None` to leave them. What it says is written only while the properties are those that
+    /// it was given: should another writer change them meanwhile, then it is asked again.
     ///
     /// # Errors
     /// E160006 when there is no such revision; what `change` fails with; corruption and system
@@ -36,14 +40,9 @@ impl Writer {
     pub fn change_revision_props(
         &self,
         revision: Revnum,
-        change: &mut dyn FnMut(&PropList) -> SvnResult<Option<PropList>>,
+        change: &mut ChangeProps<'_>,
     ) -> Result<()> {
-        let _lock = self.lock(file_names::WRITE_LOCK)?;
-        let present = self.fs.revprops(revision)?;
-        match change(&present)? {
-            Some(props) if props != *present => self.write_revision_props(revision, &props),
-            _ => Ok(()),
-        }
+        self.revisions.put_revprops_if_unchanged(&self.fs, revision, change)
     }
 
     /// Sets or (with `None`) deletes a property of a revision, if its present value is `expected`.
@@ -72,15 +71,32 @@ impl Writer {
             Ok(Some(props))
         })
     }
+}
+
+impl LocalRevisions {
+    /// The verb `put_revprops_if_unchanged`: with the lock held since they were read, they stay
+    /// unchanged, and `change` is asked once.
+    pub(super) fn change_revprops(
+        &self,
+        fs: &Filesystem,
+        revision: Revnum,
+        change: &mut ChangeProps<'_>,
+    ) -> Result<()> {
+        let _lock = fs.fs.lock_file(&*self.storage, file_names::WRITE_LOCK)?;
+        let present = fs.revprops(revision)?;
+        match change(&present)? {
+            Some(props) if props != *present => self.write_revprops(&fs.fs, revision, &props),
+            _ => Ok(()),
+        }
+    }
 
     /// Replaces the properties of a revision, under the lock.
-    fn write_revision_props(&self, revision: Revnum, props: &PropList) -> Result<()> {
+    fn write_revprops(&self, fs: &Fs, revision: Revnum, props: &PropList) -> Result<()> {
         let mut text = Vec::new();
         hashdump::write(&mut text, props, Some(hashdump::END));
-        let fs = &self.fs.fs;
         match fs.layout.shard(revision) {
             Some(shard) if fs.layout.is_revprop_packed(revision, fs.refresh_min_unpacked()?) => {
-                self.write_packed_props(shard, revision, &text)
+                self.write_packed_props(fs, (shard, revision), &text)
             }
             _ => self.replace(&fs.file(&fs.layout.revprops_file(revision)), &text),
         }
@@ -92,8 +108,12 @@ impl Writer {
     /// divided: first the parts are written under new names, then a new manifest names them, and
     /// last the old pack is removed. So a reader sees the old or the new properties, and a
     /// crash leaves at most files behind that no manifest names.
-    fn write_packed_props(&self, shard: u64, revision: Revnum, text: &[u8]) -> Result<()> {
-        let fs = &self.fs.fs;
+    fn write_packed_props(
+        &self,
+        fs: &Fs,
+        (shard, revision): (u64, Revnum),
+        text: &[u8],
+    ) -> Result<()> {
         let dir = fs.file(&fs.layout.revprops_pack_dir(shard));
         let manifest = fs.read_revprop_manifest(&dir, shard)?;
         let Some((name, range)) = manifest.find(revision) else {
@@ -116,7 +136,7 @@ impl Writer {
         let changed = changed.ok_or_else(wrong)?;
         *dumps.get_mut(changed).ok_or_else(wrong)? = text;
 
-        let config = self.revprop_packing;
+        let config = self.packing;
         let sizes: Vec<u64> =
             dumps.iter().map(|dump| u64::try_from(dump.len()).unwrap_or(u64::MAX)).collect();
         let parts = divide_again(&sizes, changed, config.size);
@@ -161,7 +181,7 @@ impl Writer {
             let first = Revnum(range.start.plus(at));
             let dumps = dumps.piece(part);
             let mut bytes = Vec::new();
-            write_pack(first, dumps.iter().copied(), self.revprop_packing.compress, &mut bytes);
+            write_pack(first, dumps.iter().copied(), self.packing.compress, &mut bytes);
             let path = dir.join(pack_name(first, *counter));
             let done = self.write_like(&path, &bytes, &dir.join(name));
             let failed = done.map_err(|e| Error::io(e, "Can't write to file", &path));
@@ -197,5 +217,11 @@ impl Writer {
             file.sync()?;
         }
         self.storage.copy_permissions(like, path)
+    }
+
+    /// Replaces a small file of the filesystem, keeping its permissions.
+    fn replace(&self, path: &Path, contents: &[u8]) -> Result<()> {
+        let done = self.storage.replace(path, contents, Some(path), self.flush);
+        done.map_err(|e| Error::replacing(e, path))
     }
 }

@@ -1,7 +1,6 @@
 //! What all transactions of one filesystem in this process share: how to write, and the numbers
 //! that name transactions.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -51,12 +50,11 @@ impl Default for WriteOptions {
 pub struct Writer {
     pub(crate) fs: Filesystem,
     pub(crate) storage: Arc<dyn WriteStorage>,
-    /// Where new revisions go: above `storage`.
+    /// Where new revisions and changed revision properties go: above `storage`.
     pub(super) revisions: Box<dyn RevisionStore>,
     /// What all writers to the filesystem share.
     pub(super) common: Arc<Common>,
     pub(super) config: WriteConfig,
-    pub(super) revprop_packing: RevpropPackConfig,
     pub(crate) flush: bool,
     numbers_at_once: u64,
     pub(super) batch_reps: bool,
@@ -75,7 +73,7 @@ impl Writer {
     /// E125008 and kin for options that make no sense; system errors.
     pub fn new(fs: &Filesystem, options: WriteOptions) -> Result<Arc<Self>> {
         let number = fs.fs.layout.format.number;
-        let (config, revprop_packing) = match fs.fs.write_config.get() {
+        let (config, packing) = match fs.fs.write_config.get() {
             Some(known) => *known,
             None => {
                 let config = fs.fs.shared.read_config(&*options.storage)?;
@@ -88,8 +86,11 @@ impl Writer {
             fs: fs.clone(),
             common: fs.fs.shared.attached()?,
             config,
-            revprop_packing,
-            revisions: Box::new(LocalRevisions(Arc::clone(&options.storage))),
+            revisions: Box::new(LocalRevisions {
+                storage: Arc::clone(&options.storage),
+                flush: options.flush_to_disk,
+                packing,
+            }),
             storage: options.storage,
             flush: options.flush_to_disk,
             numbers_at_once: options.numbers_at_once.max(1),
@@ -167,7 +168,9 @@ impl Writer {
         let first = sapwood_fsfs_format::current::parse_txn_current(&bytes)
             .map_err(|error| Error::File { path: path.clone(), error })?;
         let end = first.saturating_add(self.numbers_at_once);
-        self.replace(&path, format!("{}\n", Base36(end)).as_bytes())?;
+        let next = format!("{}\n", Base36(end));
+        let done = self.storage.replace(&path, next.as_bytes(), Some(&path), self.flush);
+        done.map_err(|e| Error::replacing(e, &path))?;
         Ok((first, end))
     }
 
@@ -194,12 +197,6 @@ impl Writer {
             batch_reps: self.batch_reps,
         };
         Self::new(&renewed, options)
-    }
-
-    /// Replaces a small file of the filesystem, keeping its permissions.
-    pub(super) fn replace(&self, path: &Path, contents: &[u8]) -> Result<()> {
-        let done = self.storage.replace(path, contents, Some(path), self.flush);
-        done.map_err(|e| Error::replacing(e, path))
     }
 }
 
