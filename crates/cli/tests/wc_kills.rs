@@ -29,15 +29,25 @@ const OWN: [&str; 2] = ["of the user alone\n", "a line of the user\n"];
 struct Place {
     folder: tempfile::TempDir,
     url: String,
+    kind: Kind,
+}
+
+/// Which working copies are worked on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Of format 31: both programs know them.
+    Common,
+    /// Of format 32 without text bases, which 1.14 does not know.
+    Bare,
 }
 
 impl Place {
     /// A repository of two revisions, a working copy of the first with local changes, and files that
     /// are not versioned.
-    fn new() -> Self {
+    fn new(kind: Kind) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("file://{}", folder.path().join("repo").display());
-        let place = Self { folder, url };
+        let place = Self { folder, url, kind };
         let reference = Programs::reference();
         let svn = |args: &[&str]| place.run(&reference, args).expect_success(&format!("{args:?}"));
         let mut create = reference.command("svnadmin");
@@ -53,7 +63,12 @@ impl Place {
         }
         svn(&["add", "-q", "other/a", "other/b", "other/c"]);
         svn(&["commit", "-q", "-m", "one", "other"]);
-        svn(&["checkout", "-q", url, "wc"]);
+        match kind {
+            Kind::Common => svn(&["checkout", "-q", url, "wc"]),
+            Kind::Bare => place
+                .run(&Programs::ours(), &["checkout", "-q", "--store-pristine=no", url, "wc"])
+                .expect_success("a checkout without text bases"),
+        };
         for number in 0..4 {
             change(&place.path(&format!("other/b/f{number}")), "at the end\n", false);
         }
@@ -68,8 +83,8 @@ impl Place {
     }
 
     /// The same; `fresh` is without the working copy.
-    fn with(fresh: bool) -> Self {
-        let place = Self::new();
+    fn with(fresh: bool, kind: Kind) -> Self {
+        let place = Self::new(kind);
         if fresh {
             fs::remove_dir_all(place.path("wc")).unwrap();
         }
@@ -78,7 +93,17 @@ impl Place {
 
     /// The words of a command line.
     fn words<'a>(&'a self, args: &[&'a str]) -> Vec<&'a str> {
-        args.iter().map(|word| if *word == "URL" { self.url.as_str() } else { word }).collect()
+        let words = args.iter().map(|word| if *word == "URL" { self.url.as_str() } else { word });
+        let makes_bare = self.kind == Kind::Bare && args.first() == Some(&"checkout");
+        words.chain(makes_bare.then_some("--store-pristine=no")).collect()
+    }
+
+    /// The programs that judge what is left: not ours, where others can.
+    fn judge(&self) -> Programs {
+        match self.kind {
+            Kind::Common => Programs::reference(),
+            Kind::Bare => Programs::ours(),
+        }
     }
 
     fn path(&self, below: &str) -> PathBuf {
@@ -181,15 +206,15 @@ fn changes(log: &str) -> Vec<(String, usize)> {
 }
 
 /// Stops the operation before its changes.
-fn stops(operation: &Operation, fresh: bool) {
+fn stops(operation: &Operation, fresh: bool, kind: Kind) {
     let trace = format!("trace={CHANGES}");
-    let whole = Place::with(fresh);
+    let whole = Place::with(fresh, kind);
     let all = changes(&traced(&whole, &whole.words(operation.args), &["-e", &trace]));
     assert!(all.len() > 20, "only {} changes were seen: {all:?}", all.len());
     let step = if sapwood_testkit::long() { 1 } else { all.len() / 3 };
     let seed = std::env::var("SAPWOOD_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
     for (number, (name, at)) in all.iter().enumerate().skip(seed % step).step_by(step) {
-        let place = Place::with(fresh);
+        let place = Place::with(fresh, kind);
         let args = place.words(operation.args);
         let inject = format!("inject={name}:signal=KILL:when={at}");
         traced(&place, &args, &["-e", &trace, "-e", &inject]);
@@ -210,22 +235,26 @@ struct Operation {
 }
 
 fn kills(operation: &Operation, fresh: bool) {
-    let whole = Place::with(fresh);
+    kills_of(operation, fresh, Kind::Common);
+}
+
+fn kills_of(operation: &Operation, fresh: bool, kind: Kind) {
+    let whole = Place::with(fresh, kind);
     let time = whole.begin(&whole.words(operation.args), None);
     let count = if sapwood_testkit::long() { 60 } else { 2 };
     for number in 0..count {
-        let place = Place::with(fresh);
+        let place = Place::with(fresh, kind);
         let args = place.words(operation.args);
         let after = time * (number + 1) / (count + 1);
         place.begin(&args, Some(after));
         let told = format!("{args:?} killed after {after:?} of {time:?}");
         check(&place, operation, number % 2 == 0, fresh, &told);
     }
-    stops(operation, fresh);
+    stops(operation, fresh, kind);
 }
 
 fn check(place: &Place, operation: &Operation, by_ours: bool, fresh: bool, told: &str) {
-    let (ours, reference) = (Programs::ours(), Programs::reference());
+    let (ours, reference) = (Programs::ours(), place.judge());
     let there = place.run(&reference, &["info", "wc"]).code == 0;
     // A checkout that was stopped before there is a root is none that 1.14 goes on with, its own neither.
     let cleaner = if by_ours || !there { &ours } else { &reference };
@@ -292,6 +321,33 @@ fn reverts_go_on() {
     let again: &[&[&str]] = &[&["revert", "-q", "-R", "wc"]];
     let args = &["revert", "-q", "-R", "wc"];
     kills(&Operation { args, lines: 0..=4, again, status: &["?       wc/a/mine"] }, false);
+}
+
+/// Where a text base may be missing, one that is said to be there and is not is fetched again.
+#[test]
+fn without_text_bases_too() {
+    const CHECKOUT: &[&str] = &["checkout", "-q", "URL", "wc"];
+    const UPDATE: &[&str] = &["update", "-q", "--accept=postpone", "wc"];
+    const COMMIT: &[&str] = &["commit", "-q", "-m", "mine", "wc/a", "wc/c"];
+    const REVERT: &[&str] = &["revert", "-q", "-R", "wc"];
+    const CHANGED: &str =
+        "?       wc/a/mine\nM       wc/a/f0\nM       wc/a/f1\nM       wc/b/f1\nM       wc/c/d/f2";
+    const COMMITTED: &str = "?       wc/a/mine\nM       wc/b/f1";
+    const REVERTED: &str = "?       wc/a/mine";
+    let operations = [
+        Operation { args: CHECKOUT, lines: 0..=0, again: &[CHECKOUT], status: &[""] },
+        Operation { args: UPDATE, lines: 4..=4, again: &[UPDATE], status: &[CHANGED] },
+        Operation {
+            args: COMMIT,
+            lines: 4..=4,
+            again: &[UPDATE, COMMIT, UPDATE],
+            status: &[COMMITTED],
+        },
+        Operation { args: REVERT, lines: 0..=4, again: &[REVERT], status: &[REVERTED] },
+    ];
+    for operation in &operations {
+        kills_of(operation, operation.args == CHECKOUT, Kind::Bare);
+    }
 }
 
 #[test]
