@@ -14,7 +14,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::{output, report};
 use parse::{Directive, Reader, Section};
-use place::{Place, file, quoted};
+use place::{Place, file, quoted, said};
 
 const HELP: &str = "\
 usage: sapwood import-httpd-conf FILE
@@ -30,6 +30,27 @@ Options:
 
 /// Kilobytes of httpd's cache below which ours stays as it is.
 const USUAL_CACHE: u64 = 256 << 10;
+
+/// Directives of TLS that need nothing in their place, or that places heed: versions and ciphers are the library's.
+const NOT_NEEDED: [&str; 17] = [
+    "sslengine",
+    "sslprotocol",
+    "sslciphersuite",
+    "sslhonorcipherorder",
+    "sslsessioncache",
+    "sslsessioncachetimeout",
+    "sslsessiontickets",
+    "sslrandomseed",
+    "sslusestapling",
+    "sslstaplingcache",
+    "sslcompression",
+    "sslinsecurerenegotiation",
+    "sslcryptodevice",
+    "sslmutex",
+    "sslpassphrasedialog",
+    "sslcertificatefile",
+    "sslverifyclient",
+];
 
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
@@ -89,7 +110,12 @@ fn import(path: &Path) -> SvnResult<(String, Vec<String>)> {
                 section.number == own || (is_above(section, &url) && same_host(directive, at))
             })
         });
-        places.push((url.clone(), Place::read(&url, root, here)));
+        let guard = all.iter().rfind(|directive| {
+            directive.name == "sslverifyclient"
+                && section_of(directive).is_none()
+                && same_host(directive, at)
+        });
+        places.push((url.clone(), Place::read(&url, root, guard, here)));
     }
     // Places within places only say more of who may do what.
     for inner in all.iter().filter(|d| d.name == "require") {
@@ -170,6 +196,7 @@ fn of_server(
         }),
         None => set.push((name, value)),
     };
+    let mut told = Vec::new();
     for directive in all.iter().filter(|d| section_of(d).is_none()) {
         let first = directive.args.first().map_or("", String::as_str);
         match directive.name.as_str() {
@@ -199,12 +226,16 @@ fn of_server(
                     put(Some(directive), "cache-megabytes", (size >> 10).to_string());
                 }
             }
+            name if name.starts_with("ssl") && !NOT_NEEDED.contains(&name) => {
+                told.push(said(directive, "it is not known here"));
+            }
             _ => {}
         }
     }
     for (name, value) in places.iter().flat_map(|(_, place)| &place.of_server) {
         put(None, name, value.clone());
     }
+    notes.append(&mut told);
     if !set.iter().any(|(name, _)| *name == "tls-certificate") {
         set.retain(|(name, _)| *name != "https-port");
     }
@@ -306,6 +337,60 @@ mod tests {
             "login = \"optional\", anonymous = \"read\""
         );
         assert_eq!(place("Require ip 10.0.0.0/8"), ("anonymous = \"none\"".to_owned(), 1));
+    }
+
+    #[test]
+    fn what_guards_a_place_is_never_lost() {
+        let import = |server: &str, inner: &str| {
+            let (text, notes) = imported(&format!(
+                "{server}\n<Location /s>\nDAV svn\nSVNPath /r\n{inner}\n</Location>\n"
+            ));
+            let words = ["anonymous", "authenticated", "login", "users"];
+            let says = |line: &&str| words.iter().any(|word| line.starts_with(word));
+            let lines: Vec<&str> = text.lines().filter(says).collect();
+            (lines.join(", "), notes.join("\n"))
+        };
+        const LOGIN: &str = "AuthUserFile /u\nRequire valid-user";
+        let none = "anonymous = \"none\"";
+        let cases = [
+            ("SSLVerifyClient require", "", none, "SSLVerifyClient"),
+            ("SSLVerifyClient require", LOGIN, none, "SSLVerifyClient"),
+            ("", "SSLVerifyClient require", none, "SSLVerifyClient"),
+            ("", "SSLRequire %{SSL_CLIENT_S_DN_O} eq \"x\"", none, "SSLRequire"),
+            ("SSLVerifyClient require", "SSLVerifyClient none", "anonymous = \"write\"", ""),
+            ("SSLVerifyClient optional", "", "anonymous = \"write\"", "SSLVerifyClient"),
+            ("SSLCACertificateFile /ca", "", "anonymous = \"write\"", "SSLCACertificateFile"),
+            ("", "SSLRequireSSL", "anonymous = \"write\"", "SSLRequireSSL"),
+            ("", "SVNMasterURI http://m/s", "anonymous = \"read\"", "SVNMasterURI"),
+            ("", "Order deny,allow\nDeny from all", none, "Deny from all"),
+            ("", "Order allow,deny\nAllow from 10.0.0.0/8", none, "Allow from 10"),
+            ("", "Order allow,deny\nAllow from all", "anonymous = \"write\"", ""),
+            (
+                "",
+                "<LimitExcept GET PROPFIND OPTIONS REPORT>\nDeny from all\n</LimitExcept>",
+                "anonymous = \"read\"",
+                "",
+            ),
+            (
+                "",
+                "<LimitExcept GET PROPFIND OPTIONS REPORT>\nRequire all denied\n</LimitExcept>",
+                "anonymous = \"read\"",
+                "",
+            ),
+        ];
+        for (server, inner, expected, told) in cases {
+            let (text, notes) = import(server, inner);
+            assert_eq!(text, expected, "{server}; {inner}");
+            assert!(notes.contains(told), "{server}; {inner}: {notes}");
+            assert!(!told.is_empty() || notes.is_empty(), "{server}; {inner}: {notes}");
+        }
+        let mirror = format!("{LOGIN}\nSVNMasterURI http://m/s");
+        let login = "users = \"/u\", login = \"required\"";
+        assert_eq!(import("", &mirror).0, format!("{login}, authenticated = \"read\""));
+        // Only readers are asked: whoever is asked to read is asked to write, too.
+        let readers =
+            LOGIN.replace("Require", "<Limit GET PROPFIND REPORT>\nRequire") + "\n</Limit>";
+        assert_eq!(import("", &readers).0, login);
     }
 
     #[test]

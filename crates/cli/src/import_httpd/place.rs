@@ -6,7 +6,7 @@ use super::parse::Directive;
 
 /// Directives that need nothing in their place: there is one cache, commits are in memory, paths
 /// are UTF-8, and reports cost no subrequests.
-const NOT_NEEDED: [&str; 16] = [
+const NOT_NEEDED: [&str; 12] = [
     "svnactivitiesdb",
     "svncachetextdeltas",
     "svncachefulltexts",
@@ -16,14 +16,14 @@ const NOT_NEEDED: [&str; 16] = [
     "svnuseutf8",
     "svnmasterversion",
     "options",
-    "order",
-    "allow",
-    "deny",
-    "sslrequiressl",
     "setoutputfilter",
     "limitxmlrequestbody",
     "authdigestdomain",
 ];
+
+/// Methods that read: a `<Limit>` that names one of them, or a `<LimitExcept>` that leaves one of them
+/// out, is not about writers only.
+const READING: [&str; 3] = ["GET", "PROPFIND", "REPORT"];
 
 /// What a place says, as lines of TOML.
 #[derive(Debug, Default)]
@@ -45,6 +45,31 @@ pub(super) struct Place {
     lenient: bool,
     no_anonymous: bool,
     denied: bool,
+    /// What is said of client certificates, with whether one is required, beside all else: no login here takes its place.
+    certificates: Option<(bool, String)>,
+    /// Writers are refused, or sent to another server.
+    reads_only: bool,
+    /// `Order`, `Allow` and `Deny` of httpd 2.2.
+    hosts: Hosts,
+}
+
+/// What is said of the addresses of clients in the words of httpd 2.2.
+#[derive(Debug, Default)]
+struct Hosts {
+    /// Addresses that nothing is said of are refused.
+    closed: bool,
+    all_allowed: bool,
+    some_denied: bool,
+}
+
+/// Whether a directive is about writers only.
+fn of_writers(directive: &Directive) -> bool {
+    let names = |args: &[String], word: &str| args.iter().any(|a| a.eq_ignore_ascii_case(word));
+    directive.within.iter().any(|section| match section.name.as_str() {
+        "limit" => !READING.iter().any(|word| names(&section.args, word)),
+        "limitexcept" => READING.iter().all(|word| names(&section.args, word)),
+        _ => false,
+    })
 }
 
 /// Text as TOML writes it.
@@ -70,19 +95,30 @@ pub(super) fn file(root: &Path, name: &str) -> String {
     quoted(&root.join(name).to_string_lossy())
 }
 
+/// What people are told of a directive.
+pub(super) fn said(directive: &Directive, why: &str) -> String {
+    let args = directive.args.join(" ");
+    format!("{}: {} {args}: {why}", directive.place, directive.shown)
+}
+
 fn is_on(directive: &Directive) -> bool {
     directive.args.first().is_some_and(|word| word.eq_ignore_ascii_case("on"))
 }
 
 impl Place {
-    /// Reads the directives of a location, those that it inherits first.
+    /// Reads the directives of a location, those that it inherits first; `guard` is what the server
+    /// around it says of client certificates.
     pub(super) fn read<'d>(
         url: &str,
         root: &Path,
+        guard: Option<&Directive>,
         directives: impl Iterator<Item = &'d Directive>,
     ) -> Self {
         let mut place = Self { root: root.to_owned(), ..Self::default() };
         place.lines.push(format!("url = {}", quoted(url)));
+        if let Some(guard) = guard {
+            place.certificates(guard);
+        }
         for directive in directives {
             place.take(directive);
         }
@@ -97,8 +133,7 @@ impl Place {
     }
 
     fn note(&mut self, directive: &Directive, why: &str) {
-        let args = directive.args.join(" ");
-        self.notes.push(format!("{}: {} {args}: {why}", directive.place, directive.shown));
+        self.notes.push(said(directive, why));
     }
 
     fn take(&mut self, directive: &Directive) {
@@ -119,7 +154,10 @@ impl Place {
             "svnindexxslt" => self.note(directive, "pages are HTML; 'plain-pages' is for programs"),
             "svnspecialuri" if first.trim_matches('/') == "!svn" => {}
             "svnspecialuri" => self.note(directive, "the name is '!svn'"),
-            "svnmasteruri" => self.note(directive, "there is no write-through proxy"),
+            "svnmasteruri" => {
+                self.reads_only = true;
+                self.note(directive, "there is no write-through proxy: the place is read only");
+            }
             "svnallowbulkupdates" => {
                 self.of_server.push(("bulk-updates", quoted(&first.to_ascii_lowercase())));
             }
@@ -178,6 +216,13 @@ impl Place {
             "authbasicprovider" | "authdigestprovider" => {
                 self.note(directive, "only password files are there")
             }
+            "sslverifyclient" | "sslrequire" => self.certificates(directive),
+            "sslrequiressl" => self.note(directive, "leave out 'http-port', if it is set"),
+            "order" => {
+                self.hosts.closed = first.to_ascii_lowercase().starts_with("allow,")
+                    || first.eq_ignore_ascii_case("mutual-failure");
+            }
+            "allow" | "deny" => self.hosts(directive),
             "satisfy" => self.any = first.eq_ignore_ascii_case("any"),
             "require" => self.require(directive, first),
             _ => self.note(directive, "it is not known here"),
@@ -185,10 +230,8 @@ impl Place {
     }
 
     fn require(&mut self, directive: &Directive, first: &str) {
-        let limits = |name: &str| directive.within.iter().any(|s| s.name == name);
         match first.to_ascii_lowercase().as_str() {
-            "valid-user" if limits("limitexcept") => self.writers_only = true,
-            "valid-user" if limits("limit") => self.writers_only = true,
+            "valid-user" if of_writers(directive) => self.writers_only = true,
             "valid-user" => self.needs_user = true,
             "user" | "group" | "ldap-user" | "ldap-group" => {
                 self.needs_user = true;
@@ -199,11 +242,41 @@ impl Place {
             }
             "all" => {
                 let word = directive.args.get(1).map(|word| word.to_ascii_lowercase());
-                self.denied = word.as_deref() == Some("denied");
+                match word.as_deref() == Some("denied") {
+                    true if of_writers(directive) => self.reads_only = true,
+                    is_denied => self.denied = is_denied,
+                }
             }
             _ => {
                 self.denied = true;
                 self.note(directive, "nobody is let in until this is solved otherwise");
+            }
+        }
+    }
+
+    /// `SSLVerifyClient`, `SSLRequire`.
+    fn certificates(&mut self, directive: &Directive) {
+        let word = directive.args.first().map_or("", String::as_str);
+        if directive.name == "sslverifyclient" && word.eq_ignore_ascii_case("none") {
+            self.certificates = None;
+            return;
+        }
+        let is_required = !word.to_ascii_lowercase().starts_with("optional");
+        let until =
+            if is_required { ": nobody is let in until this is solved otherwise" } else { "" };
+        let why = format!("client certificates are not there{until}");
+        self.certificates = Some((is_required, said(directive, &why)));
+    }
+
+    /// `Allow from`, `Deny from`.
+    fn hosts(&mut self, directive: &Directive) {
+        let is_all = directive.args.get(1).is_some_and(|word| word.eq_ignore_ascii_case("all"));
+        match directive.name.as_str() {
+            "allow" if is_all => self.hosts.all_allowed = true,
+            "deny" if of_writers(directive) => self.reads_only = true,
+            name => {
+                self.hosts.some_denied |= name == "deny";
+                self.note(directive, "addresses are not looked at");
             }
         }
     }
@@ -224,11 +297,36 @@ impl Place {
             self.notes.push("users are asked for, but no AuthUserFile is named".to_owned());
             self.denied = true;
         }
-        if self.denied && !self.needs_user {
+        self.denied |= self.hosts.some_denied || (self.hosts.closed && !self.hosts.all_allowed);
+        let certificates = self.certificates.take();
+        let is_shut = certificates.as_ref().is_some_and(|(is_required, _)| *is_required);
+        self.notes.extend(certificates.map(|(_, note)| note));
+        if is_shut || (self.denied && !self.needs_user) {
             self.set("anonymous", "\"none\"");
             self.forget_users();
             return;
         }
+        self.logins();
+        if self.reads_only {
+            self.no_writers();
+        }
+    }
+
+    /// What may be done at most is to read.
+    fn no_writers(&mut self) {
+        let has = |begin: &str| self.lines.iter().any(|line| line.starts_with(begin));
+        let (asks, users) =
+            (has("login = \"required\""), has("users = ") || has("digest-users = "));
+        if users {
+            self.set("authenticated", "\"read\"");
+        }
+        if !asks {
+            self.set("anonymous", "\"read\"");
+        }
+    }
+
+    /// Who logs in, where the place is open.
+    fn logins(&mut self) {
         let optional = if self.lenient { "\"lenient\"" } else { "\"optional\"" };
         match (self.needs_user, self.writers_only) {
             (true, _) if self.any && !self.no_anonymous => self.set("login", optional),
