@@ -100,6 +100,11 @@ impl Drop for TextFile {
     }
 }
 
+/// A merge into a node stops before it begins, or not at all.
+fn check_cancel(cancel: &CancelToken) -> Result<()> {
+    if cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+}
+
 impl WorkingCopy {
     /// E155035 when a node is in conflict already.
     fn check_unconflicted(&self, view: &View) -> Result<()> {
@@ -124,6 +129,7 @@ impl WorkingCopy {
         merge: &PropsMerge<'_>,
         cancel: &CancelToken,
     ) -> Result<PropState> {
+        check_cancel(cancel)?;
         let view = self.require_view(merge.relpath)?;
         match view.status() {
             Status::Excluded | Status::ServerExcluded | Status::NotPresent => {
@@ -152,7 +158,7 @@ impl WorkingCopy {
             conflict.prop = Some(prop);
             conflict
         });
-        self.finish(&view, merged.actual, merge.changes, conflict, Vec::new(), cancel)?;
+        self.finish(&view, merged.actual, merge.changes, conflict, Vec::new())?;
         Ok(merged.state)
     }
 
@@ -165,6 +171,7 @@ impl WorkingCopy {
     /// # Errors
     /// E155035 for what is in conflict; that files cannot be read or written.
     pub fn merge_file(&self, merge: &FileMerge<'_>, cancel: &CancelToken) -> Result<FileMerged> {
+        check_cancel(cancel)?;
         let view = self.require_view(merge.relpath)?;
         let there = matches!(view.status(), Status::Normal | Status::Added);
         if view.top().kind == Kind::Dir || !there {
@@ -201,11 +208,12 @@ impl WorkingCopy {
             conflict.prop = props.conflict;
             conflict
         });
-        self.finish(&view, props.actual, merge.changes, conflict, text.work, cancel)?;
+        self.finish(&view, props.actual, merge.changes, conflict, text.work)?;
         Ok(FileMerged { text: Some(text.outcome), props: props.state })
     }
 
-    /// Writes properties and the conflict, and does the work.
+    /// Writes properties and the conflict, and does the work: to its end, because items name texts that
+    /// are the caller's and go when it returns. What is left in the queue no cleanup could do.
     fn finish(
         &self,
         view: &View,
@@ -213,7 +221,6 @@ impl WorkingCopy {
         changes: &[PropChange],
         mut conflict: Option<Conflict>,
         mut work: Vec<WorkItem>,
-        cancel: &CancelToken,
     ) -> Result<()> {
         let relpath = view.relpath();
         if let Some(prop) = conflict.as_mut().and_then(|c| c.prop.as_mut()) {
@@ -231,6 +238,72 @@ impl WorkingCopy {
             }
             work.iter().try_for_each(|item| db.add_work(item).map(|_| ()))
         })?;
-        if work.is_empty() { Ok(()) } else { self.run_queue(cancel) }
+        if work.is_empty() { Ok(()) } else { self.run_queue(&CancelToken::new()) }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::Options as WcOptions;
+    use crate::db::{NodeRow, Presence};
+
+    /// Merges into a file with a local change; whether `cancel` stops it, the text afterwards, and
+    /// whether something is left in the queue.
+    fn merged(cancel: &CancelToken, stops_within: bool) -> (bool, String, bool) {
+        let folder = tempfile::tempdir().unwrap();
+        let wc = WorkingCopy::create(folder.path(), WcOptions::default()).unwrap();
+        let repos = wc.db().repository_id("file:///r", "uuid").unwrap();
+        for (path, kind) in [("", Kind::Dir), ("f", Kind::File)] {
+            let mut row = NodeRow::new(path, 0, Presence::Normal, kind);
+            row.repos_id = Some(repos);
+            row.repos_path = Some(path.to_owned());
+            row.properties = Some(b"()".to_vec());
+            wc.db().put_node(&row).unwrap();
+        }
+        let [file, left, right] = ["f", "left", "right"].map(|name| folder.path().join(name));
+        for (path, text) in [(&file, "ours"), (&left, "old"), (&right, "new")] {
+            fs::write(path, text).unwrap();
+        }
+        let lock = wc.lock("", -1).unwrap();
+        let external = |_: [&Path; 3], _: [&str; 3], result: &mut fs::File| {
+            if stops_within {
+                cancel.cancel();
+            }
+            result.write_all(b"both").unwrap();
+            Ok(false)
+        };
+        let merge = FileMerge {
+            relpath: "f",
+            left: Some(&left),
+            right: Some(&right),
+            labels: ["left", "right", "ours"],
+            suffix: None,
+            locations: None,
+            left_props: &PropList::new(),
+            changes: &[],
+            options: Options::default(),
+            external: Some(&external),
+            dry_run: false,
+        };
+        let stopped = match wc.merge_file(&merge, cancel) {
+            Ok(_) => false,
+            Err(Error::Cancelled) => true,
+            Err(other) => panic!("{other}"),
+        };
+        let waits = wc.db().has_work().unwrap();
+        lock.release().unwrap();
+        (stopped, fs::read_to_string(&file).unwrap(), waits)
+    }
+
+    #[test]
+    fn a_stop_leaves_nothing_in_the_queue() {
+        let stopped = CancelToken::new();
+        stopped.cancel();
+        assert_eq!(merged(&stopped, false), (true, "ours".to_owned(), false));
+        assert_eq!(merged(&CancelToken::new(), true), (false, "both".to_owned(), false));
     }
 }
