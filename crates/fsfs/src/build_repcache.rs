@@ -11,7 +11,6 @@ use crate::ancestors::Ancestors;
 use crate::dump_index::check;
 use crate::error::{Error, Result, part};
 use crate::filesystem::Filesystem;
-use crate::maintenance::MaintenanceOptions;
 use crate::node::Node;
 use crate::rep_cache::{RepCache, Row};
 use crate::txn::WriteConfig;
@@ -26,7 +25,6 @@ impl Filesystem {
         &self,
         first: Revnum,
         last: Revnum,
-        options: &MaintenanceOptions,
         cancel: &CancelToken,
         progress: &mut dyn FnMut(Revnum) -> Result<()>,
     ) -> Result<()> {
@@ -40,7 +38,7 @@ impl Filesystem {
                 ),
             ));
         }
-        let config = WriteConfig::new(&shared.read_config(&*options.storage)?, format)?;
+        let config = WriteConfig::new(&shared.read_config(&*shared.storage)?, format)?;
         if !config.rep_sharing {
             return Err(Error::new(
                 ErrorCode::FS_REP_SHARING_NOT_ALLOWED,
@@ -50,7 +48,7 @@ impl Filesystem {
         if first > last {
             return Ok(());
         }
-        let mut cache = RepCache::open(shared, &*options.storage)?;
+        let mut cache = RepCache::open(shared, &*shared.storage)?;
         for revision in (first.0..=last.0).map(Revnum) {
             progress(revision)?;
             let mut rows = Vec::new();

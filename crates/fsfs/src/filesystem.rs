@@ -21,13 +21,13 @@ use crate::work::Work;
 use sapwood_store::Caches;
 use sapwood_store::Watched;
 use sapwood_store::handles::KeepsHandles;
-use sapwood_store::{Stamp, Storage};
+use sapwood_store::{Stamp, WriteStorage};
 
 /// How to open a filesystem.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
-    /// Where files are read from; `None` is the local file system.
-    pub storage: Option<Arc<dyn Storage>>,
+    /// Where all files are, for reading, writing and administration alike; `None` is the local file system.
+    pub storage: Option<Arc<dyn WriteStorage>>,
     /// The most bytes that are read at a time, a power of two; `None` is what `fsfs.conf` says.
     /// Small blocks are better for one request by a program of its own on files that the system
     /// has in memory.
@@ -71,7 +71,10 @@ pub(crate) struct Shared {
     /// The number under which its items are cached.
     pub(crate) id: u32,
     pub(crate) path: PathBuf,
-    pub(crate) storage: Arc<dyn Storage>,
+    /// Where all of its files are.
+    pub(crate) storage: Arc<dyn WriteStorage>,
+    /// Whether that was given by the caller, and is shared with no other opening.
+    pub(crate) storage_is_given: bool,
     pub(crate) layout: Layout,
     pub(crate) uuid: String,
     /// Bytes of a raw block; a power of two.
@@ -206,6 +209,12 @@ impl Filesystem {
         self.fs.work.svndiff()
     }
 
+    /// Where its files are, as said when it was opened.
+    #[must_use]
+    pub fn storage(&self) -> &dyn WriteStorage {
+        &*self.fs.storage
+    }
+
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -319,6 +328,12 @@ impl Shared {
         let attached = self.attached.get_or_init(|| Arc::new(T::default()));
         let any: Arc<dyn Any + Send + Sync> = Arc::<dyn Attached>::clone(attached);
         any.downcast().map_err(|_| Error::internal("something else is attached"))
+    }
+
+    /// How to open another filesystem, or this one anew, on the same storage.
+    pub(crate) fn same_storage(&self) -> OpenOptions {
+        let storage = self.storage_is_given.then(|| Arc::clone(&self.storage));
+        OpenOptions { storage, ..OpenOptions::default() }
     }
 
     /// The first revision that is not packed, as last seen.

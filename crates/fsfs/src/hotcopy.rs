@@ -23,7 +23,6 @@ mod publish;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
 use sapwood_fsfs_format::layout::{names, since};
@@ -31,19 +30,16 @@ use sapwood_fsfs_format::layout::{names, since};
 use self::files::Order;
 use crate::dump_index::check;
 use crate::error::{Error, Result};
-use crate::filesystem::{Filesystem, OpenOptions, Shared};
+use crate::filesystem::{Filesystem, Shared};
 use crate::maintenance::uuid_text;
 use crate::rep_cache::RepCache;
 use crate::revprop_pack::remove_dir_all;
 use sapwood_store::Caches;
-use sapwood_store::LocalStorage;
 use sapwood_store::write::WriteStorage;
 
 /// How to copy.
 #[derive(Clone, Debug)]
 pub struct HotcopyOptions {
-    /// Where files are read and written.
-    pub storage: Arc<dyn WriteStorage>,
     /// Whether the copy is made durable before it counts.
     pub flush_to_disk: bool,
     /// Copy only what a copy made before does not have.
@@ -54,12 +50,7 @@ pub struct HotcopyOptions {
 
 impl Default for HotcopyOptions {
     fn default() -> Self {
-        Self {
-            storage: Arc::new(LocalStorage),
-            flush_to_disk: true,
-            incremental: false,
-            threads: true,
-        }
+        Self { flush_to_disk: true, incremental: false, threads: true }
     }
 }
 
@@ -81,8 +72,8 @@ impl Filesystem {
         cancel: &CancelToken,
         notify: Notify<'_>,
     ) -> Result<()> {
-        let storage = &*options.storage;
         let source = &*self.fs.shared;
+        let storage = &*source.storage;
         let incremental = options.incremental
             && match storage.stamp(&to.join(names::FORMAT)) {
                 Ok(_) => true,
@@ -92,7 +83,7 @@ impl Filesystem {
         let mut target = None;
         let mut _locks = Vec::new();
         if incremental {
-            let opened = Self::open(to, &Caches::new(1 << 20), &OpenOptions::default())?;
+            let opened = Self::open(to, &Caches::new(1 << 20), &source.same_storage())?;
             check_destination(source, &opened.fs.shared)?;
             _locks = opened.fs.shared.lock_all(storage)?;
             target = Some(opened);
@@ -192,7 +183,7 @@ struct Hotcopy<'a> {
 
 impl Hotcopy<'_> {
     fn storage(&self) -> &dyn WriteStorage {
-        &*self.options.storage
+        &*self.source.storage
     }
 
     fn format(&self) -> u32 {

@@ -20,6 +20,7 @@ use crate::filesystem::{Filesystem, Fs};
 use crate::maintenance::MaintenanceOptions;
 use crate::revfile::RevFile;
 use crate::txn::WriteConfig;
+use sapwood_store::write::WriteStorage;
 
 /// What is read at once to sum it up, in bytes.
 const PIECE: usize = 1 << 16;
@@ -47,7 +48,7 @@ impl Filesystem {
             return Ok(());
         };
         let revision = first.revision;
-        let storage = &*options.storage;
+        let storage = &*self.fs.storage;
         // No packing or commit goes on meanwhile.
         let _pack = fs.shared.lock_file(storage, names::PACK_LOCK)?;
         let _write = fs.shared.lock_file(storage, names::WRITE_LOCK)?;
@@ -67,7 +68,8 @@ impl Filesystem {
         let mut tail = Vec::new();
         let (l2p, p2l) = (config.l2p_page_size, config.p2l_page_size);
         write_indexes(file.first, end, &offsets, l2p, &entries, p2l, &mut tail);
-        replace_tail(&fs.rev_file_path(file.key), end, &tail, options)
+        let path = fs.rev_file_path(file.key);
+        replace_tail(storage, &path, (end, &tail), options.flush_to_disk)
     }
 }
 
@@ -160,8 +162,12 @@ fn log_to_phys(file: &RevFile, entries: &[P2lEntry]) -> Result<Vec<ItemOffsets>>
 }
 
 /// Replaces all of a read-only file from `end` on.
-fn replace_tail(path: &Path, end: u64, tail: &[u8], options: &MaintenanceOptions) -> Result<()> {
-    let storage = &*options.storage;
+fn replace_tail(
+    storage: &dyn WriteStorage,
+    path: &Path,
+    (end, tail): (u64, &[u8]),
+    flush: bool,
+) -> Result<()> {
     let failed = |e| Error::io(e, "Can't write to file", path);
     let mut name = path.as_os_str().to_owned();
     name.push(".load-index");
@@ -175,11 +181,11 @@ fn replace_tail(path: &Path, end: u64, tail: &[u8], options: &MaintenanceOptions
         let mut file = storage.reopen(temporary)?;
         file.truncate(end)?;
         file.append(tail)?;
-        if options.flush_to_disk {
+        if flush {
             file.sync()?;
         }
         storage.set_read_only(temporary)?;
-        storage.rename(temporary, path, options.flush_to_disk)
+        storage.rename(temporary, path, flush)
     });
     written.map_err(|e| {
         // Best effort: the error that matters is told.

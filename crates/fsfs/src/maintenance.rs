@@ -2,7 +2,6 @@
 
 use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
 
 use sapwood_core::config::{Case, Config};
 use sapwood_fsfs_format::current::Current;
@@ -11,7 +10,6 @@ use sapwood_fsfs_format::layout::{names, since};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Shared};
 use crate::rep_cache::RepCache;
-use sapwood_store::LocalStorage;
 use sapwood_store::write::{HeldLock, WriteStorage, lock_or_create};
 
 /// The longest `fsfs.conf` that is read, in bytes.
@@ -19,25 +17,29 @@ const CONFIG_LEN: usize = 1 << 20;
 /// The longest `current` that is read, in bytes.
 const CURRENT_LEN: usize = 256;
 
-/// Where maintenance writes, and how.
+/// How maintenance writes.
 #[derive(Clone, Debug)]
 pub struct MaintenanceOptions {
-    /// Where files are read and written.
-    pub storage: Arc<dyn WriteStorage>,
     /// Whether what is written is made durable before it counts.
     pub flush_to_disk: bool,
 }
 
 impl Default for MaintenanceOptions {
     fn default() -> Self {
-        Self { storage: Arc::new(LocalStorage), flush_to_disk: true }
+        Self { flush_to_disk: true }
     }
 }
 
 impl MaintenanceOptions {
     /// Replaces a small file; `like` gives the permissions.
-    pub(crate) fn replace(&self, path: &Path, contents: &[u8], like: &Path) -> Result<()> {
-        self.storage
+    pub(crate) fn replace(
+        &self,
+        storage: &dyn WriteStorage,
+        path: &Path,
+        contents: &[u8],
+        like: &Path,
+    ) -> Result<()> {
+        storage
             .replace(path, contents, Some(like), self.flush_to_disk)
             .map_err(|e| Error::replacing(e, path))
     }
@@ -55,18 +57,18 @@ impl Filesystem {
     ///
     /// # Errors
     /// System errors, and what SQLite reports.
-    pub fn freeze(&self, options: &MaintenanceOptions) -> Result<Frozen> {
+    pub fn freeze(&self) -> Result<Frozen> {
         let shared = &self.fs.shared;
         let mut locks = Vec::new();
         for (name, first) in [(names::PACK_LOCK, since::LOGICAL), (names::WRITE_LOCK, 1)] {
             if shared.layout.format.number >= first {
-                locks.push(shared.lock_file(&*options.storage, name)?);
+                locks.push(shared.lock_file(&*shared.storage, name)?);
             }
         }
         let path = shared.file(names::REP_CACHE);
-        let reps = match options.storage.stamp(&path) {
+        let reps = match shared.storage.stamp(&path) {
             Ok(_) if shared.layout.format.number >= since::PACKING => {
-                let reps = RepCache::open(shared, &*options.storage)?;
+                let reps = RepCache::open(shared, &*shared.storage)?;
                 reps.hold()?;
                 Some(reps)
             }
@@ -125,7 +127,7 @@ impl Shared {
     pub(crate) fn renew_instance(&self, options: &MaintenanceOptions, format: u32) -> Result<()> {
         let path = self.file(names::UUID);
         let text = uuid_text(&self.uuid, format, &path)?;
-        options.replace(&path, text.as_bytes(), &self.file(names::CURRENT))
+        options.replace(&*self.storage, &path, text.as_bytes(), &self.file(names::CURRENT))
     }
 }
 

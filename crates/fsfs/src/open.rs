@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs, OpenOptions, Shared};
 use sapwood_store::Caches;
 use sapwood_store::handles::KeepsHandles;
-use sapwood_store::{LocalStorage, Stamp, Storage};
+use sapwood_store::{LocalStorage, Stamp, Storage, WriteStorage};
 
 /// The longest small file that is read.
 const LIMIT: usize = 1 << 20;
@@ -36,7 +36,7 @@ impl Filesystem {
 /// Opens `db`. When it was opened before with the same caches and none of its describing files
 /// changed, this costs four looks at file stamps and reads nothing.
 fn open(db: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Result<Filesystem> {
-    let storage: Arc<dyn Storage> =
+    let storage: Arc<dyn WriteStorage> =
         options.storage.clone().unwrap_or_else(|| Arc::new(LocalStorage));
     let identity = identity(&*storage, db);
     let share = options.storage.is_none();
@@ -44,7 +44,8 @@ fn open(db: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Result<Filesy
     let shared = match known.filter(|known| known.identity == identity) {
         Some(shared) => shared,
         None => {
-            let shared = Arc::new(read(db, caches, storage, identity, options.largest_block)?);
+            let shared =
+                Arc::new(read(db, caches, (storage, !share), identity, options.largest_block)?);
             let keeper: Arc<dyn KeepsHandles> = Arc::<Shared>::clone(&shared);
             sapwood_store::handles::register(&keeper);
             if share {
@@ -64,7 +65,7 @@ fn identity(storage: &dyn Storage, db: &Path) -> [Option<Stamp>; 4] {
 fn read(
     db: &Path,
     caches: &Arc<Caches>,
-    storage: Arc<dyn Storage>,
+    (storage, storage_is_given): (Arc<dyn WriteStorage>, bool),
     identity: [Option<Stamp>; 4],
     largest_block: Option<usize>,
 ) -> Result<Shared> {
@@ -84,6 +85,7 @@ fn read(
         id: caches.new_id(),
         path: db.to_owned(),
         storage,
+        storage_is_given,
         layout: Layout::new(format),
         uuid,
         block_size: options.block_size.min(most),

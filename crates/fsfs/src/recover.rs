@@ -28,14 +28,14 @@ impl Filesystem {
     /// errors.
     pub fn recover(&self, options: &MaintenanceOptions, cancel: &CancelToken) -> Result<()> {
         let shared = &self.fs.shared;
-        let storage = &*options.storage;
+        let storage = &*shared.storage;
         let _locks = shared.lock_all(storage)?;
         // A plain copy of the repository may be in use elsewhere.
         let format = shared.layout.format.number;
         shared.renew_instance_for_recovery(options)?;
         shared.refresh_min_unpacked()?;
-        let found = shared.largest_revision(options)?;
-        let expected = shared.current_or_zero(options);
+        let found = shared.largest_revision()?;
+        let expected = shared.current_or_zero();
         if expected > found {
             return Err(Error::Corrupt(format!(
                 "Expected current rev to be <= {found} but found {expected}"
@@ -67,7 +67,7 @@ impl Filesystem {
         Current { youngest: found, next_ids }.write(&mut text);
         let path = shared.file(names::CURRENT);
         let like = if storage.stamp(&path).is_ok() { &path } else { &shared.file(names::UUID) };
-        options.replace(&path, &text, like)
+        options.replace(storage, &path, &text, like)
     }
 
     /// The next node id and copy id of old formats, which count them for all revisions.
@@ -112,22 +112,22 @@ impl Shared {
     /// As [`Shared::renew_instance`], when `current`, whose permissions are taken, may be missing.
     fn renew_instance_for_recovery(&self, options: &MaintenanceOptions) -> Result<()> {
         let current = self.file(names::CURRENT);
-        if options.storage.stamp(&current).is_err() {
+        if self.storage.stamp(&current).is_err() {
             let format = self.layout.format.number;
             let text: &[u8] = if format < since::LAYOUT { b"0 1 1\n" } else { b"0\n" };
-            options.replace(&current, text, &self.file(names::UUID))?;
+            options.replace(&*self.storage, &current, text, &self.file(names::UUID))?;
         }
         self.renew_instance(options, self.layout.format.number)
     }
 
     /// What `current` says; 0 when it says nothing, cannot be read or is not there: it is made anew.
-    fn current_or_zero(&self, options: &MaintenanceOptions) -> Revnum {
-        let bytes = options.storage.read(&self.file(names::CURRENT), 256).unwrap_or_default();
+    fn current_or_zero(&self) -> Revnum {
+        let bytes = self.storage.read(&self.file(names::CURRENT), 256).unwrap_or_default();
         Current::parse(&bytes, self.layout.format.number).map_or(Revnum::ZERO, |c| c.youngest)
     }
 
     /// The largest revision whose file is there, by the reference's search.
-    fn largest_revision(&self, options: &MaintenanceOptions) -> Result<Revnum> {
+    fn largest_revision(&self) -> Result<Revnum> {
         let exists = |revision: u64| -> Result<bool> {
             let revision = Revnum(revision);
             let path = self.file(&self.layout.rev_file(revision));
@@ -135,7 +135,7 @@ impl Shared {
                 return Ok(true);
             }
             // One that cannot be read is no youngest revision, nor is it missing.
-            match options.storage.open(&path) {
+            match self.storage.open(&path) {
                 Ok(_) => Ok(true),
                 Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
                 Err(e) => Err(Error::io(e, "Can't open file", &path)),

@@ -42,7 +42,7 @@ impl Filesystem {
         notify: &mut dyn FnMut(UpgradeNotice) -> Result<()>,
     ) -> Result<()> {
         let shared = &self.fs.shared;
-        let storage = &*options.storage;
+        let storage = &*shared.storage;
         let _locks = shared.lock_all(storage)?;
         let path = shared.file(names::CONFIG);
         if storage.list(&path).is_ok() {
@@ -56,7 +56,7 @@ impl Filesystem {
         }
         shared.add_file(options, names::CONFIG, CONFIG.as_bytes())?;
         // Read again: another process may have upgraded while we waited.
-        let format = shared.read_format(options)?;
+        let format = shared.read_format()?;
         if format.number == since::YOUNGEST {
             return Ok(());
         }
@@ -93,7 +93,7 @@ impl Filesystem {
         FormatFile { number: since::YOUNGEST, ..format }.write(&mut text);
         let path = shared.file(names::FORMAT);
         let like = if storage.stamp(&path).is_ok() { &path } else { &shared.file(names::UUID) };
-        options.replace(&path, &text, like)?;
+        options.replace(storage, &path, &text, like)?;
         notify(UpgradeNotice::Bumped(since::YOUNGEST))?;
         for shard in 0..packed {
             shared.remove_unpacked_revprops(storage, shard, false)?;
@@ -107,19 +107,19 @@ impl Shared {
     /// Adds a small file, unless it is there.
     fn add_file(&self, options: &MaintenanceOptions, name: &str, contents: &[u8]) -> Result<()> {
         let path = self.file(name);
-        match options.storage.stamp(&path) {
+        match self.storage.stamp(&path) {
             // What an interrupted run left may be empty.
             Ok(stamp) if stamp.len > 0 || contents.is_empty() => Ok(()),
             Err(e) if e.kind() != ErrorKind::NotFound => {
                 Err(Error::io(e, "Can't check path", &path))
             }
-            _ => options.replace(&path, contents, &self.file(names::CURRENT)),
+            _ => options.replace(&*self.storage, &path, contents, &self.file(names::CURRENT)),
         }
     }
 
-    fn read_format(&self, options: &MaintenanceOptions) -> Result<FormatFile> {
+    fn read_format(&self) -> Result<FormatFile> {
         let path = self.file(names::FORMAT);
-        match options.storage.read(&path, 4096) {
+        match self.storage.read(&path, 4096) {
             Ok(bytes) => {
                 FormatFile::parse(&bytes, &path.to_string_lossy()).map_err(|e| Error::Svn(e.into()))
             }

@@ -22,7 +22,7 @@ use sapwood_core::{FormKey, NodeKind, PropList, Revnum, SvnError};
 use sapwood_fsfs::{
     Caches, ChangedPaths, Filesystem, LocalStorage, Node, OpenOptions, SpanEncoder, Storage, Wanted,
 };
-use sapwood_store::{Stamp, StoredFile};
+use sapwood_store::{HeldLock, NewFile, Stamp, StoredFile, WriteStorage};
 use sapwood_testkit::{Packing, Programs, Repository, Shape};
 
 /// The local file system with counters and faults.
@@ -95,6 +95,52 @@ impl Storage for Handle {
     fn open_folder(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
         let file = LocalStorage.open_folder(path)?;
         Ok(Arc::new(StrangeFile { file, storage: Arc::clone(&self.0) }))
+    }
+}
+
+/// Nothing is written in these tests but by other programs.
+impl WriteStorage for Handle {
+    fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
+        LocalStorage.create(path)
+    }
+    fn create_over(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
+        LocalStorage.create_over(path)
+    }
+    fn reopen(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
+        LocalStorage.reopen(path)
+    }
+    fn rename(&self, from: &Path, to: &Path, sync: bool) -> io::Result<()> {
+        LocalStorage.rename(from, to, sync)
+    }
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        LocalStorage.remove_file(path)
+    }
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        LocalStorage.remove_dir(path)
+    }
+    fn create_dir(&self, path: &Path, inherit_group: bool) -> io::Result<()> {
+        LocalStorage.create_dir(path, inherit_group)
+    }
+    fn mode(&self, path: &Path) -> io::Result<u32> {
+        LocalStorage.mode(path)
+    }
+    fn copy_permissions(&self, from: &Path, to: &Path) -> io::Result<()> {
+        LocalStorage.copy_permissions(from, to)
+    }
+    fn set_read_only(&self, path: &Path) -> io::Result<()> {
+        LocalStorage.set_read_only(path)
+    }
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        LocalStorage.sync_dir(path)
+    }
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn HeldLock>> {
+        LocalStorage.lock(path)
+    }
+    fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn HeldLock>>> {
+        LocalStorage.try_lock(path)
+    }
+    fn sync_all(&self, path: &Path) -> io::Result<()> {
+        LocalStorage.sync_all(path)
     }
 }
 

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
 use sapwood_fs::admin::hotcopy::HotcopyOptions;
-use sapwood_store::write::{copy_into_place, create_beside, is_same, replace_failure};
+use sapwood_store::write::{
+    WriteStorage, copy_into_place, create_beside, is_same, replace_failure,
+};
 
 use crate::error::Result;
 use crate::repository::Repository;
@@ -43,18 +45,18 @@ pub fn hotcopy(
         )
         .into());
     }
-    let copy = Copy { options, cancel, to: &to };
+    let storage = source.fs().storage();
+    let copy = Copy { storage, options, cancel, to: &to };
     copy.folder(&from, &to, 0)?;
     copy.locks(&from)?;
     let db = to.join("db");
-    match options.storage.create_dir(&db, true) {
+    match storage.create_dir(&db, true) {
         Err(e) if e.kind() == ErrorKind::AlreadyExists && options.incremental => {}
         made => made.map_err(|e| cannot(&e, "Can't create directory", &db))?,
     }
     source.fs().hotcopy(&db, options, cancel, notify)?;
     let format = to.join("format");
-    options
-        .storage
+    storage
         .replace(
             &format,
             format!("{}\n", source.format()).as_bytes(),
@@ -65,6 +67,7 @@ pub fn hotcopy(
 }
 
 struct Copy<'a> {
+    storage: &'a dyn WriteStorage,
     options: &'a HotcopyOptions,
     cancel: &'a CancelToken,
     to: &'a Path,
@@ -73,9 +76,9 @@ struct Copy<'a> {
 impl Copy<'_> {
     /// Makes a folder; one that is there must be empty, unless the copy is incremental.
     fn new_folder(&self, path: &Path) -> std::result::Result<(), SvnError> {
-        match self.options.storage.create_dir(path, false) {
+        match self.storage.create_dir(path, false) {
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-                let listed = self.options.storage.list(path);
+                let listed = self.storage.list(path);
                 let listed = listed.map_err(|e| cannot(&e, "Can't check directory", path))?;
                 if listed.is_empty() || self.options.incremental {
                     return Ok(());
@@ -122,7 +125,7 @@ impl Copy<'_> {
 
     /// Copies a file, so that a reader of the copy sees the old or the new one.
     fn file(&self, from: &Path, to: &Path) -> Result<()> {
-        let storage = &*self.options.storage;
+        let storage = self.storage;
         let is_there = storage.stamp(to).is_ok();
         if is_there && is_same(storage, from, to) {
             let done = storage.copy_permissions(from, to);
@@ -147,11 +150,11 @@ impl Copy<'_> {
         self.new_folder(&dir).map_err(|e| e.context("Creating lock dir"))?;
         for name in ["db.lock", "db-logs.lock"] {
             let path: PathBuf = dir.join(name);
-            if self.options.storage.stamp(&path).is_err() {
-                let text = self.options.storage.read(&from.join("locks").join(name), LOCK_LEN);
+            if self.storage.stamp(&path).is_err() {
+                let text = self.storage.read(&from.join("locks").join(name), LOCK_LEN);
                 let unused = include_bytes!("create/templates/db.lock");
                 let text = text.unwrap_or_else(|_| unused.to_vec());
-                let made = self.options.storage.create_with(&path, &text);
+                let made = self.storage.create_with(&path, &text);
                 made.map_err(|e| cannot(&e, "Can't create file", &path))?;
             }
         }

@@ -118,7 +118,6 @@ pub fn load(
             flush_to_disk: !options.no_flush,
             numbers_at_once: NUMBERS_AT_ONCE,
             batch_reps: true,
-            ..WriteOptions::default()
         },
     )?;
     let current = Arc::new(Mutex::new(Arc::clone(&writer)));

@@ -21,8 +21,12 @@ pub fn upgrade(
     let path = repository.path().join("format");
     let write = |number: u32| {
         let text = format!("{number}\n");
-        let done =
-            options.storage.replace(&path, text.as_bytes(), Some(&path), options.flush_to_disk);
+        let done = repository.fs().storage().replace(
+            &path,
+            text.as_bytes(),
+            Some(&path),
+            options.flush_to_disk,
+        );
         done.map_err(|e| SvnError::io(&e, replace_failure(&e, &path)))
     };
     // Whether it can be written is found out before anything changes.

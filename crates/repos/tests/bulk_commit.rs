@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::crashing::Crashing;
-use common::{Growing, commit, losses, open, reference_verifies, whole, writer};
+use common::{Growing, commit, losses, open, open_on, reference_verifies, whole, writer};
 use sapwood_core::{PropList, Revnum};
 use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::txn::{Bulk, WriteOptions, Writer};
@@ -68,9 +68,8 @@ fn repository(path: &Path, format: u32) {
 }
 
 fn bulk_writer(path: &Path, storage: Arc<dyn WriteStorage>) -> Arc<Writer> {
-    let options =
-        WriteOptions { storage, numbers_at_once: 64, batch_reps: true, ..WriteOptions::default() };
-    Writer::new(&open(path), options).unwrap()
+    let options = WriteOptions { numbers_at_once: 64, batch_reps: true, ..WriteOptions::default() };
+    Writer::new(&open_on(path, storage).unwrap(), options).unwrap()
 }
 
 /// Commits `count` revisions at once, stopped after each `step`th number of operations; after each in

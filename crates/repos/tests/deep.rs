@@ -12,7 +12,6 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use sapwood_core::{CancelToken, Depth, NodeKind, Revnum};
-use sapwood_fs::admin::maintenance::MaintenanceOptions;
 use sapwood_fs::{Caches, OpenOptions, Reads};
 use sapwood_repos::authorizer::Everything;
 use sapwood_repos::change_tree::ChangeTree;
@@ -168,11 +167,10 @@ fn listing(repository: &Repository, depth: usize) {
 }
 
 fn rep_cache(repository: &Repository, _: usize) {
-    let options = MaintenanceOptions::default();
     let last = repository.fs().youngest().unwrap();
     let cancel = CancelToken::new();
     let fs = repository.fs();
-    fs.build_rep_cache(Revnum(1), last, &options, &cancel, &mut |_| Ok(())).unwrap();
+    fs.build_rep_cache(Revnum(1), last, &cancel, &mut |_| Ok(())).unwrap();
 }
 
 #[test]

@@ -11,24 +11,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::crashing::Crashing;
-use common::{losses, open, reference_verifies as verify, whole};
+use common::{losses, open, open_on, reference_verifies as verify, whole};
 use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::txn::{Txn, WriteOptions, Writer};
-use sapwood_fs::{Filesystem, LocalStorage, WriteStorage};
+use sapwood_fs::{Filesystem, LocalStorage, WriteStorage as _};
 use sapwood_repos::create::{RepositoryOptions, create};
 
 const THREADS: usize = 6;
 
 /// A transaction that makes one file below `/` and, if told so, another one that all make.
-fn begin(
-    fs: &Filesystem,
-    storage: &Arc<dyn WriteStorage>,
-    file: &str,
-    also: bool,
-) -> sapwood_fs::Result<Txn> {
-    let options = WriteOptions { storage: Arc::clone(storage), ..WriteOptions::default() };
-    let mut txn = Writer::new(fs, options)?.begin(fs.youngest()?)?;
+fn begin(fs: &Filesystem, file: &str, also: bool) -> sapwood_fs::Result<Txn> {
+    let mut txn = Writer::new(fs, WriteOptions::default())?.begin(fs.youngest()?)?;
     for path in std::iter::once(file).chain(also.then_some("/same")) {
         txn.make_file(path)?;
         txn.set_text(path, &mut format!("{file} ").repeat(50).as_bytes(), None)?;
@@ -71,9 +65,9 @@ fn all_are_there_and_share_the_move_of_current() {
         for round in 0..50 {
             // Each operation is counted: whoever shares needs fewer of them.
             let counting = Crashing::after(u64::MAX);
-            let storage: Arc<dyn WriteStorage> = Arc::new(counting.clone());
+            let counted = open_on(&path, Arc::new(counting.clone())).unwrap();
             let names: Vec<String> = (0..THREADS).map(|n| format!("/f{round}-{n}")).collect();
-            let begin = |name: &String| begin(&fs, &storage, name, false).unwrap();
+            let begin = |name: &String| begin(&counted, name, false).unwrap();
             let txns: Vec<Txn> = names.iter().map(begin).collect();
             let moves = counting.moves_of("current");
             let revisions: Vec<Revnum> =
@@ -102,9 +96,8 @@ fn who_is_in_conflict_is_refused_alone() {
     let path = dir.path().join("repo");
     create(&path, &RepositoryOptions::default()).unwrap();
     let fs = open(&path);
-    let storage: Arc<dyn WriteStorage> = Arc::new(LocalStorage);
     let names: Vec<String> = (0..THREADS).map(|n| format!("/f{n}")).collect();
-    let txns = (0..THREADS).map(|n| begin(&fs, &storage, &names[n], n % 2 == 0).unwrap()).collect();
+    let txns = (0..THREADS).map(|n| begin(&fs, &names[n], n % 2 == 0).unwrap()).collect();
     let done = commit_together(&path, txns);
     let mut present: Vec<&str> = vec!["/same"];
     let mut refused = 0;
@@ -137,12 +130,11 @@ fn stopped_at_every_operation() {
         let mut stopped = false;
         for (turn, loss) in losses(operations).into_iter().chain(losses(operations + 1)).enumerate()
         {
-            let fs = open(&path);
             let crashing = Crashing::after(operations);
-            let storage: Arc<dyn WriteStorage> = Arc::new(crashing.clone());
+            let fs = open_on(&path, Arc::new(crashing.clone())).unwrap();
             let names: Vec<String> = (0..3).map(|n| format!("/f{operations}-{turn}-{n}")).collect();
             let txns: sapwood_fs::Result<Vec<Txn>> =
-                names.iter().map(|name| begin(&fs, &storage, name, false)).collect();
+                names.iter().map(|name| begin(&fs, name, false)).collect();
             let before = fs.youngest().unwrap();
             let Ok(txns) = txns else {
                 stopped = crashing.crash(loss);
@@ -176,8 +168,7 @@ fn stopped_at_every_operation() {
     assert!(refused >= 40, "{refused}");
     // What failed must not be remembered.
     let fs = open(&path);
-    let storage: Arc<dyn WriteStorage> = Arc::new(LocalStorage);
-    begin(&fs, &storage, "/last", false).unwrap().commit().unwrap();
+    begin(&fs, "/last", false).unwrap().commit().unwrap();
     whole(&path);
     verify(&path);
 }

@@ -24,19 +24,27 @@ fn target(path: &str) -> LockTarget {
     LockTarget { path: path.to_owned(), token: None, revision: None }
 }
 
-fn open(path: &Path, options: WriteOptions) -> Arc<Writer> {
-    let fs = Filesystem::open(&path.join("db"), &Caches::new(4 << 20), &OpenOptions::default());
+fn open(path: &Path, open: &OpenOptions, options: WriteOptions) -> Arc<Writer> {
+    let fs = Filesystem::open(&path.join("db"), &Caches::new(4 << 20), open);
     Writer::new(&fs.unwrap(), options).unwrap()
 }
 
 /// A writer that makes durable what it does.
 fn writer(path: &Path, storage: Arc<dyn WriteStorage>) -> Arc<Writer> {
-    open(path, WriteOptions { storage, ..WriteOptions::default() })
+    open(
+        path,
+        &OpenOptions { storage: Some(storage), ..OpenOptions::default() },
+        WriteOptions::default(),
+    )
 }
 
 /// A writer that does not wait for the disk.
 fn quick(path: &Path) -> Arc<Writer> {
-    open(path, WriteOptions { flush_to_disk: false, ..WriteOptions::default() })
+    open(
+        path,
+        &OpenOptions::default(),
+        WriteOptions { flush_to_disk: false, ..WriteOptions::default() },
+    )
 }
 
 /// A repository with these files.

@@ -13,8 +13,8 @@ use std::process::Command;
 use std::sync::Arc;
 
 use common::crashing::{Crashing, Loss};
-use common::{commit, copy_tree, everywhere, losses, open, read_all, reference_commits};
-use common::{reference_verifies, repository, text, whole, writer};
+use common::{commit, copy_tree, everywhere, losses, open, open_on, read_all, reference_commits};
+use common::{reference_verifies, repository, repository_on, text, whole, writer};
 use sapwood_core::{CancelToken, Depth, Revnum};
 use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::admin::hotcopy::HotcopyOptions;
@@ -42,8 +42,11 @@ fn make(dir: &Path, format: u32, logical: bool) -> PathBuf {
 }
 
 fn pack(path: &Path, storage: Arc<dyn WriteStorage>, threads: bool) -> Result<(), String> {
-    let options = PackOptions { storage, threads, ..PackOptions::default() };
-    open(path).pack(&options, &CancelToken::new(), &mut |_| Ok(())).map_err(text)
+    let options = PackOptions { threads, ..PackOptions::default() };
+    open_on(path, storage)
+        .map_err(text)?
+        .pack(&options, &CancelToken::new(), &mut |_| Ok(()))
+        .map_err(text)
 }
 
 fn packs(format: u32, logical: bool) {
@@ -96,10 +99,15 @@ fn upgrade() {
         }
         let before = read_all(&path);
         let work = |path: &Path, storage| {
-            let options = MaintenanceOptions { storage, ..MaintenanceOptions::default() };
+            let options = MaintenanceOptions::default();
             let cancel = CancelToken::new();
-            sapwood_repos::upgrade::upgrade(&repository(path), &options, &cancel, &mut |_| Ok(()))
-                .map_err(text)
+            sapwood_repos::upgrade::upgrade(
+                &repository_on(path, storage),
+                &options,
+                &cancel,
+                &mut |_| Ok(()),
+            )
+            .map_err(text)
         };
         let operations = everywhere(&path, &work, &|path, done| {
             assert_eq!(read_all(path), before);
@@ -120,8 +128,11 @@ fn recover() {
         let path = make(dir.path(), format, format == 8);
         let before = read_all(&path);
         let work = |path: &Path, storage| {
-            let options = MaintenanceOptions { storage, ..MaintenanceOptions::default() };
-            open(path).recover(&options, &CancelToken::new()).map_err(text)
+            let options = MaintenanceOptions::default();
+            open_on(path, storage)
+                .map_err(text)?
+                .recover(&options, &CancelToken::new())
+                .map_err(text)
         };
         everywhere(&path, &work, &|path, _| {
             assert_eq!(read_all(path), before);
@@ -156,8 +167,11 @@ fn load_index() {
         };
         open(&path).dump_index(Revnum(3), &CancelToken::new(), &mut each).unwrap();
         let work = |path: &Path, storage| {
-            let options = MaintenanceOptions { storage, ..MaintenanceOptions::default() };
-            open(path).load_index(entries.clone(), &options, &CancelToken::new()).map_err(text)
+            let options = MaintenanceOptions::default();
+            open_on(path, storage)
+                .map_err(text)?
+                .load_index(entries.clone(), &options, &CancelToken::new())
+                .map_err(text)
         };
         let operations = everywhere(&path, &work, &|path, _| {
             assert_eq!(read_all(path), before);
@@ -241,9 +255,8 @@ fn copy(
     storage: Arc<dyn WriteStorage>,
     incremental: bool,
 ) -> Result<(), String> {
-    let options =
-        HotcopyOptions { storage, incremental, threads: false, ..HotcopyOptions::default() };
-    let (from, cancel) = (repository(source), CancelToken::new());
+    let options = HotcopyOptions { incremental, threads: false, ..HotcopyOptions::default() };
+    let (from, cancel) = (repository_on(source, storage), CancelToken::new());
     sapwood_repos::hotcopy::hotcopy(&from, to, &options, &cancel, &mut |_, _| Ok(())).map_err(text)
 }
 

@@ -15,7 +15,7 @@ use common::{losses, whole};
 use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::txn::{Txn, WriteOptions, Writer, flags};
-use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage};
+use sapwood_fs::{Caches, Filesystem, OpenOptions};
 use sapwood_repos::create::{RepositoryOptions, create};
 
 const FORMATS: [u32; 7] = [1, 2, 3, 4, 6, 7, 8];
@@ -49,11 +49,7 @@ impl Place {
     }
 
     fn writer(&self) -> Arc<Writer> {
-        self.writer_to(Arc::new(LocalStorage))
-    }
-
-    fn writer_to(&self, storage: Arc<dyn WriteStorage>) -> Arc<Writer> {
-        let options = WriteOptions { storage, flush_to_disk: false, ..WriteOptions::default() };
+        let options = WriteOptions { flush_to_disk: false, ..WriteOptions::default() };
         Writer::new(&self.fs(), options).unwrap()
     }
 

@@ -1,7 +1,8 @@
 //! The door to files for writers: [`WriteStorage`], the primitives that a crash can fall between.
 //!
 //! Each method is one file operation, so that a test can stop before any of them, lose what was
-//! not synced or tear the last write. Readers are only given a [`Storage`]: they cannot write.
+//! not synced or tear the last write. An engine is given one when a filesystem is opened, for reading and
+//! writing; modules that only read are handed it on as a [`Storage`].
 
 mod local;
 mod local_lock;

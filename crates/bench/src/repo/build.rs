@@ -42,7 +42,6 @@ impl<'a, 'b> Build<'a, 'b> {
             flush_to_disk: false,
             numbers_at_once: NUMBERS_AT_ONCE,
             batch_reps: true,
-            ..WriteOptions::default()
         };
         let writer = Writer::new(repository.fs(), write())?.set_uuid(&options.uuid())?;
         let date = Timestamp(START).to_string();

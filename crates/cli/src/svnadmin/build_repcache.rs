@@ -1,7 +1,6 @@
 //! `svnadmin build-repcache`.
 
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_fs::admin::maintenance::MaintenanceOptions;
 
 use crate::command::{Invocation, Run, Subcommand, name};
 
@@ -27,18 +26,12 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let first = start.unwrap_or(Revnum(1));
     let quiet = options.has(name::QUIET);
     let out = &mut invocation.out;
-    let built = fs.build_rep_cache(
-        first,
-        last,
-        &MaintenanceOptions::default(),
-        &crate::signals::cancel_token(),
-        &mut |revision| {
-            if quiet {
-                return Ok(());
-            }
-            Ok(out.text(&format!("* Processed revision {revision}.\n"))?)
-        },
-    );
+    let built = fs.build_rep_cache(first, last, &crate::signals::cancel_token(), &mut |revision| {
+        if quiet {
+            return Ok(());
+        }
+        Ok(out.text(&format!("* Processed revision {revision}.\n"))?)
+    });
     match built.map_err(SvnError::from) {
         Err(e) if e.code() == ErrorCode::FS_REP_SHARING_NOT_ALLOWED => out.text(
             "svnadmin: Warning - this repository has rep-sharing disabled. Building rep-cache has \

@@ -5,7 +5,6 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
-use sapwood_fs::admin::maintenance::MaintenanceOptions;
 
 use crate::command::{Invocation, Run, Subcommand, name, usage_error};
 use crate::repo;
@@ -46,7 +45,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         // A repository that is named twice would wait for itself.
         let real = std::fs::canonicalize(repo::local_style(&path));
         if seen.insert(real.unwrap_or_else(|_| path.clone().into())) {
-            frozen.push(repository.fs().freeze(&MaintenanceOptions::default())?);
+            frozen.push(repository.fs().freeze()?);
         }
     }
     invocation.out.flush()?;

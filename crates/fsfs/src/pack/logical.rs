@@ -74,7 +74,7 @@ pub(super) fn build(
 ) -> Result<Built> {
     let size = shared.layout.format.shard_size.unwrap_or(1);
     let first = shard.saturating_mul(size);
-    let storage = &*options.storage;
+    let storage = &*shared.storage;
     let count = usize::try_from(size).unwrap_or(usize::MAX);
     let mut packer = Packer {
         shared,

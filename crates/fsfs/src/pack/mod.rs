@@ -27,7 +27,6 @@ mod source;
 use sapwood_core::Exact;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum};
 use sapwood_fsfs_format::layout::{names, since};
@@ -39,7 +38,6 @@ use crate::filesystem::{Filesystem, Shared};
 use crate::revprop_pack::remove_dir_all;
 use crate::sync::sync_new_files;
 use build_queue::{BuildQueue, Built};
-use sapwood_store::LocalStorage;
 use sapwood_store::write::{HeldLock, NewFile, WriteStorage};
 
 /// Items are aligned for readers that read by pages, whatever larger blocks `block-size` says:
@@ -54,8 +52,6 @@ const BUILDERS: usize = 2;
 /// How to pack.
 #[derive(Clone, Debug)]
 pub struct PackOptions {
-    /// Where files are read and written.
-    pub storage: Arc<dyn WriteStorage>,
     /// Whether a pack is made durable before it counts.
     pub flush_to_disk: bool,
     /// Bytes of revision data that are held in memory at most; what is more is read twice.
@@ -66,12 +62,7 @@ pub struct PackOptions {
 
 impl Default for PackOptions {
     fn default() -> Self {
-        Self {
-            storage: Arc::new(LocalStorage),
-            flush_to_disk: true,
-            memory: DEFAULT_MEMORY,
-            threads: true,
-        }
+        Self { flush_to_disk: true, memory: DEFAULT_MEMORY, threads: true }
     }
 }
 
@@ -134,7 +125,7 @@ impl Filesystem {
         if shared.unpacked_shards(size)?.is_empty() {
             return Ok(());
         }
-        let storage = &*options.storage;
+        let storage = &*shared.storage;
         let lock = |name| shared.lock_file(storage, name);
         let separate = format.number >= since::LOGICAL;
         let _lock = lock(if separate { names::PACK_LOCK } else { names::WRITE_LOCK })?;
@@ -180,14 +171,14 @@ fn build(
     shard: u64,
     cancel: &CancelToken,
 ) -> Result<Built> {
-    let storage = &*options.storage;
+    let storage = &*shared.storage;
     let dir = shared.file(&shared.layout.pack_dir(shard));
     remove_dir_all(storage, &dir, options.threads)?;
     storage.create_dir(&dir, false).map_err(|e| Error::io(e, "Can't create directory", &dir))?;
     let built = if shared.layout.is_logical() {
         logical::build(shared, options, config, shard, cancel)?
     } else {
-        physical::build(shared, options, shard, cancel)?
+        physical::build(shared, shard, cancel)?
     };
     let like = shared.shard_dir(shard);
     storage
@@ -254,9 +245,9 @@ impl Work<'_> {
 
     /// The syncing of step 1, and steps 2 to 4.
     fn finish(&self, shards: Range<u64>, built: Vec<Built>) -> Result<()> {
-        let PackOptions { storage, flush_to_disk, threads, .. } = self.options;
+        let PackOptions { flush_to_disk, threads, .. } = self.options;
         let threads = *threads;
-        let (shared, storage) = (self.shared, &**storage);
+        let (shared, storage) = (self.shared, &*self.shared.storage);
         let layout = &shared.layout;
         let with_revprops = layout.format.number >= since::REVPROP_PACKING;
         let files = built.into_iter().flat_map(|built| built.files).collect();
@@ -311,7 +302,7 @@ impl Work<'_> {
             }
         }
         let sync = |dir: &Path| {
-            let synced = self.options.storage.sync_dir(dir);
+            let synced = self.shared.storage.sync_dir(dir);
             synced.map_err(|e| Error::io(e, "Can't flush directory", dir))
         };
         let mut parent = None;
@@ -349,7 +340,7 @@ impl Work<'_> {
 
     /// Removes what a run that was interrupted in step 4 left of the shards before `shard`.
     fn remove_leftovers(&self, shard: u64) -> Result<()> {
-        let (shared, storage) = (self.shared, &*self.options.storage);
+        let (shared, storage) = (self.shared, &*self.shared.storage);
         let size = shared.layout.format.shard_size.unwrap_or(1);
         for done in (0..shard).rev() {
             let revs = shared.shard_dir(done);

@@ -5,7 +5,6 @@ use sapwood_core::Exact;
 use sapwood_core::{CancelToken, Revnum};
 use sapwood_fsfs_format::manifest::Manifest;
 
-use super::PackOptions;
 use super::build_queue::Built;
 use super::output::Output;
 use super::source::Sources;
@@ -16,13 +15,8 @@ use crate::filesystem::Shared;
 /// Larger revisions are copied in pieces of this many bytes.
 const PIECE: u64 = 1 << 20;
 
-pub(super) fn build(
-    shared: &Shared,
-    options: &PackOptions,
-    shard: u64,
-    cancel: &CancelToken,
-) -> Result<Built> {
-    let (storage, layout) = (&*options.storage, &shared.layout);
+pub(super) fn build(shared: &Shared, shard: u64, cancel: &CancelToken) -> Result<Built> {
+    let (storage, layout) = (&*shared.storage, &shared.layout);
     let size = layout.format.shard_size.unwrap_or(1);
     let first = shard.saturating_mul(size);
     let mut pack = Output::create(storage, shared.file(&layout.pack_file(shard)))?;

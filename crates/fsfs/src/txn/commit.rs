@@ -30,7 +30,7 @@ use super::group::{self, Committed, Prepared};
 use super::nodes::Entries;
 use super::{Folder, ROOT, Txn, Writer};
 use crate::error::{Error, Result};
-use crate::filesystem::{Filesystem, OpenOptions};
+use crate::filesystem::Filesystem;
 use crate::kinds::{self, DIRECTORY, NODE_REV, PROPS};
 use crate::rep_cache::Row;
 use crate::root::Root;
@@ -468,7 +468,7 @@ impl Writer {
     /// Checks the tree of a revision that is written but not there yet, as it is on disk.
     pub(super) fn read_back(&self, revision: Revnum) -> Result<()> {
         let caches = Caches::new(READ_BACK_CACHE);
-        let fs = Filesystem::open(self.fs.path(), &caches, &OpenOptions::default())?;
+        let fs = Filesystem::open(self.fs.path(), &caches, &self.fs.fs.same_storage())?;
         // For this one it is there.
         fs.fs.youngest.store(revision.0, Ordering::Release);
         Root::of_revision(&fs, revision)?.verify()

@@ -16,6 +16,8 @@
 //! Not behind the seam yet: what readers read (ranges of revision files, lists of folders) goes through
 //! [`sapwood_store::Storage`]; the files of [`Prepared`] are written through [`WriteStorage`] before they are put,
 //! properties under the name they keep; `pack` and the rest of administration write through [`WriteStorage`].
+//! Both are one value, which is said when the filesystem is opened
+//! ([`OpenOptions::storage`](crate::OpenOptions::storage)).
 //!
 //! Invariant: until [`RevisionStore::swap_youngest`] has succeeded, no reader sees any of a new revision, and
 //! whatever fails before leaves at most data that the next commit replaces.

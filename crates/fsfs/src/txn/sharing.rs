@@ -3,8 +3,6 @@
 //! Looking there is a hint: when the database cannot be read, the text is stored. What it finds is
 //! only used after the old text was read and its checksum is the new one's.
 
-use std::sync::Arc;
-
 use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1, SvnError};
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::{RepHeader, RepLocation, Representation};
@@ -206,11 +204,7 @@ impl Writer {
 
     /// Packs full shards after a commit. Like [`Self::write_rows`], this does not fail it.
     pub(super) fn pack(&self) {
-        let options = PackOptions {
-            storage: Arc::clone(&self.storage),
-            flush_to_disk: self.flush,
-            ..PackOptions::default()
-        };
+        let options = PackOptions { flush_to_disk: self.flush, ..PackOptions::default() };
         if let Err(e) = self.fs.pack(&options, &CancelToken::default(), &mut |_| Ok(())) {
             self.fail_after_commit(e.into());
         }

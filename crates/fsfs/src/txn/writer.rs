@@ -14,15 +14,13 @@ use super::rep_batch::Batch;
 use super::revision_store::{LocalRevisions, RevisionStore};
 use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::error::{Error, Result};
-use crate::filesystem::{Filesystem, OpenOptions};
+use crate::filesystem::Filesystem;
 use crate::maintenance::uuid_text;
 use sapwood_store::write::{HeldLock, WriteStorage};
 
 /// How to write.
 #[derive(Clone, Debug)]
 pub struct WriteOptions {
-    /// Where files are written.
-    pub storage: Arc<dyn WriteStorage>,
     /// Whether a commit is made durable before it is reported.
     pub flush_to_disk: bool,
     /// How many transactions' numbers are taken from `txn-current` at once, at least 1. A process
@@ -36,12 +34,7 @@ pub struct WriteOptions {
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        Self {
-            storage: Arc::new(sapwood_store::LocalStorage),
-            flush_to_disk: true,
-            numbers_at_once: 1,
-            batch_reps: false,
-        }
+        Self { flush_to_disk: true, numbers_at_once: 1, batch_reps: false }
     }
 }
 
@@ -76,7 +69,7 @@ impl Writer {
         let (config, packing) = match fs.fs.write_config.get() {
             Some(known) => *known,
             None => {
-                let config = fs.fs.shared.read_config(&*options.storage)?;
+                let config = fs.fs.shared.read_config(&*fs.fs.storage)?;
                 let both =
                     (WriteConfig::new(&config, number)?, RevpropPackConfig::new(&config, number)?);
                 *fs.fs.write_config.get_or_init(|| both)
@@ -87,11 +80,11 @@ impl Writer {
             common: fs.fs.shared.attached()?,
             config,
             revisions: Box::new(LocalRevisions {
-                storage: Arc::clone(&options.storage),
+                storage: Arc::clone(&fs.fs.storage),
                 flush: options.flush_to_disk,
                 packing,
             }),
-            storage: options.storage,
+            storage: Arc::clone(&fs.fs.storage),
             flush: options.flush_to_disk,
             numbers_at_once: options.numbers_at_once.max(1),
             batch_reps: options.batch_reps,
@@ -189,9 +182,8 @@ impl Writer {
         let done = self.storage.replace(&path, contents.as_bytes(), Some(&like), self.flush);
         done.map_err(|e| Error::replacing(e, &path))?;
         let renewed =
-            Filesystem::open(self.fs.path(), &self.fs.fs.caches, &OpenOptions::default())?;
+            Filesystem::open(self.fs.path(), &self.fs.fs.caches, &self.fs.fs.same_storage())?;
         let options = WriteOptions {
-            storage: Arc::clone(&self.storage),
             flush_to_disk: self.flush,
             numbers_at_once: self.numbers_at_once,
             batch_reps: self.batch_reps,

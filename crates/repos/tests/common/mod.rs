@@ -30,9 +30,24 @@ pub fn repository(path: &Path) -> Repository {
     Repository::open(path, &Caches::new(4 << 20), &OpenOptions::default()).unwrap()
 }
 
+/// What opens on a storage.
+pub fn on(storage: Arc<dyn WriteStorage>) -> OpenOptions {
+    OpenOptions { storage: Some(storage), ..OpenOptions::default() }
+}
+
+/// As [`open`], on a storage.
+pub fn open_on(path: &Path, storage: Arc<dyn WriteStorage>) -> sapwood_fs::Result<Filesystem> {
+    Filesystem::open(&path.join("db"), &Caches::new(4 << 20), &on(storage))
+}
+
+/// As [`repository`], on a storage.
+pub fn repository_on(path: &Path, storage: Arc<dyn WriteStorage>) -> Repository {
+    Repository::open(path, &Caches::new(4 << 20), &on(storage)).unwrap()
+}
+
 /// Writes through a storage.
 pub fn writer(path: &Path, storage: Arc<dyn WriteStorage>) -> sapwood_fs::Result<Arc<Writer>> {
-    Writer::new(&open(path), WriteOptions { storage, ..WriteOptions::default() })
+    Writer::new(&open_on(path, storage)?, WriteOptions::default())
 }
 
 /// Commits a new file and a change of the root's properties.
