@@ -291,6 +291,8 @@ fn serve(options: &Options) -> SvnResult<()> {
             format!("No repository found in '{}'", root.display()),
         ));
     }
+    // How much may be open is decided by it from here on.
+    svnserve::raise_file_limit();
     let log = options.log_file.as_deref().map(OpLog::file).transpose()?;
     // Places of the configuration are for http only.
     let listener = if only_locations { None } else { Some(listen(options)?) };

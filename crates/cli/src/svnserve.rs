@@ -342,7 +342,7 @@ fn watch_signals(shared: &Arc<Shared>, stopper: &Stopper) -> SvnResult<()> {
 
 /// Every connection takes a file handle; the usual soft limit of 1024 is for programs that use
 /// `select`.
-fn raise_file_limit() {
+pub(crate) fn raise_file_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;

@@ -356,17 +356,67 @@ fn what_no_client_sends() {
     for rubbish in [
         &b"\x16\x03\x01\x02\x00\x01"[..],
         b"GET /repo HTTP/9.9\r\n\r\n",
-        b"GET /repo HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+        b"GET /repo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
         b"PUT /repo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
     ] {
         let answer = served.raw(rubbish);
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
     }
-    let huge = format!("GET /repo HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(1 << 20));
+    let huge = format!("GET /repo HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "x".repeat(1 << 20));
     let answer = served.raw(huge.as_bytes());
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431"), "{answer}");
     // After all that it serves on.
     ok(&["info", &served.http]);
+}
+
+/// What RFC 9112 says of Host, and of a client that closes its sending side.
+#[test]
+fn hosts_and_half_closed_connections() {
+    let served = Served::open();
+    let get = |line: &str, host: &str| {
+        served.raw(format!("GET {line}\r\n{host}Connection: close\r\n\r\n").as_bytes())
+    };
+    assert!(get("/repo/ HTTP/1.1", "Host: x\r\n").starts_with("HTTP/1.1 200"));
+    assert!(get("/repo/ HTTP/1.1", "").starts_with("HTTP/1.1 400"));
+    assert!(get("/repo/ HTTP/1.0", "").starts_with("HTTP/1.0 200"));
+    // The sending side ends with the request; the reply comes all the same, of several requests too.
+    let mut socket = TcpStream::connect(("127.0.0.1", served.port)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let request = "GET /repo/ HTTP/1.1\r\nHost: x\r\n\r\n";
+    socket.write_all(request.repeat(2).as_bytes()).unwrap();
+    socket.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    assert_eq!(answer.matches("HTTP/1.1 200").count(), 2, "{answer}");
+}
+
+/// A file as the difference to one that the client has, and whole where that one is not there.
+#[test]
+fn delta_bases() {
+    let served = Served::open();
+    let harry = "Authorization: Basic aGFycnk6c2VjcmV0\r\n";
+    let file = format!("{}/delta-base", served.http);
+    let text = std::env::current_dir().unwrap().join("Cargo.toml");
+    let login = ["--username", "harry", "--password", "secret", "--no-auth-cache", "-qm", "m"];
+    ok(&[&["import"][..], &login, &[text.to_str().unwrap(), &file]].concat());
+    let head = ok(&["info", "--show-item", "revision", &served.http]);
+    let head = head.trim();
+    let get = |base: &str| {
+        let headers = format!(
+            "{harry}Accept-Encoding: svndiff1;q=0.9,svndiff;q=0.8\r\nX-SVN-VR-Base: {base}\r\n"
+        );
+        served.request("GET", &format!("/repo/!svn/rvr/{head}/delta-base"), &headers, "")
+    };
+    let delta = get(&format!("/repo/!svn/rvr/{head}/delta-base"));
+    assert!(delta.contains("application/vnd.svn-svndiff"), "{delta}");
+    for base in
+        ["/repo/!svn/rvr/99999/delta-base", "/repo/!svn/rvr/1/not-there", "/repo/!svn/rvr/0/"]
+    {
+        let whole = get(base);
+        assert!(whole.starts_with("HTTP/1.1 200"), "{base}: {whole}");
+        assert!(whole.contains("[package]"), "{base}: {whole}");
+        assert!(whole.contains("X-SVN-VR-Base"), "{base}: {whole}");
+    }
 }
 
 /// Requests that a proxy before us could take for two, or for one where there are two: none of them is

@@ -38,7 +38,8 @@ pub fn register(keeper: &Arc<dyn KeepsHandles>) {
 
 /// How many of something may be kept open: `most`, but no more than one in `part` of the handles
 /// that the process may have.
-pub(crate) fn limit(most: usize, part: u64) -> usize {
+#[must_use]
+pub fn limit(most: usize, part: u64) -> usize {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     let share = limit.and_then(|limit| limit.checked_div(part)).unwrap_or(u64::MAX);
     usize::try_from(share).unwrap_or(usize::MAX).clamp(1, most)

@@ -56,7 +56,7 @@ pub struct Penalty {
 }
 
 /// The part of an address that one customer of a network has: of IPv6, 64 bits.
-fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() >> 64 << 64).into()),
         v4 => v4,

@@ -197,6 +197,10 @@ pub struct Limits {
     pub pending_bytes: usize,
     /// Connections that are served at one time; more wait to be accepted.
     pub connections: usize,
+    /// Connections over http that are open at one time, over all listeners together.
+    pub http_connections: usize,
+    /// Connections over http from one address (of IPv6: one network of 64 bits); more are closed at once.
+    pub http_connections_per_address: usize,
     /// Connections from one address; more are closed at once.
     pub connections_per_address: usize,
     /// Time from the connection to the end of the client's greeting.
@@ -231,6 +235,8 @@ impl Default for Limits {
             response_bytes: None,
             pending_bytes: 64 << 20,
             connections: 4096,
+            http_connections: 20_000,
+            http_connections_per_address: 2048,
             connections_per_address: 1024,
             greeting: Duration::from_secs(60),
             login: Duration::from_secs(600),

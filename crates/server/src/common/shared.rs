@@ -53,6 +53,8 @@ pub struct Shared {
     pub proved: Proved,
     /// Locks of DAV programs that repositories cannot have.
     pub held: crate::dav::auto::held::HeldLocks,
+    /// How many http connections may be open.
+    pub places: Arc<crate::dav::places::Places>,
     /// Commits over http that are under way.
     pub txns: crate::dav::txns::OpenTxns,
     open: Mutex<HashMap<PathBuf, (Identity, Repository)>>,
@@ -90,6 +92,7 @@ impl Shared {
         Self {
             logins: LoginDelay::default(),
             requests,
+            places: crate::dav::places::Places::new(&settings.limits),
             settings,
             log,
             access_log: None,

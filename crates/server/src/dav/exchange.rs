@@ -18,7 +18,7 @@ use hyper::header::{
     CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
 };
 use hyper::http::request::Parts;
-use hyper::{Method, Response, StatusCode};
+use hyper::{Method, Response, StatusCode, Version};
 use sapwood_core::exact::Exact as _;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wire_dav::failure;
@@ -58,6 +58,8 @@ pub struct Head {
     pub host: Option<String>,
     /// Whether a trusted proxy handed the request over.
     pub is_proxied: bool,
+    /// Whether http of this version wants a Host header.
+    pub wants_host: bool,
 }
 
 impl Head {
@@ -68,6 +70,7 @@ impl Head {
         let path = parts.uri.path().to_owned();
         let query = parts.uri.query().map(str::to_owned);
         Self {
+            wants_host: parts.version >= Version::HTTP_11,
             method: parts.method,
             path,
             query,

@@ -191,7 +191,13 @@ fn delta(
     base_address: &str,
     version: sapwood_delta::Version,
 ) -> DavResult {
-    let source = session.repository.fs().revision_root(base.0)?.find(base.1)?;
+    exchange.header("vary", "X-SVN-VR-Base");
+    // A base that is not here is as none: the client takes the whole text as well.
+    let source = match session.repository.fs().revision_root(base.0) {
+        Ok(root) => root.find(base.1)?,
+        Err(sapwood_fs::Error::NoSuchRevision(..)) => None,
+        Err(error) => return Err(error.into()),
+    };
     let source = source.filter(|source| source.kind() == NodeKind::File);
     if source.is_none() {
         exchange.header("content-type", &media_type(node)?);
@@ -199,7 +205,6 @@ fn delta(
         return whole(session, exchange, node, &tag);
     }
     exchange.header("content-type", headers::SVNDIFF_TYPE);
-    exchange.header("vary", "X-SVN-VR-Base");
     exchange.header(headers::VR_BASE, base_address);
     if session.head.method == "HEAD" {
         return Ok(());

@@ -12,7 +12,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use sapwood_core::{SvnError, SvnResult};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
 use super::exchange::{Body, Exchange, Head, ReplyBody};
@@ -107,9 +107,8 @@ async fn accept(
     tls: Option<Arc<Tls>>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let room = Arc::new(Semaphore::new(shared.settings.limits.connections.max(1)));
     loop {
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
+        let Some(room) = shared.places.room().await else { return };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = stopped.changed() => return,
@@ -119,6 +118,8 @@ async fn accept(
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
+        let trusted = &shared.settings.http.trusted_proxies;
+        let Some(place) = shared.places.enter(room, peer.ip(), trusted) else { continue };
         // Not fatal: the connection works without.
         let _ = stream.set_nodelay(true);
         let _ = socket2::SockRef::from(&stream).set_keepalive(true);
@@ -153,6 +154,8 @@ async fn serve(
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEAD)
         .pipeline_flush(true)
+        // A client that has said all may close its side, and still gets its reply.
+        .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
     let mut connection = std::pin::pin!(connection);
     tokio::select! {

@@ -91,6 +91,9 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
     if head.headers.get_all("host").iter().nth(1).is_some() {
         return Err(nowhere(Fail::status(400, "There is more than one Host header")));
     }
+    if head.wants_host && !head.headers.contains_key("host") {
+        return Err(nowhere(Fail::status(400, "There is no Host header")));
+    }
     exchange.body.unpack(head).map_err(nowhere)?;
     // Of the server itself, not of anything on it.
     if head.path == "*" {

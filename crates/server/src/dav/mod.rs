@@ -33,6 +33,7 @@ mod merge;
 mod methods;
 mod options;
 mod packing;
+pub mod places;
 mod propfind;
 mod proppatch;
 mod proxied;
