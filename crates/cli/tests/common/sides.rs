@@ -125,7 +125,7 @@ impl Side {
     /// Names of the files, with what is in them.
     fn files(&self) -> String {
         self.shell("cd ..; find wc wc2 foreign -path '*/.svn' -prune -o -print | sort | while read f; \
-                    do echo \"$f\"; test ! -f \"$f\" || cat \"$f\"; done; find . -perm -100 -type f")
+                    do echo \"$f\"; test ! -f \"$f\" || cat \"$f\"; done; find . -perm -100 -type f | sort")
     }
 
     fn log(&self) -> String {
