@@ -39,6 +39,9 @@ fn read(dir: &Path, module: Option<&str>, uses: &mut Uses) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         let stem = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        if stem == "tests" {
+            continue;
+        }
         let own = module.unwrap_or(&stem);
         if path.is_dir() {
             read(&path, Some(own), uses);

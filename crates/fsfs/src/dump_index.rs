@@ -7,6 +7,7 @@ use sapwood_fsfs_format::{P2lEntry, P2lHeader, P2lPage};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
 use crate::revfile::RevFile;
+use crate::revision_store::Object;
 
 /// A phys-to-log index that is read page by page, outside the caches: only maintenance reads it.
 #[derive(Debug)]
@@ -138,30 +139,30 @@ impl Fs {
     /// The bytes of a revision's serialised properties.
     fn revprops_size(&self, revision: Revnum) -> Result<u64> {
         use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
-        let read = |name: &str| {
-            let path = self.file(name);
-            self.storage.read(&path, 1 << 30).map_err(|e| Error::io(e, "Can't open file", &path))
+        let place = |object| self.revisions.place(object);
+        let read = |object| {
+            let read = self.revisions.read(object, 1 << 30);
+            read.map_err(|e| Error::io(e, "Can't open file", &place(object)))
         };
         let size = |bytes: &[u8]| u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let packed = self.layout.is_revprop_packed(revision, self.min_unpacked());
         if !packed {
-            return read(&self.layout.revprops_file(revision)).map(|b| size(&b));
+            return read(Object::Props(revision)).map(|b| size(&b));
         }
         let shard = self.layout.shard(revision).unwrap_or(0);
         let shard_size = self.layout.format.shard_size.unwrap_or(1);
-        let dir = self.layout.revprops_pack_dir(shard);
-        let fail = |name: &str, error| Error::File { path: self.file(name), error };
-        let manifest_name = format!("{dir}/manifest");
-        let manifest = read(&manifest_name)?;
+        let fail = |object, error| Error::File { path: place(object), error };
+        let object = Object::PropsManifest(shard);
+        let manifest = read(object)?;
         let first = Revnum(shard.saturating_mul(shard_size));
-        let manifest = RevpropManifest::parse(&manifest, first, shard_size)
-            .map_err(|e| fail(&manifest_name, e))?;
+        let manifest =
+            RevpropManifest::parse(&manifest, first, shard_size).map_err(|e| fail(object, e))?;
         let missing =
             || Error::Corrupt(format!("Failed to read revprop pack file for r{revision}"));
         let (name, _) = manifest.find(revision).ok_or_else(missing)?;
-        let name = format!("{dir}/{name}");
-        let pack = read(&name)?;
-        let pack = RevpropPack::parse(&pack).map_err(|e| fail(&name, e))?;
+        let object = Object::PropsPack(shard, name);
+        let pack = read(object)?;
+        let pack = RevpropPack::parse(&pack).map_err(|e| fail(object, e))?;
         pack.get(revision).map(size).ok_or_else(missing)
     }
 }

@@ -16,6 +16,7 @@ use sapwood_fsfs_format::{Directory, Layout};
 use crate::changes::ChangedPaths;
 use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::error::{Error, Result};
+use crate::revision_store::{Object, RevisionStore};
 use crate::revprop_shards::RevpropShards;
 use crate::work::Work;
 use sapwood_store::Caches;
@@ -73,6 +74,10 @@ pub(crate) struct Shared {
     pub(crate) path: PathBuf,
     /// Where all of its files are.
     pub(crate) storage: Arc<dyn WriteStorage>,
+    /// Where its revisions and their properties are: above `storage`.
+    pub(crate) revisions: Arc<dyn RevisionStore>,
+    /// Whether these were given by the caller, and do not belong to `storage`.
+    pub(crate) revisions_are_given: bool,
     /// Whether that was given by the caller, and is shared with no other opening.
     pub(crate) storage_is_given: bool,
     pub(crate) layout: Layout,
@@ -106,7 +111,7 @@ pub(crate) struct Shared {
     /// What writers keep for all openings: see [`Shared::attached`].
     pub(crate) attached: OnceLock<Arc<dyn Attached>>,
     /// Whether syncing the whole file system took long when that was last done.
-    pub(crate) whole_syncs_are_slow: AtomicBool,
+    pub(crate) whole_syncs_are_slow: Arc<AtomicBool>,
     /// Revisions that a commit has prepared and only it knows of: numbers, and where they are.
     pub(crate) unpublished: Mutex<Vec<(Revnum, Unpublished)>>,
 }
@@ -153,6 +158,19 @@ impl Fs {
             return Ok(());
         }
         Err(Error::NoSuchRevision(revision))
+    }
+}
+
+/// The minor version of Subversion that made a format.
+const fn minor_of_format(number: u32) -> u32 {
+    match number {
+        0 | 1 => 1,
+        2 => 4,
+        since::LAYOUT => 5,
+        since::PACKING => 6,
+        5 | since::REVPROP_PACKING => 8,
+        since::LOGICAL => 9,
+        _ => 10,
     }
 }
 
@@ -232,6 +250,12 @@ impl Filesystem {
         }
     }
 
+    /// The oldest minor version of Subversion 1 that can use it.
+    #[must_use]
+    pub fn oldest_minor_version(&self) -> u32 {
+        minor_of_format(self.fs.layout.format.number)
+    }
+
     /// Whether revisions record where mergeinfo is, so that it can be asked for.
     #[must_use]
     pub fn records_mergeinfo(&self) -> bool {
@@ -305,8 +329,8 @@ impl Fs {
     pub(crate) fn glance_at_revprops(&self) -> Result<()> {
         if self.glance_at_min_unpacked()? {
             let now = std::time::SystemTime::now();
-            let top = self.file(sapwood_fsfs_format::layout::names::REVPROPS);
-            let stamp = self.storage.stamp(&top).ok().filter(|stamp| stamp.is_settled(now));
+            let stamp = self.revisions.version(Object::AllProps).ok();
+            let stamp = stamp.filter(|stamp| stamp.is_settled(now));
             let mut known = self.revprop_top.lock();
             if stamp.is_none() || *known != stamp {
                 *known = stamp;
@@ -346,17 +370,26 @@ impl Shared {
         self.path.join(name)
     }
 
+    /// A small object, if it may have changed since it was last looked at.
+    fn look(&self, watched: &mut Watched<()>, object: Object<'_>) -> Result<Option<Vec<u8>>> {
+        let store = &self.revisions;
+        watched
+            .look(|| store.version(object), |limit| store.read(object, limit))
+            .map_err(|e| Error::io(e, "Can't open file", &store.place(object)))
+    }
+
+    /// What is wrong with such an object.
+    fn file_error(&self, object: Object<'_>, error: sapwood_fsfs_format::Error) -> Error {
+        Error::File { path: self.revisions.place(object), error }
+    }
+
     /// The youngest revision now.
     pub(crate) fn refresh_youngest(&self) -> Result<Revnum> {
-        let path = self.file(sapwood_fsfs_format::layout::names::CURRENT);
         let mut watched = self.current_file.lock();
-        if let Some(bytes) = watched
-            .look(&*self.storage, &path)
-            .map_err(|e| Error::io(e, "Can't open file", &path))?
-        {
+        if let Some(bytes) = self.look(&mut watched, Object::Youngest)? {
             let current =
                 sapwood_fsfs_format::current::Current::parse(&bytes, self.layout.format.number)
-                    .map_err(|error| Error::File { path, error })?;
+                    .map_err(|error| self.file_error(Object::Youngest, error))?;
             self.youngest.store(current.youngest.0, Ordering::Release);
             watched.accept(());
         }
@@ -365,18 +398,13 @@ impl Shared {
 
     /// The first revision that is not packed now.
     pub(crate) fn refresh_min_unpacked(&self) -> Result<Revnum> {
-        use sapwood_fsfs_format::layout::names;
         if self.layout.format.number < since::PACKING {
             return Ok(Revnum::ZERO);
         }
-        let path = self.file(names::MIN_UNPACKED_REV);
         let mut watched = self.min_unpacked_file.lock();
-        if let Some(bytes) = watched
-            .look(&*self.storage, &path)
-            .map_err(|e| Error::io(e, "Can't open file", &path))?
-        {
+        if let Some(bytes) = self.look(&mut watched, Object::MinUnpacked)? {
             let revision = sapwood_fsfs_format::current::parse_min_unpacked_rev(&bytes)
-                .map_err(|error| Error::File { path, error })?;
+                .map_err(|error| self.file_error(Object::MinUnpacked, error))?;
             self.min_unpacked.fetch_max(revision.0, Ordering::AcqRel);
             watched.accept(());
         }
@@ -394,5 +422,16 @@ impl Shared {
             return Ok(true);
         }
         Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_that_made_formats() {
+        let known: Vec<u32> = (1..=8).map(minor_of_format).collect();
+        assert_eq!(known, [1, 4, 5, 6, 8, 8, 9, 10]);
     }
 }

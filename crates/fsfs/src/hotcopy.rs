@@ -259,7 +259,7 @@ impl Hotcopy<'_> {
     }
 
     fn read_current(&mut self) -> Result<()> {
-        let current = self.source.read_current(self.storage())?;
+        let current = self.source.revisions.youngest()?;
         self.youngest = current.youngest;
         self.next_ids = current.next_ids;
         Ok(())

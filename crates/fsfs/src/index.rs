@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::filesystem::Fs;
 use crate::kinds::{L2P_PAGE, MANIFEST, Number, TRAILER};
 use crate::revfile::{Bytes, RevFile};
+use crate::revision_store::{Object, gone_or};
 
 /// The longest manifest of a pack that is read.
 const MANIFEST_LEN: usize = 1 << 28;
@@ -154,16 +155,11 @@ impl Fs {
         if let Some(manifest) = self.caches.get(key) {
             return Ok(manifest);
         }
-        let path = self.file(&self.layout.pack_manifest(file.key.number));
-        let bytes = self.storage.read(&path, MANIFEST_LEN).map_err(|e| {
-            if e.kind() == std::io::ErrorKind::NotFound {
-                Error::FileGone { path: path.clone() }
-            } else {
-                Error::io(e, "Can't open file", &path)
-            }
-        })?;
-        let manifest =
-            Manifest::parse(&bytes, file.count).map_err(|error| Error::File { path, error })?;
+        let object = Object::PackManifest(file.key.number);
+        let path = || self.revisions.place(object);
+        let bytes = self.revisions.read(object, MANIFEST_LEN).map_err(|e| gone_or(e, path()))?;
+        let manifest = Manifest::parse(&bytes, file.count)
+            .map_err(|error| Error::File { path: path(), error })?;
         Ok(self.caches.put(key, manifest))
     }
 

@@ -38,6 +38,7 @@ mod recover;
 mod rep;
 mod rep_cache;
 mod revfile;
+mod revision_store;
 pub mod revprop_pack;
 mod revprop_shards;
 pub mod revprops;

@@ -19,9 +19,10 @@ use sapwood_fsfs_format::{Footer, L2pHeader, L2pPage, Trailer};
 use crate::changes::{CHANGES, ChangedPaths};
 use crate::filesystem::Fs;
 use crate::index::root_id;
+use crate::revision_store::{Near, Object};
 use crate::revprop_shards::Unread;
+use sapwood_store::StoredFile;
 use sapwood_store::storage::PAGE;
-use sapwood_store::{Folder, StoredFile};
 
 /// Files shorter than this are read here.
 const LEN: usize = 64 << 10;
@@ -40,8 +41,8 @@ struct Waiting {
 pub(crate) struct LooseFiles {
     /// All of it can be read into.
     buffer: Vec<u8>,
-    revs: Option<(u64, Folder)>,
-    props: Option<(u64, Folder)>,
+    revs: Near,
+    props: Near,
     waiting: Vec<Waiting>,
 }
 
@@ -58,21 +59,18 @@ impl LooseFiles {
         if file.key.packed || fs.has_first_block(&file) {
             return None;
         }
-        let shard = fs.layout.shard(revision).unwrap_or(0);
-        let path = || fs.layout.rev_file(revision);
-        let open = open(fs, folder(&mut self.revs, fs, shard, path)?, revision)?;
+        let open = open(fs, &mut self.revs, Object::Revision(revision))?;
         self.take(fs, Waiting { revision, generation: None, file: open })
     }
 
     /// The same of a revision's properties, of which `unread` is known.
     pub(crate) fn revprops(&mut self, fs: &Fs, unread: Unread, revision: Revnum) -> Option<usize> {
-        let (shard, generation) = match unread {
+        let generation = match unread {
             Unread::Known(bytes) => return Some(bytes),
-            Unread::InFile { shard, generation } => (shard, generation),
+            Unread::InFile { generation } => generation,
             Unread::Elsewhere => return None,
         };
-        let path = || fs.layout.revprops_file(revision);
-        let open = open(fs, folder(&mut self.props, fs, shard, path)?, revision)?;
+        let open = open(fs, &mut self.props, Object::Props(revision))?;
         self.take(fs, Waiting { revision, generation: Some(generation), file: open })
     }
 
@@ -169,21 +167,7 @@ fn place_of_changes(revision: Revnum, file: &[u8]) -> Option<u64> {
     (found < footer.l2p_offset).then_some(found)
 }
 
-/// The folder of a shard, which holds the file `path`.
-fn folder<'a>(
-    slot: &'a mut Option<(u64, Folder)>,
-    fs: &Fs,
-    shard: u64,
-    path: impl FnOnce() -> String,
-) -> Option<&'a mut Folder> {
-    if slot.as_ref().is_none_or(|(open, _)| *open != shard) {
-        let path = fs.file(&path());
-        *slot = Some((shard, Folder::new(path.parent()?.to_owned())));
-    }
-    slot.as_mut().map(|(_, folder)| folder)
-}
-
-fn open(fs: &Fs, folder: &mut Folder, revision: Revnum) -> Option<Arc<dyn StoredFile>> {
+fn open(fs: &Fs, near: &mut Near, object: Object<'_>) -> Option<Arc<dyn StoredFile>> {
     fs.caches.files().count();
-    fs.storage.open_in(folder, &revision.to_string()).ok()
+    fs.revisions.open_near(near, object).ok()
 }

@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use sapwood_core::config::{Case, Config};
-use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::{names, since};
 
 use crate::error::{Error, Result};
@@ -14,8 +13,6 @@ use sapwood_store::write::{HeldLock, WriteStorage, lock_or_create};
 
 /// The longest `fsfs.conf` that is read, in bytes.
 const CONFIG_LEN: usize = 1 << 20;
-/// The longest `current` that is read, in bytes.
-const CURRENT_LEN: usize = 256;
 
 /// How maintenance writes.
 #[derive(Clone, Debug)]
@@ -111,15 +108,6 @@ impl Shared {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(Config::new(Case::default())),
             Err(e) => Err(Error::io(e, "Can't open file", &path)),
         }
-    }
-
-    /// What `current` says now.
-    pub(crate) fn read_current(&self, storage: &dyn WriteStorage) -> Result<Current> {
-        let path = self.file(names::CURRENT);
-        let bytes =
-            storage.read(&path, CURRENT_LEN).map_err(|e| Error::io(e, "Can't open file", &path))?;
-        Current::parse(&bytes, self.layout.format.number)
-            .map_err(|error| Error::File { path, error })
     }
 
     /// Keeps the UUID, and gives this copy of the repository a new identity: what is cached of

@@ -14,6 +14,7 @@ use sapwood_fsfs_format::{FormatFile, Layout};
 use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs, OpenOptions, Shared};
+use crate::revision_store::{LocalRevisions, RevisionStore};
 use sapwood_store::Caches;
 use sapwood_store::handles::KeepsHandles;
 use sapwood_store::{LocalStorage, Stamp, Storage, WriteStorage};
@@ -29,23 +30,45 @@ const MAX_BLOCK_SIZE: usize = 1 << 20;
 impl Filesystem {
     /// Opens `db` (the `db` folder of a repository).
     pub fn open(db: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Result<Self> {
-        open(db, caches, options)
+        open(db, caches, options, None)
+    }
+
+    /// Opens the same folder with other caches, on the same storage and store of revisions.
+    pub(crate) fn opened_anew(&self, caches: &Arc<Caches>) -> Result<Self> {
+        let shared = &self.fs.shared;
+        let revisions = shared.revisions_are_given.then(|| Arc::clone(&shared.revisions));
+        open(&shared.path, caches, &shared.same_storage(), revisions)
+    }
+
+    /// Opens `db` whose revisions are kept by another store than that of local files.
+    #[cfg(test)]
+    pub(crate) fn open_with(
+        db: &Path,
+        caches: &Arc<Caches>,
+        revisions: Arc<dyn RevisionStore>,
+    ) -> Result<Self> {
+        open(db, caches, &OpenOptions::default(), Some(revisions))
     }
 }
 
 /// Opens `db`. When it was opened before with the same caches and none of its describing files
 /// changed, this costs four looks at file stamps and reads nothing.
-fn open(db: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Result<Filesystem> {
+fn open(
+    db: &Path,
+    caches: &Arc<Caches>,
+    options: &OpenOptions,
+    revisions: Option<Arc<dyn RevisionStore>>,
+) -> Result<Filesystem> {
     let storage: Arc<dyn WriteStorage> =
         options.storage.clone().unwrap_or_else(|| Arc::new(LocalStorage));
     let identity = identity(&*storage, db);
-    let share = options.storage.is_none();
+    let share = options.storage.is_none() && revisions.is_none();
     let known = if share { caches.known::<Shared>(db) } else { None };
     let shared = match known.filter(|known| known.identity == identity) {
         Some(shared) => shared,
         None => {
-            let shared =
-                Arc::new(read(db, caches, (storage, !share), identity, options.largest_block)?);
+            let place = Place { storage, is_given: options.storage.is_some(), revisions };
+            let shared = Arc::new(read(db, caches, place, identity, options.largest_block)?);
             let keeper: Arc<dyn KeepsHandles> = Arc::<Shared>::clone(&shared);
             sapwood_store::handles::register(&keeper);
             if share {
@@ -62,13 +85,23 @@ fn identity(storage: &dyn Storage, db: &Path) -> [Option<Stamp>; 4] {
         .map(|name| storage.stamp(&db.join(name)).ok())
 }
 
+/// Where a filesystem is.
+struct Place {
+    storage: Arc<dyn WriteStorage>,
+    /// Whether the caller said so.
+    is_given: bool,
+    /// Where its revisions are, if not in `storage`.
+    revisions: Option<Arc<dyn RevisionStore>>,
+}
+
 fn read(
     db: &Path,
     caches: &Arc<Caches>,
-    (storage, storage_is_given): (Arc<dyn WriteStorage>, bool),
+    place: Place,
     identity: [Option<Stamp>; 4],
     largest_block: Option<usize>,
 ) -> Result<Shared> {
+    let Place { storage, is_given: storage_is_given, revisions } = place;
     check_type(&*storage, db)?;
     let path = db.join(names::FORMAT);
     let format = match storage.read(&path, LIMIT) {
@@ -81,12 +114,20 @@ fn read(
     let uuid = read_uuid(&*storage, db)?;
     let options = read_options(&*storage, db, format.number)?;
     let most = largest_block.filter(|size| size.is_power_of_two()).unwrap_or(usize::MAX);
+    let layout = Layout::new(format);
+    let (slow, revisions_are_given) = (Arc::new(AtomicBool::new(false)), revisions.is_some());
+    let revisions = revisions.unwrap_or_else(|| {
+        let (storage, slow) = (Arc::clone(&storage), Arc::clone(&slow));
+        Arc::new(LocalRevisions::new(db.to_owned(), layout, storage, slow))
+    });
     let shared = Shared {
         id: caches.new_id(),
         path: db.to_owned(),
         storage,
         storage_is_given,
-        layout: Layout::new(format),
+        revisions,
+        revisions_are_given,
+        layout,
         uuid,
         block_size: options.block_size.min(most),
         identity,
@@ -102,7 +143,7 @@ fn read(
         write_config: options.write.map_or_else(OnceLock::new, OnceLock::from),
         openings: AtomicUsize::new(0),
         attached: OnceLock::new(),
-        whole_syncs_are_slow: AtomicBool::new(false),
+        whole_syncs_are_slow: slow,
         unpublished: Mutex::default(),
     };
     shared.refresh_min_unpacked()?;

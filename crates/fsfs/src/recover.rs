@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::PathBuf;
 
 use sapwood_core::{CancelToken, NodeKind, Revnum};
 use sapwood_fsfs_format::current::Current;
@@ -18,7 +18,9 @@ use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Shared};
 use crate::maintenance::MaintenanceOptions;
 use crate::rep_cache::RepCache;
-use sapwood_store::write::WriteStorage;
+use crate::revision_store::Object;
+use crate::revprop_shards::Shard;
+use sapwood_store::Stamp;
 
 impl Filesystem {
     /// Finds the youngest revision, and says so in `current`.
@@ -43,24 +45,24 @@ impl Filesystem {
         }
         let next_ids =
             if format < since::LAYOUT { Some(self.next_ids(found, cancel)?) } else { None };
-        let props = shared.file(&shared.layout.revprops_file(found));
         let packed = shared.layout.is_revprop_packed(found, shared.min_unpacked());
-        if storage.list(&props).is_ok() {
+        let props = Object::Props(found);
+        if shared.revisions.list(props).is_ok() {
             return Err(Error::Corrupt(format!(
                 "Revision {found} has a non-file where its revprops file should be"
             )));
         }
-        let shard = shared.layout.shard(found).unwrap_or(0);
-        let props =
-            if packed { shared.file(&shared.layout.revprops_pack_dir(shard)) } else { props };
-        if !is_there(storage, &props)? {
+        let number = shared.layout.shard(found).unwrap_or(0);
+        let props = if packed { Object::PropsOf(Shard { packed, number }) } else { props };
+        let looked_at = shared.revisions.version(props);
+        if !is_there(looked_at, || shared.revisions.place(props))? {
             return Err(Error::Corrupt(format!(
                 "Revision {found} has a revs file but no revprops file"
             )));
         }
         // Rows of revisions that are gone would be taken for those of later ones.
         let reps = shared.file(names::REP_CACHE);
-        if format >= since::PACKING && is_there(storage, &reps)? {
+        if format >= since::PACKING && is_there(storage.stamp(&reps), || reps.clone())? {
             RepCache::open(shared, storage)?.remove_younger(found)?;
         }
         let mut text = Vec::new();
@@ -122,7 +124,7 @@ impl Shared {
 
     /// What `current` says; 0 when it says nothing, cannot be read or is not there: it is made anew.
     fn current_or_zero(&self) -> Revnum {
-        let bytes = self.storage.read(&self.file(names::CURRENT), 256).unwrap_or_default();
+        let bytes = self.revisions.read(Object::Youngest, 256).unwrap_or_default();
         Current::parse(&bytes, self.layout.format.number).map_or(Revnum::ZERO, |c| c.youngest)
     }
 
@@ -130,15 +132,15 @@ impl Shared {
     fn largest_revision(&self) -> Result<Revnum> {
         let exists = |revision: u64| -> Result<bool> {
             let revision = Revnum(revision);
-            let path = self.file(&self.layout.rev_file(revision));
+            let object = Object::Revision(revision);
             if revision < self.min_unpacked() {
                 return Ok(true);
             }
             // One that cannot be read is no youngest revision, nor is it missing.
-            match self.storage.open(&path) {
+            match self.revisions.open(object) {
                 Ok(_) => Ok(true),
                 Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
-                Err(e) => Err(Error::io(e, "Can't open file", &path)),
+                Err(e) => Err(Error::io(e, "Can't open file", &self.revisions.place(object))),
             }
         };
         let mut right = 1u64;
@@ -156,10 +158,10 @@ impl Shared {
 
 /// Whether there is such a file. What may not be looked at is not taken for missing: a revision
 /// that counts for nothing because of its permissions would be made anew.
-fn is_there(storage: &dyn WriteStorage, path: &Path) -> Result<bool> {
-    match storage.stamp(path) {
+fn is_there(stamp: std::io::Result<Stamp>, path: impl FnOnce() -> PathBuf) -> Result<bool> {
+    match stamp {
         Ok(_) => Ok(true),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(false),
-        Err(e) => Err(Error::io(e, "Can't check path", path)),
+        Err(e) => Err(Error::io(e, "Can't check path", &path())),
     }
 }

@@ -15,6 +15,7 @@ use sapwood_store::{Block, FileKey, StoredFile};
 
 use crate::error::{Error, Result, part};
 use crate::filesystem::{Fs, Unpublished};
+use crate::revision_store::Object;
 
 /// How often a reader starts over because a shard was packed under its feet.
 const RETRIES: u32 = 10;
@@ -66,6 +67,14 @@ impl StoredFile for InMemory {
     }
 }
 
+/// What the store has under this name.
+const fn object(key: FileKey) -> Object<'static> {
+    match key.packed {
+        true => Object::Pack(key.number),
+        false => Object::Revision(Revnum(key.number)),
+    }
+}
+
 impl Fs {
     /// The file that holds a revision, as far as we know.
     pub(crate) fn rev_file(&self, revision: Revnum) -> RevFile {
@@ -96,16 +105,12 @@ impl Fs {
         unpublished.iter().find(|(r, _)| r.0 == key.number).map(|(_, place)| place.clone())
     }
 
-    /// The path of a file.
+    /// The path of a file, for messages.
     pub(crate) fn rev_file_path(&self, key: FileKey) -> PathBuf {
-        if let Some(Unpublished::File(path)) = self.unpublished(key) {
-            return path;
+        match self.unpublished(key) {
+            Some(Unpublished::File(path)) => path,
+            _ => self.revisions.place(object(key)),
         }
-        self.file(&if key.packed {
-            self.layout.pack_file(key.number)
-        } else {
-            self.layout.rev_file(Revnum(key.number))
-        })
     }
 
     /// Runs `body` on the file that holds `revision`, again when that file vanishes because the
@@ -151,16 +156,18 @@ impl Fs {
     }
 
     fn open_file(&self, file: &RevFile) -> Result<Arc<dyn StoredFile>> {
-        let open =
-            || self.caches.files().get(file.key, &*self.storage, || self.rev_file_path(file.key));
+        let files = self.caches.files();
+        let open = || self.revisions.open(object(file.key));
         let opened = match self.unpublished(file.key) {
             Some(Unpublished::Memory(bytes)) => return Ok(Arc::new(InMemory(bytes))),
-            // It may have been moved to its place in between.
-            Some(Unpublished::File(_)) => open().or_else(|e| match e.kind() {
-                ErrorKind::NotFound => open(),
-                _ => Err(e),
-            }),
-            None => open(),
+            // It may have been put to its place in between.
+            Some(Unpublished::File(path)) => {
+                files.get(file.key, || match self.storage.open(&path) {
+                    Err(e) if e.kind() == ErrorKind::NotFound => open(),
+                    opened => opened,
+                })
+            }
+            None => files.get(file.key, open),
         };
         opened.map_err(|e| self.open_error(file, e))
     }

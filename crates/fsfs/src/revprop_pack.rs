@@ -15,6 +15,7 @@ use sapwood_fsfs_format::revprop_write::{divide, pack_name, write_manifest, writ
 use crate::config::RevpropPackConfig;
 use crate::error::{Error, Result};
 use crate::filesystem::Shared;
+use crate::revision_store::Object;
 use crate::sync::{in_parts, sync_new_files};
 use sapwood_store::write::{NewFile, WriteStorage};
 
@@ -33,7 +34,7 @@ impl Shared {
     ) -> Result<()> {
         let mut files = self.write_revprops(storage, shard, config)?;
         if flush {
-            sync_new_files(self, &mut files)?;
+            sync_new_files(&self.whole_syncs_are_slow, &mut files)?;
             sync_with_parent(storage, &self.file(&self.layout.revprops_pack_dir(shard)))?;
         }
         Ok(())
@@ -59,9 +60,9 @@ impl Shared {
         let first = start.max(1);
         let mut dumps = Vec::new();
         for revision in first..start.saturating_add(size) {
-            let path = self.file(&self.layout.revprops_file(Revnum(revision)));
-            let dump = storage.read(&path, FILE_LEN);
-            dumps.push(dump.map_err(|e| Error::io(e, "Can't open file", &path))?);
+            let object = Object::Props(Revnum(revision));
+            let fail = |e| Error::io(e, "Can't open file", &self.revisions.place(object));
+            dumps.push(self.revisions.read(object, FILE_LEN).map_err(fail)?);
         }
         let sizes: Vec<u64> =
             dumps.iter().map(|dump| u64::try_from(dump.len()).unwrap_or(u64::MAX)).collect();

@@ -97,9 +97,8 @@ impl RevpropShards {
 pub(crate) enum Unread {
     /// They are in the cache, and take so many bytes there.
     Known(usize),
-    /// They are in a file of their own, in the folder of this shard. Read now, they are of this
-    /// generation, or newer.
-    InFile { shard: u64, generation: u64 },
+    /// They are in a file of their own. Read now, they are of this generation, or newer.
+    InFile { generation: u64 },
     /// They are packed, or were changed a moment ago.
     Elsewhere,
 }

@@ -6,31 +6,22 @@
 //! whenever the folder's stamp is found changed, or cannot be trusted yet because it is so young
 //! that another change could leave it as it is.
 
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sapwood_core::hashdump;
-use sapwood_core::{ErrorCode, PropList, Revnum, SvnError};
-use sapwood_fsfs_format::layout::names;
-use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
+use sapwood_core::{PropList, Revnum};
+use sapwood_fsfs_format::revprops::RevpropManifest;
 use sapwood_store::{FileKey, Stamp, StoredFile};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::filesystem::Fs;
 use crate::kinds::{REVPROP_MANIFEST, REVPROP_PACK, REVPROPS};
+use crate::revision_store::{
+    Object, gone_or, not_in_pack, not_named, parse, read_manifest, read_pack,
+};
 use crate::revprop_shards::Shard;
 
 /// The longest file of unpacked revision properties that is read.
 const FILE_LEN: usize = 1 << 28;
-/// [`Error::FileGone`] when a file is not there.
-fn gone_or(error: std::io::Error, path: PathBuf) -> Error {
-    if error.kind() == ErrorKind::NotFound {
-        Error::FileGone { path }
-    } else {
-        Error::io(error, "Can't open file", &path)
-    }
-}
 
 impl Fs {
     /// Whether `generation` is that of the folder with the properties of `revision`, and a change
@@ -58,21 +49,13 @@ impl Fs {
                 Err(_) => folders.close(key),
             }
         }
-        let dir = self.revprop_dir(shard);
-        let stamp = match self.storage.stamp(&dir) {
+        let object = Object::PropsOf(shard);
+        let stamp = match self.revisions.version(object) {
             Ok(stamp) => stamp,
-            Err(e) => return Err(gone_or(e, dir)),
+            Err(e) => return Err(gone_or(e, self.revisions.place(object))),
         };
-        folders.offer(key, || self.storage.open_folder(&dir));
+        folders.offer(key, || self.revisions.open_version(object));
         Ok(stamp)
-    }
-
-    fn revprop_dir(&self, shard: Shard) -> PathBuf {
-        if shard.packed {
-            return self.file(&self.layout.revprops_pack_dir(shard.number));
-        }
-        let size = self.layout.format.shard_size.unwrap_or(0);
-        self.file(&self.layout.revprops_dir(Revnum(shard.number.saturating_mul(size))))
     }
 
     /// Properties that are at least as new as `generation`, which is part of their name.
@@ -92,12 +75,12 @@ impl Fs {
         let mut props = if shard.packed {
             self.packed_revprops(shard, generation, revision)?
         } else {
-            let path = self.file(&self.layout.revprops_file(revision));
+            let object = Object::Props(revision);
             let bytes = match open {
                 Some(open) => open.whole(FILE_LEN),
-                None => self.storage.read(&path, FILE_LEN),
+                None => self.revisions.read(object, FILE_LEN),
             };
-            parse(&bytes.map_err(|e| gone_or(e, path.clone()))?, revision)?
+            parse(&bytes.map_err(|e| gone_or(e, self.revisions.place(object)))?, revision)?
         };
         if !keep {
             return Ok(Arc::new(props));
@@ -122,23 +105,16 @@ impl Fs {
 
     fn packed_revprops(&self, shard: Shard, generation: u64, revision: Revnum) -> Result<PropList> {
         let manifest = self.revprop_manifest(shard, generation)?;
-        let (name, range) = manifest.find(revision).ok_or_else(|| {
-            Error::new(
-                ErrorCode::FS_CORRUPT_REVPROP_MANIFEST,
-                format!("Packed revprop manifest for r{revision} too small"),
-            )
-        })?;
+        let (name, range) = manifest.find(revision).ok_or_else(|| not_named(revision))?;
         let key = REVPROP_PACK.key(self.id, range.start, generation, 0);
         let pack = match self.caches.get(key) {
             Some(pack) => pack,
             None => {
-                let path = self.revprop_dir(shard).join(name);
-                self.caches.put(key, self.read_revprop_pack(&path, revision)?)
+                let read = read_pack(&*self.revisions, (shard.number, name), revision)?;
+                self.caches.put(key, read)
             }
         };
-        let dump = pack.get(revision).ok_or_else(|| {
-            Error::Corrupt(format!("Revprop pack for revision r{revision} does not contain it"))
-        })?;
+        let dump = pack.get(revision).ok_or_else(|| not_in_pack(revision))?;
         parse(dump, revision)
     }
 
@@ -147,36 +123,7 @@ impl Fs {
         if let Some(manifest) = self.caches.get(key) {
             return Ok(manifest);
         }
-        let manifest = self.read_revprop_manifest(&self.revprop_dir(shard), shard.number)?;
+        let manifest = read_manifest(&*self.revisions, &self.layout, shard.number)?;
         Ok(self.caches.put(key, manifest))
     }
-
-    /// Reads the manifest in the folder of a packed shard, past all caches.
-    pub(crate) fn read_revprop_manifest(&self, dir: &Path, shard: u64) -> Result<RevpropManifest> {
-        let path = dir.join(names::MANIFEST);
-        let bytes = self.storage.read(&path, FILE_LEN).map_err(|e| gone_or(e, path.clone()))?;
-        let size = self.layout.format.shard_size.unwrap_or(1);
-        let start = Revnum(shard.saturating_mul(size));
-        RevpropManifest::parse(&bytes, start, size).map_err(|error| Error::File { path, error })
-    }
-
-    /// Reads the pack file for `revision`, past all caches.
-    pub(crate) fn read_revprop_pack(&self, path: &Path, revision: Revnum) -> Result<RevpropPack> {
-        let limit = sapwood_fsfs_format::limits::REVPROP_PACK_LEN;
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let bytes = self.storage.read(path, limit).map_err(|e| gone_or(e, path.to_owned()))?;
-        RevpropPack::parse(&bytes).map_err(|e| {
-            Error::Svn(SvnError::from(e).wrap(
-                ErrorCode::FS_CORRUPT,
-                format!("Revprop pack file for r{revision} is corrupt"),
-            ))
-        })
-    }
-}
-
-fn parse(bytes: &[u8], revision: Revnum) -> Result<PropList> {
-    hashdump::parse(bytes, Some(hashdump::END)).map_err(|e| {
-        let sentence = format!("Failed to parse revprops for r{revision}.");
-        Error::Svn(SvnError::from(e).context(sentence))
-    })
 }

@@ -3,15 +3,12 @@
 
 use sapwood_core::Exact;
 use std::collections::HashMap;
-use std::io::ErrorKind;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::props::names::DATE;
 use sapwood_core::{ErrorCode, PropList, Revnum};
-use sapwood_fsfs_format::layout::since;
 use sapwood_store::StoredFile;
 
 use crate::date_author::{
@@ -22,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
 use crate::kinds::REVPROPS;
 use crate::loose_files::LooseFiles;
+use crate::revision_store::{missing, unreadable};
 use crate::revprop_shards::{Settled, Shard, ShardMap, Unread};
 
 /// How often a reader starts over because files were replaced under its feet.
@@ -117,16 +115,13 @@ impl RevpropsSnapshot {
                     fs.refresh_min_unpacked()?;
                     let again = fs.revprop_shard(revision);
                     if again == shard && !shard.packed {
-                        return Err(missing(&fs, revision, path));
+                        return Err(missing(&fs.layout, revision, path));
                     }
                 }
                 other => return other,
             }
         }
-        Err(Error::new(
-            ErrorCode::FS_PACKED_REVPROP_READ_FAILURE,
-            format!("Failed to read revprop pack file for r{revision}"),
-        ))
+        Err(unreadable(revision))
     }
 
     /// The properties of `revision`, unless its folder changed so lately that what is read now
@@ -154,7 +149,7 @@ impl RevpropsSnapshot {
         let key = REVPROPS.key(fs.id, revision.0, 0, generation);
         match fs.caches.get(key) {
             Some(props) => Unread::Known(props.byte_len()),
-            None => Unread::InFile { shard: shard.number, generation },
+            None => Unread::InFile { generation },
         }
     }
 
@@ -317,14 +312,6 @@ impl RevpropsSnapshot {
             }
         }
     }
-}
-
-/// The error for properties that are nowhere.
-fn missing(fs: &Fs, revision: Revnum, path: PathBuf) -> Error {
-    if fs.layout.format.number < since::REVPROP_PACKING {
-        return Error::io(ErrorKind::NotFound.into(), "Can't open file", &path);
-    }
-    Error::new(ErrorCode::FS_NO_SUCH_REVISION, format!("No such packed revision {revision}"))
 }
 
 /// See [`Filesystem::dated_revision`].

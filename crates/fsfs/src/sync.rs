@@ -1,11 +1,10 @@
 //! Work on many files at once: making them durable, and whatever else waits for the disk.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
-use crate::filesystem::Shared;
 use sapwood_store::write::NewFile;
 
 /// Threads that sync the files of a group. A disk takes several orders at once.
@@ -20,9 +19,11 @@ const PATIENCE: Duration = Duration::from_millis(200);
 const PATIENCE_A_FILE: Duration = Duration::from_millis(4);
 
 /// Syncs files: many through the file system as a whole, which costs it one turn of its journal;
-/// few, and where that turns out slow because others write as well, one by one, several at once.
-pub(crate) fn sync_files(shared: &Shared, mut files: Vec<(&mut dyn NewFile, &Path)>) -> Result<()> {
-    let slow = &shared.whole_syncs_are_slow;
+/// few, and where that turns out `slow` because others write as well, one by one, several at once.
+pub(crate) fn sync_files(
+    slow: &AtomicBool,
+    mut files: Vec<(&mut dyn NewFile, &Path)>,
+) -> Result<()> {
     let count = u32::try_from(files.len()).unwrap_or(u32::MAX);
     if files.len() >= MANY
         && !slow.load(Ordering::Relaxed)
@@ -45,14 +46,14 @@ pub(crate) fn sync_files(shared: &Shared, mut files: Vec<(&mut dyn NewFile, &Pat
 
 /// The same for files with their paths.
 pub(crate) fn sync_new_files(
-    shared: &Shared,
+    slow: &AtomicBool,
     files: &mut [(Box<dyn NewFile>, PathBuf)],
 ) -> Result<()> {
     let mut all: Vec<(&mut dyn NewFile, &Path)> = Vec::with_capacity(files.len());
     for (file, path) in files {
         all.push((&mut **file, path));
     }
-    sync_files(shared, all)
+    sync_files(slow, all)
 }
 
 /// Does `work` for each of the items, `share` of them on each thread. All threads end before the

@@ -335,6 +335,7 @@ impl crate::handles::KeepsHandles for Caches {
 mod tests {
     use super::*;
     use crate::storage::LocalStorage;
+    use crate::storage::Storage;
     use crate::{FileKey, Kind};
 
     const NUMBER: Kind<u64> = Kind::new(1, |_| 100);
@@ -370,7 +371,7 @@ mod tests {
         for fs in [1, 2] {
             caches.put(NUMBER.key(fs, 1, 1, 1), 1);
             caches.keep_block(file(fs), 0, Box::new([1]));
-            caches.files().get(file(fs), &LocalStorage, || "/dev/null".into()).unwrap();
+            caches.files().get(file(fs), || LocalStorage.open("/dev/null".as_ref())).unwrap();
         }
         let large = caches.put(TEXT.key(1, 9, 9, 9), "x".repeat(20 << 20));
         caches.forget(1);

@@ -91,13 +91,14 @@ pub fn make_room_for_sqlite(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::Storage;
     use crate::{Caches, FileKey, LocalStorage};
 
     #[test]
     fn what_is_kept_is_closed_when_there_are_no_handles() {
         let caches = Caches::new(1 << 20);
         let key = FileKey { fs: 1, packed: false, number: 1 };
-        let file = || caches.files().get(key, &LocalStorage, || "/dev/null".into());
+        let file = || caches.files().get(key, || LocalStorage.open("/dev/null".as_ref()));
         drop(file().unwrap());
         let opens = caches.stats().opens;
         drop(file().unwrap());

@@ -1,10 +1,9 @@
 //! A small file that other programs replace: read again only when its stamp says so.
 
 use std::io;
-use std::path::Path;
 use std::time::SystemTime;
 
-use crate::storage::{Stamp, Storage};
+use crate::storage::Stamp;
 
 /// The longest small file that is read.
 const LIMIT: usize = 1 << 16;
@@ -21,19 +20,23 @@ pub struct Watched<T> {
 }
 
 impl<T> Watched<T> {
-    /// The file's contents if it may have changed since they were last accepted. A caller that
-    /// finds them good calls [`Watched::accept`].
+    /// The file's contents if it may have changed since they were last accepted: `stamp` gives its present
+    /// stamp, and `read` reads it, up to so many bytes. A caller that finds them good calls [`Watched::accept`].
     ///
     /// # Errors
-    /// Whatever the system reports.
-    pub fn look(&mut self, storage: &dyn Storage, path: &Path) -> io::Result<Option<Vec<u8>>> {
+    /// Whatever these two report.
+    pub fn look(
+        &mut self,
+        stamp: impl FnOnce() -> io::Result<Stamp>,
+        read: impl FnOnce(usize) -> io::Result<Vec<u8>>,
+    ) -> io::Result<Option<Vec<u8>>> {
         // The stamp is taken before the contents: a change in between shows at the next look.
         let now = SystemTime::now();
-        let stamp = storage.stamp(path)?;
+        let stamp = stamp()?;
         if self.value.is_some() && self.trusted == Some(stamp) {
             return Ok(None);
         }
-        let bytes = storage.read(path, LIMIT)?;
+        let bytes = read(LIMIT)?;
         self.pending = stamp.is_settled(now).then_some(stamp);
         Ok(Some(bytes))
     }

@@ -6,22 +6,6 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::command::{Invocation, Run, Subcommand};
 
-/// The minor version of Subversion that made a filesystem format.
-const fn minor_of_format(number: u32) -> u32 {
-    match number {
-        0 | 1 => 1,
-        2 => 4,
-        3 => 5,
-        4 => 6,
-        5 | 6 => 8,
-        7 => 9,
-        _ => 10,
-    }
-}
-
-/// The first format with merge tracking.
-const MERGEINFO_FORMAT: u32 = 3;
-
 fn yes_no(yes: bool) -> &'static str {
     if yes { "yes" } else { "no" }
 }
@@ -50,9 +34,9 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         crate::repo::local_style(&path),
         fs.uuid()?,
         repository.format(),
-        minor_of_format(format.number).max(repository_minor),
+        fs.oldest_minor_version().max(repository_minor),
     );
-    if format.number >= MERGEINFO_FORMAT {
+    if fs.records_mergeinfo() {
         text.push_str("Repository Capability: mergeinfo\n");
     }
     text.push_str(&format!("Filesystem Type: fsfs\nFilesystem Format: {}\n", format.number));
@@ -71,15 +55,4 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let config = Path::new(&path).join("db").join("fsfs.conf");
     text.push_str(&format!("Configuration File: {}\n\n", config.display()));
     invocation.out.text(&text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions() {
-        let known: Vec<u32> = (1..=8).map(minor_of_format).collect();
-        assert_eq!(known, [1, 4, 5, 6, 8, 8, 9, 10]);
-    }
 }

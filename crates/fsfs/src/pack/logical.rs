@@ -41,7 +41,6 @@ struct RevisionFile {
 
 /// A pack while it is made.
 struct Packer<'a> {
-    shared: &'a Shared,
     options: &'a PackOptions,
     config: PackConfig,
     cancel: &'a CancelToken,
@@ -77,11 +76,10 @@ pub(super) fn build(
     let storage = &*shared.storage;
     let count = usize::try_from(size).unwrap_or(usize::MAX);
     let mut packer = Packer {
-        shared,
         options,
         config,
         cancel,
-        sources: Sources::new(storage, options.memory),
+        sources: Sources::new(&*shared.revisions, options.memory),
         first: Revnum(first),
         output: Output::create(storage, shared.file(&shared.layout.pack_file(shard)))?,
         offsets: vec![ItemOffsets::new(); count],
@@ -117,8 +115,7 @@ impl<'a> Packer<'a> {
     }
 
     fn open(&mut self, revision: Revnum) -> Result<RevisionFile> {
-        let path = self.shared.file(&self.shared.layout.rev_file(revision));
-        let source = self.sources.add(path)?;
+        let source = self.sources.add(revision)?;
         let len = self.sources.len(source);
         let tail_len = u64::try_from(limits::FOOTER_LEN).unwrap_or(u64::MAX);
         let from = len.saturating_sub(tail_len);

@@ -35,7 +35,9 @@ use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::dump_index::check;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Shared};
+use crate::revision_store::Object;
 use crate::revprop_pack::remove_dir_all;
+use crate::revprop_shards::Shard;
 use crate::sync::sync_new_files;
 use build_queue::{BuildQueue, Built};
 use sapwood_store::write::{HeldLock, NewFile, WriteStorage};
@@ -295,7 +297,7 @@ impl Work<'_> {
             return Ok(());
         }
         if self.options.threads {
-            sync_new_files(self.shared, &mut files)?;
+            sync_new_files(&self.shared.whole_syncs_are_slow, &mut files)?;
         } else {
             for (file, path) in &mut files {
                 file.sync().map_err(|e| Error::io(e, "Can't flush file to disk", path))?;
@@ -341,14 +343,13 @@ impl Work<'_> {
     /// Removes what a run that was interrupted in step 4 left of the shards before `shard`.
     fn remove_leftovers(&self, shard: u64) -> Result<()> {
         let (shared, storage) = (self.shared, &*self.shared.storage);
-        let size = shared.layout.format.shard_size.unwrap_or(1);
         for done in (0..shard).rev() {
             let revs = shared.shard_dir(done);
-            let revprops = shared.layout.revprops_dir(Revnum(done.saturating_mul(size)));
+            let revprops = Object::PropsOf(Shard { packed: false, number: done });
             // The folder of shard 0 stays, for revision 0.
             let kept = usize::from(done == 0);
             let with_revprops = shared.layout.format.number >= since::REVPROP_PACKING
-                && storage.list(&shared.file(&revprops)).is_ok_and(|files| files.len() > kept);
+                && shared.revisions.list(revprops).is_ok_and(|files| files.len() > kept);
             if storage.stamp(&revs).is_err() && !with_revprops {
                 break;
             }

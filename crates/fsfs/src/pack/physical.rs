@@ -21,12 +21,12 @@ pub(super) fn build(shared: &Shared, shard: u64, cancel: &CancelToken) -> Result
     let first = shard.saturating_mul(size);
     let mut pack = Output::create(storage, shared.file(&layout.pack_file(shard)))?;
     let piece = usize::try_from(PIECE).unwrap_or(usize::MAX);
-    let mut sources = Sources::new(storage, piece);
+    let mut sources = Sources::new(&*shared.revisions, piece);
     let mut offsets = Vec::new();
     for revision in first..first.saturating_add(size) {
         check(cancel)?;
         offsets.push(pack.len());
-        let source = sources.add(shared.file(&layout.rev_file(Revnum(revision))))?;
+        let source = sources.add(Revnum(revision))?;
         let len = sources.len(source);
         let mut at = 0;
         while at < len {

@@ -6,9 +6,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sapwood_core::Revnum;
+
 use crate::error::{Error, Result};
+use crate::revision_store::{Object, RevisionStore};
+use sapwood_store::StoredFile;
 use sapwood_store::{FileKey, FileTable};
-use sapwood_store::{Storage, StoredFile};
 
 /// Files that are open at once.
 const OPEN_FILES: usize = 64;
@@ -16,7 +19,7 @@ const OPEN_FILES: usize = 64;
 /// Where bytes of revision files come from.
 #[derive(Debug)]
 pub(super) struct Sources<'a> {
-    storage: &'a dyn Storage,
+    revisions: &'a dyn RevisionStore,
     files: FileTable,
     all: Vec<Source>,
     /// Bytes that may still be held in memory.
@@ -25,6 +28,7 @@ pub(super) struct Sources<'a> {
 
 #[derive(Debug)]
 struct Source {
+    object: Object<'static>,
     path: PathBuf,
     /// The contents, when there was room.
     whole: Option<Vec<u8>>,
@@ -32,27 +36,28 @@ struct Source {
 }
 
 impl<'a> Sources<'a> {
-    pub(super) fn new(storage: &'a dyn Storage, room: usize) -> Self {
-        Self { storage, files: FileTable::new(OPEN_FILES), all: Vec::new(), room }
+    pub(super) fn new(revisions: &'a dyn RevisionStore, room: usize) -> Self {
+        Self { revisions, files: FileTable::new(OPEN_FILES), all: Vec::new(), room }
     }
 
-    /// Adds a file: its number.
-    pub(super) fn add(&mut self, path: PathBuf) -> Result<usize> {
-        let number = self.all.len();
-        let (whole, len) = match self.storage.read(&path, self.room) {
+    /// Adds the file of a revision: its number.
+    pub(super) fn add(&mut self, revision: Revnum) -> Result<usize> {
+        let (number, object) = (self.all.len(), Object::Revision(revision));
+        let path = self.revisions.place(object);
+        let (whole, len) = match self.revisions.read(object, self.room) {
             Ok(bytes) => {
                 self.room = self.room.saturating_sub(bytes.len());
                 let len = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
                 (Some(bytes), len)
             }
             Err(e) if e.kind() == ErrorKind::FileTooLarge => {
-                let file = open(&self.files, self.storage, &path, number)?;
+                let file = self.open(number, object, &path)?;
                 let len = file.len().map_err(|e| Error::io(e, "Can't read file", &path))?;
                 (None, len)
             }
             Err(e) => return Err(Error::io(e, "Can't open file", &path)),
         };
-        self.all.push(Source { path, whole, len });
+        self.all.push(Source { object, path, whole, len });
         Ok(number)
     }
 
@@ -83,7 +88,7 @@ impl<'a> Sources<'a> {
             let bytes = whole.piece(place(start)..place(end));
             return Ok(Cow::Borrowed(bytes));
         }
-        let file = open(&self.files, self.storage, &source.path, number)?;
+        let file = self.open(number, source.object, &source.path)?;
         let mut bytes = vec![0; place(end.saturating_sub(start))];
         let mut have = 0usize;
         while let Some(rest) = bytes.get_mut(have..).filter(|rest| !rest.is_empty()) {
@@ -98,16 +103,11 @@ impl<'a> Sources<'a> {
         bytes.truncate(have);
         Ok(Cow::Owned(bytes))
     }
-}
 
-fn open(
-    files: &FileTable,
-    storage: &dyn Storage,
-    path: &Path,
-    number: usize,
-) -> Result<Arc<dyn StoredFile>> {
-    let number = u64::try_from(number).unwrap_or(u64::MAX);
-    files
-        .get(FileKey { fs: 0, packed: false, number }, storage, || path.to_owned())
-        .map_err(|e| Error::io(e, "Can't open file", path))
+    fn open(&self, number: usize, object: Object<'_>, path: &Path) -> Result<Arc<dyn StoredFile>> {
+        let number = u64::try_from(number).unwrap_or(u64::MAX);
+        self.files
+            .get(FileKey { fs: 0, packed: false, number }, || self.revisions.open(object))
+            .map_err(|e| Error::io(e, "Can't open file", path))
+    }
 }

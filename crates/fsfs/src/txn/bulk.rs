@@ -30,7 +30,7 @@ use sapwood_fsfs_format::layout::names;
 use super::group::{self, Prepared};
 use super::{Txn, Writer};
 use crate::error::{Error, Result};
-use crate::filesystem::Unpublished;
+use crate::revision_store::Like;
 use sapwood_store::write::HeldLock;
 
 /// Revisions that are published at once, at most.
@@ -96,8 +96,8 @@ struct Held {
     since: Instant,
     /// What `current` is to be after all that is prepared.
     current: Current,
-    /// The permissions of revisions.
-    mode: u32,
+    /// What revisions take from those before.
+    like: Like,
     /// Whether any path may be locked.
     locks: bool,
 }
@@ -107,7 +107,7 @@ struct Held {
 struct Ready {
     txn: Txn,
     prepared: Prepared,
-    mode: u32,
+    like: Like,
     len: usize,
 }
 
@@ -179,7 +179,7 @@ impl Bulk {
                 txn.proto.sync_what_is_on_disk()?;
             }
         }
-        let (current, mode, locks) = self.hold()?;
+        let (current, like, locks) = self.hold()?;
         let checked = if locks { txn.check_locks() } else { Ok(()) };
         let prepared = checked.and_then(|()| txn.prepare(current));
         let mut state = self.pipeline.state.lock();
@@ -190,21 +190,15 @@ impl Bulk {
         let mut prepared = prepared?;
         let (revision, fs) = (prepared.revision, &self.writer.fs.fs);
         // From here on it can be read here.
-        fs.unpublished.lock().push((
-            revision,
-            match prepared.bytes.is_empty() {
-                true => Unpublished::File(prepared.from.clone()),
-                false => Unpublished::Memory(Arc::clone(&prepared.bytes)),
-            },
-        ));
+        fs.unpublished.lock().push((revision, prepared.unpublished()));
         fs.prepared.store(revision.0, Ordering::Release);
         txn.share_written(&mut prepared);
         self.writer.keep_early_reps(&prepared.reps);
-        let len = prepared.bytes.len().plus(prepared.revprops_text.len());
+        let len = prepared.new.bytes.len().plus(prepared.new.props.len());
         if let Some(held) = &mut state.held {
             held.current = prepared.current;
         }
-        state.waiting.push_back(Ready { txn, prepared, mode, len });
+        state.waiting.push_back(Ready { txn, prepared, like, len });
         state.since.get_or_insert_with(Instant::now);
         state.count += 1;
         state.bytes = state.bytes.plus(len);
@@ -219,9 +213,9 @@ impl Bulk {
         Ok(revision)
     }
 
-    /// Holds the lock: what is to be `current` then, the permissions of revisions, and whether
+    /// Holds the lock: what is to be `current` then, what revisions take from those before, and whether
     /// there may be locks on paths.
-    fn hold(&self) -> Result<(Current, u32, bool)> {
+    fn hold(&self) -> Result<(Current, Like, bool)> {
         let mut state = self.pipeline.state.lock();
         fail_as(&state)?;
         state.preparing = true;
@@ -238,19 +232,20 @@ impl Bulk {
             }
         }
         match &state.held {
-            Some(held) => Ok((held.current, held.mode, held.locks)),
+            Some(held) => Ok((held.current, held.like, held.locks)),
             None => Err(Error::internal("the write lock was lost")),
         }
     }
 
     fn take(&self) -> Result<Held> {
         let lock = self.writer.lock(names::WRITE_LOCK)?;
-        let current = self.writer.revisions.youngest(&self.writer.fs.fs)?;
+        let revisions = &self.writer.fs.fs.revisions;
+        let current = revisions.youngest()?;
         Ok(Held {
             _lock: lock,
             since: Instant::now(),
             current,
-            mode: group::mode_of_revisions(&self.writer, current.youngest)?,
+            like: revisions.like(current.youngest)?,
             locks: self.writer.fs.may_have_locks()?,
         })
     }
@@ -323,12 +318,9 @@ impl Committer {
                 (std::mem::take(&mut state.waiting), published)
             };
             for mut next in next {
-                let written = next.txn.put_on_disk(&mut next.prepared, next.mode);
-                if !self.writer.flush {
-                    (next.prepared.file, next.prepared.revprops) = (None, None);
-                }
+                let staged = next.txn.stage(&mut next.prepared, next.like, self.writer.flush);
                 group.push(next);
-                if let Err(error) = written {
+                if let Err(error) = staged {
                     return self.fail(error.into(), &group);
                 }
             }
@@ -370,8 +362,8 @@ impl Committer {
     fn publish(&self, group: &mut Vec<Ready>) -> Result<()> {
         let Some(last) = group.last() else { return Ok(()) };
         let current = last.prepared.current;
-        let prepared = group.iter_mut().map(|ready| &mut ready.prepared).collect();
-        group::publish(&self.writer, prepared, current, self.writer.flush)?;
+        let staged = group.iter_mut().filter_map(|ready| ready.prepared.staged.as_mut()).collect();
+        group::publish(&self.writer, staged, current, self.writer.flush)?;
         let bytes = group.iter().map(|ready| ready.len).sum::<usize>();
         self.pipeline.published.store(current.youngest.0, Ordering::Release);
         {
@@ -390,10 +382,10 @@ impl Committer {
 
     /// Ends with an error, for all that is under way.
     fn fail(&self, error: SvnError, group: &[Ready]) {
-        for ready in group {
-            self.writer.revisions.discard(&ready.prepared);
-        }
         let fs = &self.writer.fs.fs;
+        for staged in group.iter().filter_map(|ready| ready.prepared.staged.as_ref()) {
+            fs.revisions.discard(staged);
+        }
         let mut state = self.pipeline.state.lock();
         state.failed = Some(error);
         group::give_up(&self.writer);

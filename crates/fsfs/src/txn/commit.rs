@@ -1,13 +1,11 @@
 //! Making the files of a revision of a transaction; [`super::group`] makes them durable and
 //! visible.
 //!
-//! The prototype gets the node-revisions, directories, properties, changed paths and indexes; the
-//! properties of the revision are written to their place. No reader looks at either before `current`
-//! says that the revision is there.
+//! The prototype gets the node-revisions, directories, properties, changed paths and indexes. It goes to the
+//! [`RevisionStore`](crate::revision_store::RevisionStore) with the properties of the revision. No reader looks at
+//! either before the store says that the revision is there.
 
 use sapwood_core::Exact;
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,7 +15,7 @@ use sapwood_core::props::names as prop_names;
 use sapwood_core::{NodeKind, PropList, Revnum, hashdump};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::l2p::{ITEM_CHANGES, ITEM_ROOT};
-use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::layout::since;
 use sapwood_fsfs_format::{
     DirEntryRef, Directory, DirectoryBuilder, IdPart, ItemType, Location, NodeRev, NodeRevId,
     RepLocation, Representation, Trailer,
@@ -30,11 +28,10 @@ use super::group::{self, Committed, Prepared};
 use super::nodes::Entries;
 use super::{Folder, ROOT, Txn, Writer};
 use crate::error::{Error, Result};
-use crate::filesystem::Filesystem;
 use crate::kinds::{self, DIRECTORY, NODE_REV, PROPS};
 use crate::rep_cache::Row;
+use crate::revision_store::{Like, NewRevision};
 use crate::root::Root;
-use sapwood_store::write::NewFile;
 
 /// Bytes of caches for a revision that is read back before it becomes visible.
 const READ_BACK_CACHE: usize = 16 << 20;
@@ -125,51 +122,39 @@ impl Txn {
             reps: Vec::new(),
         };
         self.write_revision(&mut plan)?;
-        let fs = &self.writer.fs.fs;
-        let to = fs.file(&fs.layout.rev_file(plan.revision));
-        let revprops_path = fs.file(&fs.layout.revprops_file(plan.revision));
         let next_ids = (self.format() < since::LAYOUT).then(|| {
             let (node, copy) = plan.next_ids;
             (node.saturating_add(self.next_node), copy.saturating_add(self.next_copy))
         });
-        let (from, bytes) = self.proto.finish()?;
-        let (props, revprops_text) = self.revision_props();
+        let (spool, bytes) = self.proto.finish()?;
+        let (props, text) = self.revision_props();
+        let new = NewRevision {
+            revision: plan.revision,
+            bytes: Arc::new(bytes),
+            spooled: None,
+            spool,
+            props: text,
+        };
         Ok(Prepared {
             revision: plan.revision,
             props,
             reps: plan.reps,
             written: plan.written,
             current: Current { youngest: plan.revision, next_ids },
-            bytes: Arc::new(bytes),
-            file: None,
-            from,
-            to,
-            revprops_text,
-            revprops: None,
-            revprops_path,
+            new,
+            staged: None,
         })
     }
 
-    /// Makes the files of a prepared revision; `mode` are the permissions of revisions.
-    pub(super) fn put_on_disk(&mut self, prepared: &mut Prepared, mode: u32) -> Result<()> {
-        let fs = &self.writer.fs.fs;
-        if let Some(size) = fs.layout.format.shard_size
-            && prepared.revision.0.checked_rem(size) == Some(0)
-        {
-            self.make_shard(&prepared.to, names::REVS)?;
-            self.make_shard(&prepared.revprops_path, names::REVPROPS)?;
+    /// Gives the bytes of a prepared revision to the store.
+    pub(super) fn stage(&mut self, prepared: &mut Prepared, like: Like, flush: bool) -> Result<()> {
+        let new = &mut prepared.new;
+        new.spooled = self.proto.take_file();
+        let staged = self.writer.fs.fs.revisions.stage(new, like, flush);
+        if staged.is_err() {
+            self.proto.give_back(new.spooled.take());
         }
-        let path = &prepared.revprops_path;
-        let write = || -> io::Result<Box<dyn NewFile>> {
-            // The file may be there: from a commit that failed after this.
-            let mut file = self.writer.storage.create_over(path)?;
-            file.append(&prepared.revprops_text)?;
-            file.set_mode(mode)?;
-            Ok(file)
-        };
-        let revprops = write().map_err(|e| Error::io(e, "Can't write to file", path))?;
-        prepared.revprops = Some(revprops);
-        prepared.file = Some(self.proto.put_on_disk(&prepared.bytes, mode)?);
+        prepared.staged = Some(staged?);
         Ok(())
     }
 
@@ -407,26 +392,6 @@ impl Txn {
         self.share_or_end(Representation { uniquifier, ..rep }, item_type)
     }
 
-    /// Makes the folder of a new shard, which `file` is to be in, with the permissions of the
-    /// folder of all shards.
-    fn make_shard(&self, file: &Path, all: &str) -> Result<()> {
-        let storage = &self.writer.storage;
-        let Some(folder) = file.parent() else { return Ok(()) };
-        match storage.create_dir(folder, false) {
-            // An earlier commit may have failed after this.
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-            made => made.map_err(|e| Error::io(e, "Can't create directory", folder))?,
-        }
-        let all = self.writer.fs.fs.file(all);
-        storage
-            .copy_permissions(&all, folder)
-            .map_err(|e| Error::io(e, "Can't set permissions on", folder))?;
-        if self.writer.flush {
-            storage.sync_dir(&all).map_err(|e| Error::io(e, "Can't flush file to disk", &all))?;
-        }
-        Ok(())
-    }
-
     /// The revision's properties, and how they are written.
     fn revision_props(&mut self) -> (PropList, Vec<u8>) {
         let mut props = std::mem::take(&mut self.props);
@@ -468,7 +433,7 @@ impl Writer {
     /// Checks the tree of a revision that is written but not there yet, as it is on disk.
     pub(super) fn read_back(&self, revision: Revnum) -> Result<()> {
         let caches = Caches::new(READ_BACK_CACHE);
-        let fs = Filesystem::open(self.fs.path(), &caches, &self.fs.fs.same_storage())?;
+        let fs = self.fs.opened_anew(&caches)?;
         // For this one it is there.
         fs.fs.youngest.store(revision.0, Ordering::Release);
         Root::of_revision(&fs, revision)?.verify()

@@ -23,10 +23,10 @@
 //! fails for the whole group. Later members of a group are merged with what earlier ones have
 //! prepared, which is in the caches then, so these forget the filesystem after such a failure.
 //!
-//! Steps 1 and 3 to 5 are verbs of a [`RevisionStore`](super::revision_store::RevisionStore).
+//! What is read in 1, written in 2, and done in 3 to 5 are verbs of a
+//! [`RevisionStore`](crate::revision_store::RevisionStore).
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -40,7 +40,7 @@ use super::{Txn, Writer};
 use crate::error::{Error, Result};
 use crate::filesystem::Unpublished;
 use crate::rep_cache::Row;
-use sapwood_store::write::NewFile;
+use crate::revision_store::{NewRevision, Staged};
 
 /// Transactions that one leader takes at most, so that the first need not wait for a crowd.
 const AT_ONCE: usize = 64;
@@ -114,16 +114,19 @@ pub(super) struct Prepared {
     pub(super) written: Vec<Written>,
     /// What `current` says of it.
     pub(super) current: Current,
-    /// The complete prototype, as far as it is not in its file yet.
-    pub(super) bytes: Arc<Vec<u8>>,
-    /// The prototype's file once it is complete, its place now and its place among the revisions.
-    pub(super) file: Option<Box<dyn NewFile>>,
-    pub(super) from: PathBuf,
-    pub(super) to: PathBuf,
-    /// The properties as they are to be written, their file once that is done, and its place.
-    pub(super) revprops_text: Vec<u8>,
-    pub(super) revprops: Option<Box<dyn NewFile>>,
-    pub(super) revprops_path: PathBuf,
+    /// What the store is given of it, and what the store made of that.
+    pub(super) new: NewRevision,
+    pub(super) staged: Option<Staged>,
+}
+
+impl Prepared {
+    /// Where those who may see it already read it.
+    pub(super) fn unpublished(&self) -> Unpublished {
+        match self.new.bytes.is_empty() {
+            true => Unpublished::File(self.new.spool.clone()),
+            false => Unpublished::Memory(Arc::clone(&self.new.bytes)),
+        }
+    }
 }
 
 /// Leads; lets another one lead when it is dropped.
@@ -238,21 +241,21 @@ fn remember(group: &Group) {
 /// What goes on under the lock.
 fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
     let fs = &writer.fs.fs;
-    let mut current = writer.revisions.youngest(fs)?;
-    let mode = mode_of_revisions(writer, current.youngest)?;
+    let mut current = fs.revisions.youngest()?;
+    let like = fs.revisions.like(current.youngest)?;
+    let flush = group.0.iter().any(|(txn, _, _)| txn.writer.flush);
     let mut failed = Vec::new();
     for (at, (txn, _, prepared)) in group.0.iter_mut().enumerate() {
         let checked = txn.check_locks();
         let made = checked.and_then(|()| txn.prepare(current)).and_then(|mut files| {
-            txn.put_on_disk(&mut files, mode)?;
+            txn.stage(&mut files, like, flush)?;
             txn.share_written(&mut files);
             Ok(files)
         });
         match made {
             Ok(files) => {
                 current = files.current;
-                let place = Unpublished::File(files.from.clone());
-                fs.unpublished.lock().push((files.revision, place));
+                fs.unpublished.lock().push((files.revision, files.unpublished()));
                 *prepared = Some(files);
             }
             Err(error) => failed.push((at, error)),
@@ -276,13 +279,12 @@ fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
     if group.0.is_empty() {
         return Ok(());
     }
-    let flush = group.0.iter().any(|(txn, _, _)| txn.writer.flush);
-    let files = group.0.iter_mut().filter_map(|(_, _, prepared)| prepared.as_mut());
-    publish(writer, files.collect(), current, flush)
+    let staged =
+        group.0.iter_mut().filter_map(|(_, _, prepared)| prepared.as_mut()?.staged.as_mut());
+    publish(writer, staged.collect(), current, flush)
 }
 
-/// Makes prepared revisions, all of whose files are written, durable with `flush`, and then
-/// visible: `current` is what the last one says.
+/// Makes staged revisions durable with `flush`, and then visible: `current` is what the last one says.
 ///
 /// # Errors
 /// None of them is there after an error, but for one case, which the error names: `current` was
@@ -290,21 +292,21 @@ fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
 /// see the revisions then, as they do with the reference, whose committer hears of a failure too.
 pub(super) fn publish(
     writer: &Writer,
-    mut prepared: Vec<&mut Prepared>,
+    mut staged: Vec<&mut Staged>,
     current: Current,
     flush: bool,
 ) -> Result<()> {
     let fs = &writer.fs.fs;
-    match put_and_swap(writer, &mut prepared, current, flush) {
+    match put_and_swap(writer, &mut staged, current, flush) {
         Ok(()) => {
             let watched = fs.current_file.lock();
             fs.youngest.fetch_max(current.youngest.0, Ordering::AcqRel);
             drop(watched);
-            if flush { writer.revisions.settle(fs, current.youngest) } else { Ok(()) }
+            if flush { fs.revisions.settle(current.youngest) } else { Ok(()) }
         }
         Err(error) => {
             give_up(writer);
-            prepared.iter().for_each(|prepared| writer.revisions.discard(prepared));
+            staged.iter().for_each(|staged| fs.revisions.discard(staged));
             Err(error)
         }
     }
@@ -322,27 +324,19 @@ pub(super) fn give_up(writer: &Writer) {
 /// be the last of them.
 fn put_and_swap(
     writer: &Writer,
-    prepared: &mut [&mut Prepared],
+    staged: &mut [&mut Staged],
     current: Current,
     flush: bool,
 ) -> Result<()> {
-    let (fs, store) = (&writer.fs.fs, &writer.revisions);
-    let next = store.put(fs, prepared, current, flush)?;
+    let fs = &writer.fs.fs;
+    let store = &fs.revisions;
+    let next = store.put(staged, current, flush)?;
+    // From here on they are read from where all will find them.
+    fs.unpublished.lock().retain(|(r, _)| !staged.iter().any(|staged| staged.revision() == *r));
     let check = || match writer.config.verify_before_commit {
-        true => prepared.iter().try_for_each(|prepared| writer.read_back(prepared.revision)),
+        true => staged.iter().try_for_each(|staged| writer.read_back(staged.revision())),
         false => Ok(()),
     };
-    let done = check().and_then(|()| store.swap_youngest(fs, &next));
+    let done = check().and_then(|()| store.swap_youngest(&next));
     done.inspect_err(|_| store.withdraw(&next))
-}
-
-/// The permissions that new revisions get: those of the revision before.
-pub(super) fn mode_of_revisions(writer: &Writer, base: Revnum) -> Result<u32> {
-    let fs = &writer.fs.fs;
-    let packed = base < fs.refresh_min_unpacked()?;
-    let path = fs.file(&match fs.layout.shard(base) {
-        Some(shard) if packed => fs.layout.pack_file(shard),
-        _ => fs.layout.rev_file(base),
-    });
-    writer.storage.mode(&path).map_err(|e| Error::io(e, "Can't set permissions on", &path))
 }

@@ -25,7 +25,6 @@ mod nodes;
 mod open;
 mod proto;
 mod rep_batch;
-mod revision_store;
 mod revprops;
 mod sharing;
 mod tree;

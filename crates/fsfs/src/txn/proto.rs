@@ -306,29 +306,14 @@ impl ProtoRev {
         Ok((self.path.clone(), std::mem::take(&mut self.tail)))
     }
 
-    /// The file of a finished prototype, into which `bytes` are put that are not there yet, with
-    /// the permissions `mode`. It is not durable and now belongs to the caller.
-    pub(super) fn put_on_disk(&mut self, bytes: &[u8], mode: u32) -> Result<Box<dyn NewFile>> {
-        let path = &self.path;
-        let mut file = match self.file.take() {
-            Some(file) => file,
-            None => {
-                let made = self.storage.create_over(path);
-                made.map_err(|e| Error::io(e, "Can't open file", path))?
-            }
-        };
-        let done = match bytes {
-            [] => Ok(()),
-            bytes => file.append(bytes).map_err(|e| Error::io(e, "Can't write to file", path)),
-        };
-        let done = done.and_then(|()| {
-            file.set_mode(mode).map_err(|e| Error::io(e, "Can't set permissions on", path))
-        });
-        if let Err(error) = done {
-            self.file = Some(file);
-            return Err(error);
-        }
-        Ok(file)
+    /// The file of a finished prototype, if it has one, which is not durable and now belongs to the caller.
+    pub(super) fn take_file(&mut self) -> Option<Box<dyn NewFile>> {
+        self.file.take()
+    }
+
+    /// Gives that back: it is removed when this is dropped, if it is this one's alone.
+    pub(super) fn give_back(&mut self, file: Option<Box<dyn NewFile>>) {
+        self.file = file;
     }
 
     /// Removes the file, if there is one and it is this one's alone.
@@ -403,9 +388,8 @@ mod tests {
         assert_eq!(proto.read_at(1, 3).unwrap(), b"bcx");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
         let (path, bytes) = proto.finish().unwrap();
-        assert!(!path.exists());
-        proto.put_on_disk(&bytes, 0o600).unwrap();
-        assert_eq!(std::fs::read(path).unwrap(), b"abcxy");
+        assert!(!path.exists() && proto.take_file().is_none());
+        assert_eq!(bytes, b"abcxy");
         assert_eq!(proto.entries[1].fnv1, Fnv1a32x4::of(b"xy"));
     }
 
@@ -429,8 +413,11 @@ mod tests {
         assert_eq!(proto.end(ItemType::FileRep).unwrap(), 4);
         let (path, bytes) = proto.finish().unwrap();
         assert_eq!(bytes, b"");
-        proto.put_on_disk(&bytes, 0o600).unwrap();
-        assert_eq!(std::fs::read(path).unwrap(), b"headtail");
+        let file = proto.take_file();
+        assert_eq!(std::fs::read(&path).unwrap(), b"headtail");
+        proto.give_back(file);
+        drop(proto);
+        assert!(!path.exists());
     }
 
     #[test]

@@ -11,7 +11,6 @@ use sapwood_fsfs_format::layout::{names, since};
 
 use super::Common;
 use super::rep_batch::Batch;
-use super::revision_store::{LocalRevisions, RevisionStore};
 use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
@@ -43,11 +42,11 @@ impl Default for WriteOptions {
 pub struct Writer {
     pub(crate) fs: Filesystem,
     pub(crate) storage: Arc<dyn WriteStorage>,
-    /// Where new revisions and changed revision properties go: above `storage`.
-    pub(super) revisions: Box<dyn RevisionStore>,
     /// What all writers to the filesystem share.
     pub(super) common: Arc<Common>,
     pub(super) config: WriteConfig,
+    /// How packs of revision properties are written.
+    pub(super) revprop_packing: RevpropPackConfig,
     pub(crate) flush: bool,
     numbers_at_once: u64,
     pub(super) batch_reps: bool,
@@ -79,11 +78,7 @@ impl Writer {
             fs: fs.clone(),
             common: fs.fs.shared.attached()?,
             config,
-            revisions: Box::new(LocalRevisions {
-                storage: Arc::clone(&fs.fs.storage),
-                flush: options.flush_to_disk,
-                packing,
-            }),
+            revprop_packing: packing,
             storage: Arc::clone(&fs.fs.storage),
             flush: options.flush_to_disk,
             numbers_at_once: options.numbers_at_once.max(1),
@@ -181,8 +176,7 @@ impl Writer {
         let like = self.fs.fs.file(names::CURRENT);
         let done = self.storage.replace(&path, contents.as_bytes(), Some(&like), self.flush);
         done.map_err(|e| Error::replacing(e, &path))?;
-        let renewed =
-            Filesystem::open(self.fs.path(), &self.fs.fs.caches, &self.fs.fs.same_storage())?;
+        let renewed = self.fs.opened_anew(&self.fs.fs.caches)?;
         let options = WriteOptions {
             flush_to_disk: self.flush,
             numbers_at_once: self.numbers_at_once,

@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::storage::{Storage, StoredFile};
+use crate::storage::StoredFile;
 
 /// Names one revision file or pack file of one filesystem, the contents of which never change; or a
 /// folder of revision properties.
@@ -46,12 +45,14 @@ impl FileTable {
         self.opens.load(Ordering::Relaxed)
     }
 
-    /// The open file, opened now when it is not.
+    /// The open file, opened now, by `open`, when it is not.
+    ///
+    /// # Errors
+    /// Those of `open`.
     pub fn get(
         &self,
         key: FileKey,
-        storage: &dyn Storage,
-        path: impl FnOnce() -> std::path::PathBuf,
+        open: impl FnOnce() -> io::Result<Arc<dyn StoredFile>>,
     ) -> io::Result<Arc<dyn StoredFile>> {
         let now = self.clock.fetch_add(1, Ordering::Relaxed);
         if let Some((used, file)) = self.files.lock().get_mut(&key) {
@@ -59,14 +60,10 @@ impl FileTable {
             return Ok(Arc::clone(file));
         }
         // Opening is slow on a network: not under the lock.
-        let file = self.open(storage, &path())?;
+        self.count();
+        let file = open()?;
         self.keep(key, Arc::clone(&file));
         Ok(file)
-    }
-
-    fn open(&self, storage: &dyn Storage, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
-        self.opens.fetch_add(1, Ordering::Relaxed);
-        storage.open(path)
     }
 
     /// What is open under this name.
