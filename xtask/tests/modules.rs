@@ -1,8 +1,10 @@
 //! Holds that the modules of the engine and of what it stands on form no circle: each can be read with
 //! what it uses, and that ends somewhere.
 //!
-//! A module is a file or folder directly below `src`; what a folder has inside is its own affair. What
-//! counts is each `crate::name` outside comments and unit tests.
+//! A module is a file or folder directly below `src`; what counts is each `crate::name` outside comments and
+//! unit tests. The same holds inside of each folder: there, what counts is each neighbour that a file names, by
+//! `super::name` or by what the folder's own file takes out of it. The types that a folder's own file has are common to
+//! all in it.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -18,12 +20,17 @@ const CRATES: [&str; 2] = ["fsfs", "store"];
 
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
-/// The modules that a file names.
-fn named(text: &str) -> BTreeSet<String> {
+/// A file without comments and unit tests.
+fn code_of(text: &str) -> String {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The modules that a file names.
+fn named(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for line in lines {
+    for line in code_of(text).lines() {
         for rest in line.split("crate::").skip(1) {
             // `use crate::{one, other}` would name several: there is none.
             assert!(!rest.starts_with('{'), "one module a line: {line}");
@@ -52,6 +59,89 @@ fn read(dir: &Path, module: Option<&str>, uses: &mut Uses) {
     }
 }
 
+/// The word that a text begins with.
+fn first_word(text: &str) -> String {
+    text.trim_start().chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
+}
+
+/// What is named where `text` begins: one name, or those between braces, each by its first part.
+fn names_at(text: &str) -> Vec<String> {
+    let Some(inside) = text.strip_prefix('{') else { return vec![first_word(text)] };
+    let (mut depth, mut parts) = (0, vec![String::new()]);
+    for c in inside.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => parts.push(String::new()),
+            _ => {}
+        }
+        parts.last_mut().unwrap().push(c);
+    }
+    parts.iter().map(|part| first_word(part.trim_start_matches(','))).collect()
+}
+
+/// The neighbours that a file of a folder names. `of` says which of them has a name that the folder takes out of it.
+fn neighbours(text: &str, prefixes: &[String], of: &BTreeMap<String, String>) -> BTreeSet<String> {
+    let code = code_of(text);
+    let mut found = BTreeSet::new();
+    for prefix in prefixes {
+        for (at, _) in code.match_indices(prefix.as_str()) {
+            if code[..at].ends_with("super::") {
+                continue;
+            }
+            let names = names_at(&code[at + prefix.len()..]);
+            found.extend(names.into_iter().map(|name| of.get(&name).cloned().unwrap_or(name)));
+        }
+    }
+    found
+}
+
+/// What the file of a folder takes out of which module in it.
+fn taken_out(own: &str, modules: &BTreeSet<String>) -> BTreeMap<String, String> {
+    let code = code_of(own);
+    let mut of = BTreeMap::new();
+    for (at, _) in code.match_indices("use ") {
+        let rest = code[at + 4..].trim_start_matches("self::");
+        let module = first_word(rest);
+        if modules.contains(&module)
+            && let Some(rest) = rest[module.len()..].strip_prefix("::")
+        {
+            of.extend(names_at(rest).into_iter().map(|name| (name, module.clone())));
+        }
+    }
+    of
+}
+
+/// Who names whom in each folder below `dir`, which is `path` in its crate.
+fn inside(dir: &Path, path: &str, folders: &mut BTreeMap<String, Uses>) {
+    let mut texts = BTreeMap::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let entry = entry.unwrap().path();
+        let stem = entry.file_stem().unwrap().to_str().unwrap().to_owned();
+        if stem == "tests" {
+            continue;
+        }
+        if entry.is_dir() {
+            inside(&entry, &format!("{path}::{stem}"), folders);
+            texts.entry(stem).or_default();
+        } else if entry.extension().is_some_and(|e| e == "rs") {
+            texts.insert(stem, std::fs::read_to_string(&entry).unwrap());
+        }
+    }
+    if path == "crate" {
+        return;
+    }
+    let own = texts.remove("mod");
+    let own = own.or_else(|| std::fs::read_to_string(dir.with_extension("rs")).ok());
+    let Some(own) = own else { return };
+    let modules = texts.keys().cloned().collect();
+    let of = taken_out(&own, &modules);
+    let prefixes = ["super::".to_owned(), format!("{path}::")];
+    let uses = texts.iter().map(|(name, text)| (name.clone(), neighbours(text, &prefixes, &of)));
+    folders.insert(path.to_owned(), uses.collect());
+}
+
 /// Takes away modules that use none of those left, until no more can go.
 fn circles(mut uses: Uses) -> Uses {
     loop {
@@ -76,6 +166,40 @@ fn modules_form_no_circle() {
         assert!(uses.len() > 5, "{name}: the walk found only {uses:?}");
         let left = circles(uses);
         assert!(left.is_empty(), "{name} has a circle among: {left:#?}");
+    }
+}
+
+#[test]
+fn folders_form_no_circle() {
+    let mut seen = 0;
+    for name in CRATES {
+        let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates").join(name).join("src");
+        let mut folders = BTreeMap::new();
+        inside(&src, "crate", &mut folders);
+        seen += folders.len();
+        for (folder, uses) in folders {
+            let left = circles(uses);
+            assert!(left.is_empty(), "{folder} of {name} has a circle among: {left:#?}");
+        }
+    }
+    assert!(seen > 8, "the walk found only {seen} folders");
+}
+
+#[test]
+fn a_circle_in_a_folder_is_found() {
+    let own = "mod a;\nmod b;\npub use self::b::{B, C as D};\nuse a::A;\nstruct Own;\n";
+    let of = taken_out(own, &["a".to_owned(), "b".to_owned()].into());
+    let uses = |pairs: &[(&str, &str)]| -> Uses {
+        let prefixes = ["super::".to_owned(), "crate::f::".to_owned()];
+        let one =
+            |(name, text): &(&str, &str)| ((*name).to_owned(), neighbours(text, &prefixes, &of));
+        pairs.iter().map(one).collect()
+    };
+    let fine =
+        [("a", "use super::{Own, b::{X, Y}};\nuse super::super::a;"), ("b", "use super::Own;")];
+    assert!(circles(uses(&fine)).is_empty());
+    for back in ["use super::{Own, a};", "use super::A;", "crate::f::a::go()"] {
+        assert_eq!(circles(uses(&[("a", "use super::{Own, B};"), ("b", back)])).len(), 2, "{back}");
     }
 }
 

@@ -7,7 +7,7 @@
 //! | revisions | [`ChangedPaths`], [`RevpropsSnapshot`], [`DateAuthor`] |
 //! | changes | [`txn`]: [`txn::Writer`], [`txn::Txn`], [`txn::Bulk`]; locks on paths |
 //! | administrators | [`admin`] |
-//! | what is about to be read | [`Ahead`], [`Prefetch`], [`Seat`]: hints that may do nothing |
+//! | what is about to be read | [`read_ahead`]: hints that may do nothing |
 //!
 //! Nothing above this crate names an engine, and nothing but the programs for administrators, which
 //! print them, asks for format numbers: what a filesystem can do is asked of it
@@ -23,6 +23,13 @@ pub mod log_blocks {
     pub use sapwood_fsfs::log_blocks::*;
 }
 pub mod fsfs;
+pub mod read_ahead {
+    //! What is about to be read: hints that may do nothing, one entry for each kind of thing. The module of the
+    //! same name in `fsfs` has the table, the diagram and the order of locks.
+    pub use sapwood_fsfs::read_ahead::{
+        Ahead, BATCH, Helper, NodesWanted, Novelty, Prefetch, Wanted,
+    };
+}
 pub mod txn {
     //! Changing a tree, and making a revision of it.
     pub use sapwood_fsfs::txn::{
@@ -31,12 +38,9 @@ pub mod txn {
 }
 
 pub use sapwood_fsfs::{
-    AHEAD_BATCH, Ahead, ChangeKind, ChangedPath, ChangedPaths, Children, Contents, ContentsDelta,
-    DateAuthor, DirEntry, Directory, EncodeEntry, EncodedEntries, Error, Filesystem, FormatInfo,
-    History, Listing, LockOptions, LockOutcome, LockTarget, LogSpan, Node, NodeRevId, NodesWanted,
-    Novelty, OpenOptions, Prefetch, Relation, Result, RevpropsSnapshot, Root, Roots, SpanEncoder,
-    UnlockTarget, Wanted, uuid,
+    ChangeKind, ChangedPath, ChangedPaths, Children, Contents, ContentsDelta, DateAuthor, DirEntry,
+    Directory, EncodeEntry, EncodedEntries, Error, Filesystem, FormatInfo, History, Listing,
+    LockOptions, LockOutcome, LockTarget, LogSpan, Node, NodeRevId, OpenOptions, Relation, Result,
+    RevpropsSnapshot, Root, Roots, SpanEncoder, UnlockTarget, uuid,
 };
-pub use sapwood_store::{
-    CacheStats, Caches, LocalStorage, Reads, Resident, Seat, Storage, WriteStorage,
-};
+pub use sapwood_store::{CacheStats, Caches, LocalStorage, Reads, Resident, Storage, WriteStorage};

@@ -211,9 +211,9 @@ impl Filesystem {
     }
 
     /// An opening for a thread that reads ahead for this one, and sees what this one sees: what it has to
-    /// read does not count as read by this one ([`Ahead`](crate::Ahead)).
+    /// read does not count as read by this one ([`Ahead`](crate::read_ahead::Ahead)).
     #[must_use]
-    pub fn for_helper(&self) -> Self {
+    pub(crate) fn for_helper(&self) -> Self {
         let fs = Fs::new(Arc::clone(&self.fs.shared), Arc::clone(&self.fs.caches));
         fs.prepared.store(self.fs.prepared.load(Ordering::Acquire), Ordering::Release);
         Self { fs: Arc::new(fs) }

@@ -4,7 +4,6 @@
 //! transaction), [`Node`] one file or directory of a tree. All are cheap to clone, `Send + Sync`,
 //! and share the process-wide [`Caches`].
 
-mod ahead;
 mod ancestors;
 mod build_repcache;
 pub mod changes;
@@ -33,7 +32,7 @@ mod memcached;
 pub mod node;
 mod open;
 pub mod pack;
-pub mod prefetch;
+pub mod read_ahead;
 mod recover;
 mod rep;
 mod rep_cache;
@@ -49,6 +48,7 @@ pub mod stats;
 mod sync;
 pub mod text_delta;
 pub mod txn;
+mod txn_tree;
 pub mod txns;
 pub mod upgrade;
 pub mod uuid;
@@ -56,7 +56,6 @@ pub mod verify;
 mod whole_texts;
 mod work;
 
-pub use ahead::{Ahead, BATCH as AHEAD_BATCH, NodesWanted, Novelty, Wanted};
 pub use changes::{ChangeKind, ChangedPath, ChangedPaths};
 pub use children::Children;
 pub use contents::Contents;
@@ -69,7 +68,6 @@ pub use listing::Listing;
 pub use lock_paths::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
 pub use log_blocks::{EncodeEntry, EncodedEntries, LogSpan, SpanEncoder};
 pub use node::{Node, NodeRevId, Relation};
-pub use prefetch::Prefetch;
 pub use revprops_snapshot::RevpropsSnapshot;
 pub use root::Root;
 pub use roots::Roots;

@@ -12,12 +12,20 @@ use std::sync::Arc;
 use sapwood_core::{FormKey, PropList, Revnum};
 use sapwood_store::{Key, Kind};
 
-use crate::ahead::Wanted;
 use crate::changes::ChangedPaths;
 use crate::error::Result;
 use crate::kinds::Number;
 use crate::revprop_shards::Settled;
 use crate::revprops_snapshot::RevpropsSnapshot;
+
+/// What a request will ask of each revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its changed paths.
+    pub changes: bool,
+    /// Its revision properties.
+    pub revprops: bool,
+}
 
 /// Revisions that are kept together.
 const LEN: u64 = 16;

@@ -9,7 +9,8 @@ use sapwood_core::{
     hashorder, path,
 };
 use sapwood_delta::TextDelta;
-use sapwood_fs::{AHEAD_BATCH, Ahead, Filesystem, Node, NodeRevId, NodesWanted, RevpropsSnapshot};
+use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH, NodesWanted};
+use sapwood_fs::{Filesystem, Node, NodeRevId, RevpropsSnapshot};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;

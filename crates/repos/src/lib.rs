@@ -18,7 +18,6 @@ pub mod dumpstream;
 pub mod error;
 pub mod file_revs;
 pub mod forms;
-mod helper;
 pub mod hooks;
 pub mod hotcopy;
 pub mod iprops;

@@ -8,15 +8,13 @@ use sapwood_core::fold::fold;
 use sapwood_core::{
     CancelToken, Depth, DirentFields, ErrorCode, FormKey, NodeKind, SvnError, SvnResult, glob, path,
 };
-use sapwood_fs::{
-    AHEAD_BATCH, Ahead, Directory, Filesystem, Node, NodesWanted, Novelty, RevpropsSnapshot, Root,
-};
+use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH, Helper, NodesWanted, Novelty};
+use sapwood_fs::{Directory, Filesystem, Node, RevpropsSnapshot, Root};
 
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
 use crate::dirent::{Dirent, stat_node};
 use crate::error::Result;
 use crate::forms::{self, Form, Protocol, Viewer};
-use crate::helper::Helper;
 
 /// What to list.
 #[derive(Clone, Copy, Debug)]

@@ -21,7 +21,8 @@ use sapwood_core::props::names;
 use sapwood_core::{
     CancelToken, ErrorCode, NodeKind, PropList, Revnum, RevpropSelection, SvnError, SvnResult,
 };
-use sapwood_fs::{ChangeKind, ChangedPaths, Filesystem, RevpropsSnapshot, Wanted};
+use sapwood_fs::read_ahead::Wanted;
+use sapwood_fs::{ChangeKind, ChangedPaths, Filesystem, RevpropsSnapshot};
 
 use crate::access::RevisionAccess;
 use crate::authorizer::PathAuthorizer;

@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, DirentFields, NodeKind, path};
-use sapwood_fs::{
-    AHEAD_BATCH, Ahead, Children, DirEntry, Node, NodesWanted, RevpropsSnapshot, Root,
-};
+use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH, NodesWanted};
+use sapwood_fs::{Children, DirEntry, Node, RevpropsSnapshot, Root};
 
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
 use crate::dirent::{CommittedInfo, committed_in, committed_info};

@@ -12,7 +12,8 @@ mod spool;
 
 use sapwood_core::{CancelToken, Depth, ErrorCode, Revnum, SvnError, path};
 use sapwood_delta::Editor;
-use sapwood_fs::{Ahead, Roots};
+use sapwood_fs::Roots;
+use sapwood_fs::read_ahead::Ahead;
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;

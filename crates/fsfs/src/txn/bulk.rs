@@ -27,7 +27,8 @@ use sapwood_core::{Revnum, SvnError};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::names;
 
-use super::group::{self, Prepared};
+use super::group;
+use super::prepared::Prepared;
 use super::{Txn, Writer};
 use crate::error::{Error, Result};
 use crate::revision_store::Like;
@@ -170,7 +171,7 @@ impl Bulk {
     /// Those of [`Txn::commit`]; what went wrong with earlier revisions.
     pub fn commit(&self, mut txn: Txn) -> Result<Revnum> {
         if txn.needs_proto_lock() {
-            txn.lock = Some(self.writer.lock_proto(&txn.id)?);
+            txn.lock = Some(self.writer.lock_proto(&txn.tree.id)?);
         }
         if txn.proto.is_on_disk() {
             // No other revision should wait for this with us.

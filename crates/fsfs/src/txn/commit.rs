@@ -8,9 +8,7 @@
 use sapwood_core::Exact;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use sapwood_core::date::Timestamp;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{NodeKind, PropList, Revnum, hashdump};
 use sapwood_fsfs_format::current::Current;
@@ -23,15 +21,15 @@ use sapwood_fsfs_format::{
 use sapwood_store::Caches;
 
 use super::deltify::{Hashes, Part};
-use super::disk::flags;
-use super::group::{self, Committed, Prepared};
-use super::nodes::Entries;
-use super::{Folder, ROOT, Txn, Writer};
+use super::flags::{self, now};
+use super::prepared::{Prepared, Written, line};
+use super::{Folder, Txn, Writer};
 use crate::error::{Error, Result};
 use crate::kinds::{self, DIRECTORY, NODE_REV, PROPS};
 use crate::rep_cache::Row;
 use crate::revision_store::{Like, NewRevision};
 use crate::root::Root;
+use crate::txn_tree::{Entries, ROOT};
 
 /// Bytes of caches for a revision that is read back before it becomes visible.
 const READ_BACK_CACHE: usize = 16 << 20;
@@ -57,54 +55,7 @@ struct Plan {
     reps: Vec<Row>,
 }
 
-/// A node that was written, for the cache.
-#[derive(Debug)]
-pub(super) struct Written {
-    node: NodeRev,
-    directory: Option<Directory>,
-    props: Option<PropList>,
-}
-
-/// The present time.
-pub(super) fn now() -> Timestamp {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(now.as_micros()).unwrap_or_default())
-}
-
 impl Txn {
-    /// Makes a revision of the transaction: its number.
-    ///
-    /// # Errors
-    /// E160024 when a later revision changed the same thing; E160034, E160037 and E160039 when
-    /// something is locked; corruption and system errors. There is no new revision then.
-    pub fn commit(self) -> Result<Revnum> {
-        self.commit_for_props().map(|committed| committed.revision)
-    }
-
-    /// The same, with the new revision's properties as well.
-    ///
-    /// # Errors
-    /// Those of [`Self::commit`].
-    pub fn commit_for_props(mut self) -> Result<Committed> {
-        let writer = Arc::clone(&self.writer);
-        if self.needs_proto_lock() {
-            self.lock = Some(writer.lock_proto(&self.id)?);
-        }
-        // What can be done before the lock is: others do not wait for it.
-        let youngest = Revnum(writer.fs.fs.youngest.load(Ordering::Acquire));
-        if youngest > self.base {
-            self.merge_to(youngest)?;
-        }
-        if writer.flush {
-            self.proto.sync_what_is_on_disk()?;
-        }
-        let committed = group::commit(self)?;
-        if writer.config.pack_after_commit {
-            writer.pack();
-        }
-        Ok(committed)
-    }
-
     /// Whether it is on disk where others might write to it.
     pub(super) const fn needs_proto_lock(&self) -> bool {
         matches!(self.folder, Folder::Unread | Folder::Whole(_)) && self.lock.is_none()
@@ -112,11 +63,11 @@ impl Txn {
 
     /// Makes the revision after `current`, in memory; a large prototype is in its file.
     pub(super) fn prepare(&mut self, current: Current) -> Result<Prepared> {
-        if self.base != current.youngest {
-            self.merge_to(current.youngest)?;
+        if self.tree.base != current.youngest {
+            self.tree.merge_to(current.youngest)?;
         }
         let mut plan = Plan {
-            revision: self.base.next(),
+            revision: self.tree.base.next(),
             next_ids: current.next_ids.unwrap_or_default(),
             written: Vec::new(),
             reps: Vec::new(),
@@ -124,7 +75,7 @@ impl Txn {
         self.write_revision(&mut plan)?;
         let next_ids = (self.format() < since::LAYOUT).then(|| {
             let (node, copy) = plan.next_ids;
-            (node.saturating_add(self.next_node), copy.saturating_add(self.next_copy))
+            (node.saturating_add(self.tree.next_node), copy.saturating_add(self.tree.next_copy))
         });
         let (spool, bytes) = self.proto.finish()?;
         let (props, text) = self.revision_props();
@@ -171,8 +122,13 @@ impl Txn {
             root_item = self.write_node(at, plan)?;
         }
         let changes_at = self.proto.begin();
-        let (format, changes) = (self.format(), std::mem::take(&mut self.changes));
-        self.proto.append_with(|out| changes.write(format, out))?;
+        let (format, changes) = (self.format(), std::mem::take(&mut self.tree.changes));
+        self.proto.append_with(|out| {
+            for (path, change) in changes.iter() {
+                line(path, change).write(format, false, out);
+            }
+            out.push(b'\n');
+        })?;
         self.proto.end_as(ItemType::Changes, ITEM_CHANGES)?;
         if self.writer.fs.fs.layout.is_logical() {
             let config = &self.writer.config;
@@ -194,16 +150,16 @@ impl Txn {
                 continue;
             }
             todo.push((at, true));
-            let Some(entries) = &self.txn_node(at)?.entries else { continue };
+            let Some(entries) = &self.tree.txn_node(at)?.entries else { continue };
             for (_, id) in entries.changed.values().rev().flatten() {
                 if id.revision().is_none()
-                    && let Some(child) = self.by_id.get(&(id.node, id.copy))
+                    && let Some(child) = self.tree.by_id.get(&(id.node, id.copy))
                 {
                     todo.push((*child, false));
                 }
             }
             // Each node has one place in the tree, or the tree is none.
-            if order.len().plus(todo.len()) > self.nodes.len().times(2) {
+            if order.len().plus(todo.len()) > self.tree.nodes.len().times(2) {
                 return Err(Error::Corrupt("Transaction's tree has a cycle".into()));
             }
         }
@@ -212,12 +168,12 @@ impl Txn {
 
     /// Writes one node-revision and what belongs to it: its item.
     fn write_node(&mut self, at: usize, plan: &mut Plan) -> Result<u64> {
-        let mut node = self.txn_node(at)?.node.clone();
+        let mut node = self.tree.txn_node(at)?.node.clone();
         let directory = match node.kind {
             NodeKind::Dir => self.write_directory(at, &mut node)?,
             NodeKind::File => None,
         };
-        let props = self.txn_node_mut(at)?.props.take();
+        let props = self.tree.txn_node_mut(at)?.props.take();
         if let Some(props) = &props {
             let rep = self.write_props(&node, props)?;
             node.props = Some(rep);
@@ -274,7 +230,7 @@ impl Txn {
         } else {
             self.proto.end(ItemType::NodeRev)?;
         }
-        self.txn_node_mut(at)?.final_id = Some(node.id);
+        self.tree.txn_node_mut(at)?.final_id = Some(node.id);
         plan.written.push(Written { node, directory, props });
         Ok(item)
     }
@@ -292,7 +248,7 @@ impl Txn {
 
     /// Each revision's root has one predecessor more than that of the revision before.
     fn check_root(&self, root: &NodeRev) -> Result<()> {
-        let before = self.writer.fs.fs.rev_root(self.base)?.predecessor_count;
+        let before = self.writer.fs.fs.rev_root(self.tree.base)?.predecessor_count;
         let found = root.predecessor_count;
         if found == before.saturating_add(1) {
             return Ok(());
@@ -300,13 +256,13 @@ impl Txn {
         Err(Error::Corrupt(format!(
             "predecessor count for the root node-revision is wrong: found ({before}+1 != {found}), \
              committing r{}",
-            self.base.next()
+            self.tree.base.next()
         )))
     }
 
     /// Writes the entries of a changed directory.
     fn write_directory(&mut self, at: usize, node: &mut NodeRev) -> Result<Option<Directory>> {
-        let Some(entries) = self.txn_node_mut(at)?.entries.take() else { return Ok(None) };
+        let Some(entries) = self.tree.txn_node_mut(at)?.entries.take() else { return Ok(None) };
         // A new directory that stayed empty has no text.
         if entries.changed.is_empty() {
             return Ok(None);
@@ -368,9 +324,9 @@ impl Txn {
         if matches!(id.location, Location::Rev { .. }) {
             return Ok(id);
         }
-        let child = self.by_id.get(&(id.node, id.copy)).copied();
+        let child = self.tree.by_id.get(&(id.node, id.copy)).copied();
         child
-            .and_then(|child| self.nodes.get(child)?.final_id)
+            .and_then(|child| self.tree.nodes.get(child)?.final_id)
             .ok_or_else(|| Error::Corrupt(format!("Entry '{name}' was not written")))
     }
 

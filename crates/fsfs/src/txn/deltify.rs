@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::{Md5, Revnum, Sha1, SvnError};
+use sapwood_delta::svndiff::Encoder;
 use sapwood_delta::{ApplyReader, ComputedDelta, StoredDelta};
 use sapwood_fsfs_format::rep::ENDREP;
 use sapwood_fsfs_format::{
@@ -14,7 +15,8 @@ use sapwood_fsfs_format::{
 };
 
 use super::ancestry::Ancestor;
-use super::{FRESH_CHAINS, FRESH_LEN, KnownText, Txn, Writer, ahead};
+use super::known_text::{DeltaAhead, KnownText, header};
+use super::{FRESH_CHAINS, FRESH_LEN, Txn, Writer};
 use crate::contents::TextReader;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
@@ -90,7 +92,7 @@ impl Read for Hashing<'_> {
 
 /// A committed text as `io::Read`.
 #[derive(Debug)]
-pub(super) struct RepReader {
+struct RepReader {
     fs: Filesystem,
     reader: TextReader,
     piece: Option<crate::contents::Piece>,
@@ -98,7 +100,7 @@ pub(super) struct RepReader {
 }
 
 impl RepReader {
-    pub(super) fn new(fs: &Filesystem, rep: Option<Representation>) -> Self {
+    fn new(fs: &Filesystem, rep: Option<Representation>) -> Self {
         let reader = TextReader::new(rep, None);
         Self { fs: fs.clone(), reader, piece: None, taken: 0 }
     }
@@ -137,7 +139,7 @@ impl Txn {
         text: &mut dyn Read,
         known: Option<&KnownText>,
     ) -> Result<Representation> {
-        let node = &self.txn_node(at)?.node;
+        let node = &self.tree.txn_node(at)?.node;
         let base = self.delta_base(node, Part::Text)?;
         let digests = known.map(|known| (known.md5, known.sha1));
         let ahead = known.and_then(|known| known.delta.as_ref());
@@ -147,6 +149,42 @@ impl Txn {
         };
         rep.uniquifier = self.take_uniquifier();
         self.share_or_end(rep, ItemType::FileRep)
+    }
+
+    /// Begins an item and writes a delta that was computed ahead into it. The item stays open.
+    pub(super) fn write_ahead(
+        &mut self,
+        delta: &DeltaAhead,
+        text: &mut dyn Read,
+        (md5, sha1): (Md5, Sha1),
+    ) -> Result<Representation> {
+        self.proto.begin();
+        let mut bytes = Vec::with_capacity(usize::try_from(delta.len).unwrap_or_default());
+        let read = text.read_to_end(&mut bytes).map_err(sapwood_core::SvnError::from_stream);
+        let write = read.map_err(Error::Svn).and_then(|_| {
+            if u64::try_from(bytes.len()) != Ok(delta.len) {
+                return Err(Error::Corrupt("A text changed while it was read".into()));
+            }
+            self.proto.append_with(|out| header(delta.base).write(out))?;
+            let start = self.proto.len();
+            self.proto.append(&delta.svndiff)?;
+            self.show_large()?;
+            Ok(start)
+        });
+        let start = write.inspect_err(|_| {
+            // A text that failed half way leaves no trace. The first error counts.
+            let _ = self.proto.take_back();
+        })?;
+        self.keep_text(bytes);
+        self.open_base = delta.base;
+        Ok(Representation {
+            location: RepLocation::ProtoRev { item: 0 },
+            size: self.proto.len().minus(start),
+            expanded_size: delta.len,
+            md5,
+            sha1: Some(sha1),
+            uniquifier: None,
+        })
     }
 
     /// Begins an item and writes a text as a delta to `base` into it. The item stays open.
@@ -174,7 +212,7 @@ impl Txn {
         hashes: Hashes,
     ) -> Result<Representation> {
         let source = RepReader::new(&self.writer.fs, base);
-        self.proto.append_with(|out| ahead::header(base).write(out))?;
+        self.proto.append_with(|out| header(base).write(out))?;
         let start = self.proto.len();
         let mut target = Hashing {
             inner: text,
@@ -326,7 +364,7 @@ impl Txn {
     /// What to store a text of `node`, which is a node-revision of this transaction, as a delta
     /// to: `None` for nothing.
     pub(super) fn delta_base(&self, node: &NodeRev, part: Part) -> Result<Option<Representation>> {
-        self.writer.delta_base(node, part, self.base)
+        self.writer.delta_base(node, part, self.tree.base)
     }
 
     /// The present text of a file, to be read from the start.
@@ -403,6 +441,33 @@ impl Writer {
         let too_far =
             shards > 1 && 128u64.checked_shl(shards).is_none_or(|n| n >= rep.expanded_size);
         Ok(if length >= limit || too_far { None } else { Some(rep) })
+    }
+
+    /// What encodes deltas as `fsfs.conf` wants them.
+    fn encoder(&self) -> Encoder {
+        let level = u8::try_from(self.config.compression_level).unwrap_or(5);
+        Encoder::new(self.config.svndiff, level)
+    }
+
+    /// How a text would be stored as that of `next`, which would follow in a revision after `youngest`; or as
+    /// that of a new file.
+    pub(crate) fn delta_of_next(
+        &self,
+        next: Option<(&NodeRev, Revnum)>,
+        text: &[u8],
+    ) -> Result<DeltaAhead> {
+        let base = match next {
+            Some((next, youngest)) => self.delta_base(next, Part::Text, youngest)?,
+            None => None,
+        };
+        let (mut svndiff, mut encoder) = (Vec::new(), self.encoder());
+        let mut delta = ComputedDelta::new(RepReader::new(&self.fs, base), text);
+        while let Some(window) = delta.next_view()? {
+            encoder.encode(window, &mut svndiff);
+        }
+        encoder.finish(&mut svndiff);
+        let len = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        Ok(DeltaAhead { base, svndiff, len })
     }
 
     pub(super) fn shard_of(&self, revision: Revnum) -> u64 {

@@ -13,22 +13,14 @@ use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, hashdump};
 use sapwood_fsfs_format::directory::write_increment;
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::txn::NextIds;
-use sapwood_fsfs_format::{NodeRev, RepLocation, Representation, TxnId, index_proto};
+use sapwood_fsfs_format::{ChangeKind, NodeRev, RepLocation, Representation, TxnId, index_proto};
 
-use super::commit::now;
+use super::flags::{self, now};
+use super::prepared::line;
 use super::{Folder, Txn, Writer};
 use crate::error::{Error, Result};
+use crate::txn_tree::{Change, ROOT};
 use sapwood_store::Stamp;
-
-/// Properties of a transaction that say how it is to be committed, and that no revision has.
-pub mod flags {
-    /// Changes were checked against later revisions as they were made.
-    pub const CHECK_OOD: &str = "svn:check-ood";
-    /// Changes were checked against locks as they were made.
-    pub const CHECK_LOCKS: &str = "svn:check-locks";
-    /// `0`: the client may set the date; `1`: it did, and the commit keeps it.
-    pub const CLIENT_DATE: &str = "svn:client-date";
-}
 
 impl Txn {
     /// Writes the transaction to disk for other programs to see, in the same form as the reference
@@ -58,7 +50,7 @@ impl Txn {
             self.write_node_files(at)?;
         }
         let mut text = Vec::new();
-        NextIds { node: self.next_node, copy: self.next_copy }.write(&mut text);
+        NextIds { node: self.tree.next_node, copy: self.tree.next_copy }.write(&mut text);
         self.write_file(names::TXN_NEXT_IDS, &text)?;
         if let Some((offsets, entries, next_item)) = self.proto.index() {
             let (mut l2p, mut p2l) = (Vec::new(), Vec::new());
@@ -77,7 +69,19 @@ impl Txn {
             }
         }
         text.clear();
-        self.changes.write_to_txn(self.format(), &mut text);
+        for (path, change, deletion) in self.tree.changes.with_deletions() {
+            // For a process that goes on with it: replacing can be undone where it is known what was there.
+            let (first, then) = match deletion {
+                Some(deletion) => {
+                    let add = Change { kind: ChangeKind::Add, ..change.clone() };
+                    (deletion.clone(), Some(add))
+                }
+                None => (change.clone(), None),
+            };
+            for change in [Some(first), then].into_iter().flatten() {
+                line(path, &change).write(self.format(), false, &mut text);
+            }
+        }
         self.write_file(names::TXN_CHANGES, &text)?;
         self.folder = Folder::Whole(self.changes_stamp()?);
         Ok(())
@@ -98,8 +102,8 @@ impl Txn {
         self.write_txn_props()?;
         self.proto.publish()?;
         // That it can be opened, to be removed, is enough: a root, the one it was begun with.
-        let mut root = NodeRev::clone(&*self.writer.fs.fs.rev_root(self.base)?);
-        let id = self.txn_node(super::ROOT)?.node.id;
+        let mut root = NodeRev::clone(&*self.writer.fs.fs.rev_root(self.tree.base)?);
+        let id = self.tree.txn_node(ROOT)?.node.id;
         root.predecessor = Some(root.id);
         root.predecessor_count = root.predecessor_count.saturating_add(1);
         root.is_fresh_txn_root = true;
@@ -141,14 +145,14 @@ impl Txn {
 
     fn make_folder(&self) -> Result<()> {
         let fs = &self.writer.fs.fs;
-        let path = fs.file(&fs.layout.txn_dir(&self.id));
+        let path = fs.file(&fs.layout.txn_dir(&self.tree.id));
         let made = self.writer.storage.create_dir(&path, false);
         made.map_err(|e| Error::io(e, "Can't create directory", &path))
     }
 
     fn write_lock_file(&self) -> Result<()> {
         let fs = &self.writer.fs.fs;
-        let path = fs.file(&fs.layout.proto_rev_lock(&self.id));
+        let path = fs.file(&fs.layout.proto_rev_lock(&self.tree.id));
         let made = self.writer.storage.create_over(&path);
         made.map(drop).map_err(|e| Error::io(e, "Can't create file", &path))
     }
@@ -173,9 +177,9 @@ impl Txn {
 
     /// A node-revision's own file, and those of its entries and properties.
     fn write_node_files(&self, at: usize) -> Result<()> {
-        let txn_node = self.txn_node(at)?;
+        let txn_node = self.tree.txn_node(at)?;
         let mut node = txn_node.node.clone();
-        node.is_fresh_txn_root = at == super::ROOT && self.changes.is_empty();
+        node.is_fresh_txn_root = at == ROOT && self.tree.changes.is_empty();
         let name = sapwood_fsfs_format::txn::node_file_name(&node.id);
         let mut text = Vec::new();
         let entries = txn_node.entries.as_ref().filter(|e| !e.changed.is_empty());
@@ -200,7 +204,7 @@ impl Txn {
 
     pub(super) fn file(&self, name: &str) -> std::path::PathBuf {
         let fs = &self.writer.fs.fs;
-        fs.file(&format!("{}/{name}", fs.layout.txn_dir(&self.id)))
+        fs.file(&format!("{}/{name}", fs.layout.txn_dir(&self.tree.id)))
     }
 
     fn write_file(&self, name: &str, bytes: &[u8]) -> Result<()> {
@@ -242,11 +246,11 @@ impl Txn {
             Folder::None => Ok(()),
             Folder::Empty => {
                 let fs = &self.writer.fs.fs;
-                let path = fs.file(&fs.layout.txn_dir(&self.id));
+                let path = fs.file(&fs.layout.txn_dir(&self.tree.id));
                 let removed = self.writer.storage.remove_dir(&path);
                 removed.map_err(|e| Error::io(e, "Can't remove directory", &path))
             }
-            Folder::Unread | Folder::Whole(_) => self.writer.remove_txn(&self.id),
+            Folder::Unread | Folder::Whole(_) => self.writer.remove_txn(&self.tree.id),
         }
     }
 }

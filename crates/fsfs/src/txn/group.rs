@@ -35,12 +35,10 @@ use sapwood_core::{PropList, Revnum, SvnError};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::names;
 
-use super::commit::Written;
+use super::prepared::Prepared;
 use super::{Txn, Writer};
 use crate::error::{Error, Result};
-use crate::filesystem::Unpublished;
-use crate::rep_cache::Row;
-use crate::revision_store::{NewRevision, Staged};
+use crate::revision_store::Staged;
 
 /// Transactions that one leader takes at most, so that the first need not wait for a crowd.
 const AT_ONCE: usize = 64;
@@ -103,29 +101,38 @@ impl Seat {
     }
 }
 
-/// A revision that is not there yet.
-#[derive(Debug)]
-pub(super) struct Prepared {
-    pub(super) revision: Revnum,
-    pub(super) props: PropList,
-    /// What later revisions can share.
-    pub(super) reps: Vec<Row>,
-    /// What readers of the revision will want, to be cached.
-    pub(super) written: Vec<Written>,
-    /// What `current` says of it.
-    pub(super) current: Current,
-    /// What the store is given of it, and what the store made of that.
-    pub(super) new: NewRevision,
-    pub(super) staged: Option<Staged>,
-}
+impl Txn {
+    /// Makes a revision of the transaction: its number.
+    ///
+    /// # Errors
+    /// E160024 when a later revision changed the same thing; E160034, E160037 and E160039 when
+    /// something is locked; corruption and system errors. There is no new revision then.
+    pub fn commit(self) -> Result<Revnum> {
+        self.commit_for_props().map(|committed| committed.revision)
+    }
 
-impl Prepared {
-    /// Where those who may see it already read it.
-    pub(super) fn unpublished(&self) -> Unpublished {
-        match self.new.bytes.is_empty() {
-            true => Unpublished::File(self.new.spool.clone()),
-            false => Unpublished::Memory(Arc::clone(&self.new.bytes)),
+    /// The same, with the new revision's properties as well.
+    ///
+    /// # Errors
+    /// Those of [`Self::commit`].
+    pub fn commit_for_props(mut self) -> Result<Committed> {
+        let writer = Arc::clone(&self.writer);
+        if self.needs_proto_lock() {
+            self.lock = Some(writer.lock_proto(&self.tree.id)?);
         }
+        // What can be done before the lock is: others do not wait for it.
+        let youngest = Revnum(writer.fs.fs.youngest.load(Ordering::Acquire));
+        if youngest > self.tree.base {
+            self.tree.merge_to(youngest)?;
+        }
+        if writer.flush {
+            self.proto.sync_what_is_on_disk()?;
+        }
+        let committed = commit(self)?;
+        if writer.config.pack_after_commit {
+            writer.pack();
+        }
+        Ok(committed)
     }
 }
 

@@ -19,7 +19,7 @@ impl Txn {
         if !self.writer.fs.may_have_locks()? {
             return Ok(());
         }
-        for (path, change) in self.changes.iter() {
+        for (path, change) in self.tree.changes.iter() {
             self.check_locks_at(path, change.kind != ChangeKind::Modify)?;
         }
         Ok(())

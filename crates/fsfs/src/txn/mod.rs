@@ -6,28 +6,24 @@
 //! commit unless they are to see it ([`disk`]), and nothing is left on disk when it is dropped.
 //! One that another program left on disk can be taken over ([`open`]).
 //!
-//! Rules of the format that are kept here: a node-revision is changed only in its transaction;
-//! to change one, all directories above it are made changeable first, each a successor of what
-//! it was; node ids, copy ids, copy roots and predecessors follow the reference's rules, because
-//! readers walk history by them.
+//! How a tree changes is said in [`crate::txn_tree`], which knows of no files.
 
-mod ahead;
 mod ancestry;
 mod bulk;
-mod changes;
 mod commit;
 mod deltify;
 mod disk;
+mod edit;
+pub mod flags;
 mod group;
+mod known_text;
 mod locks;
-mod merge;
-mod nodes;
 mod open;
+mod prepared;
 mod proto;
 mod rep_batch;
 mod revprops;
 mod sharing;
-mod tree;
 mod writer;
 
 use std::collections::HashMap;
@@ -36,23 +32,19 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sapwood_core::{Md5, PropList, Revnum, Sha1};
 use sapwood_fsfs_format::layout::since;
-use sapwood_fsfs_format::{
-    IdPart, Location, NodeRev, NodeRevId, Representation, TxnId, Uniquifier,
-};
+use sapwood_fsfs_format::{Representation, Uniquifier};
 
-pub use self::ahead::{DeltaAhead, KnownText};
 pub use self::bulk::Bulk;
-pub use self::disk::flags;
 pub use self::group::Committed;
+pub use self::known_text::{DeltaAhead, KnownText};
 pub use self::writer::{WriteOptions, Writer};
 pub use crate::config::WriteConfig;
 
 use crate::error::Result;
 use crate::filesystem::Attached;
+use crate::txn_tree::Tree;
 use ancestry::{Ancestry, Chain};
-use changes::ChangeList;
 use group::Queue;
-use nodes::TxnNode;
 use proto::ProtoRev;
 use sapwood_store::Stamp;
 use sapwood_store::write::HeldLock;
@@ -85,9 +77,7 @@ impl Attached for Common {
 #[derive(Debug)]
 pub struct Txn {
     writer: Arc<Writer>,
-    id: TxnId,
-    /// The revision it is based on now: merging moves it.
-    base: Revnum,
+    tree: Tree,
     folder: Folder,
     /// Whether what is on disk stays there when this is dropped.
     leave: bool,
@@ -100,12 +90,6 @@ pub struct Txn {
     keep_date: bool,
     /// The user that commits, and the lock tokens that are shown.
     access: Option<(String, Vec<String>)>,
-    nodes: Vec<TxnNode>,
-    /// Places in `nodes` by node id and copy id.
-    by_id: HashMap<(IdPart, IdPart), usize>,
-    changes: ChangeList,
-    next_node: u64,
-    next_copy: u64,
     proto: ProtoRev,
     /// Representations that this transaction made or shares, by the SHA-1 of their texts.
     shared: HashMap<Sha1, Representation>,
@@ -145,9 +129,6 @@ enum Folder {
     Whole(Stamp),
 }
 
-/// The root directory's place among the nodes.
-const ROOT: usize = 0;
-
 impl Writer {
     /// Begins a transaction based on `base`.
     ///
@@ -158,19 +139,12 @@ impl Writer {
         fs.ensure_exists(base)?;
         let base_root = fs.rev_root(base)?;
         let (id, has_folder) = self.new_id(base)?;
-        let mut root = NodeRev::clone(&base_root);
-        root.copy_root = Some(owned_copy_root(&base_root));
-        root.predecessor = Some(base_root.id);
-        root.predecessor_count = base_root.predecessor_count.saturating_add(1);
-        root.copy_from = None;
-        root.id.location = Location::Txn(id);
-        let key = (root.id.node, root.id.copy);
+        let source = Box::new(self.fs.clone());
         let proto = fs.file(&fs.layout.proto_rev_file(&id));
         let storage = Arc::clone(&self.storage);
         Ok(Txn {
             writer: Arc::clone(self),
-            id,
-            base,
+            tree: Tree::of_revision(source, (id, base), &base_root),
             folder: if has_folder { Folder::Empty } else { Folder::None },
             leave: false,
             lock: None,
@@ -178,11 +152,6 @@ impl Writer {
             props_changed: false,
             keep_date: false,
             access: None,
-            nodes: vec![TxnNode::new(root)],
-            by_id: HashMap::from([(key, ROOT)]),
-            changes: ChangeList::default(),
-            next_node: 0,
-            next_copy: 0,
             proto: ProtoRev::new(storage, proto, fs.layout.is_logical()),
             shared: HashMap::new(),
             open_text: None,
@@ -192,17 +161,11 @@ impl Writer {
     }
 }
 
-/// A copy root that says what an absent one stands for.
-fn owned_copy_root(node: &NodeRev) -> (Option<Revnum>, Box<str>) {
-    let (revision, path) = node.copy_root();
-    (revision, path.into())
-}
-
 impl Txn {
     /// The transaction's name, unique in its filesystem.
     #[must_use]
     pub fn name(&self) -> String {
-        self.id.to_string()
+        self.tree.id.to_string()
     }
 
     /// What it was begun with.
@@ -214,7 +177,7 @@ impl Txn {
     /// The revision it is based on.
     #[must_use]
     pub const fn base_revision(&self) -> Revnum {
-        self.base
+        self.tree.base
     }
 
     /// The properties that the new revision will have.
@@ -239,33 +202,10 @@ impl Txn {
         self.writer.fs.fs.layout.format.number
     }
 
-    /// Whether `svn:mergeinfo` is counted in this format.
-    fn counts_mergeinfo(&self) -> bool {
-        self.format() >= since::LAYOUT
-    }
-
-    /// The next node id. Uniquifiers are taken from the same numbers.
-    fn take_node_number(&mut self) -> u64 {
-        let number = self.next_node;
-        self.next_node = number.saturating_add(1);
-        number
-    }
-
-    fn take_copy_id(&mut self) -> IdPart {
-        let number = self.next_copy;
-        self.next_copy = number.saturating_add(1);
-        IdPart::in_txn(number)
-    }
-
     /// What keeps a new representation apart from others that share its text.
     fn take_uniquifier(&mut self) -> Option<Uniquifier> {
         (self.format() >= since::PACKING)
-            .then(|| Uniquifier { txn: self.id, number: self.take_node_number() })
-    }
-
-    /// An id in this transaction.
-    const fn txn_id(&self, node: IdPart, copy: IdPart) -> NodeRevId {
-        NodeRevId { node, copy, location: Location::Txn(self.id) }
+            .then(|| Uniquifier { txn: self.tree.id, number: self.tree.take_node_number() })
     }
 }
 

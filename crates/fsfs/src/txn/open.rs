@@ -11,12 +11,11 @@ use sapwood_fsfs_format::{
     ChangeKind, Changes, Location, NodeRev, RepLocation, Representation, TxnId, index_proto,
 };
 
-use super::changes::{Change, ChangeList};
-use super::nodes::{Entries, TxnNode};
 use super::proto::{ProtoIndex, ProtoRev};
 use super::{Folder, Txn, Writer};
 use crate::error::{Error, Result};
 use crate::filesystem::Fs;
+use crate::txn_tree::{Change, ChangeList, Entries, Tree, TxnNode};
 
 /// The longest file of a transaction that is read, in bytes; also of its prototype's indexes.
 const FILE_LEN: usize = 1 << 28;
@@ -53,10 +52,11 @@ impl Writer {
 
         let index = if fs.layout.is_logical() { Some(self.read_index(&id)?) } else { None };
         let proto = self.resume_proto(&id, index)?;
+        let mut tree = Tree::empty(Box::new(self.fs.clone()), id, root.base_revision());
+        (tree.changes, tree.next_node, tree.next_copy) = (changes, next.node, next.copy);
         let mut txn = Txn {
             writer: Arc::clone(self),
-            id,
-            base: root.base_revision(),
+            tree,
             folder: Folder::Whole(stamp),
             leave: true,
             lock: Some(lock),
@@ -64,11 +64,6 @@ impl Writer {
             props_changed: false,
             keep_date: false,
             access: None,
-            nodes: Vec::new(),
-            by_id: HashMap::new(),
-            changes,
-            next_node: next.node,
-            next_copy: next.copy,
             proto,
             shared: HashMap::new(),
             open_text: None,
@@ -188,7 +183,7 @@ impl Txn {
                     if base.find(entry.name).is_none_or(|old| old.id != entry.id) {
                         changed.insert(entry.name.into(), Some((entry.kind, entry.id)));
                     }
-                    if matches!(entry.id.location, Location::Txn(txn) if txn == self.id) {
+                    if matches!(entry.id.location, Location::Txn(txn) if txn == self.tree.id) {
                         todo.push(NodeRev::clone(&*fs.node(&entry.id)?));
                     }
                 }
@@ -205,12 +200,12 @@ impl Txn {
             {
                 self.shared.insert(sha1, rep);
             }
-            if self.by_id.contains_key(&(node.id.node, node.id.copy)) {
+            if self.tree.by_id.contains_key(&(node.id.node, node.id.copy)) {
                 let place = paths::join("/", &node.created_path);
                 return Err(Error::Corrupt(format!("'{place}' has two places in its transaction")));
             }
-            let at = self.add_node(node);
-            if let Some(added) = self.nodes.get_mut(at) {
+            let at = self.tree.add_node(node);
+            if let Some(added) = self.tree.nodes.get_mut(at) {
                 *added = TxnNode { entries, props, ..TxnNode::new(added.node.clone()) };
             }
         }

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::Revnum;
-use sapwood_fs::{Filesystem, SpanEncoder, Wanted};
+use sapwood_fs::read_ahead::{Helper, Wanted};
+use sapwood_fs::{Filesystem, SpanEncoder};
 
 use crate::error::Result;
-use crate::helper::Helper;
 
 /// The thread, and how many revisions it was given. It ends when this is dropped.
 pub(super) struct EntryMaker {

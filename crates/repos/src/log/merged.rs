@@ -8,7 +8,7 @@ use std::collections::{HashSet, VecDeque};
 use sapwood_core::Revnum;
 use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::path;
-use sapwood_fs::{AHEAD_BATCH, Ahead};
+use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH};
 
 use super::entry_maker::EntryMaker;
 use super::search::Search;

@@ -7,7 +7,8 @@
 
 use sapwood_core::Exact;
 use sapwood_core::{FormKey, PropList, Revnum, SvnError};
-use sapwood_fs::{ChangedPaths, EncodedEntries, LogSpan, Prefetch, SpanEncoder};
+use sapwood_fs::read_ahead::Prefetch;
+use sapwood_fs::{ChangedPaths, EncodedEntries, LogSpan, SpanEncoder};
 
 use super::{LogEncoder, LogEntry, Origin, Run};
 use crate::access::RevisionAccess;

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sapwood_core::NodeKind;
 use sapwood_delta::Version;
-use sapwood_fs::{Directory, Filesystem, Node, Novelty};
+use sapwood_fs::read_ahead::{Helper, Novelty};
+use sapwood_fs::{Directory, Filesystem, Node};
 
 use crate::error::Result;
-use crate::helper::Helper;
 
 /// So many nodes in a row that were in the caches: the thread has met the request.
 const MET: u32 = 64;

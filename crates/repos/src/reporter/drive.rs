@@ -12,16 +12,13 @@ use std::sync::Arc;
 use self::entry::{Depths, Entry, Source};
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
-use sapwood_fs::{
-    AHEAD_BATCH, Ahead, Children, DirEntry, Directory, Filesystem, Node, NodesWanted,
-    RevpropsSnapshot, Root, Roots,
-};
+use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH, Helper, NodesWanted};
+use sapwood_fs::{Children, DirEntry, Directory, Filesystem, Node, RevpropsSnapshot, Root, Roots};
 
 use super::backwards;
 use super::spool::{Entries, PathInfo};
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
 use crate::error::Result;
-use crate::helper::Helper;
 use crate::locations::deleted_rev_in;
 use crate::node_delta::Open;
 

@@ -3,7 +3,8 @@
 use sapwood_core::date::Timestamp;
 use sapwood_core::path::to_relpath;
 use sapwood_core::{Depth, ErrorCode, Lock, NodeKind, PropList, Revnum, SvnError};
-use sapwood_fs::{Node, NodesWanted, RevpropsSnapshot, Root};
+use sapwood_fs::read_ahead::NodesWanted;
+use sapwood_fs::{Node, RevpropsSnapshot, Root};
 use sapwood_repos::nodes::{Entries, EntriesWanted};
 use sapwood_repos::{committed_info, revision_props};
 use sapwood_wire_dav::propfind::{self, Name, Response, Wanted};

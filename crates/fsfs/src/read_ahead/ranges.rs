@@ -15,10 +15,9 @@ use parking_lot::{Condvar, Mutex};
 use sapwood_core::Revnum;
 use sapwood_store::Seat;
 
-use crate::ahead::Wanted;
 use crate::error::Result;
 use crate::filesystem::Filesystem;
-use crate::log_blocks::{LogSpan, SpanEncoder};
+use crate::log_blocks::{LogSpan, SpanEncoder, Wanted};
 use crate::loose_files::LooseFiles;
 use crate::revprops_snapshot::RevpropsSnapshot;
 

@@ -7,40 +7,40 @@ use std::sync::Arc;
 use sapwood_core::{ErrorCode, NodeKind, PropList};
 use sapwood_fsfs_format::{Directory, Location, NodeRev, NodeRevId};
 
-use super::{ROOT, Txn};
+use super::{ROOT, Tree};
 use crate::error::{Error, Result};
 
 /// A node-revision that was made in a transaction.
 #[derive(Debug)]
-pub(super) struct TxnNode {
-    pub(super) node: NodeRev,
+pub(crate) struct TxnNode {
+    pub(crate) node: NodeRev,
     /// A directory's entries, once they were changed.
-    pub(super) entries: Option<Entries>,
+    pub(crate) entries: Option<Entries>,
     /// The properties, once they were changed.
-    pub(super) props: Option<PropList>,
+    pub(crate) props: Option<PropList>,
     /// Its id in the new revision, while that is being written.
-    pub(super) final_id: Option<NodeRevId>,
+    pub(crate) final_id: Option<NodeRevId>,
 }
 
 impl TxnNode {
-    pub(super) const fn new(node: NodeRev) -> Self {
+    pub(crate) const fn new(node: NodeRev) -> Self {
         Self { node, entries: None, props: None, final_id: None }
     }
 }
 
 /// What became of an entry: its node, or nothing.
-pub(super) type EntryNow = Option<(NodeKind, NodeRevId)>;
+pub(crate) type EntryNow = Option<(NodeKind, NodeRevId)>;
 
 /// The entries of a changed directory: those it had, and what became of some of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Entries {
+pub(crate) struct Entries {
     /// The directory that the node's text is, as long as that is one of a revision.
-    pub(super) base: Arc<Directory>,
-    pub(super) changed: BTreeMap<Box<str>, EntryNow>,
+    pub(crate) base: Arc<Directory>,
+    pub(crate) changed: BTreeMap<Box<str>, EntryNow>,
 }
 
 impl Entries {
-    pub(super) fn find(&self, name: &str) -> EntryNow {
+    pub(crate) fn find(&self, name: &str) -> EntryNow {
         match self.changed.get(name) {
             Some(changed) => *changed,
             None => self.base.find(name).map(|e| (e.kind, e.id)),
@@ -48,7 +48,7 @@ impl Entries {
     }
 
     /// All entries, in the order of their names.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, NodeKind, NodeRevId)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, NodeKind, NodeRevId)> {
         Merged { base: self.base.iter().peekable(), changed: self.changed.iter().peekable() }
     }
 }
@@ -89,7 +89,7 @@ where
 
 /// A node that a path of the transaction leads to.
 #[derive(Clone, Debug)]
-pub(super) enum Dag {
+pub(crate) enum Dag {
     /// One of a revision.
     Rev(Arc<NodeRev>),
     /// One of the transaction: its place.
@@ -98,32 +98,38 @@ pub(super) enum Dag {
 
 /// One component of a path, and what it leads to.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
-    pub(super) name: Box<str>,
+pub(crate) struct Step {
+    pub(crate) name: Box<str>,
     /// `None` only for the last component, where that may be missing.
-    pub(super) node: Option<Dag>,
+    pub(crate) node: Option<Dag>,
 }
 
-impl Txn {
-    pub(super) fn noderev<'a>(&'a self, dag: &'a Dag) -> Result<&'a NodeRev> {
+impl Tree {
+    /// The node-revision of a node.
+    pub(crate) fn noderev<'a>(&'a self, dag: &'a Dag) -> Result<&'a NodeRev> {
         match dag {
             Dag::Rev(node) => Ok(node),
             Dag::Txn(at) => Ok(&self.txn_node(*at)?.node),
         }
     }
 
-    pub(super) fn txn_node(&self, at: usize) -> Result<&TxnNode> {
+    /// The node at a place.
+    ///
+    /// # Errors
+    /// E160004 when there is none.
+    pub(crate) fn txn_node(&self, at: usize) -> Result<&TxnNode> {
         self.nodes.get(at).ok_or_else(no_node)
     }
 
-    pub(super) fn txn_node_mut(&mut self, at: usize) -> Result<&mut TxnNode> {
+    /// The same, to change it.
+    pub(crate) fn txn_node_mut(&mut self, at: usize) -> Result<&mut TxnNode> {
         self.nodes.get_mut(at).ok_or_else(no_node)
     }
 
     /// The node of an id.
-    pub(super) fn dag(&self, id: &NodeRevId) -> Result<Dag> {
+    pub(crate) fn dag(&self, id: &NodeRevId) -> Result<Dag> {
         match id.location {
-            Location::Rev { .. } => Ok(Dag::Rev(self.writer.fs.fs.node(id)?)),
+            Location::Rev { .. } => Ok(Dag::Rev(self.source.node(id)?)),
             Location::Txn(_) => {
                 self.by_id.get(&(id.node, id.copy)).map(|at| Dag::Txn(*at)).ok_or_else(no_node)
             }
@@ -131,7 +137,7 @@ impl Txn {
     }
 
     /// Adds a node: its place.
-    pub(super) fn add_node(&mut self, node: NodeRev) -> usize {
+    pub(crate) fn add_node(&mut self, node: NodeRev) -> usize {
         let at = self.nodes.len();
         self.by_id.insert((node.id.node, node.id.copy), at);
         self.nodes.push(TxnNode::new(node));
@@ -139,31 +145,31 @@ impl Txn {
     }
 
     /// The entry called `name` of a directory.
-    pub(super) fn entry(&self, dir: &Dag, name: &str) -> Result<EntryNow> {
+    pub(crate) fn entry(&self, dir: &Dag, name: &str) -> Result<EntryNow> {
         if let Dag::Txn(at) = dir
             && let Some(entries) = &self.txn_node(*at)?.entries
         {
             return Ok(entries.find(name));
         }
-        let entries = self.writer.fs.fs.directory(self.noderev(dir)?)?;
+        let entries = self.source.directory(self.noderev(dir)?)?;
         Ok(entries.find(name).map(|e| (e.kind, e.id)))
     }
 
     /// All entries of a directory.
-    pub(super) fn entries(&self, dir: &Dag) -> Result<Entries> {
+    pub(crate) fn entries(&self, dir: &Dag) -> Result<Entries> {
         if let Dag::Txn(at) = dir
             && let Some(entries) = &self.txn_node(*at)?.entries
         {
             return Ok(entries.clone());
         }
-        let base = self.writer.fs.fs.directory(self.noderev(dir)?)?;
+        let base = self.source.directory(self.noderev(dir)?)?;
         Ok(Entries { base, changed: BTreeMap::new() })
     }
 
     /// Sets or (with `None`) removes an entry of a directory of the transaction.
-    pub(super) fn set_entry(&mut self, dir: usize, name: &str, entry: EntryNow) -> Result<()> {
+    pub(crate) fn set_entry(&mut self, dir: usize, name: &str, entry: EntryNow) -> Result<()> {
         if self.txn_node(dir)?.entries.is_none() {
-            let base = self.writer.fs.fs.directory(&self.txn_node(dir)?.node)?;
+            let base = self.source.directory(&self.txn_node(dir)?.node)?;
             let entries = Entries { base, changed: BTreeMap::new() };
             self.txn_node_mut(dir)?.entries = Some(entries);
         }
@@ -174,18 +180,18 @@ impl Txn {
     }
 
     /// The properties of a node.
-    pub(super) fn props_of(&self, dag: &Dag) -> Result<Arc<PropList>> {
+    pub(crate) fn props_of(&self, dag: &Dag) -> Result<Arc<PropList>> {
         if let Dag::Txn(at) = dag
             && let Some(props) = &self.txn_node(*at)?.props
         {
             return Ok(Arc::new(props.clone()));
         }
-        self.writer.fs.fs.props(self.noderev(dag)?)
+        self.source.props(self.noderev(dag)?)
     }
 
     /// Walks down `path`, from the root on; the steps, the root being the first. The last one's
     /// node may be missing if `last_optional`.
-    pub(super) fn walk(&self, path: &str, last_optional: bool) -> Result<Vec<Step>> {
+    pub(crate) fn walk(&self, path: &str, last_optional: bool) -> Result<Vec<Step>> {
         let mut steps = vec![Step { name: "".into(), node: Some(Dag::Txn(ROOT)) }];
         let mut here = Dag::Txn(ROOT);
         let mut names = sapwood_core::path::components(path).peekable();
@@ -211,7 +217,7 @@ impl Txn {
     }
 
     /// Walks down `path`: the node, `None` when there is none, also below a file.
-    pub(super) fn look_up(&self, path: &str) -> Result<Option<Dag>> {
+    pub(crate) fn look_up(&self, path: &str) -> Result<Option<Dag>> {
         let mut here = Dag::Txn(ROOT);
         for name in sapwood_core::path::components(path) {
             if self.noderev(&here)?.kind != NodeKind::Dir {
@@ -227,7 +233,7 @@ impl Txn {
         format!("transaction '{}'", self.id)
     }
 
-    pub(super) fn not_found(&self, path: &str) -> Error {
+    pub(crate) fn not_found(&self, path: &str) -> Error {
         Error::NotFound { place: self.place(), path: path.to_owned() }
     }
 
@@ -235,16 +241,16 @@ impl Txn {
         Error::NotDirectory {
             place: self.place(),
             path: parent.to_owned(),
-            fs: self.writer.fs.fs.uuid.clone(),
+            fs: self.source.uuid().to_owned(),
         }
     }
 
-    pub(super) fn already_exists(&self, path: &str) -> Error {
+    pub(crate) fn already_exists(&self, path: &str) -> Error {
         Error::new(
             ErrorCode::FS_ALREADY_EXISTS,
             format!(
                 "File already exists: filesystem '{}', {}, path '{path}'",
-                self.writer.fs.fs.uuid,
+                self.source.uuid(),
                 self.place()
             ),
         )

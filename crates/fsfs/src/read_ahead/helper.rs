@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use sapwood_fs::Filesystem;
+use sapwood_store::Seat;
 
-use crate::error::Result;
+use crate::filesystem::Filesystem;
 
 /// Stack of the thread, in bytes.
 const STACK: usize = 512 << 10;
@@ -17,20 +17,20 @@ const STACK: usize = 512 << 10;
 /// The thread. It is told to end, and waited for, when this is dropped: nothing is read after the
 /// request.
 #[derive(Debug)]
-pub(crate) struct Helper {
+pub struct Helper {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Helper {
-    /// Begins `work`, which reads by an opening of its own, and looks often whether the flag that it gets says that it is over. `None`
-    /// when enough threads read for others.
-    pub(crate) fn start(
+    /// Begins `work`, which reads by an opening of its own, and looks often whether the flag that it gets says
+    /// that it is over. `None` when enough threads read for others.
+    pub fn start<E: 'static>(
         fs: &Filesystem,
         name: &str,
-        work: impl FnOnce(&Filesystem, &AtomicBool) -> Result<()> + Send + 'static,
+        work: impl FnOnce(&Filesystem, &AtomicBool) -> Result<(), E> + Send + 'static,
     ) -> Option<Self> {
-        let seat = fs.spare_reader()?;
+        let seat = Seat::take(&fs.fs.caches)?;
         let over = Arc::new(AtomicBool::new(false));
         let (fs, flag) = (fs.for_helper(), Arc::clone(&over));
         let run = move || {
@@ -43,9 +43,10 @@ impl Helper {
     }
 
     /// Waits until the thread has done all that it can.
-    #[cfg(test)]
-    pub(crate) fn finish(mut self) {
-        self.thread.take().unwrap().join().unwrap();
+    pub fn finish(mut self) {
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }
 

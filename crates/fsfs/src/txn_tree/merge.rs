@@ -8,7 +8,7 @@ use sapwood_core::{ErrorCode, NodeKind, Revnum, path as paths};
 use sapwood_fsfs_format::{NodeRev, NodeRevId};
 
 use super::nodes::{Dag, Entries, EntryNow};
-use super::{ROOT, Txn};
+use super::{ROOT, Tree};
 use crate::error::{Error, Result};
 
 /// A directory that both sides changed.
@@ -20,17 +20,16 @@ struct Frame {
     ancestor: Arc<NodeRev>,
 }
 
-impl Txn {
+impl Tree {
     /// Moves the transaction from its base to `revision`, a later one, taking over what changed
     /// in between.
     ///
     /// # Errors
     /// E160024 with the path where both changed something; corruption and system errors. The
     /// transaction is of no further use then.
-    pub(super) fn merge_to(&mut self, revision: Revnum) -> Result<()> {
-        let fs = self.writer.fs.clone();
-        let ancestor = fs.fs.rev_root(self.base)?;
-        let source = fs.fs.rev_root(revision)?;
+    pub(crate) fn merge_to(&mut self, revision: Revnum) -> Result<()> {
+        let ancestor = self.source.node_at(self.base, "/")?;
+        let source = self.source.node_at(revision, "/")?;
         if ancestor.id != source.id {
             self.merge_dirs(Frame { path: "/".into(), target: ROOT, source, ancestor })?;
         }
@@ -59,7 +58,7 @@ impl Txn {
             node.predecessor = Some(frame.source.id);
             node.predecessor_count = frame.source.predecessor_count.saturating_add(1);
         }
-        if self.counts_mergeinfo() {
+        if self.source.counts_mergeinfo() {
             // What changed in a directory counts for all directories above, up to the top.
             let mut below: HashMap<usize, i64> = HashMap::new();
             for (at, own) in mergeinfo.into_iter().rev() {
@@ -85,7 +84,7 @@ impl Txn {
         }
         // A commit that changes a directory's properties takes the whole directory to be
         // as they have it.
-        let fs = &self.writer.fs.fs;
+        let fs = &self.source;
         let their_props = source.props.map(|r| r.location) != ancestor.props.map(|r| r.location);
         if their_props && fs.props(source)? != fs.props(ancestor)? {
             return Err(conflict(path));
@@ -131,8 +130,8 @@ impl Txn {
                 below.push(Frame {
                     path: place,
                     target: inner,
-                    source: self.writer.fs.fs.node(&their)?,
-                    ancestor: self.writer.fs.fs.node(&id)?,
+                    source: self.source.node(&their)?,
+                    ancestor: self.source.node(&id)?,
                 });
             }
         }
@@ -153,7 +152,7 @@ impl Txn {
     }
 
     fn mergeinfo_count(&self, id: &NodeRevId) -> Result<i64> {
-        if !self.counts_mergeinfo() {
+        if !self.source.counts_mergeinfo() {
             return Ok(0);
         }
         let dag = self.dag(id)?;

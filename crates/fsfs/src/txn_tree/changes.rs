@@ -3,25 +3,25 @@
 use std::collections::BTreeMap;
 
 use sapwood_core::{NodeKind, Revnum};
-use sapwood_fsfs_format::{ChangeKind, ChangeRef, NodeRevId};
+use sapwood_fsfs_format::{ChangeKind, NodeRevId};
 
 use crate::error::{Error, Result};
 
 /// What happened to a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Change {
-    pub(super) id: NodeRevId,
-    pub(super) kind: ChangeKind,
-    pub(super) node_kind: NodeKind,
-    pub(super) text_mod: bool,
-    pub(super) prop_mod: bool,
-    pub(super) mergeinfo_mod: bool,
-    pub(super) copy_from: Option<(Revnum, Box<str>)>,
+pub(crate) struct Change {
+    pub(crate) id: NodeRevId,
+    pub(crate) kind: ChangeKind,
+    pub(crate) node_kind: NodeKind,
+    pub(crate) text_mod: bool,
+    pub(crate) prop_mod: bool,
+    pub(crate) mergeinfo_mod: bool,
+    pub(crate) copy_from: Option<(Revnum, Box<str>)>,
 }
 
 impl Change {
     /// A change of kind `kind` that says nothing else.
-    pub(super) const fn new(id: NodeRevId, kind: ChangeKind, node_kind: NodeKind) -> Self {
+    pub(crate) const fn new(id: NodeRevId, kind: ChangeKind, node_kind: NodeKind) -> Self {
         Self {
             id,
             kind,
@@ -32,25 +32,11 @@ impl Change {
             copy_from: None,
         }
     }
-
-    /// It as it is stored.
-    fn line<'a>(&'a self, path: &'a str) -> ChangeRef<'a> {
-        ChangeRef {
-            id: Some(self.id),
-            kind: self.kind,
-            node_kind: Some(self.node_kind),
-            text_mod: self.text_mod,
-            prop_mod: self.prop_mod,
-            mergeinfo_mod: Some(self.mergeinfo_mod),
-            path,
-            copy_from: self.copy_from.as_ref().map(|(r, p)| (*r, &**p)),
-        }
-    }
 }
 
 /// All changes of a transaction.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ChangeList {
+pub(crate) struct ChangeList {
     folded: BTreeMap<Box<str>, Change>,
     /// Deletions that became replacements, for when the replacement is deleted again.
     deletions: BTreeMap<Box<str>, Change>,
@@ -58,7 +44,7 @@ pub(super) struct ChangeList {
 
 impl ChangeList {
     /// Adds a change that follows all earlier ones.
-    pub(super) fn add(&mut self, path: &str, change: Change) -> Result<()> {
+    pub(crate) fn add(&mut self, path: &str, change: Change) -> Result<()> {
         // What goes away takes with it what happened below.
         if matches!(change.kind, ChangeKind::Delete | ChangeKind::Replace) {
             self.forget_below(path);
@@ -103,7 +89,7 @@ impl ChangeList {
     }
 
     /// Takes back what happened to a path.
-    pub(super) fn reset(&mut self, path: &str) {
+    pub(crate) fn reset(&mut self, path: &str) {
         self.folded.remove(path);
     }
 
@@ -126,36 +112,22 @@ impl ChangeList {
     }
 
     /// Paths and changes, in the bytewise order of paths.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Change)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Change)> {
         self.folded.iter().map(|(path, change)| (&**path, change))
     }
 
     /// Whether nothing changed.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.folded.is_empty()
     }
 
-    /// Appends the list as a revision holds it.
-    pub(super) fn write(&self, format: u32, out: &mut Vec<u8>) {
-        for (path, change) in self.iter() {
-            change.line(path).write(format, false, out);
-        }
-        out.push(b'\n');
-    }
-
-    /// Appends the list as a transaction's file holds it, for processes that read it or go on with it.
-    pub(super) fn write_to_txn(&self, format: u32, out: &mut Vec<u8>) {
-        for (path, change) in self.iter() {
-            // Replacing can be undone only where it is known what was there.
-            let deletion = self.deletions.get(path).filter(|_| change.kind == ChangeKind::Replace);
-            if let Some(deletion) = deletion {
-                deletion.line(path).write(format, false, out);
-                let add = Change { kind: ChangeKind::Add, ..change.clone() };
-                add.line(path).write(format, false, out);
-            } else {
-                change.line(path).write(format, false, out);
-            }
-        }
+    /// The same; of a replacement also the deletion that it began with, where it is known what was there: only
+    /// then can it be undone.
+    pub(crate) fn with_deletions(&self) -> impl Iterator<Item = (&str, &Change, Option<&Change>)> {
+        self.iter().map(|(path, change)| {
+            let is_replaced = change.kind == ChangeKind::Replace;
+            (path, change, self.deletions.get(path).filter(|_| is_replaced))
+        })
     }
 }
 

@@ -10,11 +10,12 @@
 use sapwood_core::Exact;
 use sapwood_core::{NodeKind, Revnum};
 use sapwood_fsfs_format::{NodeRevId, RepHeader, RepLocation, Representation};
-use sapwood_store::{Kind, Seat};
+use sapwood_store::Kind;
 
 use crate::error::Result;
 use crate::filesystem::{Filesystem, Fs};
 use crate::kinds::{self, DIRECTORY, ENCODED, NODE_REV, PROPS, TEXT};
+use crate::log_blocks::Wanted;
 use crate::rep::header::REP_START;
 use crate::revprops_snapshot::RevpropsSnapshot;
 
@@ -87,15 +88,6 @@ impl Novelty {
     }
 }
 
-/// What a request will ask of each revision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
-    /// Its changed paths.
-    pub changes: bool,
-    /// Its revision properties.
-    pub revprops: bool,
-}
-
 /// What a request will ask of nodes, beside the node-revisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodesWanted {
@@ -108,12 +100,6 @@ pub struct NodesWanted {
 }
 
 impl Filesystem {
-    /// A seat for a thread that reads for a request; `None` when there are enough of them.
-    #[must_use]
-    pub fn spare_reader(&self) -> Option<Seat> {
-        Seat::take(&self.fs.caches)
-    }
-
     /// How many bytes the caches hold at most.
     #[must_use]
     pub fn cache_capacity(&self) -> u64 {

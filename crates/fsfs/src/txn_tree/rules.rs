@@ -1,18 +1,15 @@
 //! Changing the tree of a transaction: directories, files, copies, deletions, properties, texts.
 
-use sapwood_core::Exact;
-use std::io::Read;
+use std::sync::Arc;
 
 use sapwood_core::props::names as prop_names;
-use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, path as paths, rawname};
-use sapwood_delta::{ApplyReader, TextDelta};
-use sapwood_fsfs_format::{ChangeKind, IdPart, NodeRev};
+use sapwood_core::{ErrorCode, Exact, NodeKind, PropList, Revnum, path as paths, rawname};
+use sapwood_fsfs_format::{ChangeKind, IdPart, NodeRev, Representation};
 
 use super::changes::Change;
 use super::nodes::{Dag, Entries, Step};
-use super::{KnownText, ROOT, Txn, owned_copy_root};
+use super::{ROOT, Tree, owned_copy_root};
 use crate::error::{Error, Result};
-use crate::root::Root;
 
 /// Which copy id a node gets when it becomes changeable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +22,9 @@ enum CopyId {
     New,
 }
 
-#[allow(clippy::missing_errors_doc)]
-impl Txn {
+impl Tree {
     /// What `path` leads to.
-    pub fn kind(&self, path: &str) -> Result<Option<NodeKind>> {
+    pub(crate) fn kind(&self, path: &str) -> Result<Option<NodeKind>> {
         Ok(match self.look_up(path)? {
             Some(dag) => Some(self.noderev(&dag)?.kind),
             None => None,
@@ -36,23 +32,13 @@ impl Txn {
     }
 
     /// The properties of `path`.
-    pub fn node_props(&self, path: &str) -> Result<PropList> {
+    pub(crate) fn node_props(&self, path: &str) -> Result<PropList> {
         let dag = self.look_up(path)?.ok_or_else(|| self.not_found(path))?;
         Ok(PropList::clone(&*self.props_of(&dag)?))
     }
 
-    /// The MD5 of a file's text as it is now.
-    pub fn file_md5(&self, path: &str) -> Result<Md5> {
-        let dag = self.look_up(path)?.ok_or_else(|| self.not_found(path))?;
-        let node = self.noderev(&dag)?;
-        if node.kind != NodeKind::File {
-            return Err(not_file());
-        }
-        Ok(crate::contents::md5_of(node))
-    }
-
     /// The revision of the node at `path`: `None` when the transaction made or changed it.
-    pub fn node_revision(&self, path: &str) -> Result<Option<Revnum>> {
+    pub(crate) fn node_revision(&self, path: &str) -> Result<Option<Revnum>> {
         let dag = self.look_up(path)?.ok_or_else(|| self.not_found(path))?;
         let id = self.noderev(&dag)?.id;
         if let Dag::Txn(ROOT) = dag {
@@ -67,12 +53,12 @@ impl Txn {
     }
 
     /// Makes an empty directory.
-    pub fn make_dir(&mut self, path: &str) -> Result<()> {
+    pub(crate) fn make_dir(&mut self, path: &str) -> Result<()> {
         self.make(path, NodeKind::Dir)
     }
 
     /// Makes an empty file.
-    pub fn make_file(&mut self, path: &str) -> Result<()> {
+    pub(crate) fn make_file(&mut self, path: &str) -> Result<()> {
         self.make(path, NodeKind::File)
     }
 
@@ -113,7 +99,7 @@ impl Txn {
     }
 
     /// Removes `path` and everything below.
-    pub fn delete(&mut self, path: &str) -> Result<()> {
+    pub(crate) fn delete(&mut self, path: &str) -> Result<()> {
         let mut steps = self.walk(path, false)?;
         if steps.len() < 2 {
             return Err(Error::new(ErrorCode::FS_ROOT_DIR, "The root directory cannot be deleted"));
@@ -125,23 +111,21 @@ impl Txn {
         let (id, kind, mergeinfo) = (node.id, node.kind, node.mergeinfo_count);
         let parent = self.make_parent_mutable(&mut steps)?;
         self.set_entry(parent, &name, None)?;
-        if self.counts_mergeinfo() && mergeinfo > 0 {
+        if self.source.counts_mergeinfo() && mergeinfo > 0 {
             self.add_mergeinfo_up(&steps, steps.len().minus(1), mergeinfo.saturating_neg())?;
         }
         self.changes.add(path, Change::new(id, ChangeKind::Delete, kind))
     }
 
-    /// Copies a node of a revision to `path`, where it replaces what is there. With `history` the
+    /// Copies `source`, the node at `from`, to `path`, where it replaces what is there. With `history` the
     /// copy says where it is from; without, the very node appears at `path` as well.
-    pub fn copy(&mut self, from: &Root, from_path: &str, path: &str, history: bool) -> Result<()> {
-        let Some(from_revision) = from.revision() else {
-            return Err(Error::new(
-                ErrorCode::UNSUPPORTED_FEATURE,
-                "Copy from mutable tree not currently supported",
-            ));
-        };
-        let source = from.node(from_path)?;
-        let source = self.writer.fs.fs.node(&source.id())?;
+    pub(crate) fn copy(
+        &mut self,
+        (from_revision, from_path): (Revnum, &str),
+        source: &Arc<NodeRev>,
+        path: &str,
+        history: bool,
+    ) -> Result<()> {
         if rawname::is_raw(path) || has_dots(path) {
             check_new_path(path)?;
         }
@@ -159,7 +143,7 @@ impl Txn {
         let name = checked_name(name)?;
         let parent = self.make_parent_mutable(&mut steps)?;
         let id = if history {
-            let mut node = NodeRev::clone(&source);
+            let mut node = NodeRev::clone(source);
             let created: Box<str> = paths::join(parent_path, name).into();
             node.predecessor = Some(source.id);
             node.predecessor_count = source.predecessor_count.saturating_add(1);
@@ -175,7 +159,7 @@ impl Txn {
             source.id
         };
         self.set_entry(parent, name, Some((source.kind, id)))?;
-        if self.counts_mergeinfo() {
+        if self.source.counts_mergeinfo() {
             let more = source.mergeinfo_count;
             self.add_mergeinfo_up(&steps, steps.len().saturating_sub(1), more)?;
         }
@@ -187,7 +171,12 @@ impl Txn {
     }
 
     /// Sets or (with `None`) deletes a property of a node.
-    pub fn change_prop(&mut self, path: &str, name: &str, value: Option<&[u8]>) -> Result<()> {
+    pub(crate) fn change_prop(
+        &mut self,
+        path: &str,
+        name: &str,
+        value: Option<&[u8]>,
+    ) -> Result<()> {
         let mut steps = self.walk(path, false)?;
         let at = self.make_mutable(&mut steps)?;
         let mut props = match self.txn_node_mut(at)?.props.take() {
@@ -200,7 +189,7 @@ impl Txn {
         }
         self.txn_node_mut(at)?.props = Some(props);
 
-        let is_mergeinfo = self.counts_mergeinfo() && name == prop_names::MERGEINFO;
+        let is_mergeinfo = self.source.counts_mergeinfo() && name == prop_names::MERGEINFO;
         if is_mergeinfo {
             let had = self.txn_node(at)?.node.has_mergeinfo;
             let has = value.is_some();
@@ -218,67 +207,15 @@ impl Txn {
         self.changes.add(path, change)
     }
 
-    /// Gives a file new contents: all that `text` has. `expected` is the MD5 that it must have.
-    pub fn set_text(
-        &mut self,
-        path: &str,
-        text: &mut dyn Read,
-        expected: Option<Md5>,
-    ) -> Result<()> {
-        self.set_known_text(path, text, None, expected)
-    }
-
-    /// The same with a text of which something is known: that must be right.
-    pub fn set_known_text(
-        &mut self,
-        path: &str,
-        text: &mut dyn Read,
-        known: Option<&KnownText>,
-        expected: Option<Md5>,
-    ) -> Result<()> {
-        let at = self.open_file(path)?;
-        self.store_text(path, at, text, known, expected)
-    }
-
-    /// Gives a file new contents: what `delta` makes of the present ones, whose MD5 must be
-    /// `base`. `expected` is the MD5 of the result.
-    pub fn apply_delta(
-        &mut self,
-        path: &str,
-        base: Option<Md5>,
-        delta: &mut dyn TextDelta,
-        expected: Option<Md5>,
-    ) -> Result<()> {
-        let at = self.open_file(path)?;
-        let node = &self.txn_node(at)?.node;
-        if let Some(base) = base {
-            check_md5(base, crate::contents::md5_of(node), || {
-                format!("Base checksum mismatch on '{path}'")
-            })?;
-        }
-        let source = self.text_reader(node.text)?;
-        self.store_text(path, at, &mut ApplyReader::new(delta, source), None, expected)
-    }
-
     /// Makes a file changeable: its place.
-    fn open_file(&mut self, path: &str) -> Result<usize> {
+    pub(crate) fn open_file(&mut self, path: &str) -> Result<usize> {
         let mut steps = self.walk(path, false)?;
         let at = self.make_mutable(&mut steps)?;
         if self.txn_node(at)?.node.kind == NodeKind::File { Ok(at) } else { Err(not_file()) }
     }
 
-    fn store_text(
-        &mut self,
-        path: &str,
-        at: usize,
-        text: &mut dyn Read,
-        known: Option<&KnownText>,
-        expected: Option<Md5>,
-    ) -> Result<()> {
-        let rep = self.write_text(at, text, known)?;
-        if let Some(expected) = expected {
-            check_md5(expected, rep.md5, || format!("Checksum mismatch for '{path}'"))?;
-        }
+    /// Says that the file at `path`, which is at this place, has another text.
+    pub(crate) fn set_rep(&mut self, path: &str, at: usize, rep: Representation) -> Result<()> {
         let node = &mut self.txn_node_mut(at)?.node;
         node.text = Some(rep);
         let change =
@@ -354,12 +291,10 @@ impl Txn {
     }
 
     /// The node at the root of the copy that `node`, one of a revision, is part of.
-    fn copy_root_node(&self, node: &NodeRev) -> Result<std::sync::Arc<NodeRev>> {
+    fn copy_root_node(&self, node: &NodeRev) -> Result<Arc<NodeRev>> {
         let (revision, path) = node.copy_root();
         let revision = revision.unwrap_or(self.base);
-        let root = Root::of_revision(&self.writer.fs, revision)?;
-        let found = root.node(path)?;
-        self.writer.fs.fs.node(&found.id())
+        self.source.node_at(revision, path)
     }
 
     /// Makes a changeable successor of a child of the changeable directory `parent`: its place.
@@ -407,7 +342,7 @@ impl Txn {
     }
 
     /// Adds to the mergeinfo count of one node.
-    pub(super) fn add_mergeinfo(&mut self, at: usize, more: i64) -> Result<()> {
+    pub(crate) fn add_mergeinfo(&mut self, at: usize, more: i64) -> Result<()> {
         let node = &mut self.txn_node_mut(at)?.node;
         let count = node.mergeinfo_count.saturating_add(more);
         if count < 0 {
@@ -427,18 +362,8 @@ impl Txn {
     }
 }
 
-/// The reference's sentence for wrong checksums.
-pub(super) fn check_md5(expected: Md5, actual: Md5, what: impl FnOnce() -> String) -> Result<()> {
-    if expected == actual {
-        return Ok(());
-    }
-    Err(Error::Svn(SvnError::new(
-        ErrorCode::CHECKSUM_MISMATCH,
-        format!("{}:\n   expected:  {expected}\n     actual:  {actual}\n", what()),
-    )))
-}
-
-fn not_file() -> Error {
+/// What is said of a directory where a file is wanted.
+pub(crate) fn not_file() -> Error {
     Error::new(ErrorCode::FS_NOT_FILE, "Can't set text contents of a directory")
 }
 

@@ -1,0 +1,45 @@
+//! Reading ahead: what a request will need is brought near before it asks. One entry for each kind of thing:
+//!
+//! | what comes next | entry | threads | when |
+//! |---|---|---|---|
+//! | a range of revisions: changed paths, properties, encoded log entries | [`Filesystem::prefetch_revisions`](crate::Filesystem::prefetch_revisions) | up to two | the request had to read files |
+//! | nodes of a tree, revisions out of order | [`Filesystem::will_need_nodes`](crate::Filesystem::will_need_nodes), [`Filesystem::will_need_revision`](crate::Filesystem::will_need_revision) | none: the system is told | the same, as [`Ahead`] says |
+//! | a tree that the caller walks itself from its other end | [`Helper`], and [`Novelty`] to know where both meet | one | a seat is free |
+//! | texts of a stream that is loaded: what they will be stored as deltas to | [`Writer::delta_ahead`](crate::txn::Writer::delta_ahead) | the caller's | `svnadmin load` |
+//!
+//! ```text
+//!    log       list, checkout,         list -R, log of        svnadmin load
+//!    ranges    blame, merged logs      paths, export
+//!      |            |                       |                      |
+//!   ranges        trees  <------------   helper                  texts
+//!      |  \         |                       |                      |
+//!      |   \        |     a thread needs a Seat (store)     txn: delta bases
+//!      |    \       |                       |
+//!      |     loose_files: whole files of single revisions
+//!      |            |                       |
+//!   revision_store: open, open_near; StoredFile: read_now, will_need
+//!      |
+//!   Caches: what was read waits there for the request
+//! ```
+//!
+//! All of it is hints. An error is left to the request, which meets it again; what is read goes to the caches and
+//! nowhere else, so that a request with and without it answers the same. A request that finds everything in the
+//! caches starts no thread: it compares a counter of its own reads.
+//!
+//! Locks: `ranges` has the only one, the state of a team, which is held for counting and waiting alone. Nothing is
+//! read, no cache is asked and no other lock is taken while it is held. Threads end, and are waited for, when the
+//! value that stands for them is dropped; a thread never holds a lock of the filesystem then, for it takes
+//! only those of reading (a shard's properties, `current_file`, `unpublished`, the caches' own), one at a time.
+//!
+//! Not here: work that is shared out and must be done anyway, whose results are wanted in order (`dump`, `verify`:
+//! `ordered` in the crate `store`), and the stages of `svnadmin load`.
+
+mod helper;
+mod ranges;
+mod texts;
+mod trees;
+
+pub use self::helper::Helper;
+pub use self::ranges::Prefetch;
+pub use self::trees::{Ahead, BATCH, NodesWanted, Novelty};
+pub use crate::log_blocks::Wanted;

@@ -1,0 +1,61 @@
+//! A revision that is made of a transaction and not there yet: what [`super::commit`] makes, and
+//! [`super::group`] and [`super::bulk`] publish.
+
+use std::sync::Arc;
+
+use sapwood_core::{PropList, Revnum};
+use sapwood_fsfs_format::current::Current;
+use sapwood_fsfs_format::{ChangeRef, Directory, NodeRev};
+
+use crate::filesystem::Unpublished;
+use crate::rep_cache::Row;
+use crate::revision_store::{NewRevision, Staged};
+use crate::txn_tree::Change;
+
+/// A revision that is not there yet.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) revision: Revnum,
+    pub(super) props: PropList,
+    /// What later revisions can share.
+    pub(super) reps: Vec<Row>,
+    /// What readers of the revision will want, to be cached.
+    pub(super) written: Vec<Written>,
+    /// What `current` says of it.
+    pub(super) current: Current,
+    /// What the store is given of it, and what the store made of that.
+    pub(super) new: NewRevision,
+    pub(super) staged: Option<Staged>,
+}
+
+impl Prepared {
+    /// Where those who may see it already read it.
+    pub(super) fn unpublished(&self) -> Unpublished {
+        match self.new.bytes.is_empty() {
+            true => Unpublished::File(self.new.spool.clone()),
+            false => Unpublished::Memory(Arc::clone(&self.new.bytes)),
+        }
+    }
+}
+
+/// A node that was written, for the cache.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) node: NodeRev,
+    pub(super) directory: Option<Directory>,
+    pub(super) props: Option<PropList>,
+}
+
+/// A change as it is stored.
+pub(super) fn line<'a>(path: &'a str, change: &'a Change) -> ChangeRef<'a> {
+    ChangeRef {
+        id: Some(change.id),
+        kind: change.kind,
+        node_kind: Some(change.node_kind),
+        text_mod: change.text_mod,
+        prop_mod: change.prop_mod,
+        mergeinfo_mod: Some(change.mergeinfo_mod),
+        path,
+        copy_from: change.copy_from.as_ref().map(|(revision, path)| (*revision, &**path)),
+    }
+}
