@@ -64,6 +64,7 @@ fn clean(ctx: &Context, abspath: &Path, how: &Cleanup) -> SvnResult<()> {
     let options = Options {
         depth: Depth::Infinity,
         all: true,
+        layers: false,
         no_ignore: how.remove_ignored,
         unversioned: true,
         ignores: ctx.ignores(),

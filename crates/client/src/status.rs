@@ -85,6 +85,7 @@ fn walk_options(ctx: &Context, options: &StatusOptions) -> Options {
     Options {
         depth: options.depth,
         all: options.all,
+        layers: false,
         no_ignore: options.no_ignore,
         unversioned: options.unversioned,
         ignores: ctx.ignores(),

@@ -391,7 +391,7 @@ pub(crate) fn inherited_props(
     session: &dyn Session,
     revision: Revnum,
 ) -> SvnResult<HashMap<String, InheritedProps>> {
-    let mut wanted = wc.db().with_inherited_props(relpath, depth)?;
+    let mut wanted = wc.with_inherited_props(relpath, depth)?;
     if let Some(base) = wc.db().base(relpath)?.filter(|row| row.presence.is_there())
         && (relpath.is_empty() || wc.is_switched(relpath)?)
         && base.repos_path.as_deref().is_some_and(|path| !path.is_empty())

@@ -63,7 +63,8 @@ impl Local<'_> {
         let mut found = Vec::new();
         let options = status::Options {
             depth,
-            all: self.ignore_ancestry,
+            // What stands in the place of a node is compared with it.
+            layers: self.ignore_ancestry,
             no_ignore: true,
             unversioned: false,
             cancel: self.ctx.cancel().clone(),

@@ -51,6 +51,7 @@ fn nodes(ctx: &Context, wc: &WorkingCopy, relpath: &str, to: &Path, how: &Export
     let walk = Options {
         depth: how.depth,
         all: true,
+        layers: false,
         no_ignore: true,
         unversioned: false,
         ignores: Patterns::of_config(DEFAULT_GLOBAL_IGNORES),

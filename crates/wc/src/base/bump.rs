@@ -7,6 +7,7 @@ use sapwood_core::{Depth, Revnum, path};
 
 use crate::db::{Db, InheritedProps, Kind, NodeRow, Presence, below, write_inherited};
 use crate::error::Result;
+use crate::status::Even;
 
 /// What an update brings all nodes to.
 #[derive(Debug)]
@@ -151,6 +152,9 @@ impl Db {
         let revision = number(to.revision);
         let (above, end) = below(&base.relpath);
         self.remove_stale(&above, &end, to.revision)?;
+        if base.relpath.is_empty() {
+            return self.bump_everything(to);
+        }
         self.execute(
             "UPDATE nodes SET revision = ?4 WHERE wc_id = ?1 AND local_relpath > ?2 AND \
              local_relpath < ?3 AND op_depth = 0 AND revision <> ?4 AND file_external IS NULL",
@@ -160,6 +164,50 @@ impl Db {
             "UPDATE nodes SET revision = ?3 WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = 0 \
              AND revision <> ?3",
             params![self.wc_id(), base.relpath, revision],
+        )?;
+        self.put_inherited(to)
+    }
+}
+
+impl Db {
+    /// Brings all of BASE to a revision, of which `known` says what it says: what [`Db::bump`] of everything
+    /// does then.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn bump_even(&self, known: &Even, to: &Bump<'_>) -> Result<()> {
+        let revision = number(to.revision);
+        for path in &known.odd {
+            self.execute(
+                "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = 0 AND \
+                 (presence = 'not-present' OR (presence = 'server-excluded' AND revision <> ?3))",
+                params![self.wc_id(), path, revision],
+            )?;
+            self.execute(
+                "UPDATE nodes SET revision = ?3 WHERE wc_id = ?1 AND local_relpath = ?2 AND \
+                 op_depth = 0 AND revision <> ?3 AND file_external IS NULL",
+                params![self.wc_id(), path, revision],
+            )?;
+        }
+        if known.revision != to.revision {
+            return self.bump_everything(to);
+        }
+        self.execute(
+            "UPDATE nodes SET revision = ?2 WHERE wc_id = ?1 AND local_relpath = '' AND op_depth = 0 \
+             AND revision <> ?2",
+            params![self.wc_id(), revision],
+        )?;
+        self.put_inherited(to)
+    }
+
+    /// All rows, in their own order: nearly every one changes.
+    fn bump_everything(&self, to: &Bump<'_>) -> Result<()> {
+        let revision = number(to.revision);
+        self.bump_all(
+            revision,
+            "UPDATE nodes SET revision = ?2 WHERE +wc_id = ?1 AND op_depth = 0 AND revision <> ?2 AND \
+             file_external IS NULL",
+            params![self.wc_id(), revision],
         )?;
         self.put_inherited(to)
     }

@@ -27,8 +27,8 @@ use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
 use sapwood_core::ErrorCode;
 
 use crate::error::{Error, Result};
-use crate::memory::State;
 use crate::memory::touched::{self, Tracking};
+use crate::memory::{Changes, Since, State};
 
 pub use actual::ActualRow;
 pub use external::ExternalRow;
@@ -339,31 +339,51 @@ impl Db {
         }
     }
 
-    /// Leaves a note of what was changed so far, for the next status. Nothing happens within a transaction.
+    /// Leaves a note of what was changed so far, for the next status. Nothing happens within a transaction, and
+    /// as long as a directory is locked.
     pub(crate) fn note_changes(&self) {
         let Tracking::Since(from, version) = self.tracking.get() else { return };
-        if self.open.get() != Open::Nothing || !self.connection.is_autocommit() {
+        if self.open.get() != Open::Nothing
+            || !self.connection.is_autocommit()
+            || touched::is_locked(&self.connection).unwrap_or(true)
+        {
             return;
         }
         touched::end(&self.connection, self.wc_id, &self.path, from, version);
         self.tracking.set(Tracking::Ready);
     }
 
-    /// The state since which no writer changed what a status depends on: the one of now, or one before changes of this
-    /// connection that touched no node; nothing when that is not sure.
-    pub(crate) fn unchanged_since(&self) -> Option<State> {
+    /// The state since which nobody but this connection changed what a status depends on, and what it touched
+    /// since then; nothing when that is not sure.
+    pub(crate) fn since(&self) -> Option<Since> {
         let asked = self.read(|db| {
             // The question takes the lock under which no writer changes anything.
             let now = db.data_version()?;
+            let nothing_since = |state| Since { state, changes: Changes::none() };
             Ok(match db.tracking.get() {
-                Tracking::Idle | Tracking::Off => State::of(&db.path),
-                Tracking::Since(from, version) if version == now => {
-                    touched::is_nothing(&db.connection)?.then_some(from)
+                Tracking::Idle | Tracking::Off | Tracking::Ready => {
+                    State::of(&db.path).map(nothing_since)
                 }
-                _ => None,
+                Tracking::Since(state, version) if version == now => {
+                    let changes = touched::so_far(&db.connection, db.wc_id)?;
+                    changes.map(|changes| Since { state, changes })
+                }
+                Tracking::Since(..) => None,
             })
         });
         asked.ok().flatten()
+    }
+
+    /// Runs a statement that brings all rows of BASE to a revision and changes nothing else. No row of it needs
+    /// to be listed.
+    pub(crate) fn bump_all(&self, revision: i64, sql: &str, params: impl Params) -> Result<usize> {
+        self.write(|db| {
+            if !matches!(db.tracking.get(), Tracking::Since(..)) {
+                return db.execute(sql, params);
+            }
+            let all = || db.connection.prepare(sql)?.execute(params);
+            Ok(touched::bump(&db.connection, revision, all)?)
+        })
     }
 
     fn data_version(&self) -> Result<i64> {

@@ -394,7 +394,7 @@ impl Db {
     ///
     /// # Errors
     /// SQLite's.
-    pub fn with_inherited_props(&self, relpath: &str, depth: Depth) -> Result<Vec<String>> {
+    pub(crate) fn with_inherited_props(&self, relpath: &str, depth: Depth) -> Result<Vec<String>> {
         let (above, end) = below(relpath);
         let mut found: Vec<String> = self.all(
             "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND \

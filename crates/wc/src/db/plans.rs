@@ -28,11 +28,15 @@ const PARTS: [(&str, &[&str]); 8] = [
 ];
 
 /// Statements that need all rows: how they end, and why.
-const WHOLE: [(&str, &str); 15] = [
+const WHOLE: [(&str, &str); 16] = [
     ("FROM nodes WHERE +wc_id = 1", "status of everything, in the order of the rows"),
     ("FROM actual_node WHERE wc_id = 1 ", "the same"),
     ("FROM nodes WHERE wc_id = ?1 ORDER BY local_relpath, op_depth DESC", "all nodes"),
     ("FROM actual_node WHERE wc_id = ?1 ORDER BY local_relpath", "all local properties"),
+    (
+        "+wc_id = ?1 AND op_depth = 0 AND revision <> ?2 AND file_external IS NULL",
+        "an update of everything to another revision, in the order of the rows",
+    ),
     ("FROM externals WHERE wc_id = ?1 ORDER BY local_relpath", "all externals"),
     ("def_local_relpath FROM externals WHERE wc_id = 1 ORDER BY local_relpath", "all externals"),
     ("FROM lock ORDER BY repos_id, repos_relpath", "all locks"),

@@ -1,5 +1,7 @@
 //! Where externals are defined, and taking apart what they brought.
 
+use std::collections::BTreeSet;
+
 use rusqlite::params;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, Revnum};
@@ -23,18 +25,7 @@ impl WorkingCopy {
         relpath: &str,
         depth: Depth,
     ) -> Result<Vec<(String, Depth, String)>> {
-        let (above, end) = crate::db::below(relpath);
-        // The name is looked for in the skels: few rows have it, and most have no such property.
-        let sql = "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND (local_relpath = ?2 OR \
-             (local_relpath > ?3 AND local_relpath < ?4)) AND kind = 'dir' AND \
-             instr(properties, ?5) > 0 UNION SELECT local_relpath FROM actual_node WHERE wc_id = ?1 \
-             AND (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND \
-             instr(properties, ?5) > 0 ORDER BY 1";
-        let name = names::EXTERNALS.as_bytes();
-        let found: Vec<String> =
-            self.db().all(sql, params![self.db().wc_id(), relpath, above, end, name], |row| {
-                row.get(0)
-            })?;
+        let found = self.externals_owners(relpath, depth)?;
         let mut definitions = Vec::new();
         let level = depth_of(relpath);
         for owner in found {
@@ -56,6 +47,29 @@ impl WorkingCopy {
             }
         }
         Ok(definitions)
+    }
+
+    /// Where there may be definitions: all places that have some are among them, in the order of paths.
+    fn externals_owners(&self, relpath: &str, depth: Depth) -> Result<Vec<String>> {
+        let (above, end) = crate::db::below(relpath);
+        let name = names::EXTERNALS.as_bytes();
+        let everything = relpath.is_empty() && matches!(depth, Depth::Infinity | Depth::Unknown);
+        if everything && let Some(even) = self.even() {
+            let mut owners: BTreeSet<String> = even.odd;
+            owners.insert(String::new());
+            let local = "SELECT local_relpath FROM actual_node WHERE wc_id = ?1 AND local_relpath > ?2 \
+                         AND local_relpath < ?3 AND instr(properties, ?4) > 0";
+            let params = params![self.db().wc_id(), above, end, name];
+            owners.extend(self.db().all(local, params, |row| row.get::<_, String>(0))?);
+            return Ok(owners.into_iter().collect());
+        }
+        // The name is looked for in the skels: few rows have it, and most have no such property.
+        let sql = "SELECT local_relpath FROM nodes WHERE wc_id = ?1 AND (local_relpath = ?2 OR \
+             (local_relpath > ?3 AND local_relpath < ?4)) AND kind = 'dir' AND \
+             instr(properties, ?5) > 0 UNION SELECT local_relpath FROM actual_node WHERE wc_id = ?1 \
+             AND (local_relpath = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND \
+             instr(properties, ?5) > 0 ORDER BY 1";
+        self.db().all(sql, params![self.db().wc_id(), relpath, above, end, name], |row| row.get(0))
     }
 
     /// Removes the node of a file external; a file with local changes stays as an unversioned one.

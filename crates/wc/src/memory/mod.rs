@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::Exact as _;
 
-pub(crate) use state::State;
+pub(crate) use state::{Since, State};
+pub(crate) use touched::Changes;
 
 /// Notes are thrown away when the file has grown to so many bytes: no user asks for a status here.
 const NOTES_LIMIT: u64 = 4 << 20;

@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Reader;
+use super::{Changes, Reader};
 
 /// Where SQLite keeps the counter of changes in a database.
 const COUNTER: u64 = 24;
@@ -20,6 +20,13 @@ pub(crate) struct State {
     length: u64,
     changed: (i64, i64),
     counter: u32,
+}
+
+/// A state, and what this process changed since then.
+#[derive(Debug)]
+pub(crate) struct Since {
+    pub(crate) state: State,
+    pub(crate) changes: Changes<String>,
 }
 
 impl State {

@@ -1,7 +1,7 @@
 //! Properties that nodes inherit from directories above them, in the working copy and, as far as it
 //! remembers, above its root.
 
-use sapwood_core::{ErrorCode, PropList, path};
+use sapwood_core::{Depth, ErrorCode, PropList, path};
 
 use crate::db::{Presence, parent_of, read_inherited};
 use crate::error::{Error, Result};
@@ -33,6 +33,25 @@ fn only(props: PropList, name: Option<&str>) -> PropList {
 }
 
 impl WorkingCopy {
+    /// The nodes of BASE that have properties inherited in the repository, at a path and as deep below it as
+    /// `depth`.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub fn with_inherited_props(&self, relpath: &str, depth: Depth) -> Result<Vec<String>> {
+        let everything = relpath.is_empty() && matches!(depth, Depth::Infinity | Depth::Unknown);
+        let Some(even) = everything.then(|| self.even()).flatten() else {
+            return self.db().with_inherited_props(relpath, depth);
+        };
+        let mut found = Vec::new();
+        for path in std::iter::once("").chain(even.odd.iter().map(String::as_str)) {
+            if self.db().base(path)?.is_some_and(|row| row.inherited_props.is_some()) {
+                found.push(path.to_owned());
+            }
+        }
+        Ok(found)
+    }
+
     /// What a node inherits, of all properties or of one; what is farthest above comes first.
     ///
     /// # Errors

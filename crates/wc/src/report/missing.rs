@@ -2,7 +2,7 @@
 //! begins. Whatever cannot be told here is looked at again when its turn comes. Of a directory that a status
 //! found in order its own time is enough.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use crate::status::{OpenDir, Table, Whole, over_directories};
@@ -15,6 +15,17 @@ pub(super) fn incomplete(root: &Path, table: &Table, whole: &Whole) -> HashSet<B
         }
     });
     found.into_iter().collect()
+}
+
+/// Those of some directories that lack a child of BASE, or cannot be listed.
+pub(super) fn incomplete_among(
+    root: &Path,
+    table: &Table,
+    dirs: &BTreeSet<String>,
+) -> HashSet<Box<str>> {
+    let mut buffer = Vec::new();
+    let lacks = |dir: &&String| !is_complete(root, table, dir, &mut buffer);
+    dirs.iter().filter(lacks).map(|dir| dir.as_str().into()).collect()
 }
 
 fn is_complete(root: &Path, table: &Table, dir: &str, buffer: &mut Vec<u8>) -> bool {

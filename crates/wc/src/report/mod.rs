@@ -2,7 +2,8 @@
 //! one tree in one revision.
 //!
 //! Files that are missing on disk are written again on the way, when that is wanted. The rows come out
-//! of one scan, and directories are listed by several threads beforehand ([`missing`]).
+//! of one scan, and directories are listed by several threads beforehand ([`missing`]). Where a status has
+//! found that all rows say the same but some ([`crate::status::ground`]), only those are read.
 
 mod missing;
 
@@ -96,11 +97,22 @@ impl WorkingCopy {
             (false, Kind::Dir) => Scope::Children(how.target),
             _ => Scope::One(how.target),
         };
-        let table = self.db().read(|db| Table::read(db, scope))?;
-        let incomplete = (recursive && how.restore).then(|| {
-            let whole = crate::status::Whole::remembered(self);
-            missing::incomplete(self.root(), &table, &whole)
-        });
+        let everything = recursive && how.target.is_empty();
+        let known = match everything {
+            true => self.db().read(|_| self.odd_nodes(&base, how.restore))?,
+            false => None,
+        };
+        let (table, incomplete) = match known {
+            Some((table, incomplete)) => (table, how.restore.then_some(incomplete)),
+            None => {
+                let table = self.db().read(|db| Table::read(db, scope))?;
+                let incomplete = (recursive && how.restore).then(|| {
+                    let whole = crate::status::Whole::remembered(self);
+                    missing::incomplete(self.root(), &table, &whole)
+                });
+                (table, incomplete)
+            }
+        };
         let mut crawler = Crawler {
             wc: self,
             how,
@@ -140,6 +152,29 @@ impl WorkingCopy {
             everything: start_empty,
             restore: how.restore,
         })
+    }
+}
+
+impl WorkingCopy {
+    /// The nodes of a working copy of which there may be something to say, and the directories that lack
+    /// something; nothing when all have to be read.
+    fn odd_nodes(
+        &self,
+        root: &NodeRow,
+        restore: bool,
+    ) -> Result<Option<(Table, HashSet<Box<str>>)>> {
+        let Some(ground) = crate::status::ground(self, root, restore) else { return Ok(None) };
+        let odd: Vec<&str> = ground.even.odd.iter().map(String::as_str).collect();
+        let mut read = ground.changed.clone();
+        for path in &odd {
+            // What an odd directory has in it is told of as seen from there.
+            if self.db().base(path)?.is_some_and(|row| row.kind == Kind::Dir) {
+                read.insert((*path).to_owned());
+            }
+        }
+        let table = Table::read_directories(self.db(), &odd, &read)?;
+        let incomplete = missing::incomplete_among(self.root(), &table, &ground.changed);
+        Ok(Some((table, incomplete)))
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) use assemble::markers;
 pub(crate) use fan_out::over_directories;
 pub use incoming::{Incoming, StatusEditor};
 pub(crate) use listing::{Look, OpenDir};
-pub(crate) use remembered::Whole;
+pub(crate) use remembered::{Even, Whole, ground};
 pub(crate) use table::{Layer, Node, ReposPath, Scope, Table};
 pub use value::{Changed, DiskKind, LockInfo, Remote, State, Status};
 
@@ -44,6 +44,8 @@ pub struct Options {
     pub depth: Depth,
     /// Whether to tell of nodes with nothing to say.
     pub all: bool,
+    /// Whether to tell of those of them that have layers above BASE.
+    pub layers: bool,
     /// Whether to tell of ignored names.
     pub no_ignore: bool,
     /// Whether to tell of unversioned names. Without, no directory is read.
@@ -59,11 +61,19 @@ impl Default for Options {
         Self {
             depth: Depth::Infinity,
             all: false,
+            layers: false,
             no_ignore: false,
             unversioned: true,
             ignores: Patterns::of_config(crate::ignore::DEFAULT_GLOBAL_IGNORES),
             cancel: CancelToken::new(),
         }
+    }
+}
+
+impl Options {
+    /// Whether to tell of a node even if there is nothing to say.
+    const fn wants(&self, node: &Node) -> bool {
+        self.all || (self.layers && !node.work.is_empty())
     }
 }
 
@@ -102,19 +112,22 @@ impl WorkingCopy {
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
-        let whole = relpath.is_empty() && depth == Depth::Infinity;
-        let remembers = whole && remembered::applies(self, options);
+        let remembers = depth == Depth::Infinity && remembered::applies(self, options);
         // The question takes the lock under which no writer changes what is compared then.
         let known = match self.db().base("")?.filter(|_| remembers) {
             Some(root) => {
-                remembered::known(self, options, root.repos_path.as_deref().unwrap_or(""))
+                let root = root.repos_path.as_deref().unwrap_or("");
+                remembered::known(self, relpath, options, root)
             }
             None => remembered::Known::default(),
         };
+        let remembers = remembers && relpath.is_empty();
         let clock = crate::clock::coarse_nanoseconds();
         let began = remembered::Began { clock, token: known.token };
-        if let Some(dirs) = &known.changed {
-            return self.status_of_some(dirs, &known, began, options, visit);
+        if let Some(dirs) = &known.changed
+            && self.status_of_some(relpath, dirs, &known, began, options, visit)?
+        {
+            return Ok(());
         }
         let scope = match depth {
             Depth::Infinity => Scope::Subtree(relpath),
@@ -132,7 +145,8 @@ impl WorkingCopy {
         };
         let mut context = Context::of_target(self, &table, relpath)?;
         let modified = self.compare_one(node, on_disk)?;
-        if let Some(status) = assemble(self, &table, node, on_disk, modified, None, options.all)? {
+        let all = options.wants(node);
+        if let Some(status) = assemble(self, &table, node, on_disk, modified, None, all)? {
             visit(status)?;
         }
         if !matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity) {
@@ -164,35 +178,44 @@ impl WorkingCopy {
         tell.directory(&context)
     }
 
-    /// The status of everything, when it is known that there is nothing to say but of what is in some
-    /// directories.
+    /// The status of a directory, when it is known that there is nothing to say but of what is in some
+    /// directories. Whether it could be told: the target must be a directory that a status goes into.
     fn status_of_some(
         &self,
+        relpath: &str,
         dirs: &BTreeSet<String>,
         known: &remembered::Known,
         began: remembered::Began,
         options: &Options,
         visit: &mut Visit<'_>,
-    ) -> Result<()> {
-        if dirs.is_empty() {
-            return Ok(());
+    ) -> Result<bool> {
+        // Of the root it is known that it is quiet, if there is nothing to look at.
+        if dirs.is_empty() && relpath.is_empty() {
+            return Ok(true);
         }
-        let table = Table::read_directories(self.db(), dirs)?;
-        if let Some(node) = table.find("").filter(|node| !remembered::is_quiet(node)) {
-            let on_disk = look_at(self.root(), true)?;
-            if let Some(status) = assemble(self, &table, node, on_disk, false, None, options.all)? {
+        let table = Table::read_directories(self.db(), &[relpath], dirs)?;
+        if !relpath.is_empty() && !table.is_reached(relpath) {
+            return Ok(false);
+        }
+        if let Some(node) = table.find(relpath).filter(|node| !remembered::is_quiet(node)) {
+            let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
+            let all = options.wants(node);
+            if let Some(status) = assemble(self, &table, node, on_disk, false, None, all)? {
                 visit(status)?;
             }
         }
+        if dirs.is_empty() {
+            return Ok(true);
+        }
         let found = Mutex::new(remembered::Found::new());
-        let settles = options.unversioned && !known.touched.is_empty();
+        let settles = options.unversioned && relpath.is_empty() && !known.touched.is_empty();
         let walk = Walk {
             table: &table,
             found: settles.then_some(&found),
             root: self.root().to_owned(),
             all: false,
             unversioned: options.unversioned,
-            no_ignore: false,
+            no_ignore: options.no_ignore,
             config: options.ignores.clone(),
             cancel: options.cancel.clone(),
             incoming: None,
@@ -223,9 +246,10 @@ impl WorkingCopy {
             remembered::settle(self, options, &table, &found, known, began);
         }
         let modified = self.compare(&table, &items)?;
-        let context = Context::of_target(self, &table, "")?;
+        let context = Context::of_target(self, &table, relpath)?;
         let (table, items, modified) = (&table, &items, &modified);
-        Tell { wc: self, table, items, modified, options, visit }.directory(&context)
+        Tell { wc: self, table, items, modified, options, visit }.directory(&context)?;
+        Ok(true)
     }
 
     /// A target that is no directory with versioned nodes below.
@@ -247,8 +271,8 @@ impl WorkingCopy {
         let context = Context::of_parent(self, relpath)?;
         if let Some(node) = node.filter(|n| n.top().is_some_and(|top| !walk::is_marker(top))) {
             let modified = self.compare_one(node, on_disk)?;
-            let status =
-                assemble(self, table, node, on_disk, modified, Some(&context), options.all)?;
+            let all = options.wants(node);
+            let status = assemble(self, table, node, on_disk, modified, Some(&context), all)?;
             return status.map_or(Ok(()), visit);
         }
         let conflicted = node.and_then(|n| n.actual.as_ref()).is_some_and(|a| a.conflict.is_some());
@@ -366,7 +390,7 @@ impl Tell<'_, '_> {
             return (self.visit)(status);
         }
         let modified = self.modified.get(&at).copied().unwrap_or(false);
-        let all = self.options.all;
+        let all = self.options.wants(node);
         let status = assemble(self.wc, self.table, node, look, modified, Some(context), all)?;
         if let Some(status) = status {
             (self.visit)(status)?;

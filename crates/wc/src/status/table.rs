@@ -48,6 +48,8 @@ pub(crate) struct Layer {
     pub(crate) special: bool,
     pub(crate) executable: bool,
     pub(crate) needs_lock: bool,
+    /// Whether the properties define externals.
+    pub(crate) externals: bool,
     pub(crate) file_external: bool,
     /// The properties, where they have ignore patterns.
     pub(crate) ignores: Option<Box<[u8]>>,
@@ -200,13 +202,24 @@ impl Table {
         Ok(table)
     }
 
-    /// Reads the children of some directories, and the directories above them.
+    /// Reads the children of some directories, the directories above them, and some targets with those
+    /// above them.
     ///
     /// # Errors
     /// Those of the database.
-    pub(crate) fn read_directories(db: &Db, dirs: &BTreeSet<String>) -> Result<Self> {
+    pub(crate) fn read_directories(
+        db: &Db,
+        targets: &[&str],
+        dirs: &BTreeSet<String>,
+    ) -> Result<Self> {
         let mut table = Self { root_repos: root_path(db)?, ..Self::default() };
         let mut above = BTreeSet::from([""]);
+        for target in targets {
+            let mut at = Some(*target);
+            while let Some(path) = at.filter(|path| above.insert(*path)) {
+                at = crate::db::parent_of(path);
+            }
+        }
         for dir in dirs {
             table.read_nodes(db, Scope::Children(dir))?;
             let mut at = crate::db::parent_of(dir);
@@ -284,6 +297,7 @@ impl Table {
             special: properties.is_some_and(has_special),
             executable: properties.is_some_and(|p| has_property(p, "svn:executable")),
             needs_lock: properties.is_some_and(|p| has_property(p, "svn:needs-lock")),
+            externals: properties.is_some_and(|p| has_property(p, "svn:externals")),
             file_external: row.get::<_, Option<i64>>(17)?.is_some_and(|n| n != 0),
             ignores: properties.filter(|p| p.len() > 2 && has_ignores(p)).map(Into::into),
             inherited: row.get::<_, Option<Vec<u8>>>(18)?.map(Into::into),

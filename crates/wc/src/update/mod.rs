@@ -256,7 +256,14 @@ impl<'a> UpdateEditor<'a> {
             };
             let depth = self.params.depth;
             let moved = self.wc.db().write(|db| {
-                db.bump(&target, depth, &bump)?;
+                let everything = target.is_empty()
+                    && matches!(depth, Depth::Infinity | Depth::Unknown)
+                    && bump.skipped.is_empty()
+                    && bump.repos.is_none();
+                match everything.then(|| self.wc.even()).flatten() {
+                    Some(even) => db.bump_even(&even, &bump)?,
+                    None => db.bump(&target, depth, &bump)?,
+                }
                 let moved = if self.skipped.contains(&target) {
                     Vec::new()
                 } else {

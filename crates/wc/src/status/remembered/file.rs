@@ -7,10 +7,12 @@ use sapwood_watch::protocol::Token;
 
 use super::super::listing::Stamp;
 use super::super::table::Table;
-use crate::memory::{Reader, State, notes, sum, touched, write_part};
+use super::even::{self, Even};
+use super::{Context, Wanted};
+use crate::memory::{Changes, Reader, Since, State, notes, sum, touched, write_part};
 
 /// What the file begins with; another number for another form.
-const MAGIC: &[u8; 8] = b"sapstat3";
+const MAGIC: &[u8; 8] = b"sapstat4";
 /// What the first byte of a note says that tells what a status found.
 const FOUND: u8 = 2;
 
@@ -31,6 +33,7 @@ pub(super) struct Memory<'b> {
     pub(super) all: Vec<Remembered<'b>>,
     /// Directories that our own changes touched, which nobody has looked at since.
     pub(super) touched: Vec<&'b str>,
+    pub(super) even: Option<Even>,
 }
 
 /// What a note says of a directory.
@@ -45,39 +48,56 @@ enum Noted<'b> {
 }
 
 impl<'b> Memory<'b> {
-    /// What the file and the notes say of one state of the database and one context (see [`context`]), or
-    /// whichever it was found for; nothing if they do not lead there, or when anything about them is doubtful.
-    ///
-    /// [`context`]: super::context
+    /// What the file and the notes say of one state of the database, and what was touched since; nothing
+    /// if they do not lead there, speak of another context, or when anything about them is doubtful.
     pub(super) fn read(
         file: &'b [u8],
         notes: &'b [u8],
-        now: State,
-        context: Option<u64>,
+        since: &'b Since,
+        wanted: Wanted,
     ) -> Option<Self> {
         let (body, end) = file.split_at_checked(file.len().checked_sub(8)?)?;
         let mut reader = Reader(body.strip_prefix(MAGIC)?);
         let state = State::read(&mut reader)?;
-        let found_for = reader.u64()?;
-        if context.is_some_and(|context| context != found_for) {
+        let found_for = read_context(&mut reader)?;
+        if !wanted.has(found_for) {
             return None;
         }
         // The states first: the sum need not be made of what is of no use.
-        let noted = noted(notes, state, now, found_for)?;
+        let mut way = Way::between(notes, state, since.state, found_for)?;
+        way.touched(since.changes.touched.iter().map(|(path, is_dir)| (path.as_str(), *is_dir)));
         if sum(body).to_le_bytes() != *end {
             return None;
         }
         let token = Token { watch: reader.u64()?, at: reader.u64()? };
+        let mut even = even::read(&mut reader)?;
+        for changes in &way.changes {
+            even = even.and_then(|even| even.after(changes));
+        }
+        even = even.and_then(|even| even.after(&since.changes));
         let mut all = Vec::new();
         while !reader.0.is_empty() {
             all.push(entry(&mut reader)?.0);
         }
-        let mut memory = Self { token, all, touched: Vec::new() };
-        memory.apply(noted);
+        let mut memory = Self { token, all, touched: Vec::new(), even };
+        memory.apply(way.noted);
         Some(memory)
     }
 
-    fn apply(&mut self, noted: BTreeMap<&'b str, (Noted<'b>, bool)>) {
+    /// Only what is at and below a directory, which must be among what is remembered.
+    pub(super) fn below(mut self, dir: &str) -> Option<Self> {
+        if !dir.is_empty() {
+            let inside = |at: &str| sapwood_core::path::is_ancestor(dir, at);
+            self.all.retain(|one| inside(one.dir));
+            self.touched.retain(|at| inside(at));
+            if self.all.first()?.dir != dir {
+                return None;
+            }
+        }
+        Some(self)
+    }
+
+    fn apply(&mut self, noted: AllNoted<'b>) {
         if noted.is_empty() {
             return;
         }
@@ -103,50 +123,67 @@ impl<'b> Memory<'b> {
     }
 }
 
+/// What notes say of directories, and whether each may be one.
+type AllNoted<'b> = BTreeMap<&'b str, (Noted<'b>, bool)>;
+
 /// What the notes say on the way from one state to another.
-fn noted(
-    bytes: &[u8],
-    from: State,
-    to: State,
-    context: u64,
-) -> Option<BTreeMap<&str, (Noted<'_>, bool)>> {
-    let (mut at, mut noted) = (from, BTreeMap::new());
-    if at == to {
-        return Some(noted);
+#[derive(Default)]
+struct Way<'b> {
+    noted: AllNoted<'b>,
+    /// The changes, one after the other.
+    changes: Vec<Changes<&'b str>>,
+}
+
+impl<'b> Way<'b> {
+    /// Notes that paths were touched: each and its parent must be looked at.
+    fn touched(&mut self, paths: impl Iterator<Item = (&'b str, bool)>) {
+        for (path, is_dir) in paths {
+            if let Some(parent) = crate::db::parent_of(path) {
+                self.noted.insert(parent, (Noted::Touched, true));
+            }
+            // What is below made it a directory already.
+            match self.noted.entry(path) {
+                Entry::Occupied(mut known) => {
+                    let is_dir = is_dir || known.get().1;
+                    known.insert((Noted::Touched, is_dir));
+                }
+                Entry::Vacant(new) => drop(new.insert((Noted::Touched, is_dir))),
+            }
+        }
     }
-    for mut note in notes(bytes) {
+
+    fn between(bytes: &'b [u8], from: State, to: State, context: Context) -> Option<Self> {
+        let (mut at, mut way) = (from, Self::default());
+        if at == to {
+            return Some(way);
+        }
+        for mut note in notes(bytes) {
+            way.step(&mut at, &mut note, context)?;
+        }
+        (at == to).then_some(way)
+    }
+
+    fn step(&mut self, at: &mut State, note: &mut Reader<'b>, context: Context) -> Option<()> {
         match note.u8()? {
             touched::TOUCHED => {
-                let note = touched::read(&mut note)?;
-                if note.from != at {
-                    continue;
-                }
-                at = note.to;
-                for (path, is_dir) in note.paths {
-                    if let Some(parent) = crate::db::parent_of(path) {
-                        noted.insert(parent, (Noted::Touched, true));
-                    }
-                    // What is below made it a directory already.
-                    match noted.entry(path) {
-                        Entry::Occupied(mut known) => {
-                            let is_dir = is_dir || known.get().1;
-                            known.insert((Noted::Touched, is_dir));
-                        }
-                        Entry::Vacant(new) => drop(new.insert((Noted::Touched, is_dir))),
-                    }
+                let note = touched::read(note)?;
+                if note.from == *at {
+                    *at = note.to;
+                    self.touched(note.changes.touched.iter().copied());
+                    self.changes.push(note.changes);
                 }
             }
-            FOUND if State::read(&mut note)? == at && note.u64()? == context => {
+            FOUND if State::read(note)? == *at && read_context(note)? == context => {
                 while !note.0.is_empty() {
-                    let (found, gone) = entry(&mut note)?;
+                    let (found, gone) = entry(note)?;
                     let what = if gone { Noted::Gone } else { Noted::Found(found) };
-                    noted.insert(found.dir, (what, !gone));
+                    self.noted.insert(found.dir, (what, !gone));
                 }
             }
             _ => {}
         }
+        Some(())
     }
-    (at == to).then_some(noted)
 }
 
 /// The next directory, and whether there is no such directory any longer.
@@ -158,21 +195,31 @@ fn entry<'b>(reader: &mut Reader<'b>) -> Option<(Remembered<'b>, bool)> {
     Some((Remembered { dir, stamp: (known == 1).then_some(stamp), files }, known == 2))
 }
 
+fn read_context(reader: &mut Reader<'_>) -> Option<Context> {
+    Some(Context { place: reader.u64()?, ignores: reader.u64()? })
+}
+
+fn write_context(out: &mut Vec<u8>, context: Context) {
+    out.extend(context.place.to_le_bytes());
+    out.extend(context.ignores.to_le_bytes());
+}
+
 /// The file up to its directories.
-pub(super) fn head(state: State, context: u64, token: Token) -> Vec<u8> {
+pub(super) fn head(state: State, context: Context, token: Token, even: Option<&Even>) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     state.write(&mut out);
-    out.extend(context.to_le_bytes());
+    write_context(&mut out, context);
     out.extend(token.watch.to_le_bytes());
     out.extend(token.at.to_le_bytes());
+    even::write(&mut out, even);
     out
 }
 
 /// A note of what a status found, up to its directories.
-pub(super) fn note_head(state: State, context: u64) -> Vec<u8> {
+pub(super) fn note_head(state: State, context: Context) -> Vec<u8> {
     let mut out = vec![FOUND];
     state.write(&mut out);
-    out.extend(context.to_le_bytes());
+    write_context(&mut out, context);
     out
 }
 

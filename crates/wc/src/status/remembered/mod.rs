@@ -16,6 +16,7 @@
 //! but ignored names lies beside it, and it had not changed within the clock's last steps. Its time tells
 //! whether names came or went since.
 
+mod even;
 mod file;
 
 use std::collections::{BTreeSet, HashMap};
@@ -23,30 +24,73 @@ use std::ffi::{CStr, CString};
 use std::fs::{self, File};
 use std::io::Write as _;
 
-use sapwood_watch::protocol::{Changed, Token};
+use sapwood_watch::protocol::{Changed as Told, Token};
 
 use super::listing::{Look, OpenDir, Stamp};
 use super::table::{Node, Table};
 use super::value::DiskKind;
 use super::{Options, fan_out};
+use crate::db::NodeRow;
 use crate::layout;
-use crate::memory::{self, Reader, State};
+use crate::memory::{self, Changes, Reader, Since, State};
 use crate::root::WorkingCopy;
+pub(crate) use even::Even;
 use file::{Memory, Remembered};
 
 /// Directories that changed within so many nanoseconds before the walk are not remembered: the next
 /// change might get the same time.
 const TOO_YOUNG: i64 = 20_000_000;
 
-/// What else a finding depends on: the patterns of the configuration, and where the working copy's root is
-/// in the repository.
-pub(super) fn context(options: &Options, root_repos: &str) -> u64 {
-    memory::sum(format!("{:?} {root_repos}", options.ignores).as_bytes())
+/// What else a finding depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Context {
+    /// Where the working copy's root is in the repository.
+    place: u64,
+    /// The patterns of the configuration, which decide what is told of unversioned names.
+    ignores: u64,
 }
 
-/// Whether a status of everything may use, and make, what is remembered.
+impl Context {
+    fn of(options: &Options, root_repos: &str) -> Self {
+        let ignores = memory::sum(format!("{:?}", options.ignores).as_bytes());
+        Self { place: place_of(root_repos), ignores }
+    }
+}
+
+fn place_of(root_repos: &str) -> u64 {
+    memory::sum(root_repos.as_bytes())
+}
+
+/// Which findings are good enough.
+#[derive(Clone, Copy, Debug)]
+enum Wanted {
+    /// Those of one context.
+    Of(Context),
+    /// Those of one place of the root, whatever the patterns: of unversioned names nothing is told.
+    At(u64),
+    /// Any.
+    Any,
+}
+
+impl Wanted {
+    /// Those of a working copy whose root has this row.
+    fn of_root(root: &NodeRow) -> Self {
+        Self::At(place_of(root.repos_path.as_deref().unwrap_or("")))
+    }
+
+    fn has(self, found: Context) -> bool {
+        match self {
+            Self::Of(context) => found == context,
+            Self::At(place) => found.place == place,
+            Self::Any => true,
+        }
+    }
+}
+
+/// Whether a status of a whole tree may use, and make, what is remembered.
 pub(super) fn applies(wc: &WorkingCopy, options: &Options) -> bool {
-    !options.all && !options.no_ignore && !wc.options().access.exclusive && !wc.db().is_writing()
+    let ignored_told = options.no_ignore && options.unversioned;
+    !options.all && !ignored_told && !wc.options().access.exclusive && !wc.db().is_writing()
 }
 
 /// Directories that a walk found in order, with what tells that they changed; `None` for others.
@@ -81,7 +125,8 @@ pub(super) fn keep(
         return;
     }
     let Some(state) = State::of(wc.db().path()) else { return };
-    let mut out = file::head(state, context(options, &table.root_repos), began.token);
+    let context = Context::of(options, &table.root_repos);
+    let mut out = file::head(state, context, began.token, Even::of(table).as_ref());
     found.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     for (dir, stamp) in found {
         let stamp = stamp.filter(|stamp| began.is_before(stamp));
@@ -130,7 +175,7 @@ pub(super) fn settle(
         return;
     }
     let Some(state) = State::of(wc.db().path()) else { return };
-    let context = context(options, &table.root_repos);
+    let context = Context::of(options, &table.root_repos);
     let mut note = file::note_head(state, context);
     let empty = note.len();
     for dir in &known.touched {
@@ -158,13 +203,15 @@ pub(super) fn settle(
 }
 
 /// Makes one file of the file and its notes.
-fn join(wc: &WorkingCopy, state: State, context: u64) {
+fn join(wc: &WorkingCopy, state: State, context: Context) {
     let Some((file, notes)) = read_both(wc) else { return };
-    let Some(memory) = Memory::read(&file, &notes, state, Some(context)) else { return };
+    let now = Since { state, changes: Changes::none() };
+    let Some(memory) = Memory::read(&file, &notes, &now, Wanted::Of(context)) else { return };
     if !memory.touched.is_empty() {
         return;
     }
-    let mut out = file::head(state, context, memory.token);
+    let even = memory.even.as_ref().map(|even| even.without_what_is_even(wc));
+    let mut out = file::head(state, context, memory.token, even.as_ref());
     for one in &memory.all {
         file::write_again(&mut out, one);
     }
@@ -179,7 +226,7 @@ fn read_both(wc: &WorkingCopy) -> Option<(Vec<u8>, Vec<u8>)> {
     Some((file, notes.unwrap_or_default()))
 }
 
-/// What is known before a status of everything begins.
+/// What is known before a status of a whole tree begins.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     /// The directories that must be looked at; `None` when everything must.
@@ -192,17 +239,20 @@ pub(super) struct Known {
     length: u64,
 }
 
-/// Asks the file, and the monitor or the disk.
-pub(super) fn known(wc: &WorkingCopy, options: &Options, root_repos: &str) -> Known {
+/// Asks the file, and the monitor or the disk, of what is at and below a directory.
+pub(super) fn known(wc: &WorkingCopy, relpath: &str, options: &Options, root_repos: &str) -> Known {
     let both = read_both(wc);
-    let memory = both.as_ref().and_then(|(file, notes)| {
-        let state = State::of(wc.db().path())?;
-        Memory::read(file, notes, state, Some(context(options, root_repos)))
+    let context = Context::of(options, root_repos);
+    let wanted = match options.unversioned {
+        true => Wanted::Of(context),
+        false => Wanted::At(context.place),
+    };
+    let since = both.as_ref().and_then(|_| wc.db().since());
+    let memory = both.as_ref().zip(since.as_ref()).and_then(|((file, notes), since)| {
+        Memory::read(file, notes, since, wanted)?.below(relpath)
     });
     let since = memory.as_ref().map_or_else(Token::default, |memory| memory.token);
-    let monitor = wc.options().monitor.as_deref();
-    let told = monitor.and_then(|socket| sapwood_watch::ask::since(socket, wc.root(), since));
-    let (told, token) = told.unwrap_or_default();
+    let (told, token) = ask_monitor(wc, since);
     let unknown = Known { token, ..Known::default() };
     let Some(Memory { all, touched, .. }) = memory else { return unknown };
     let limit = (all.len() >> 3).saturating_add(8);
@@ -224,6 +274,64 @@ pub(super) fn known(wc: &WorkingCopy, options: &Options, root_repos: &str) -> Kn
     Known { changed: Some(found), token, touched, length }
 }
 
+/// What a monitor knows that happened since it gave a token, if there is one that knows all; its token of now.
+fn ask_monitor(wc: &WorkingCopy, since: Token) -> (Option<Vec<Told>>, Token) {
+    let monitor = wc.options().monitor.as_deref();
+    let told = monitor.and_then(|socket| sapwood_watch::ask::since(socket, wc.root(), since));
+    told.unwrap_or_default()
+}
+
+/// What is known of a working copy before BASE is told of.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    pub(crate) even: Even,
+    /// Directories in which names may be missing that BASE has: all others have them, as a status found and as
+    /// nothing changed since.
+    pub(crate) changed: BTreeSet<String>,
+}
+
+/// What is known of a working copy whose BASE says the same nearly everywhere: nothing, if it does not, or if
+/// the root does not say that, too. What is on disk is only asked about if that is wanted.
+pub(crate) fn ground(wc: &WorkingCopy, root: &NodeRow, disk: bool) -> Option<Ground> {
+    let since = wc.db().since()?;
+    let (file, notes) = read_both(wc)?;
+    let mut memory = Memory::read(&file, &notes, &since, Wanted::of_root(root))?;
+    let even = memory.even.take().filter(|even| even.is_root(root))?;
+    if !disk {
+        return Some(Ground { even, changed: BTreeSet::new() });
+    }
+    let limit = (memory.all.len() >> 3).saturating_add(8);
+    let mut changed: BTreeSet<String> =
+        memory.all.iter().filter(|one| one.stamp.is_none()).map(|one| one.dir.to_owned()).collect();
+    if changed.len() > limit {
+        return None;
+    }
+    let all = &memory.all;
+    match ask_monitor(wc, memory.token).0 {
+        Some(told) => changed.extend(told.iter().flat_map(|one| remembered_of(all, one))),
+        None => {
+            let open = OpenDir::open(wc.root()).ok().flatten()?;
+            changed.extend(fan_out::over(all, |one, _, found| {
+                let own = || CString::new(one.dir).ok();
+                if one.stamp.is_none() || own().and_then(|own| open.stamp(&own)) != one.stamp {
+                    found.push(one.dir.to_owned());
+                }
+            }));
+        }
+    }
+    (changed.len() <= limit).then_some(Ground { even, changed })
+}
+
+impl WorkingCopy {
+    /// What all of BASE says but some paths and the root, if that is known.
+    pub(crate) fn even(&self) -> Option<Even> {
+        let root = self.db().base("").ok()??;
+        let since = self.db().since()?;
+        let (file, notes) = read_both(self)?;
+        Memory::read(&file, &notes, &since, Wanted::of_root(&root))?.even
+    }
+}
+
 /// Directories that have all names that BASE has in them, as a status found and as nothing changed since.
 #[derive(Debug, Default)]
 pub(crate) struct Whole {
@@ -232,12 +340,12 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    /// What is remembered, if nobody but this process changed the database since, and only outside of `NODES`.
+    /// What is remembered, if nobody but this process changed the database since.
     pub(crate) fn remembered(wc: &WorkingCopy) -> Self {
         let stamps = || {
-            let state = wc.db().unchanged_since()?;
+            let since = wc.db().since()?;
             let (file, notes) = read_both(wc)?;
-            let memory = Memory::read(&file, &notes, state, None)?;
+            let memory = Memory::read(&file, &notes, &since, Wanted::Any)?;
             let stamp = |one: &Remembered<'_>| Some((one.dir.into(), one.stamp?));
             Some(memory.all.iter().filter_map(stamp).collect())
         };
@@ -256,7 +364,7 @@ impl Whole {
 }
 
 /// What the monitor told of, as far as it is remembered: other directories are not versioned.
-fn remembered_of(all: &[Remembered<'_>], told: &Changed) -> Vec<String> {
+fn remembered_of(all: &[Remembered<'_>], told: &Told) -> Vec<String> {
     let mut found = Vec::new();
     if let Ok(at) = all.binary_search_by(|one| one.dir.cmp(&told.dir)) {
         found.extend(all.get(at).map(|one| one.dir.to_owned()));
