@@ -116,7 +116,8 @@ pub fn describe(
     let relative = top.strip_prefix(root).unwrap_or(Path::new("")).to_string_lossy();
     let mut authz_name = relative.into_owned();
     let name = if authz_name.is_empty() {
-        top.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+        // The root of the file system has no name.
+        top.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
     } else {
         authz_name.clone()
     };

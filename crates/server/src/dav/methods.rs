@@ -100,10 +100,9 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
         exchange.header("allow", ALLOWED);
         return Ok(());
     }
-    if let Some(moved) =
-        shared.settings.http.redirects.iter().find(|r| head.path.starts_with(&*r.from))
-    {
-        redirect(head, exchange, moved);
+    let elsewhere = |moved| Some((moved, Redirect::rest(moved, &head.path)?));
+    if let Some((moved, rest)) = shared.settings.http.redirects.iter().find_map(elsewhere) {
+        redirect(head, exchange, moved, rest);
         return Ok(());
     }
     let found = lookup::find(shared, &head.path, &mut |warning| log(&warning, true));
@@ -168,9 +167,8 @@ fn nothing(shared: &Shared, head: &Head, location: &Location) -> Fail {
 }
 
 /// What is asked for is elsewhere.
-fn redirect(head: &Head, exchange: &mut Exchange, moved: &Redirect) {
-    let rest = head.path.get(moved.from.len()..).unwrap_or_default();
-    let query = head.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
+fn redirect(head: &Head, exchange: &mut Exchange, moved: &Redirect, rest: &str) {
+    let query = head.query.as_ref().map_or(String::new(), |query| format!("?{query}"));
     let target = format!("{}{rest}{query}", moved.to);
     let target = if moved.to.starts_with('/') { head.absolute(&target) } else { target };
     exchange.read_over();

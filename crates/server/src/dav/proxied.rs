@@ -69,7 +69,7 @@ pub(super) fn origin(
     }
     // Of these the nearest proxy's word is the last one.
     let last = |name: &str| words(headers, name).next_back().map(str::to_owned);
-    let element = forwarded.last().copied().unwrap_or_default();
+    let element = forwarded.last().copied().unwrap_or("");
     let own = |name: &str| pair(element, name).map(str::to_owned);
     if let Some(scheme) = own("proto").or_else(|| last("x-forwarded-proto")) {
         origin.secure = scheme.eq_ignore_ascii_case("https");

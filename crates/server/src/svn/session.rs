@@ -292,7 +292,7 @@ impl<'s> Session<'s> {
             Some(at) => self.roots.remove(at),
             None => self.repository.fs().revision_root(revision)?,
         };
-        self.roots.truncate(ROOTS.saturating_sub(1));
+        self.roots.truncate(ROOTS - 1);
         self.roots.insert(0, root.clone());
         Ok(root)
     }
