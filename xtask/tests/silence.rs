@@ -26,7 +26,7 @@ const MOST: [(&str, usize, usize); 18] = [
     ("fsfs-format", 11, 40),
     ("ra", 37, 22),
     ("repos", 7, 45),
-    ("server", 0, 27),
+    ("server", 0, 30),
     ("store", 3, 16),
     ("testkit", 8, 3),
     ("watch", 0, 2),

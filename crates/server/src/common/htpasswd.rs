@@ -2,7 +2,7 @@
 //!
 //! Known are bcrypt (`$2y$`), SHA-256 and SHA-512 crypt (`$5$`, `$6$`), httpd's own MD5 (`$apr1$`) and
 //! `{SHA}`. Old DES hashes are not: they look at eight characters only. A hash that is not known lets
-//! nobody in.
+//! no user in.
 //!
 //! Invariant: a password that proved right is remembered for a short time as a digest under a key of
 //! this process, together with the hash that it proved: a bcrypt for each request would be all that
@@ -158,7 +158,7 @@ pub struct Proved {
 
 impl Default for Proved {
     fn default() -> Self {
-        // What is kept shall be of no use to whoever reads this process's memory later.
+        // What is kept shall be of no use to a thief who reads this process's memory later.
         use std::hash::BuildHasher as _;
         let random = || std::hash::RandomState::new().hash_one(0u8).to_le_bytes();
         let mut key = [0; 32];

@@ -89,7 +89,11 @@ pub fn find(shared: &Shared, url: &str, warn: &mut dyn FnMut(SvnError)) -> SvnRe
             format!("No repository found in '{url}'"),
         ));
     };
-    let inner = full.strip_prefix(&top).unwrap_or(Path::new("")).to_string_lossy();
+    // A guess here would be the root, and what is asked for is checked by the rules of its path.
+    let inner = full
+        .strip_prefix(&top)
+        .map_err(|_| SvnError::internal("a repository that is not above the path"))?
+        .to_string_lossy();
     let depth = inner.split('/').filter(|part| !part.is_empty()).count();
     let found = describe(shared, &settings.root, &top, None, warn)?;
     Ok(Found {

@@ -6,7 +6,7 @@
 //! connections that wait for slow clients are ended.
 //!
 //! One address (of IPv6: one network of 64 bits, which is what one site has) gets no more than half
-//! of what the others leave. Whoever comes from another address finds room, however many requests
+//! of what the others leave. A client at another address finds room, however many requests
 //! the first one has begun: of one address half is left, of two a quarter, and so on.
 //!
 //! Invariants: no more is held than the budget and one largest request, for the request that began
@@ -275,7 +275,7 @@ mod tests {
         };
         let first = hold("127.0.0.1");
         assert!(memory.held() <= 512 << 10 && memory.held() > 400 << 10);
-        // Nobody lets anything go, and yet others get theirs, without waiting.
+        // No holder lets anything go, and yet others get theirs, without waiting.
         let second = hold("127.0.0.2");
         assert!(second.len() >= 5);
         let third = hold("2001:db8::1");

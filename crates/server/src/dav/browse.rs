@@ -60,7 +60,7 @@ fn send(exchange: &mut Exchange, page: Markup) {
 /// Who looks at a place that is no repository.
 ///
 /// # Errors
-/// [`Fail::AskWho`] for wrong names and passwords, and where everybody has to say one.
+/// [`Fail::AskWho`] for wrong names and passwords, and where all users have to say one.
 pub(super) fn visitor(
     shared: &Shared,
     head: &Head,

@@ -34,7 +34,7 @@ pub(super) fn handle(shared: &Arc<Shared>, head: Head, exchange: &mut Exchange) 
         }
         Ok(Err((Fail::Forbidden, _))) => forbidden(exchange),
         Ok(Err((Fail::Error(error, 404), _)))
-            if error.code() == ErrorCode::FS_NOT_FOUND && !exchange.has_begun() && looks =>
+            if error.is_no_node() && !exchange.has_begun() && looks =>
         {
             not_there(exchange);
         }
@@ -110,7 +110,7 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
         log(&error, false);
         nowhere(match error.code() {
             // What is wrong with the files is the administrator's business only. Rules that cannot
-            // be read let nobody in.
+            // be read let no user in.
             ErrorCode::AUTHZ_INVALID_CONFIG => Fail::Forbidden,
             code @ ErrorCode::AUTHN_FAILED => Fail::with(SvnError::new(code, ""), 500),
             _ => Fail::from(error),
@@ -156,7 +156,7 @@ fn nothing(shared: &Shared, head: &Head, location: &Location) -> Fail {
         Ok(user) => user,
         Err(fail) => return fail,
     };
-    // Rules inside of a repository that there is not let nobody in (CVE-2020-17525).
+    // Rules inside of a repository that there is not let no user in (CVE-2020-17525).
     let are_inside = access.is_relative_to_conf
         || access.authz_db.as_ref().is_some_and(|rules| rules.starts_with("^/"));
     match (are_inside, user) {

@@ -60,7 +60,7 @@ pub(super) fn origin(
     } else {
         forwarded.iter().map(|element| address(pair(element, "for")?)).collect()
     };
-    // From the nearest on: the first that is no proxy of ours. What stands before it anybody may say.
+    // From the nearest on: the first that is no proxy of ours. What stands before it any client may say.
     while let Some(Some(hop)) = hops.pop() {
         origin.client = hop.to_canonical();
         if !is_trusted(hop) {
