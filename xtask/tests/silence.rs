@@ -24,7 +24,7 @@ const MOST: [(&str, usize, usize); 18] = [
     ("fs", 0, 0),
     ("fsfs", 20, 163),
     ("fsfs-format", 11, 40),
-    ("ra", 37, 22),
+    ("ra", 17, 4),
     ("repos", 7, 45),
     ("server", 0, 30),
     ("store", 3, 16),
