@@ -30,7 +30,7 @@ const MOST: [(&str, usize, usize); 18] = [
     ("store", 3, 16),
     ("testkit", 8, 3),
     ("watch", 0, 2),
-    ("wc", 85, 62),
+    ("wc", 20, 17),
     ("wire-dav", 2, 1),
     ("wire-svn", 1, 3),
 ];

@@ -232,7 +232,7 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    /// What is remembered, if nobody but this process changed the database since, and only outside of `NODES`.
+    /// What is remembered, if no process but this one changed the database since, and only outside of `NODES`.
     pub(crate) fn remembered(wc: &WorkingCopy) -> Self {
         let stamps = || {
             let state = wc.db().unchanged_since()?;
