@@ -84,3 +84,25 @@ fn silence_becomes_rarer() {
 /// So much may a number be below its row before the row has to follow: two changes that land beside
 /// each other need not both write it.
 const SLACK: usize = 5;
+
+/// How a place asks for the number of an error itself.
+const ASKS: [&str; 5] =
+    [".code() ==", ".code() !=", "contains(&error.code())", "contains(&e.code())", ".has_code("];
+
+/// The crates above `fsfs`, and how many places there ask so: each is the only one with its question.
+const NUMBERS: [(&str, usize); 7] =
+    [("bench", 0), ("cli", 26), ("client", 18), ("ra", 7), ("repos", 0), ("server", 4), ("wc", 1)];
+
+#[test]
+fn numbers_of_errors_have_names() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let mut wrong = Vec::new();
+    for (name, most) in NUMBERS {
+        let src = crates.join(name).join("src");
+        let found: usize = ASKS.iter().map(|ask| count(&src, ask)).sum();
+        if found > most || found + SLACK < most {
+            wrong.push(format!("{name}: {found} places ask for a number, and the row has {most}"));
+        }
+    }
+    assert!(wrong.is_empty(), "give the question a name in core/src/error/meaning.rs: {wrong:#?}");
+}
