@@ -40,7 +40,7 @@ const NAMES: [&str; 8] =
     ["p", "svn:mergeinfo", "svn:eol-style", "svn:executable", "svn:ignore", "svn:odd", "", "a\nb"];
 const VALUES: [&[u8]; 6] = [b"", b"v", b"/trunk:1-2", b"native", b"\xff\x00", b"/trunk:2-1,,\r\n"];
 
-/// Lets everybody do everything.
+/// Lets all users do everything.
 struct All;
 
 impl CommitAuthorizer for All {

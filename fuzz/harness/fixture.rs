@@ -62,7 +62,7 @@ impl Fixture {
                     };
                     let options = RepositoryOptions { fs, compatible_minor: None };
                     create(&path, &options).expect("a repository");
-                    // Each file costs each input: leave what nobody reads.
+                    // Each file costs each input: leave what no check reads.
                     fs::remove_dir_all(path.join("hooks")).expect("hooks");
                     fs::create_dir(path.join("hooks")).expect("hooks");
                     fs::remove_dir_all(path.join("conf")).expect("conf");
@@ -94,7 +94,7 @@ impl Fixture {
         open(&self.path())
     }
 
-    /// Verifies it, as another program would. With `any_date`, dates may be none: whoever loads
+    /// Verifies it, as another program would. With `any_date`, dates may be none: the writer that loads
     /// without validation gets what the stream says.
     pub fn assert_whole(&self, any_date: bool) {
         let cancel = CancelToken::new();

@@ -73,7 +73,7 @@ fn noderev(data: &[u8]) {
     let parse = |b: &[u8]| NodeRev::parse(b).ok().map(|(n, _)| n);
     let Ok((node, len)) = NodeRev::parse(data) else { return };
     assert!(len <= data.len());
-    // Format 8 can say all that a negative count of mergeinfo, which nobody writes, does not.
+    // Format 8 can say all that a negative count of mergeinfo, which no program writes, does not.
     let node = NodeRev { mergeinfo_count: node.mergeinfo_count.max(0), ..node };
     again(Some(node), |n, out| n.write(8, out), parse);
 }

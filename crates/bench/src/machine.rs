@@ -157,7 +157,7 @@ pub fn about() -> Vec<(String, String)> {
             out.push((name.to_owned(), value));
         }
     };
-    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpuinfo = told("/proc/cpuinfo");
     let model = cpuinfo.lines().find_map(|l| l.strip_prefix("model name"));
     let model = model.and_then(|l| l.split_once(':')).map_or("", |(_, name)| name.trim());
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -165,16 +165,20 @@ pub fn about() -> Vec<(String, String)> {
     if let Some(kib) = field("/proc/meminfo", "MemTotal:") {
         say("memory", format!("{} MiB", kib.checked_div(1024).unwrap_or(0)));
     }
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = told("/proc/sys/kernel/osrelease");
     say("system", format!("Linux {}", release.trim()));
     say("load at the start", load());
     out
 }
 
+/// What a file of the system tells; nothing where there is none of it.
+fn told(file: &str) -> String {
+    fs::read_to_string(file).unwrap_or_default()
+}
+
 /// The load average of the last minute.
 fn load() -> String {
-    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split_ascii_whitespace().next().unwrap_or_default().to_owned()
+    told("/proc/loadavg").split_ascii_whitespace().next().unwrap_or("").to_owned()
 }
 
 /// Half of the machine's memory, in MiB: the largest cache that a test may ask for.

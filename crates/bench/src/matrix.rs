@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
-use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
+use sapwood_core::exact::Exact;
+use sapwood_core::{CancelToken, SvnError, SvnResult};
 
 use crate::axes::{
     Access, Axis as _, Caches, Format, Packing, Request, Rules, Selection, State, System,
@@ -286,7 +287,7 @@ impl Run<'_> {
         }
         for sample in &self.results.samples {
             if let Some(count) = runs.get_mut(&sample.cell) {
-                *count = count.saturating_add(1);
+                count.tally(1);
             }
         }
         let mut short: Vec<String> = runs
@@ -297,11 +298,7 @@ impl Run<'_> {
         let figures = self.results.samples.len();
         self.results.about.push((
             "complete".to_owned(),
-            format!(
-                "{} of {} cells, {figures} runs",
-                runs.len().saturating_sub(short.len()),
-                runs.len()
-            ),
+            format!("{} of {} cells, {figures} runs", runs.len().minus(short.len()), runs.len()),
         ));
         if !short.is_empty() {
             let more = short.len().saturating_sub(MOST_NAMED);
@@ -328,13 +325,13 @@ impl Run<'_> {
                 return;
             }
             if place.run == 1 || at == 0 {
-                let share = crate::float(places.len().saturating_sub(at)) / crate::float(at.max(1));
+                let share = crate::float(places.len().minus(at)) / crate::float(at.max(1));
                 let left = begun.elapsed().as_secs_f64() * share / 60.0;
                 let left =
                     if at == 0 { String::new() } else { format!(", {left:.0} minutes to go") };
                 say(&format!(
                     "{}/{} {}, {}, {}, {}, {} {} ({}){left}",
-                    at.saturating_add(1),
+                    at.plus(1),
                     places.len(),
                     place.request.title(),
                     place.access.title(),
@@ -346,7 +343,7 @@ impl Run<'_> {
                 ));
             }
             if let Err(error) = self.sequence(repositories, *place)
-                && error.code() != ErrorCode::CANCELLED
+                && !error.is_cancelled()
             {
                 self.note(format!(
                     "{}, {}, {} {}, {}: {}",

@@ -77,6 +77,7 @@ impl Programs {
     pub fn version(&self) -> String {
         let asked = self.command("svnserve").args(["--version", "--quiet"]).output();
         let said = asked.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned());
+        // Of a program that does not start the first run tells more.
         said.unwrap_or_default()
     }
 }
@@ -100,6 +101,7 @@ pub(crate) fn run(command: &mut Command, complaints: &Path) -> SvnResult<Usage> 
     let ended = child.wait4().map_err(|e| cannot("wait for a program", &e))?;
     let wall = begun.elapsed().as_secs_f64();
     if !ended.status.success() {
+        // It may have complained of nothing.
         let said = std::fs::read(complaints).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let said: Vec<&str> = said.lines().take(4).collect();

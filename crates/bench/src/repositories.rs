@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{CancelToken, SvnError, SvnResult};
 
 use crate::axes::{Axis as _, Format, Packing};
@@ -107,11 +108,12 @@ impl Repositories<'_> {
     pub(crate) fn settle(&self) {
         let young = |entry: fs::DirEntry| {
             let made = entry.metadata().and_then(|found| found.modified()).ok()?;
-            SETTLED.checked_sub(made.elapsed().unwrap_or_default())
+            // A time ahead of the clock is as young as can be.
+            SETTLED.checked_sub(made.elapsed().unwrap_or(Duration::ZERO))
         };
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let notes = entries.filter(|entry| entry.path().extension().is_some_and(|e| e == "made"));
-        std::thread::sleep(notes.filter_map(young).max().unwrap_or_default());
+        std::thread::sleep(notes.filter_map(young).max().unwrap_or(Duration::ZERO));
     }
 
     fn write(&self, format: Format, path: &Path) -> SvnResult<()> {
@@ -207,6 +209,6 @@ fn size_of(path: &Path) -> u64 {
             Ok(found) => found.len(),
             Err(_) => 0,
         };
-        size.saturating_add(sum)
+        size.plus(sum)
     })
 }

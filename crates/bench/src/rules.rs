@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{NodeKind, SvnError, SvnResult, path};
 use sapwood_fs::{Caches, OpenOptions, Root};
 use sapwood_repos::Repository;
@@ -51,7 +52,7 @@ fn directories(root: &Root) -> SvnResult<Vec<String>> {
     let mut found = vec!["/".to_owned()];
     let mut at = 0;
     while let Some(dir) = found.get(at).filter(|_| found.len() < MOST).cloned() {
-        at = at.saturating_add(1);
+        at = at.plus(1);
         let node = root.node(&dir).map_err(SvnError::from)?;
         let entries = node.entries().map_err(SvnError::from)?;
         let below = entries.iter().filter(|entry| entry.kind == NodeKind::Dir);

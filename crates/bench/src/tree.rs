@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use sapwood_core::exact::Exact;
 use sapwood_core::rng::Rng;
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 
@@ -68,7 +69,7 @@ pub fn make_tree(
         let path = directory.map_or_else(|| folder.join(&name), |d| d.join(&name));
         let written = File::create_new(&path).and_then(|mut file| file.write_all(&content));
         written.map_err(|e| SvnError::io(&e, format_args!("Can't write '{}'", path.display())))?;
-        notify(number.saturating_add(1));
+        notify(number.plus(1));
     }
     Ok(())
 }
@@ -82,7 +83,7 @@ fn make_directories(folder: &Path, count: usize, rng: &mut Rng) -> SvnResult<Vec
     make(folder)?;
     let mut made = Vec::with_capacity(count);
     for number in 0..count {
-        let parent = made.get(rng.skewed(number.saturating_add(1)));
+        let parent = made.get(rng.skewed(number.plus(1)));
         let path = parent.map_or(folder, PathBuf::as_path).join(format!("d{number}"));
         make(&path)?;
         made.push(path);

@@ -1,5 +1,6 @@
 //! Values of options that several programs take: `-c`, `--depth`, `--limit`.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 
 use crate::command::usage_error;
@@ -57,7 +58,7 @@ fn parse_change(text: &str) -> SvnResult<RevisionRange> {
     if first == 0 || last == 0 {
         return Err(usage_error("There is no change 0"));
     }
-    let before = |number: u64| number.saturating_sub(1);
+    let before = |number: u64| number.minus(1);
     let (start, end) = if back {
         (first, before(first))
     } else if first <= last {

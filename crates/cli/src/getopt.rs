@@ -2,6 +2,7 @@
 //! have: options and other arguments in any order, `-rN`, `-r N`, `--revision N`,
 //! `--revision=N`, a lone `--` that ends the options, long names in full only.
 
+use sapwood_core::exact::Exact;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -57,7 +58,7 @@ impl Parser {
 
     fn long(&mut self, arg: &OsString, text: &[u8]) -> Result<Item, String> {
         let (name, inline) = match text.iter().position(|b| *b == b'=') {
-            Some(at) => (text.get(..at), text.get(at.saturating_add(1)..)),
+            Some(at) => (text.get(..at), text.get(at.plus(1)..)),
             None => (Some(text), None),
         };
         let spec = self

@@ -387,7 +387,7 @@ mod tests {
         let mirror = format!("{LOGIN}\nSVNMasterURI http://m/s");
         let login = "users = \"/u\", login = \"required\"";
         assert_eq!(import("", &mirror).0, format!("{login}, authenticated = \"read\""));
-        // Only readers are asked: whoever is asked to read is asked to write, too.
+        // Only readers are asked: a user who is asked to read is asked to write, too.
         let readers =
             LOGIN.replace("Require", "<Limit GET PROPFIND REPORT>\nRequire") + "\n</Limit>";
         assert_eq!(import("", &readers).0, login);

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use sapwood_core::exact::Cut;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, ascii};
 
 mod installed;
@@ -76,11 +77,11 @@ fn decode_from(bytes: Vec<u8>, utf8: bool) -> SvnResult<String> {
             .wrap(ErrorCode::EINVAL, "Can't convert string from native encoding to 'UTF-8':"));
     }
     String::from_utf8(bytes).map_err(|e| {
-        let (valid, invalid) =
-            e.as_bytes().split_at_checked(e.utf8_error().valid_up_to()).unwrap_or_default();
+        let at = e.utf8_error().valid_up_to();
+        let (valid, invalid) = (e.as_bytes().head(at), e.as_bytes().tail(at));
         let hex = |bytes: &[u8]| bytes.iter().map(|b| format!(" {b:02x}")).collect::<String>();
-        let valid = valid.get(valid.len().saturating_sub(SHOWN.0)..).unwrap_or_default();
-        let invalid = invalid.get(..SHOWN.1.min(invalid.len())).unwrap_or_default();
+        let valid = valid.tail(valid.len().saturating_sub(SHOWN.0));
+        let invalid = invalid.head(SHOWN.1.min(invalid.len()));
         SvnError::new(
             ErrorCode::EINVAL,
             format!(
@@ -104,9 +105,9 @@ pub(crate) fn with_newlines(text: String) -> SvnResult<String> {
     let mut kind = None;
     let mut rest = text.as_str();
     while let Some(at) = rest.find(['\r', '\n']) {
-        let (line, ending) = rest.split_at_checked(at).unwrap_or_default();
+        let (line, ending) = (rest.head(at), rest.tail(at));
         let this = if ending.starts_with("\r\n") { 2 } else { 1 };
-        let (this, after) = ending.split_at_checked(this).unwrap_or_default();
+        let (this, after) = (ending.head(this), ending.tail(this));
         if *kind.get_or_insert(this) != this {
             return Err(SvnError::new(ErrorCode::IO_INCONSISTENT_EOL, ""));
         }

@@ -4,7 +4,7 @@
 //! `sapwood install-links` made), else by the first argument (`sapwood svnadmin verify REPO`).
 //! Each program is one file of this crate and one row of [`programs::PROGRAMS`].
 
-// They panic when nobody reads: `output` and `report` are how programs write.
+// They panic when the reader has gone: `output` and `report` are how programs write.
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::dbg_macro)]
 
 mod arguments;

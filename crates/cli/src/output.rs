@@ -1,5 +1,5 @@
 //! Standard output: buffered, in the terminal's encoding, with the reference's errors. The only
-//! way to write there: `print!` and `println!` panic when nobody reads, and are denied.
+//! way to write there: `print!` and `println!` panic when the reader has gone, and are denied.
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ pub(crate) struct Output {
     to: BufWriter<Box<dyn Write>>,
 }
 
-/// The error for output that cannot be written. A pipe that nobody reads from has a code of its
+/// The error for output that cannot be written. A pipe whose reader has gone has a code of its
 /// own, which is not reported.
 pub(crate) fn write_error(error: &io::Error) -> SvnError {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<SvnError>()) {
@@ -36,7 +36,7 @@ pub(crate) fn stream_error(error: &io::Error) -> SvnError {
     }
 }
 
-/// Whether output was to go to a pipe that nobody reads any more.
+/// Whether output was to go to a pipe whose reader has gone.
 static PIPE_BROKE: AtomicBool = AtomicBool::new(false);
 /// Whether this program dies of that.
 static PIPE_KILLS: AtomicBool = AtomicBool::new(false);

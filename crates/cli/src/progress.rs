@@ -56,12 +56,10 @@ impl Progress {
 /// The text of the line.
 fn line(done: u64, left: u64, elapsed: Duration) -> String {
     let millis = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
-    let rate = done.saturating_mul(1000).checked_div(millis).unwrap_or_default();
-    let seconds = left
-        .saturating_mul(millis)
-        .checked_div(done.saturating_mul(1000).max(1))
-        .unwrap_or_default();
-    let minutes = seconds.checked_div(60).unwrap_or_default();
+    let rate = done.saturating_mul(1000).checked_div(millis).unwrap_or(0);
+    let seconds =
+        left.saturating_mul(millis).checked_div(done.saturating_mul(1000).max(1)).unwrap_or(0);
+    let minutes = seconds / 60;
     format!("{rate} revisions/s, {left} to go, about {minutes}:{:02} left", seconds % 60)
 }
 

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::io::Write as _;
 
-use sapwood_core::{ErrorCode, SvnError};
+use sapwood_core::SvnError;
 
 use crate::locale;
 
@@ -30,7 +30,7 @@ pub(crate) fn best_message(error: &SvnError) -> &str {
     }
 }
 
-/// Writes an error to stderr; a closed pipe is nobody's problem.
+/// Writes an error to stderr; a closed pipe is no error.
 pub(crate) fn error(error: &SvnError, prefix: &str) {
     stderr(&lines(error, prefix));
 }
@@ -46,7 +46,7 @@ pub(crate) fn stderr(text: &str) {
     let _ = std::io::stderr().write_all(&locale::encode(text));
 }
 
-/// Writes what somebody typed back to the terminal as it came from there.
+/// Writes what the user typed back to the terminal as it came from there.
 pub(crate) fn as_it_is(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
@@ -55,19 +55,21 @@ pub(crate) fn as_it_is(text: &str) {
 /// without a newline.
 pub(crate) fn exec_failed(program: &str, error: &std::io::Error) {
     let words = error.to_string();
-    let words = words.split(" (os error").next().unwrap_or_default();
+    let words = words.split(" (os error").next().unwrap_or("");
     stderr(&format!("exec of '{program}' failed: {words}"));
 }
 
-/// Ends a program: tells of an error unless it is only that nobody reads our output any more.
+/// Ends a program: tells of an error unless it is only that the reader of our output has gone.
 pub(crate) fn exit_error(error: &SvnError, prefix: &str) {
-    if error.code() != ErrorCode::IO_PIPE_WRITE_ERROR {
+    if !error.is_closed_pipe() {
         self::error(error, prefix);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sapwood_core::ErrorCode;
+
     use super::*;
 
     #[test]

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_repos::Repository;
 use sapwood_server::common::htpasswd::Htpasswd;
@@ -190,7 +191,7 @@ fn check(file: &config::File) -> ExitCode {
 
 /// The manual page.
 pub(crate) fn manual() -> crate::manual::Manual {
-    let (usage, text) = HELP.split_once("\n\n").unwrap_or_default();
+    let (usage, text) = HELP.split_once("\n\n").unwrap_or((HELP, ""));
     crate::manual::Manual {
         synopsis: usage.lines().map(|l| l.trim_start_matches("usage:").trim().to_owned()).collect(),
         laid_out: text.to_owned(),
@@ -210,6 +211,7 @@ fn parse(args: Vec<OsString>) -> Result<Options, String> {
             Item::Argument(path) => {
                 return Err(format!("one PATH only, not '{}' too", path.display()));
             }
+            // Flags have none.
             Item::Option(spec, value) => (spec.long, value.unwrap_or_default()),
         };
         match name {
@@ -412,10 +414,10 @@ fn find_repositories(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Nobody need read what is said: the server serves without.
+/// What is said need not be read: the server serves without a reader.
 fn told(result: SvnResult<()>) -> SvnResult<()> {
     match result {
-        Err(error) if error.code() == ErrorCode::IO_PIPE_WRITE_ERROR => Ok(()),
+        Err(error) if error.is_closed_pipe() => Ok(()),
         other => other,
     }
 }
@@ -462,7 +464,7 @@ fn hello(
         text.push_str(&format!("  {url}\n{page}"));
     }
     if urls.len() > MAX_LISTED {
-        text.push_str(&format!("  ... and {} more\n", urls.len().saturating_sub(MAX_LISTED)));
+        text.push_str(&format!("  ... and {} more\n", urls.len().minus(MAX_LISTED)));
     }
     if let Some(url) = urls.first() {
         text.push_str(&format!(

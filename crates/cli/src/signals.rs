@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sapwood_core::exact::Exact;
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
@@ -148,9 +149,10 @@ fn end_at_last(signal: i32, token: &CancelToken) {
 
 /// Whether the process was started with a signal ignored.
 fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok()).unwrap_or_default();
-    let bit = u32::try_from(signal).ok().and_then(|s| 1u64.checked_shl(s.saturating_sub(1)));
+    let status = std::fs::read_to_string("/proc/self/status");
+    let mut lines = status.iter().flat_map(|status| status.lines());
+    let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok()).unwrap_or(0);
+    let bit = u32::try_from(signal).ok().and_then(|s| 1u64.checked_shl(s.minus(1)));
     bit.is_some_and(|bit| mask & bit != 0)
 }

@@ -1,27 +1,26 @@
 //! Words that were probably meant by others: the nearest of a list.
 
+use sapwood_core::exact::Exact;
+
 /// How alike two words are: how much of both is the longest subsequence that they share, in
 /// millionths, and how many letters of the longer one are not in it.
 pub(crate) fn score(a: &[u8], b: &[u8]) -> (usize, usize) {
-    let mut row = vec![0usize; b.len().saturating_add(1)];
+    let mut row = vec![0usize; b.len().plus(1)];
     for x in a {
         // The row before it, one to the left.
         let mut corner = 0usize;
         let mut left = 0usize;
         for (above, y) in row.iter_mut().skip(1).zip(b) {
-            let here = if x == y { corner.saturating_add(1) } else { left.max(*above) };
+            let here = if x == y { corner.plus(1) } else { left.max(*above) };
             corner = std::mem::replace(above, here);
             left = here;
         }
     }
     let common = row.last().copied().unwrap_or(0);
-    let total = a.len().saturating_add(b.len());
-    let millionths = common
-        .saturating_mul(2_000_000)
-        .saturating_add(total / 2)
-        .checked_div(total)
-        .unwrap_or(1_000_000);
-    (millionths, a.len().max(b.len()).saturating_sub(common))
+    let total = a.len().plus(b.len());
+    let millionths =
+        common.times(2_000_000).plus(total / 2).checked_div(total).unwrap_or(1_000_000);
+    (millionths, a.len().max(b.len()).minus(common))
 }
 
 /// Words that share less than this are not suggested.

@@ -154,7 +154,7 @@ fn start(mode: Mode, options: &Options, args: &[OsString]) -> SvnResult<()> {
                 serve(&listener, &shared, options.single)
             } else {
                 let child = spawn_background(&listener, args)?;
-                // A server that nobody can find is ended: who asked for it is told that it failed.
+                // A server that no client can find is ended: the caller is told that it failed.
                 write_pid_file(options, child).inspect_err(|_| {
                     let pid = i32::try_from(child).ok().and_then(rustix::process::Pid::from_raw);
                     if let Some(pid) = pid {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
+use sapwood_core::{CancelToken, SvnError, SvnResult};
 use sapwood_wc::{Options, WorkingCopy};
 
 use crate::command::{HELP, OptionSpec, VERSION, to_text, version_text};
@@ -116,10 +116,7 @@ fn describe(path: &str, trail: Option<&str>, committed: bool) -> SvnResult<Optio
         .and_then(|(wc, relpath)| wc.summary(&relpath, trail, committed, &CancelToken::new()))
         .map_err(SvnError::from);
     let summary = match summary {
-        Err(e)
-            if [ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::WC_NOT_WORKING_COPY]
-                .contains(&e.code()) =>
-        {
+        Err(e) if e.is_not_versioned() => {
             return Ok(unversioned(&abspath));
         }
         other => other?,

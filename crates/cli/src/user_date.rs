@@ -2,14 +2,14 @@
 
 use std::path::{Component, Path};
 use std::sync::OnceLock;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::tz::TimeZone;
 use sapwood_core::date::{Timestamp, parse_user};
 
 /// Now, in microseconds since 1970.
 pub(crate) fn now() -> Timestamp {
-    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     Timestamp(i64::try_from(elapsed.as_micros()).unwrap_or(i64::MAX))
 }
 

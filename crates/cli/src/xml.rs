@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use sapwood_core::base64;
+use sapwood_core::exact::Exact;
 
 /// The first line of every document.
 pub(crate) const HEADER: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
@@ -66,7 +67,7 @@ pub(crate) fn fuzzy(text: &str) -> Cow<'_, str> {
     if !text.contains(odd) {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len().saturating_add(8));
+    let mut out = String::with_capacity(text.len().plus(8));
     for c in text.chars() {
         if odd(c) {
             out.push_str(&format!("?\\{:03}", u32::from(c)));

@@ -50,7 +50,7 @@ impl Served {
         Self { child, svn: format!("svn://127.0.0.1:{svn}/repo"), http, port, repo }
     }
 
-    /// A repository that anybody may read and its users may write.
+    /// A repository that anonymous users may read and its users may write.
     fn open() -> Self {
         Self::start("[general]\npassword-db = passwd\nrealm = The Realm\n", &[])
     }

@@ -34,10 +34,10 @@ const LATER: [&str; 7] = [
 ];
 const USERS: &str =
     "ada:{SHA}hvfkN/qlp/zhXR3cuerq6jd2Z7g=\nbob:{SHA}6dcfXufJLW3J6S/9rRe4vUlBj5g=\n";
-/// Nobody, ada and bob.
+/// An anonymous user, ada and bob.
 const WHO: [&str; 3] =
     ["", "Authorization: Basic YWRhOmE=\r\n", "Authorization: Basic Ym9iOmI=\r\n"];
-/// Places where nobody, everybody and some have to log in; the last is one repository.
+/// Places where no, all and some users have to log in; the last is one repository.
 const PLACES: [&str; 4] = ["/open/repo", "/closed/repo", "/mixed/repo", "/alone"];
 const MODULES: &str = "/usr/lib/apache2/modules";
 
@@ -319,7 +319,7 @@ fn report(rng: &mut Rng, revision: usize) -> String {
 }
 
 fn random(rng: &mut Rng, place: &str) -> Ask {
-    // With SVNPath mod_authz_svn asks for nothing at the root itself: whoever may read anything may
+    // With SVNPath mod_authz_svn asks for nothing at the root itself: a user who may read anything may
     // read that. Ours asks the rules there, too.
     let has_root = place != "/alone";
     let path = if has_root && rng.below(8) == 0 { "" } else { *pick(rng, &paths()) };

@@ -127,6 +127,15 @@ fn each_change_is_a_revision() {
         assert_eq!(served.ada(method, path, headers, ""), expected, "{method} {path} {headers}");
     }
     assert_eq!(served.youngest(), before + 6);
+    // A comma of a name is no comma of a list of tags.
+    assert_eq!(served.ada("PUT", "/dav/repo/a,b", "", "text"), 201);
+    let tag = format!("\"{}//a,b\"", before + 7);
+    assert_eq!(served.ada("GET", "/dav/repo/a,b", &format!("If-None-Match: {tag}\r\n"), ""), 304);
+    assert_eq!(served.ada("PUT", "/dav/repo/a,b", &format!("If-None-Match: {tag}\r\n"), ""), 412);
+    assert_eq!(
+        served.ada("PUT", "/dav/repo/a,b", &format!("If-Match: \"1/x\",{tag}\r\n"), ""),
+        204
+    );
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl Side {
         output.without_lines("Created: ")
     }
 
-    /// What a server that was started for `user` through a tunnel, or for nobody (an empty name)
+    /// What a server that was started for `user` through a tunnel, or for none (an empty name)
     /// over a connection, replies to all of `requests`.
     fn talk(&self, user: &str, requests: &str) -> Vec<u8> {
         let (mode, mechanism) = match user {

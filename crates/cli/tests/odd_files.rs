@@ -28,7 +28,7 @@ fn bash(programs: &Programs, folder: &Path, line: &str, user: Option<&str>) -> O
     done.unwrap_or_else(|late| panic!("{line} hangs ({}):\n{}", programs.label, late.report))
 }
 
-/// A folder with a repository `r` that everybody may write to, whose first revisions are made.
+/// A folder with a repository `r` that all users may write to, whose first revisions are made.
 fn folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();

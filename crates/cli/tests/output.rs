@@ -1,4 +1,4 @@
-//! Standard output that cannot be written: a full disk, a pipe that nobody reads. Every program
+//! Standard output that cannot be written: a full disk, a pipe without a reader. Every program
 //! says and ends as the reference does, and none panics.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]

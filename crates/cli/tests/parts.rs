@@ -35,7 +35,7 @@ fn copy(from: &Path, to: &Path) {
     assert!(status.success());
 }
 
-/// A program that a superuser runs as anybody else would: permissions hold for it.
+/// A program that a superuser runs as a plain user would: permissions hold for it.
 fn unprivileged(programs: &Programs, name: &str) -> Command {
     if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
         return programs.command(name);

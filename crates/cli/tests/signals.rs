@@ -181,7 +181,7 @@ fn whatever_they_wait_for() {
     });
 }
 
-/// Work that would go on for long: it writes into a pipe that nobody reads from.
+/// Work that would go on for long: it writes into a pipe without a reader.
 #[test]
 fn in_the_middle_of_their_work() {
     let repo = Repository::scripted(&Shape::new("1.9"));

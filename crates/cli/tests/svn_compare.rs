@@ -212,7 +212,7 @@ fn help_texts_have_the_same_structure() {
         // Our explanations are our own.
         let head = wanted.0.len();
         for line in own.lines().skip(head).map(str::trim).filter(|line| line.len() > 40) {
-            // Words of the command line are nobody's.
+            // Words of the command line may be the same.
             if line.split_whitespace().all(|word| word.starts_with(['-', '\''])) {
                 continue;
             }

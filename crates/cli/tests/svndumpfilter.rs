@@ -19,7 +19,7 @@ fn run(program: &mut Command, input: &[u8]) -> Output {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // Whoever stops reading early closes the pipe; that is not this test's concern.
+    // A program that stops reading early closes the pipe; that is not this test's concern.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();

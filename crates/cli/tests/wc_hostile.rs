@@ -149,7 +149,7 @@ fn item(from: &mut impl Read) -> Option<Vec<u8>> {
     }
 }
 
-/// A conversation. Whoever hangs up in the middle of it has had enough.
+/// A conversation. A client that hangs up in the middle of it has had enough.
 fn serve(mut client: &TcpStream, port: u16, shared: &Mutex<(u64, Edit)>) -> Option<()> {
     let (revision, edit) = shared.lock().unwrap().clone();
     let mut from = BufReader::new(client);
@@ -184,7 +184,7 @@ fn serve(mut client: &TcpStream, port: u16, shared: &Mutex<(u64, Edit)>) -> Opti
                 while !item(&mut from)?.trim_ascii().starts_with(b"( finish-report") {}
                 say(ASKED)?;
                 say(&edit.0)?;
-                // Whoever asks again (for an external) gets a file.
+                // A client that asks again (for an external) gets a file.
                 let more = Edit::default().file("evil", "d0", "evil\n").rooted(revision);
                 *shared.lock().unwrap() = (revision, more);
                 // The client's word on the edit, and the server's.
@@ -200,7 +200,7 @@ fn serve(mut client: &TcpStream, port: u16, shared: &Mutex<(u64, Edit)>) -> Opti
     Some(())
 }
 
-/// A folder with the target, and beside it what nobody may touch.
+/// A folder with the target, and beside it what no client may touch.
 struct Place {
     folder: tempfile::TempDir,
     server: Server,

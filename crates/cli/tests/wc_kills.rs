@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use sapwood_testkit::compare::difference;
 use sapwood_testkit::{Output, Programs};
 
-/// What nobody but the user has.
+/// What only the user has.
 const OWN: [&str; 2] = ["of the user alone\n", "a line of the user\n"];
 
 struct Place {

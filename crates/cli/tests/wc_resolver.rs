@@ -1,4 +1,4 @@
-//! Tree conflicts explained by the log, by ours and by the reference: what is recommended when nobody is
+//! Tree conflicts explained by the log, by ours and by the reference: what is recommended when no user is
 //! asked, and what becomes of it.
 #![allow(
     clippy::unwrap_used,

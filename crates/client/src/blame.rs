@@ -8,6 +8,7 @@ mod chain;
 
 use std::rc::Rc;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::{Applier, TextDelta};
@@ -237,7 +238,7 @@ impl Collector<'_> {
         let mut number = 0u64;
         let pieces = self.plain.pieces();
         for (at, piece) in pieces.iter().enumerate() {
-            let end = pieces.get(at.saturating_add(1)).map(|next| next.start);
+            let end = pieces.get(at.plus(1)).map(|next| next.start);
             let merged = self.merged.as_ref().and_then(|chain| chain.pieces().get(at));
             let merged = merged.and_then(|piece| piece.change.as_deref());
             while end.is_none_or(|end| number < end) {
@@ -246,7 +247,7 @@ impl Collector<'_> {
                 let change = piece.change.as_deref();
                 let merged = merged.filter(|_| change.is_some());
                 receiver(&Line { number, text, change, merged }, youngest)?;
-                number = number.saturating_add(1);
+                number = number.plus(1);
             }
         }
         Ok(())
@@ -285,7 +286,8 @@ fn split_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         }
         let at = rest.iter().position(|b| matches!(b, b'\n' | b'\r')).unwrap_or(rest.len());
         let (line, after) = rest.split_at_checked(at)?;
-        rest = after.strip_prefix(b"\r\n").or_else(|| after.get(1..)).unwrap_or_default();
+        // The last line may have no end.
+        rest = after.strip_prefix(b"\r\n").or_else(|| after.get(1..)).unwrap_or(b"");
         Some(line)
     })
 }

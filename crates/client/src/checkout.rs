@@ -102,7 +102,7 @@ pub(crate) fn checkout_to(
         }
     }
     let (root, uuid) = (open.root_url(), open.uuid());
-    let place = uri::skip_ancestor(&root, &url).unwrap_or_default();
+    let place = uri::relpath(&root, &url)?;
     prepare(
         ctx,
         abspath,

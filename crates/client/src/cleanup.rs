@@ -93,7 +93,7 @@ fn clean(ctx: &Context, abspath: &Path, how: &Cleanup) -> SvnResult<()> {
         if path.is_dir() {
             ctx.tell(&Notify::new(Action::CleanupExternal, &path.to_string_lossy()));
             match clean(ctx, &path, how) {
-                Err(error) if error.code() == ErrorCode::WC_NOT_WORKING_COPY => {}
+                Err(error) if error.is_no_working_copy() => {}
                 other => other?,
             }
         }

@@ -157,7 +157,7 @@ impl<'a> Plan<'a> {
         }
         let mut locks = Vec::new();
         for (wc, relpaths) in roots.into_values() {
-            let mut common = relpaths.first().copied().unwrap_or_default();
+            let Some(mut common) = relpaths.first().copied() else { continue };
             for relpath in &relpaths {
                 common = path::common_ancestor(common, relpath);
             }
@@ -404,7 +404,8 @@ fn raise_copy_revisions(
 /// that are made too.
 pub(crate) fn condense(items: &mut [Item], dirs: &[String]) -> SvnResult<String> {
     items.sort_by(|a, b| path::compare(&a.repos_relpath, &b.repos_relpath));
-    let root = items.first().map(|item| item.root.clone()).unwrap_or_default();
+    let root = items.first().map(|item| item.root.clone());
+    let root = root.ok_or_else(|| SvnError::internal("a commit of nothing"))?;
     let mut base: Option<String> = None;
     let mut reach = |place: &str, opens: bool| {
         let mut common = match base.take() {
@@ -434,7 +435,8 @@ pub(crate) fn condense(items: &mut [Item], dirs: &[String]) -> SvnResult<String>
         last = Some(item);
     }
     for dir in dirs {
-        reach(&uri::skip_ancestor(&root, dir).unwrap_or_default(), false);
+        reach(&uri::relpath(&root, dir)?, false);
     }
-    Ok(uri::join(&root, &base.unwrap_or_default()))
+    let base = base.ok_or_else(|| SvnError::internal("a commit of nothing"))?;
+    Ok(uri::join(&root, &base))
 }

@@ -1,5 +1,6 @@
 //! What `svn info` says of a conflict: what happened, where the texts are, and what met.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{NodeKind, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason};
@@ -68,9 +69,7 @@ impl ConflictInfo {
     #[must_use]
     pub fn count(&self) -> usize {
         let props = self.props.as_ref().map_or(0, |names| names.len().max(1));
-        props
-            .saturating_add(usize::from(self.text.is_some()))
-            .saturating_add(usize::from(self.tree.is_some()))
+        props.plus(usize::from(self.text.is_some())).plus(usize::from(self.tree.is_some()))
     }
 
     /// The conflicts of a node of this kind; `None` when there are none.

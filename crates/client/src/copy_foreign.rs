@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use sapwood_core::checksum::Md5Hasher;
+use sapwood_core::exact::Exact;
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::{Applier, Editor, Handle, TextDelta};
@@ -59,7 +60,7 @@ struct Adder<'a> {
 
 impl Adder<'_> {
     fn begin(&mut self, relpath: String) -> Handle {
-        self.next = self.next.saturating_add(1);
+        self.next = self.next.plus(1);
         self.open.insert(self.next, relpath);
         Handle(self.next)
     }

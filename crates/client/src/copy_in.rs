@@ -59,9 +59,7 @@ pub fn copy_in(ctx: &Context, sources: &[Source], to: &str, how: How) -> SvnResu
         |source: &Source| Path::new(&place).join(&source.name).to_string_lossy().into_owned();
     if let [source] = sources {
         return match copy_pairs(ctx, &[(source, place.clone())], how) {
-            Err(e) if e.code() == ErrorCode::ENTRY_EXISTS => {
-                copy_pairs(ctx, &[(source, into(source))], how)
-            }
+            Err(e) if e.is_entry_there() => copy_pairs(ctx, &[(source, into(source))], how),
             other => other,
         };
     }

@@ -9,6 +9,7 @@ use crate::add::make_directory;
 use crate::context::Context;
 use crate::copy_in::set;
 use crate::pin::pin_local;
+use crate::target::name_of;
 use crate::update::settle;
 
 /// How to copy or move.
@@ -38,7 +39,7 @@ struct Pair {
 pub fn copy(ctx: &Context, sources: &[String], target: &str, how: CopyLocal) -> SvnResult<()> {
     let [source] = sources else { return into(ctx, sources, target, how) };
     match one(ctx, source, target, how) {
-        Err(e) if e.code() == ErrorCode::ENTRY_EXISTS => into(ctx, sources, target, how),
+        Err(e) if e.is_entry_there() => into(ctx, sources, target, how),
         other => other,
     }
 }
@@ -47,7 +48,7 @@ fn into(ctx: &Context, sources: &[String], target: &str, how: CopyLocal) -> SvnR
     let mut names = Vec::new();
     for source in sources {
         let abspath = ctx.absolute(source);
-        let name = abspath.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = name_of(&abspath);
         let place = ctx.absolute(target).join(&name);
         names.push((source.as_str(), place.to_string_lossy().into_owned()));
     }

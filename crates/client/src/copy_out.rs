@@ -12,6 +12,7 @@ use crate::commit::{Drive, Extra, KindCheck, condense, failed, shown_item};
 use crate::commit_item::{CommitItem, ItemState};
 use crate::context::Context;
 use crate::pin::pin_local;
+use crate::target::name_of;
 use crate::url_commit::revision_props;
 use crate::working::Node;
 
@@ -39,14 +40,12 @@ struct Pair {
 pub fn copy_out(ctx: &Context, sources: &[String], to: &str, how: How<'_>) -> SvnResult<()> {
     let into = |source: &str| {
         let abspath = ctx.absolute(source);
-        let name = abspath.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = name_of(&abspath);
         uri::join(to, &name)
     };
     if let [source] = sources {
         return match copy_pairs(ctx, &[(source, to.to_owned())], how) {
-            Err(e) if e.code() == ErrorCode::FS_ALREADY_EXISTS => {
-                copy_pairs(ctx, &[(source, into(source))], how)
-            }
+            Err(e) if e.is_node_there() => copy_pairs(ctx, &[(source, into(source))], how),
             other => other,
         };
     }
@@ -84,7 +83,7 @@ fn copy_pairs(ctx: &Context, wanted: &[(&String, String)], how: How<'_>) -> SvnR
         }
     }
     for (_, to) in wanted {
-        let below = uri::skip_ancestor(&top, to).unwrap_or_default();
+        let below = uri::relpath(&top, to)?;
         if session.check_path(&below, None)?.is_some() {
             return Err(SvnError::new(
                 ErrorCode::FS_ALREADY_EXISTS,
@@ -191,7 +190,7 @@ pub(crate) fn inherited_mergeinfo(
         include_descendants: false,
     };
     let found = match session.mergeinfo(&request) {
-        Err(error) if error.code() == ErrorCode::UNSUPPORTED_FEATURE => Vec::new(),
+        Err(error) if error.is_unsupported() => Vec::new(),
         other => other?,
     };
     session.reparent(&before)?;
@@ -220,7 +219,7 @@ fn add_externals(
 /// An item that only sends properties of a directory that comes along with a copy.
 fn prop_item(wc: &WorkingCopy, relpath: &str, node: &Node, url: &str) -> SvnResult<Item> {
     let (root, ..) = node.repository()?;
-    let repos_relpath = uri::skip_ancestor(&root, url).unwrap_or_default();
+    let repos_relpath = uri::relpath(&root, url)?;
     Ok(Item {
         wc: wc.clone(),
         relpath: relpath.to_owned(),

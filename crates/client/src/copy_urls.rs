@@ -46,7 +46,7 @@ pub fn copy_urls(ctx: &Context, sources: &[Source], to: &str, how: How<'_>) -> S
     if let [source] = sources {
         let tried = copy_pairs(ctx, &[(source.clone(), to.to_owned())], how);
         return match tried {
-            Err(error) if error.code() == ErrorCode::FS_ALREADY_EXISTS => {
+            Err(error) if error.is_node_there() => {
                 copy_pairs(ctx, &[(source.clone(), into(source))], how)
             }
             other => other,
@@ -92,7 +92,7 @@ fn copy_pairs(ctx: &Context, wanted: &[(Source, String)], how: How<'_>) -> SvnRe
     for (source, to) in wanted {
         pairs.push(resolve(session, &root, source, to)?);
     }
-    let mut top = common(&pairs, how.is_move);
+    let mut top = common(&pairs, how.is_move)?;
     for pair in &mut pairs {
         pair.resurrection = pair.from == pair.to;
         let at_top = |top: &str, url: &str| top == url && top != root;
@@ -106,7 +106,8 @@ fn copy_pairs(ctx: &Context, wanted: &[(Source, String)], how: How<'_>) -> SvnRe
     session.reparent(&top)?;
     let mut new_dirs = Vec::new();
     if how.parents {
-        let first_to = pairs.first().map(|pair| pair.to.clone()).unwrap_or_default();
+        let first_to = pairs.first().map(|pair| pair.to.clone());
+        let first_to = first_to.ok_or_else(|| SvnError::internal("nothing is copied"))?;
         absent_parents(session, &mut top, &first_to, how.is_move, &mut new_dirs)?;
     }
     for pair in &mut pairs {
@@ -123,7 +124,7 @@ fn copy_pairs(ctx: &Context, wanted: &[(Source, String)], how: How<'_>) -> SvnRe
         for pair in &pairs {
             for (below, value) in pin_remote(ctx, &pair.from, pair.revision, &root)? {
                 let url = uri::join(&pair.to, &below);
-                let relpath = uri::skip_ancestor(&top, &url).unwrap_or_default();
+                let relpath = uri::relpath(&top, &url)?;
                 pin_step(&mut steps, relpath, value);
             }
         }
@@ -166,7 +167,7 @@ fn resolve(session: &dyn Session, root: &str, source: &Source, to: &str) -> SvnR
         include_descendants: false,
     };
     let found = match session.mergeinfo(&request) {
-        Err(error) if error.code() == ErrorCode::UNSUPPORTED_FEATURE => Vec::new(),
+        Err(error) if error.is_unsupported() => Vec::new(),
         other => other?,
     };
     let mergeinfo = found.into_iter().next().map(|(_, info)| info.to_value());
@@ -175,18 +176,16 @@ fn resolve(session: &dyn Session, root: &str, source: &Source, to: &str) -> SvnR
 }
 
 /// The URL that all destinations are at or below, and in a move all sources too.
-fn common(pairs: &[Pair], is_move: bool) -> String {
-    let urls = pairs
+fn common(pairs: &[Pair], is_move: bool) -> SvnResult<String> {
+    let mut urls = pairs
         .iter()
         .flat_map(|pair| [Some(&pair.to), is_move.then_some(&pair.from)].into_iter().flatten());
-    let mut top: Option<String> = None;
-    for url in urls {
-        top = Some(match top {
-            None => url.clone(),
-            Some(top) => uri::common_ancestor(&top, url).unwrap_or_default().to_owned(),
-        });
-    }
-    top.unwrap_or_default()
+    let first = urls.next().map(String::as_str);
+    let top = urls.fold(first, |top, url| uri::common_ancestor(top?, url));
+    // All are in the session's repository.
+    let top =
+        top.ok_or_else(|| SvnError::internal("URLs of a repository with nothing in common"))?;
+    Ok(top.to_owned())
 }
 
 /// Finds the directories above the destination that are not there.
@@ -200,7 +199,7 @@ fn absent_parents(
     let no_dir =
         |shown: &str| exists(format!("Path '{shown}' already exists, but is not a directory"));
     if is_move {
-        let mut dir = uri::skip_ancestor(top, &parent_of(first_to)).unwrap_or_default();
+        let mut dir = uri::relpath(top, &parent_of(first_to))?;
         if dir.is_empty() {
             return Ok(());
         }
@@ -268,7 +267,7 @@ fn plan(
                 format!("Path '{from}' does not exist in revision {revision}"),
             ));
         };
-        let to_below = uri::skip_ancestor(top, to).unwrap_or_default();
+        let to_below = uri::relpath(top, to)?;
         if session.check_path(&to_below, None)?.is_some() {
             return Err(exists(format!("Path '{to}' already exists")));
         }
@@ -286,7 +285,9 @@ fn plan(
                 state: ItemState { delete: true, ..ItemState::default() },
                 ..CommitItem::default()
             });
-            steps.push((from_below.unwrap_or_default(), Step::Delete));
+            // In a move `top` is above the sources too.
+            let from_below = from_below.ok_or_else(|| SvnError::internal("moved from outside"))?;
+            steps.push((from_below, Step::Delete));
         }
         let copy = Step::Copy {
             url: from.clone(),

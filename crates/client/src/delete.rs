@@ -24,7 +24,7 @@ pub fn delete(ctx: &Context, targets: &[String], force: bool, keep_local: bool) 
     }
     for (wc, list) in roots.into_values() {
         let mut parents = list.iter().map(|relpath| path::dirname(relpath));
-        let first = parents.next().unwrap_or_default().to_owned();
+        let Some(first) = parents.next().map(str::to_owned) else { continue };
         let above = parents.fold(first, |a, b| path::common_ancestor(&a, b).to_owned());
         let known = versioned_above(&wc, &above)?;
         if let (true, [alone]) = (known != above, list.as_slice()) {

@@ -1,5 +1,6 @@
 //! `svn delete` of URLs.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult, uri};
 use sapwood_ra::Session;
 
@@ -28,7 +29,7 @@ pub fn delete_urls(ctx: &Context, urls: &[String], revprops: &PropList) -> SvnRe
             session.reparent(&root)?;
             repositories.push(Deletions { session, root, urls: Vec::new() });
         }
-        let at = known.unwrap_or(repositories.len().saturating_sub(1));
+        let at = known.unwrap_or(repositories.len().minus(1));
         let Some(repository) = repositories.get_mut(at) else { continue };
         repository.urls.push(url.clone());
         let relpath = uri::skip_ancestor(&repository.root, url).filter(|rest| !rest.is_empty());

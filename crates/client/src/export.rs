@@ -9,6 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::props::names;
 use sapwood_core::{
@@ -100,7 +101,7 @@ fn export_one(
     how: &Export,
 ) -> SvnResult<()> {
     let url = session.url();
-    let name = uri::split(&url).map(|(_, name)| name).unwrap_or_default();
+    let name = uri::split(&url).map_or(String::new(), |(_, name)| name);
     let (to, shown) = match to.is_dir() {
         true => (to.join(&name), path::join(shown, &name)),
         false => (to.to_owned(), shown.to_owned()),
@@ -433,7 +434,7 @@ struct ExportEditor<'a> {
 
 impl ExportEditor<'_> {
     fn open(&mut self, below: String) -> Handle {
-        self.next = self.next.saturating_add(1);
+        self.next = self.next.plus(1);
         self.dirs.insert(self.next, below);
         Handle(self.next)
     }

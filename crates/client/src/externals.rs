@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
@@ -28,6 +29,7 @@ use crate::relocate::relocate;
 use crate::revision::Revision;
 use crate::switch::{Switch, switch_at};
 use crate::target::Target;
+use crate::target::name_of;
 use crate::update::{Shared, Update, tell_path, update_one};
 
 /// Brings the externals that are defined at and below a target to what the properties say.
@@ -123,7 +125,7 @@ pub(crate) const fn number_of(spec: Spec) -> Option<Revnum> {
 /// A failure is told, and is none.
 pub(crate) fn wrap(ctx: &Context, at: &Path, done: SvnResult<()>) -> SvnResult<()> {
     match done {
-        Err(error) if error.code() != ErrorCode::CANCELLED => {
+        Err(error) if !error.is_cancelled() => {
             let shown = at.to_string_lossy();
             let value =
                 Notify { error: Some(&error), ..Notify::new(Action::FailedExternal, &shown) };
@@ -189,7 +191,7 @@ fn register(
     url: &str,
 ) -> SvnResult<()> {
     let root = session.root_url();
-    let inside = uri::skip_ancestor(&root, url).unwrap_or_default();
+    let inside = uri::relpath(&root, url)?;
     wc.db().write(|db| {
         let repos_id = db.repository_id(&root, &session.uuid())?;
         db.put_external(&ExternalRow {
@@ -394,7 +396,12 @@ fn bring_file(
     let mut report: Box<dyn Report + '_> = session.report(&request, &mut editor)?;
     match &existing {
         Some(row) => {
-            let from = uri::join(&root, row.repos_path.as_deref().unwrap_or_default());
+            let from = uri::join(
+                &root,
+                row.repos_path.as_deref().ok_or_else(|| {
+                    SvnError::internal("a node of the repository without its place there")
+                })?,
+            );
             let at = row.revision.unwrap_or(Revnum::ZERO);
             report.set_path("", at, Depth::Infinity, false, None)?;
             report.link_path("", &from, at, Depth::Infinity, false, None)?;
@@ -461,17 +468,17 @@ fn relegate(ctx: &Context, inner: &WorkingCopy) -> SvnResult<()> {
         return Ok(());
     }
     let mut number = 1u32;
-    let aside = loop {
+    let backup = loop {
         let suffix = if number == 1 { ".OLD".to_owned() } else { format!(".{number}.OLD") };
-        let name = at.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = name_of(&at);
         let path: PathBuf = at.with_file_name(format!("{name}{suffix}"));
         if path.symlink_metadata().is_err() {
             break path;
         }
-        number = number.saturating_add(1);
+        number = number.plus(1);
     };
-    fs::rename(&at, &aside)
+    fs::rename(&at, &backup)
         .map_err(|e| SvnError::io(&e, format!("Can't move '{}'", at.display())))?;
-    tell_path(ctx, &aside, Action::LeftLocalModifications, None);
+    tell_path(ctx, &backup, Action::LeftLocalModifications, None);
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use sapwood_core::checksum::Md5Hasher;
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::props::names;
 use sapwood_core::{
@@ -225,7 +226,7 @@ impl Importer<'_> {
         for (at, name) in new_entries.iter().enumerate() {
             relpath = path::join(&relpath, name);
             // The last name is that of the file.
-            if is_file && at.saturating_add(1) == new_entries.len() {
+            if is_file && at.plus(1) == new_entries.len() {
                 break;
             }
             let Some(parent) = open.last() else { break };
@@ -340,8 +341,7 @@ impl Importer<'_> {
                     let names = self.names(&path, false)?;
                     let handle = self.editor.add_directory(&relpath, parent, None)?;
                     self.changed = true;
-                    let mut told =
-                        Notify::new(Action::CommitAdded, path.to_str().unwrap_or_default());
+                    let mut told = Notify::new(Action::CommitAdded, path.to_str().unwrap_or(""));
                     told.kind = Some(NodeKind::Dir);
                     self.ctx.tell(&told);
                     open.push(OpenDir { path, relpath, handle, depth: below, names });
@@ -393,7 +393,7 @@ impl Importer<'_> {
             props.set(names::SPECIAL, b"*");
             return Ok(props);
         }
-        let name = source.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = source.file_name().and_then(|name| name.to_str()).unwrap_or("");
         if !self.request.no_auto_props {
             props = self.rules.auto.of(name);
         }
@@ -454,7 +454,7 @@ impl Summing {
 impl Read for Summing {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let got = self.inner.read(buffer)?;
-        self.sum.update(buffer.get(..got).unwrap_or_default());
+        self.sum.update(buffer.head(got));
         self.meter.add_bytes(got);
         Ok(got)
     }

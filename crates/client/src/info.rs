@@ -129,17 +129,17 @@ pub fn remote(
         None
     };
     session.reparent(&url)?;
-    let name = uri::split(&url).map(|(_, name)| name).unwrap_or_default();
+    let name = uri::split(&url).map_or(String::new(), |(_, name)| name);
     receiver(&name, &tell.info(&url, &dirent, lock.as_ref()))?;
     if depth <= Depth::Empty || dirent.kind != Some(NodeKind::Dir) {
         return Ok(());
     }
     let mut locks = HashMap::new();
     if peg == Revision::Head {
-        let found = allowed(session.get_locks("", depth))?.unwrap_or_default();
+        let found = allowed(session.get_locks("", depth))?.unwrap_or_else(Vec::new);
         locks.extend(found.into_iter().map(|lock| (lock.path.clone(), lock)));
     }
-    let base = uri::skip_ancestor(&tell.root, &url).unwrap_or_default();
+    let base = uri::relpath(&tell.root, &url)?;
     let base = path::canonical_fspath(&base).into_owned();
     // What is left to tell: the next one last.
     let children = |dir: &str| -> SvnResult<Vec<(String, Dirent)>> {
@@ -191,7 +191,7 @@ impl Teller {
 /// What a server answers that may not know how to.
 fn allowed<T>(result: SvnResult<T>) -> SvnResult<Option<T>> {
     match result {
-        Err(error) if error.code() == ErrorCode::RA_NOT_IMPLEMENTED => Ok(None),
+        Err(error) if error.is_not_implemented() => Ok(None),
         other => other.map(Some),
     }
 }

@@ -55,7 +55,7 @@ fn info_at(
             }
             // Then what is nothing but a tree conflict.
             for actual in wc.db().actual_subtree(relpath)? {
-                let below = path::skip_ancestor(relpath, &actual.relpath).unwrap_or_default();
+                let below = path::rest_below(relpath, &actual.relpath)?;
                 let too_deep = depth != Depth::Infinity && below.contains('/');
                 if actual.conflict_data.is_none() || below.is_empty() || too_deep {
                     continue;

@@ -85,13 +85,13 @@ fn list_part(
 ) -> SvnResult<(Box<dyn Session>, Revnum)> {
     let located = session_at(ctx, request.target, request.peg, request.revision)?;
     let session = located.session.as_ref();
-    let base = uri::skip_ancestor(&session.root_url(), &session.url()).unwrap_or_default();
+    let base = uri::relpath(&session.root_url(), &session.url())?;
     let base = path::canonical_fspath(&base).into_owned();
     let mut locks = HashMap::new();
     if request.locks {
         match session.get_locks("", request.depth) {
             Ok(found) => locks.extend(found.into_iter().map(|lock| (lock.path.clone(), lock))),
-            Err(error) if error.code() == ErrorCode::RA_NOT_IMPLEMENTED => {}
+            Err(error) if error.is_not_implemented() => {}
             Err(error) => return Err(error),
         }
     }
@@ -108,7 +108,7 @@ fn list_part(
     };
     if !request.externals {
         match session.list(&wanted, &mut take) {
-            Err(error) if error.code() == ErrorCode::UNSUPPORTED_FEATURE => {
+            Err(error) if error.is_unsupported() => {
                 by_hand(session, &wanted, located.revision, &mut take)?;
             }
             other => other?,
@@ -170,7 +170,7 @@ fn walk(
             format!("URL '{}' non-existent in revision {revision}", session.url()),
         ));
     };
-    let base = uri::skip_ancestor(&session.root_url(), &session.url()).unwrap_or_default();
+    let base = uri::relpath(&session.root_url(), &session.url())?;
     let matches = |name: &str| {
         let name = fold(name);
         request.patterns.is_none_or(|patterns| glob::matches_any(patterns, name.as_bytes()))
@@ -188,10 +188,7 @@ fn walk(
     let mut children = |dir: &str| -> SvnResult<Vec<(String, Dirent)>> {
         let found = match session.get_dir(dir, Some(revision), Some(fields), with_props) {
             // What may not be read is passed over.
-            Err(error)
-                if [ErrorCode::RA_NOT_AUTHORIZED, ErrorCode::RA_DAV_FORBIDDEN]
-                    .contains(&error.code()) =>
-            {
+            Err(error) if error.is_unreadable() => {
                 return Ok(Vec::new());
             }
             other => other?,

@@ -81,7 +81,7 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
     let mut prefixes = Vec::new();
     let mut found = Vec::new();
     for (wc, relpaths) in roots.into_values() {
-        let mut dir = relpaths.first().cloned().unwrap_or_default();
+        let mut dir = relpaths.first().cloned().ok_or_else(|| SvnError::internal("no target"))?;
         for relpath in &relpaths {
             dir = path::common_ancestor(&dir, relpath).to_owned();
         }
@@ -106,8 +106,14 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
                 ));
             }
             let token = wc.lock_of(&base)?.map(|lock| lock.token);
-            let root = wc.db().repository(base.repos_id.unwrap_or_default())?.root;
-            let url = uri::join(&root, base.repos_path.as_deref().unwrap_or_default());
+            let (Some(repos_id), Some(repos_path)) = (base.repos_id, base.repos_path.as_deref())
+            else {
+                return Err(SvnError::new(
+                    ErrorCode::WC_CORRUPT,
+                    format!("'{}' has no place in a repository", shown.display()),
+                ));
+            };
+            let url = uri::join(&wc.db().repository(repos_id)?.root, repos_path);
             let local = Some(Local { wc: wc.clone(), relpath, token });
             found.push((url, Target { local, revision: base.revision }));
         }
@@ -149,8 +155,10 @@ impl Targets {
         value.path_prefix = prefix.as_deref().filter(|_| shown.is_some());
         value.lock = state;
         value.kind = Some(NodeKind::File);
-        value.owner = result.unwrap_or_default();
-        value.error = result.err();
+        match result {
+            Ok(owner) => value.owner = owner,
+            Err(error) => value.error = Some(error),
+        }
         ctx.tell(&value);
     }
 

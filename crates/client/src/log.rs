@@ -1,5 +1,6 @@
 //! `svn log`: the log of URLs or of a node of a working copy, in any number of ranges.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
 
@@ -111,10 +112,11 @@ fn run(
             revprops: request.revprops,
         };
         session.log(&one, &mut |entry| {
-            told = told.saturating_add(1);
+            told = told.plus(1);
             receiver(entry)
         })?;
         if request.limit > 0 {
+            // A server may tell more than was asked for.
             left = left.saturating_sub(told);
             if left == 0 {
                 break;

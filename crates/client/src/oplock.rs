@@ -92,7 +92,7 @@ impl<'s> OperationalLock<'s> {
                 value: Some(lock.token.as_bytes()),
             });
             match done {
-                Err(e) if atomic && e.has_code(ErrorCode::FS_PROP_BASEVALUE_MISMATCH) => {}
+                Err(e) if atomic && e.any(SvnError::is_other_value) => {}
                 other => other?,
             }
         }
@@ -111,7 +111,7 @@ impl<'s> OperationalLock<'s> {
             value: None,
         });
         done.map_err(|error| {
-            if self.atomic && error.has_code(ErrorCode::FS_PROP_BASEVALUE_MISMATCH) {
+            if self.atomic && error.any(SvnError::is_other_value) {
                 let code = error.code();
                 return error.wrap(
                     code,

@@ -25,7 +25,7 @@ pub(crate) fn pin_local(ctx: &Context, wc: &WorkingCopy, relpath: &str) -> SvnRe
         let shown = wc.abspath(&owner);
         let revision = |item: &External| checked_out(ctx, wc, &owner, item);
         if let Some(value) = pin(&items(&value, &shown)?, &revision)? {
-            let below = path::skip_ancestor(relpath, &owner).unwrap_or_default();
+            let below = path::rest_below(relpath, &owner)?;
             pinned.push((below.to_owned(), value));
         }
     }
@@ -66,7 +66,7 @@ pub(crate) fn pin_remote(
             session.latest_revnum()
         };
         if let Some(value) = pin(&items(&value, std::path::Path::new(&owner))?, &revision)? {
-            pinned.push((uri::skip_ancestor(url, &owner).unwrap_or_default(), value));
+            pinned.push((uri::relpath(url, &owner)?, value));
         }
     }
     Ok(pinned)

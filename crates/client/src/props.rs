@@ -238,7 +238,7 @@ fn local_list(
     }
     let mut failed = None;
     let mut tell = |relpath: &str, props: &PropList, inherited: Vec<(String, PropList)>| {
-        let below = path::skip_ancestor(&node.relpath, relpath).unwrap_or_default();
+        let below = path::rest_below(&node.relpath, relpath)?;
         let props = visible(props, request.name);
         if props.is_empty() && inherited.is_empty() {
             return Ok(());

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_wc::db::Kind;
 
@@ -54,10 +55,7 @@ fn relocate_root(
     }
     // What differs between the two: externals may be elsewhere below it.
     let common = sapwood_core::common::common_suffix(from.as_bytes(), to.as_bytes());
-    let cut = |text: &str| -> String {
-        let end = text.len().saturating_sub(common);
-        text.get(..end).unwrap_or(text).to_owned()
-    };
+    let cut = |text: &str| -> String { text.head(text.len().minus(common)).to_owned() };
     let (from, to) = (cut(from), cut(to));
     for external in wc.db().externals("")? {
         if external.kind != Kind::Dir {

@@ -113,7 +113,7 @@ fn show(
     }
     // A file external comes from elsewhere by its nature.
     status.switched &= !status.file_external;
-    let below = path::skip_ancestor(at.relpath, &status.relpath).unwrap_or_default();
+    let below = path::rest_below(at.relpath, &status.relpath)?;
     let shown = join_shown(at.shown, below);
     visit(Shown { path: &shown, wc: at.wc, status })
 }
@@ -125,7 +125,7 @@ pub fn join_shown(target: &str, below: &str) -> String {
 }
 
 fn not_working_copy(error: SvnError, abspath: &std::path::Path) -> SvnError {
-    if error.code() == ErrorCode::WC_NOT_WORKING_COPY {
+    if error.is_no_working_copy() {
         let message = format!("'{}' is not a working copy", abspath.display());
         return SvnError::new(ErrorCode::WC_NOT_WORKING_COPY, message);
     }

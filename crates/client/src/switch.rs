@@ -98,7 +98,7 @@ fn switch_locked(
         let message = format!("'{anchor_url}'\nis not the same repository as\n'{root}'");
         return Err(SvnError::new(ErrorCode::WC_INVALID_SWITCH, message));
     }
-    let place = uri::skip_ancestor(&root, &url).unwrap_or_default();
+    let place = uri::relpath(&root, &url)?;
     if !how.ignore_ancestry && !is_related(wc, relpath, session.as_ref(), &place, revision)? {
         let shown = wc.abspath(relpath);
         let message = format!("'{}' shares no common ancestry with '{}'", to.text, shown.display());

@@ -1,5 +1,8 @@
 //! Targets: URLs and local paths, with peg revisions, as people type them.
 
+use std::path::Path;
+
+use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 
 use crate::revision::{Dates, Range, Revision};
@@ -11,6 +14,11 @@ pub struct Target {
     pub text: String,
     /// The peg revision.
     pub peg: Revision,
+}
+
+/// The last name of a path; none of the root of the file system.
+pub(crate) fn name_of(path: &Path) -> String {
+    path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Whether `text` is a URL: a scheme of letters and `://`.
@@ -68,7 +76,7 @@ pub fn canonical_path(path: &str) -> String {
 /// second part has the `@`.
 #[must_use]
 pub fn split_peg(text: &str) -> (&str, &str) {
-    let last = text.rfind('/').map_or(0, |at| at.saturating_add(1));
+    let last = text.rfind('/').map_or(0, |at| at.plus(1));
     text.rfind('@')
         .filter(|at| *at >= last)
         .and_then(|at| text.split_at_checked(at))

@@ -75,7 +75,7 @@ pub fn update(ctx: &Context, paths: &[&str], how: &Update) -> SvnResult<Vec<Opti
                 changed |= revision.is_some();
                 reached.push(revision);
             }
-            Err(error) if error.code() == ErrorCode::WC_NOT_WORKING_COPY => {
+            Err(error) if error.is_no_working_copy() => {
                 reached.push(None);
                 ctx.tell(&Notify::new(Action::Skip, &abspath.to_string_lossy()));
             }
@@ -151,11 +151,7 @@ pub(crate) fn update_one(
                 let relpath = wc.relpath(abspath)?;
                 break (wc, relpath, lock);
             }
-            Err(error)
-                if how.parents
-                    && error.code() == ErrorCode::WC_NOT_WORKING_COPY
-                    && at.parent().is_some() =>
-            {
+            Err(error) if how.parents && error.is_no_working_copy() && at.parent().is_some() => {
                 missing.push(at.parent().unwrap_or(at).to_owned());
             }
             Err(error) => return Err(error),
@@ -370,7 +366,7 @@ pub(crate) fn ensure_session<'s>(
     let usable = match session.as_ref() {
         Some(open) => match open.reparent(url) {
             Ok(()) => true,
-            Err(error) if error.code() == ErrorCode::RA_ILLEGAL_URL => false,
+            Err(error) if error.is_no_repository() => false,
             Err(error) => return Err(error),
         },
         None => false,
@@ -409,7 +405,7 @@ pub(crate) fn inherited_props(
         session.reparent(&uri::join(&wc.db().repository(id)?.root, &path))?;
         match session.inherited_props("", Some(revision)) {
             Ok(list) => drop(found.insert(node, list)),
-            Err(error) if error.code() == ErrorCode::FS_NOT_FOUND => {}
+            Err(error) if error.is_no_node() => {}
             Err(error) => return Err(error),
         }
     }

@@ -61,10 +61,10 @@ pub(crate) fn revision_props(given: &PropList, message: &[u8]) -> SvnResult<Prop
 /// The longest URL that all are at or below, and what leads from there to each. With
 /// `remove_redundant`, those at or below another one are left out.
 pub(crate) fn condense(urls: &[String], remove_redundant: bool) -> (String, Vec<String>) {
-    let mut common = urls.first().cloned().unwrap_or_default();
-    for url in urls {
-        common = uri::common_ancestor(&common, url).unwrap_or_default().to_owned();
-    }
+    let first = urls.first().map(String::as_str);
+    let common = urls.iter().fold(first, |common, url| uri::common_ancestor(common?, url));
+    // What has nothing in common is refused when the session is opened.
+    let common = common.unwrap_or("").to_owned();
     let mut below: Vec<String> =
         urls.iter().filter_map(|url| uri::skip_ancestor(&common, url)).collect();
     below.sort_by(|a, b| path::compare(a, b));
@@ -157,7 +157,7 @@ fn drive(editor: &mut dyn CommitEditor, steps: &[(String, Step)]) -> SvnResult<(
             Some((dir, handle)) => (dir.clone(), *handle),
             None => return Err(internal("a step leads out of the edit")),
         };
-        for name in path::components(path::skip_ancestor(&dir, parent_path).unwrap_or_default()) {
+        for name in path::components(path::rest_below(&dir, parent_path)?) {
             dir = path::join(&dir, name);
             parent = editor.open_directory(&dir, parent, None)?;
             open.push((dir.clone(), parent));

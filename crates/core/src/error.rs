@@ -6,6 +6,7 @@
 use std::fmt;
 
 mod codes;
+mod meaning;
 
 /// A Subversion error number, the `160013` of `E160013`. System errors (`errno` values, as the
 /// reference passes them through) are numbers below 120000 and are printed with six digits too.

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use thiserror::Error;
 
 use crate::checksum::hex_digit;
-use crate::error::{ErrorCode, SvnError};
+use crate::error::{ErrorCode, SvnError, SvnResult};
 
 /// Why a text has no canonical form as a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -274,6 +274,17 @@ pub fn skip_ancestor(parent: &str, child: &str) -> Option<String> {
     decode_utf8(rest)
 }
 
+/// The same where the caller asked for a URL within a repository, whose root it has from the server.
+///
+/// # Errors
+/// E170000 when the URL is not there, or not UTF-8 when it is decoded.
+pub fn relpath(root: &str, url: &str) -> SvnResult<String> {
+    skip_ancestor(root, url).ok_or_else(|| {
+        let message = format!("URL '{url}' is not a child of repository root URL '{root}'");
+        SvnError::new(ErrorCode::RA_ILLEGAL_URL, message)
+    })
+}
+
 /// A canonical URL without its last component, and that component, decoded; `None` for a URL that
 /// names a host only.
 #[must_use]
@@ -343,6 +354,17 @@ impl<'a> Parts<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_in_a_repository() {
+        assert_eq!(relpath("svn://h/r", "svn://h/r").unwrap(), "");
+        assert_eq!(relpath("svn://h/r", "svn://h/r/a%20b/c").unwrap(), "a b/c");
+        // Neither is the root, which a guess would make of it.
+        for outside in ["svn://h/rest", "svn://h/r/%FF", "svn://g/r"] {
+            let error = relpath("svn://h/r", outside).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::RA_ILLEGAL_URL, "{outside}");
+        }
+    }
 
     #[test]
     fn escapes_there_and_back() {

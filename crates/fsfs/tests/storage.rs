@@ -502,7 +502,7 @@ fn reading_ahead_changes_nothing() {
             let hot = cache > 1 << 20 && age > 0;
             let patient = hot.then_some(&*storage);
             assert_eq!(log_everything(&fs, all, patient).unwrap(), want, "{}", shape.name());
-            // Nothing is read after the request, and nothing by anybody when it is hot.
+            // Nothing is read after the request, and nothing by any request when it is hot.
             let before = storage.operations.load(Ordering::Relaxed);
             std::thread::sleep(std::time::Duration::from_millis(5));
             assert_eq!(storage.operations.load(Ordering::Relaxed), before);

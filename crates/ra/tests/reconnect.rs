@@ -136,7 +136,7 @@ fn what_only_reads_is_asked_again_and_what_writes_is_not() {
     let (url, heard) = server(&[
         Turn { uuid: UUID, answers: 0, listens: true },
         Turn { uuid: UUID, answers: 1, listens: true },
-        // A new one for the next request, then nobody at all.
+        // A new one for the next request, then no server at all.
         Turn { uuid: UUID, answers: 1, listens: false },
     ]);
     let session = sapwood_ra::open(&url, &settings()).unwrap();

@@ -220,7 +220,7 @@ impl Finder<'_> {
             Err(e) => {
                 let e = SvnError::from(e);
                 // A path that is new was not merged into.
-                return if e.code() == ErrorCode::FS_NOT_FOUND { Ok(None) } else { Err(e.into()) };
+                return if e.is_no_node() { Ok(None) } else { Err(e.into()) };
             }
         };
         let (deleted, mut changed) = Mergeinfo::diff_options(before.as_ref(), now.as_ref(), false);

@@ -156,7 +156,7 @@ fn the_same_files_as_one_by_one() {
     }
 }
 
-/// Others commit in between: nobody's revision is lost.
+/// Others commit in between: no client's revision is lost.
 #[test]
 fn beside_others() {
     let dir = common::memory();

@@ -2,7 +2,7 @@
 //! thread's stack and without asking for the same thing again at each level.
 //!
 //! A chain of directories, doubled by copies, so that a few short revisions make it: that is all
-//! that someone who may commit has to send.
+//! that a user who may commit has to send.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,6 +1,6 @@
 //! Commits of several threads at once, which become revisions together: each is there, in whatever
-//! order; whoever is in conflict with one before is refused alone; and when the storage stops at any
-//! operation, whoever was told of a revision finds it.
+//! order; a commit in conflict with one before is refused alone; and when the storage stops at any
+//! operation, a client that was told of a revision finds it.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
@@ -63,7 +63,7 @@ fn all_are_there_and_share_the_move_of_current() {
         let mut done = Vec::new();
         let mut shared = false;
         for round in 0..50 {
-            // Each operation is counted: whoever shares needs fewer of them.
+            // Each operation is counted: commits that share need fewer of them.
             let counting = Crashing::after(u64::MAX);
             let counted = open_on(&path, Arc::new(counting.clone())).unwrap();
             let names: Vec<String> = (0..THREADS).map(|n| format!("/f{round}-{n}")).collect();

@@ -93,14 +93,14 @@ fn locks_that_have_expired_are_none() {
     lock(&past).unwrap();
     assert_eq!(writer.fs().lock("/d/f").unwrap(), None);
     assert_eq!(writer.fs().locks("/", Depth::Infinity).unwrap(), []);
-    // The path is free, whoever had it; its file is written over.
+    // The path is free, whichever user had it; its file is written over.
     let held = lock(&LockOptions { user: "bob", ..future }).unwrap();
     assert_eq!(held.expires, Some(i64::MAX));
     assert_eq!(code(lock(&OPTIONS).unwrap_err()), 160_035);
     assert_eq!(code(unlock(&held.token).unwrap_err()), 160_039);
     assert_eq!(code(unlock("opaquelocktoken:other").unwrap_err()), 160_040);
     let stolen = lock(&LockOptions { steal: true, ..past }).unwrap();
-    // Whoever unlocks hears that it has expired, and it is gone.
+    // The user who unlocks hears that it has expired, and it is gone.
     assert_eq!(code(unlock(&stolen.token).unwrap_err()), 160_041);
     assert_eq!(digest_files(&path), 0);
     assert_eq!(code(unlock(&stolen.token).unwrap_err()), 160_040);

@@ -162,7 +162,7 @@ fn properties_and_dates() {
     let log: &[(&str, Option<&[u8]>)] = &[("svn:log", Some(b"from outside")), ("gone", None)];
     writer.change_txn_props(&name, log).unwrap();
     assert_eq!(place.reference("svnlook", &["log", "-t", &name], &[]), "from outside\n");
-    // Somebody writes to its prototype: nobody else may.
+    // One writer has its prototype: no other may.
     let keeper = writer.open_txn(&name).unwrap();
     let error = SvnError::from(writer.open_txn(&name).unwrap_err());
     assert_eq!(error.code(), ErrorCode::FS_REP_BEING_WRITTEN);
@@ -174,7 +174,7 @@ fn properties_and_dates() {
     let names: Vec<&str> = props.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["svn:date", "svn:log"]);
 
-    // A date that somebody sets where the client may is kept; others are not.
+    // A date that the client sets where it may is kept; others are not.
     for (may, kept) in [(Some("0"), true), (None, false)] {
         let mut txn = writer.begin(Revnum(2)).unwrap();
         if let Some(may) = may {

@@ -1,7 +1,7 @@
-//! Programs with a time limit, and what everybody waits for when it is over.
+//! Programs with a time limit, and what all tests wait for when it is over.
 //!
 //! Invariant: the limit counts moments in which this process could run, not the clock's: a machine
-//! that holds all of them still makes nobody late.
+//! that holds all of them still makes no test late.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
 //! Seeded random histories: small trees through which every kind of change runs, in an order that
-//! nobody would write down.
+//! no author of tests would write down.
 //!
 //! Invariant: a history depends on its seed and length only.
 

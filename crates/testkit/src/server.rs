@@ -98,7 +98,7 @@ impl Drop for Server {
     }
 }
 
-/// A port on 127.0.0.1 that nobody listens on just now.
+/// A port on 127.0.0.1 that no program listens on just now.
 #[must_use]
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");

@@ -1,4 +1,4 @@
-//! Programs at a terminal of their own, and somebody who answers their questions.
+//! Programs at a terminal of their own, and a user who answers their questions.
 //!
 //! Invariant: an answer is typed only when the question is on the screen, as a person would do it;
 //! programs throw away what was typed before.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{PropList, glob, props::names};
 
 use crate::props::rules::{TRUE_VALUE, is_boolean};
@@ -100,7 +101,7 @@ pub fn is_binary(start: &[u8]) -> bool {
     }
     let odd = |b: &&u8| **b < 0x07 || (**b > 0x0d && **b < 0x20) || **b > 0x7f;
     let count = start.iter().filter(odd).count();
-    count.saturating_mul(1000).checked_div(start.len()).unwrap_or(0) > 850
+    count.times(1000).checked_div(start.len()).unwrap_or(0) > 850
 }
 
 /// Adds what the file itself asks for, unless a pattern did: media type, and `svn:executable`.

@@ -9,14 +9,13 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// How often the clock is looked at.
 const STEP: Duration = Duration::from_millis(1);
-/// How often at most: a clock that stands still is somebody else's matter.
+/// How often at most: a clock that stands still is the administrator's matter.
 const LOOKS: u32 = 50;
 
 /// The time that a file would get now, in microseconds since 1970: what is recorded of it.
 fn stamp() -> i64 {
     let now = clock_gettime(ClockId::RealtimeCoarse);
-    let micros = now.tv_nsec.checked_div(1000).unwrap_or_default();
-    now.tv_sec.saturating_mul(1_000_000).saturating_add(micros)
+    now.tv_sec.saturating_mul(1_000_000).saturating_add(now.tv_nsec / 1000)
 }
 
 /// The time that a file would get now, in nanoseconds since 1970.

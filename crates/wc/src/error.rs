@@ -32,6 +32,12 @@ pub enum Error {
     /// The database has no such node.
     #[error("The node '{}' was not found.", .0.display())]
     NodeNotFound(PathBuf),
+    /// What is to be added is there already.
+    #[error("'{}' is already under version control", .0.display())]
+    AlreadyVersioned(PathBuf),
+    /// The text of a file, as the repository has it, is not kept here. What is said of it.
+    #[error("{0}")]
+    NoText(String),
     /// The node is there, but cannot be used for this.
     #[error("The node '{}' is not in a state for this operation", .0.display())]
     UnexpectedStatus(PathBuf),
@@ -85,6 +91,8 @@ impl From<Error> for SvnError {
             Error::Sqlite(e) => sqlite(&e),
             Error::NotWorkingCopy(_) => Self::new(ErrorCode::WC_NOT_WORKING_COPY, message),
             Error::NodeNotFound(_) => Self::new(ErrorCode::WC_PATH_NOT_FOUND, message),
+            Error::AlreadyVersioned(_) => Self::new(ErrorCode::ENTRY_EXISTS, message),
+            Error::NoText(_) => Self::new(ErrorCode::WC_PRISTINE_DEHYDRATED, message),
             Error::UnexpectedStatus(_) => Self::new(ErrorCode::WC_PATH_UNEXPECTED_STATUS, message),
             Error::Format { path, format } => unsupported(&path, format),
             Error::Locked(path) => {

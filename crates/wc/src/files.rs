@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sapwood_core::ErrorCode;
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::Cut;
 
 use crate::error::{Error, Result};
 use crate::translate::{Direction, TranslatedReader, Translation, special};
@@ -123,7 +124,7 @@ fn copy(from: &mut dyn Read, to: &mut File) -> io::Result<()> {
     loop {
         match from.read(&mut buffer) {
             Ok(0) => return Ok(()),
-            Ok(len) => to.write_all(buffer.get(..len).unwrap_or_default())?,
+            Ok(len) => to.write_all(buffer.head(len))?,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
         }
@@ -220,8 +221,9 @@ pub(crate) fn set_path_time(path: &Path, time: Timestamp) -> Result<()> {
 fn umask() -> u32 {
     static UMASK: OnceLock<u32> = OnceLock::new();
     *UMASK.get_or_init(|| {
-        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let word = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+        let status = fs::read_to_string("/proc/self/status");
+        let mut lines = status.iter().flat_map(|status| status.lines());
+        let word = lines.find_map(|line| line.strip_prefix("Umask:"));
         word.and_then(|w| u32::from_str_radix(w.trim(), 8).ok()).unwrap_or(0o022)
     })
 }

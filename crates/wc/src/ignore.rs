@@ -42,7 +42,7 @@ impl Patterns {
         let mut own = Vec::new();
         for value in values {
             // Values are C strings to the reference.
-            let value = value.split(|b| *b == 0).next().unwrap_or_default();
+            let value = value.split(|b| *b == 0).next().unwrap_or(b"");
             let lines = value.split(|b| matches!(b, b'\n' | b'\r')).filter(|l| !l.is_empty());
             own.extend(lines.map(Box::from));
         }

@@ -13,6 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use sapwood_core::Sha1;
+use sapwood_core::exact::Cut;
 
 use crate::error::{Error, Result};
 
@@ -49,7 +50,7 @@ pub fn tmp(root: &Path) -> PathBuf {
 #[must_use]
 pub fn pristine_relpath(sha1: &Sha1) -> String {
     let hex = sha1.to_hex();
-    let shard = hex.get(..2).unwrap_or_default();
+    let shard = hex.head(2);
     format!("{ADM}/{PRISTINE}/{shard}/{hex}.svn-base")
 }
 

@@ -1,6 +1,7 @@
 //! What else is asked of a node with its layers: its place in operations, where it was copied, moved
 //! from or moved to; and the nodes of a directory.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{NodeKind, Revnum, path};
 
 use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
@@ -83,7 +84,7 @@ pub fn prefix(relpath: &str, count: i64) -> &str {
     if count == 0 {
         return "";
     }
-    let end = relpath.match_indices('/').nth(count.saturating_sub(1)).map(|(at, _)| at);
+    let end = relpath.match_indices('/').nth(count.minus(1)).map(|(at, _)| at);
     end.and_then(|end| relpath.get(..end)).unwrap_or(relpath)
 }
 
@@ -151,13 +152,9 @@ impl WorkingCopy {
             return Ok(None);
         }
         let top = self.db().node(root, node.top().op_depth)?;
-        Ok(top.as_ref().and_then(of).map(|origin| Origin {
-            repos_path: path::join(
-                &origin.repos_path,
-                path::skip_ancestor(root, node.relpath()).unwrap_or_default(),
-            ),
-            ..origin
-        }))
+        let Some(origin) = top.as_ref().and_then(of) else { return Ok(None) };
+        let below = path::rest_below(root, node.relpath())?;
+        Ok(Some(Origin { repos_path: path::join(&origin.repos_path, below), ..origin }))
     }
 
     /// Where a node that was moved here was moved from: itself, and the root of the move.
@@ -170,7 +167,7 @@ impl WorkingCopy {
         }
         let root = self.op_root_of(node);
         let Some(source) = self.db().moved_from(root)? else { return Ok(None) };
-        let below = path::skip_ancestor(root, node.relpath()).unwrap_or_default();
+        let below = path::rest_below(root, node.relpath())?;
         Ok(Some((path::join(&source.relpath, below), source.relpath)))
     }
 
@@ -185,7 +182,7 @@ impl WorkingCopy {
             let layers = self.db().layers(at)?;
             let row = layers.iter().find(|row| row.op_depth <= depth && row.moved_to.is_some());
             if let Some(to) = row.and_then(|row| row.moved_to.clone()) {
-                let below = path::skip_ancestor(at, node.relpath()).unwrap_or_default();
+                let below = path::rest_below(at, node.relpath())?;
                 return Ok(Some((path::join(&to, below), to)));
             }
             match parent_of(at) {

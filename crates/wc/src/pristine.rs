@@ -11,6 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
+use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, Md5, Sha1};
 
 use crate::error::{Error, Result};
@@ -46,7 +47,7 @@ impl Write for PristineWriter {
         self.file.write_all(buf)?;
         self.sha1.update(buf);
         self.md5.update(buf);
-        self.size = self.size.saturating_add(u64::try_from(buf.len()).unwrap_or(u64::MAX));
+        self.size = self.size.plus(u64::try_from(buf.len()).unwrap_or(u64::MAX));
         Ok(buf.len())
     }
 

@@ -158,7 +158,7 @@ impl WorkingCopy {
             return Ok(TextBase::Working(translation.normal_form(&path, true)?));
         }
         let message = format!("No local pristine contents for file '{}'", path.display());
-        Err(Error::new(ErrorCode::WC_PRISTINE_DEHYDRATED, message))
+        Err(Error::NoText(message))
     }
 
     /// A file with the text base `sha1` of the node at `relpath`.

@@ -151,7 +151,8 @@ pub fn status_of(row: &NodeRow) -> Status {
 pub fn operation_root(relpath: &str, op_depth: i64) -> &str {
     let mut at = relpath;
     while depth_of(at) > op_depth {
-        at = parent_of(at).unwrap_or_default();
+        let Some(above) = parent_of(at) else { break };
+        at = above;
     }
     at
 }
@@ -205,8 +206,11 @@ impl WorkingCopy {
                 return Ok((id, sapwood_core::path::join(path, &rest)));
             }
             let root = operation_root(at, row.op_depth);
-            let above = parent_of(root).unwrap_or_default();
-            let below = sapwood_core::path::skip_ancestor(above, at).unwrap_or_default();
+            let above = parent_of(root).ok_or_else(|| Error::Corrupt {
+                path: self.root().to_owned(),
+                what: "its root was added".to_owned(),
+            })?;
+            let below = sapwood_core::path::rest_below(above, at)?;
             rest = sapwood_core::path::join(below, &rest);
             at = above;
         }
@@ -284,7 +288,7 @@ impl WorkingCopy {
             }
             None => crate::translate::has_sum(&path, &translation, text.size, &checksum)?,
         };
-        if same && stat.file && self.owns_lock(parent_of(&row.relpath).unwrap_or_default()) {
+        if same && stat.file && self.owns_lock(parent_of(&row.relpath).unwrap_or("")) {
             self.db().record_fileinfo(&row.relpath, stat.size, stat.mtime)?;
         }
         Ok(!same)
@@ -307,10 +311,12 @@ pub struct FileStat {
 impl FileStat {
     pub(crate) fn of(found: &std::fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
-        let micros = found.mtime_nsec().checked_div(1000).unwrap_or_default();
         Self {
             size: i64::try_from(found.len()).unwrap_or(i64::MAX),
-            mtime: found.mtime().saturating_mul(1_000_000).saturating_add(micros),
+            mtime: found
+                .mtime()
+                .saturating_mul(1_000_000)
+                .saturating_add(found.mtime_nsec() / 1000),
             file: found.file_type().is_file(),
             link: found.file_type().is_symlink(),
         }

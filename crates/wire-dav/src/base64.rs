@@ -16,20 +16,18 @@ impl Encoder {
     /// Appends the digits of what is whole.
     pub fn write(&mut self, mut bytes: &[u8], out: &mut Vec<u8>) {
         if !self.waiting.is_empty() {
-            let missing = 3usize.saturating_sub(self.waiting.len()).min(bytes.len());
-            let (head, rest) = bytes.split_at_checked(missing).unwrap_or((bytes, &[]));
-            self.waiting.extend_from_slice(head);
-            bytes = rest;
+            let missing = 3usize.minus(self.waiting.len()).min(bytes.len());
+            self.waiting.extend_from_slice(bytes.head(missing));
+            bytes = bytes.tail(missing);
             if self.waiting.len() < 3 {
                 return;
             }
             encode(&self.waiting, out);
             self.waiting.clear();
         }
-        let whole = bytes.len().saturating_sub(bytes.len() % 3);
-        let (whole, rest) = bytes.split_at_checked(whole).unwrap_or((&[], bytes));
-        encode(whole, out);
-        self.waiting.extend_from_slice(rest);
+        let whole = bytes.len().minus(bytes.len() % 3);
+        encode(bytes.head(whole), out);
+        self.waiting.extend_from_slice(bytes.tail(whole));
     }
 
     /// Appends the digits of what waits, and what fills them up.
@@ -43,7 +41,7 @@ const DIGITS: [u8; 64] = *b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 /// Appends the digits of whole groups.
 fn encode(bytes: &[u8], out: &mut Vec<u8>) {
-    out.reserve(bytes.len().div_ceil(3).saturating_mul(4));
+    out.reserve(bytes.len().div_ceil(3).times(4));
     let digit = |bits: u32| {
         let at = usize::try_from(bits & 63).unwrap_or(0);
         DIGITS.get(at).copied().unwrap_or(b'A')
@@ -56,8 +54,7 @@ fn encode(bytes: &[u8], out: &mut Vec<u8>) {
             let bits = u32::from_be_bytes([0, *a, *b, *c]);
             *place = [digit(bits >> 18), digit(bits >> 12), digit(bits >> 6), digit(bits)];
         }
-        let used = groups.len().saturating_mul(4);
-        out.extend_from_slice(buffer.get(..used).unwrap_or_default());
+        out.extend_from_slice(buffer.head(groups.len().times(4)));
     }
 }
 
@@ -157,7 +154,7 @@ impl Decoder {
     fn digit(&mut self, byte: u8, out: &mut Vec<u8>) -> bool {
         match digit_value(byte) {
             SPACE => {}
-            PADDING => self.padding = self.padding.saturating_add(1),
+            PADDING => self.padding.tally(1),
             OTHER => return false,
             _ if self.padding > 0 => return false,
             value => {

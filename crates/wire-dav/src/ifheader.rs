@@ -24,8 +24,9 @@ pub fn tokens(header: &str) -> Vec<Shown> {
     let (mut rest, mut in_list, mut negated) = (header, false, false);
     loop {
         rest = rest.trim_start();
-        let Some(first) = rest.chars().next() else { break };
-        let after = rest.get(first.len_utf8()..).unwrap_or_default();
+        let mut letters = rest.chars();
+        let Some(first) = letters.next() else { break };
+        let after = letters.as_str();
         match first {
             '(' => (in_list, negated, rest) = (true, false, after),
             ')' => (in_list, rest) = (false, after),

@@ -46,7 +46,7 @@ fn whole(element: &Element) -> String {
         return element.text.clone();
     }
     let mut out = Vec::new();
-    write(&mut out, element, 0);
+    write(&mut out, element);
     String::from_utf8_lossy(&out).into_owned()
 }
 
@@ -60,7 +60,7 @@ pub fn timeout(header: &str) -> Option<u64> {
     })?
 }
 
-fn write(out: &mut Vec<u8>, element: &Element, depth: usize) {
+fn write(out: &mut Vec<u8>, element: &Element) {
     out.raw("<");
     out.raw(&element.name);
     out.attribute("xmlns", &element.namespace);
@@ -68,7 +68,7 @@ fn write(out: &mut Vec<u8>, element: &Element, depth: usize) {
     out.text(&element.text);
     // The reader has limited the depth.
     for child in &element.children {
-        write(out, child, depth.saturating_add(1));
+        write(out, child);
     }
     out.raw("</");
     out.raw(&element.name);

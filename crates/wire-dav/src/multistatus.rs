@@ -40,8 +40,7 @@ pub fn resource(response: Element) -> Result<Option<Resource>> {
     let mut read = Resource::default();
     let described = response
         .child(NS_DAV, "responsedescription")
-        .map(|element| element.text.clone())
-        .unwrap_or_default();
+        .map_or(String::new(), |element| element.text.clone());
     for part in response.children {
         match part.name.as_str() {
             "href" => part.trimmed().clone_into(&mut read.href),

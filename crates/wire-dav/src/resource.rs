@@ -3,6 +3,7 @@
 //! Below one special name (`!svn`, unless a server says otherwise) are the places that only
 //! clients of Subversion visit; every other path is a path of the youngest revision.
 
+use sapwood_core::exact::Cut;
 use sapwood_core::path::canonical_fspath;
 use sapwood_core::{Revnum, uri};
 
@@ -91,7 +92,7 @@ impl Resource {
             Some(rest) if rest.starts_with('/') => rest.trim_matches('/'),
             _ => {
                 let path = fspath(inner)?;
-                let top = path.get(1..).unwrap_or_default();
+                let top = path.tail(1);
                 // Encoded otherwise it is still no path of the repository.
                 if top == special || top.strip_prefix(special).is_some_and(|r| r.starts_with('/')) {
                     return Err(UNKNOWN);

@@ -4,6 +4,8 @@
 //! out room, and the owner of the transport fills it. Invariant: memory is taken as bytes arrive,
 //! whatever lengths the other side announces, and given back after an item that needed much.
 
+use sapwood_core::SvnError;
+use sapwood_core::exact::{Cut, Exact};
 use std::io::{self, IoSlice, Write};
 
 use crate::decode::{Decoder, Item, Limits, Progress, Tuple};
@@ -43,7 +45,7 @@ impl InputBuffer {
     /// What has arrived and was not taken.
     #[must_use]
     pub fn unread(&self) -> &[u8] {
-        self.bytes.get(self.start..self.end).unwrap_or_default()
+        self.bytes.piece(self.start..self.end)
     }
 
     /// Whether nothing has arrived that was not taken.
@@ -62,16 +64,16 @@ impl InputBuffer {
     /// and what is known of the item.
     #[must_use]
     pub fn held_with(&self, missing: usize) -> usize {
-        let unread = self.end.saturating_sub(self.start);
-        let needed = unread.saturating_add(self.room_for(missing));
-        self.capacity_for(needed).saturating_add(self.decoder.held())
+        let unread = self.end.minus(self.start);
+        let needed = unread.plus(self.room_for(missing));
+        self.capacity_for(needed).plus(self.decoder.held())
     }
 
     /// The capacity that the buffer has when it holds so many bytes: it grows by a quarter, for a
     /// doubling would hold twice of what large requests are.
     fn capacity_for(&self, needed: usize) -> usize {
         let capacity = self.bytes.capacity();
-        let larger = capacity.saturating_add(capacity / 4);
+        let larger = capacity.plus(capacity / 4);
         if needed <= capacity { capacity } else { needed.max(larger) }
     }
 
@@ -97,8 +99,7 @@ impl InputBuffer {
     /// # Errors
     /// As [`Decoder::advance`].
     pub fn advance(&mut self) -> Result<Progress> {
-        let unread = self.bytes.get(self.start..self.end).unwrap_or_default();
-        self.decoder.advance(unread)
+        self.decoder.advance(self.bytes.piece(self.start..self.end))
     }
 
     /// The item of `len` bytes that [`InputBuffer::advance`] found complete.
@@ -134,7 +135,7 @@ impl InputBuffer {
     }
 
     fn first(&self, len: usize) -> &[u8] {
-        self.bytes.get(self.start..self.start.saturating_add(len)).unwrap_or_default()
+        self.unread().head(len)
     }
 
     /// Passes over white space; true when nothing else was there.
@@ -148,7 +149,7 @@ impl InputBuffer {
 
     /// Passes over `len` unread bytes.
     pub fn consume(&mut self, len: usize) {
-        self.start = self.start.saturating_add(len);
+        self.start = self.start.plus(len);
         if self.start >= self.end {
             self.start = 0;
             self.end = 0;
@@ -169,18 +170,21 @@ impl InputBuffer {
     ) -> io::Result<usize> {
         if self.start > 0 {
             self.bytes.copy_within(self.start..self.end, 0);
-            self.end = self.end.saturating_sub(self.start);
+            self.end = self.end.minus(self.start);
             self.start = 0;
         }
         let room = self.room_for(missing);
-        let needed = self.end.saturating_add(room);
+        let needed = self.end.plus(room);
         if self.bytes.len() < needed {
-            let more = self.capacity_for(needed).saturating_sub(self.bytes.len());
+            let more = self.capacity_for(needed).minus(self.bytes.len());
             self.bytes.reserve_exact(more);
             self.bytes.resize(needed, 0);
         }
-        let got = read(self.bytes.get_mut(self.end..needed).unwrap_or_default())?;
-        self.end = needed.min(self.end.saturating_add(got));
+        let Some(room) = self.bytes.get_mut(self.end..needed) else {
+            return Err(io::Error::other(SvnError::internal("no room to read into")));
+        };
+        let got = read(room)?;
+        self.end = needed.min(self.end.plus(got));
         Ok(got)
     }
 }
@@ -192,17 +196,21 @@ impl InputBuffer {
 pub fn write_both(out: &mut dyn Write, first: &[u8], second: &[u8]) -> io::Result<()> {
     let mut done = 0usize;
     while done < first.len() && !second.is_empty() {
-        let pieces = [IoSlice::new(first.get(done..).unwrap_or_default()), IoSlice::new(second)];
+        let pieces = [IoSlice::new(first.tail(done)), IoSlice::new(second)];
         match out.write_vectored(&pieces) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(n) => done = done.saturating_add(n),
+            Ok(n) => done = done.plus(n),
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
         }
     }
-    out.write_all(first.get(done..).unwrap_or_default())?;
-    let second_done = done.saturating_sub(first.len());
-    out.write_all(second.get(second_done..).unwrap_or_default())
+    match done.checked_sub(first.len()) {
+        Some(of_second) => out.write_all(second.tail(of_second)),
+        None => {
+            out.write_all(first.tail(done))?;
+            out.write_all(second)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 mod view;
 
 use crate::error::{Error, Result};
+use sapwood_core::exact::{Cut, Exact};
 use view::View;
 pub use view::{Item, List, Tuple, as_text};
 
@@ -109,20 +110,20 @@ impl Decoder {
             return Ok(Progress::Complete(self.at));
         }
         loop {
-            let rest = bytes.get(self.at..).unwrap_or_default();
+            let rest = bytes.tail(self.at);
             let Some((first, tail)) = rest.split_first() else { return self.need(bytes, 1) };
             match first {
                 b' ' | b'\n' => {
-                    self.at = self.at.saturating_add(1);
+                    self.at = self.at.plus(1);
                     continue;
                 }
                 b'(' => {
-                    if self.open.len().saturating_add(1) >= MAX_NESTING {
+                    if self.open.len().plus(1) >= MAX_NESTING {
                         return Err(Error::NestedTooDeeply);
                     }
                     self.open.push(self.tokens.len());
                     self.push(Token::List { end: 0 })?;
-                    self.at = self.at.saturating_add(1);
+                    self.at = self.at.plus(1);
                     continue;
                 }
                 b')' => {
@@ -134,17 +135,17 @@ impl Decoder {
                     if let Some(slot) = self.tokens.get_mut(list) {
                         *slot = Token::List { end };
                     }
-                    self.at = self.at.saturating_add(2);
+                    self.at = self.at.plus(2);
                 }
                 _ => {
                     // An atom inside 63 lists is one level too deep, as an inner list would be.
-                    if self.open.len().saturating_add(1) >= MAX_NESTING {
+                    if self.open.len().plus(1) >= MAX_NESTING {
                         return Err(Error::NestedTooDeeply);
                     }
                     match scan_atom(rest, self.at, self.limits.bytes)? {
                         Atom::Whole(token, len) => {
                             self.push(token)?;
-                            self.at = self.at.saturating_add(len);
+                            self.at = self.at.plus(len);
                         }
                         Atom::Short(missing) => return self.need(bytes, missing),
                     }
@@ -215,13 +216,13 @@ fn scan_atom(rest: &[u8], offset: usize, max_bytes: usize) -> Result<Atom> {
         return Err(Error::Malformed);
     }
     let is_letter = |b: &u8| b.is_ascii_alphanumeric() || *b == b'-';
-    let len = rest.iter().take(MAX_WORD.saturating_add(1)).take_while(|b| is_letter(b)).count();
+    let len = rest.iter().take(MAX_WORD + 1).take_while(|b| is_letter(b)).count();
     if len > MAX_WORD {
         return Err(Error::WordTooLong);
     }
     let Some(after) = rest.get(len) else { return Ok(Atom::Short(1)) };
     require_space(*after)?;
-    Ok(Atom::Whole(Token::Word { at: offset, len }, len.saturating_add(1)))
+    Ok(Atom::Whole(Token::Word { at: offset, len }, len.plus(1)))
 }
 
 fn scan_digits(rest: &[u8], offset: usize, max_bytes: usize) -> Result<Atom> {
@@ -231,7 +232,7 @@ fn scan_digits(rest: &[u8], offset: usize, max_bytes: usize) -> Result<Atom> {
         if !byte.is_ascii_digit() {
             break;
         }
-        digits = digits.saturating_add(1);
+        digits = digits.plus(1);
         if digits > MAX_DIGITS {
             return Err(Error::NumberTooLarge);
         }
@@ -247,23 +248,23 @@ fn scan_digits(rest: &[u8], offset: usize, max_bytes: usize) -> Result<Atom> {
             if len > max_bytes {
                 return Err(Error::RequestTooLarge);
             }
-            let start = digits.saturating_add(1);
+            let start = digits.plus(1);
             let end = start.saturating_add(len);
             match rest.get(end) {
                 None => {
                     let want = end.saturating_add(1);
-                    Ok(Atom::Short(want.saturating_sub(rest.len())))
+                    Ok(Atom::Short(want.minus(rest.len())))
                 }
                 Some(after) => {
                     require_space(*after)?;
-                    let token = Token::Text { at: offset.saturating_add(start), len };
-                    Ok(Atom::Whole(token, end.saturating_add(1)))
+                    let token = Token::Text { at: offset.plus(start), len };
+                    Ok(Atom::Whole(token, end.plus(1)))
                 }
             }
         }
         Some(after) => {
             require_space(*after)?;
-            Ok(Atom::Whole(Token::Number(value), digits.saturating_add(1)))
+            Ok(Atom::Whole(Token::Number(value), digits.plus(1)))
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use sapwood_core::base64;
+use sapwood_core::exact::{Cut, Exact};
 use sha1::{Digest as _, Sha1};
 use sha2::{Sha256, Sha512};
 
@@ -235,7 +236,7 @@ impl ScramServer {
         else {
             return Err(Malformed);
         };
-        let header = message.strip_suffix(bare).unwrap_or_default();
+        let header = message.head(message.len().minus(bare.len()));
         let mut fields = bare.split(',');
         let user = fields.next().and_then(|f| f.strip_prefix("n=")).and_then(name);
         let theirs = fields.next().and_then(|f| f.strip_prefix("r="));

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::Exact;
 use sapwood_core::props::names as prop_names;
 use sapwood_core::rng::Rng;
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult};
@@ -96,7 +97,7 @@ impl<'a, 'b> Build<'a, 'b> {
         if self.cancel.is_cancelled() {
             return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"));
         }
-        self.youngest = self.youngest.saturating_add(1);
+        self.youngest = self.youngest.plus(1);
         let seconds = i64::try_from(self.youngest).unwrap_or(i64::MAX);
         let passed = seconds.saturating_mul(self.seconds_a_revision).saturating_mul(1_000_000);
         let props = txn.props_mut();
@@ -111,7 +112,7 @@ impl<'a, 'b> Build<'a, 'b> {
     /// The same by a random author of so many, with a random message.
     pub(super) fn commit_some(&mut self, txn: Txn, authors: usize) -> SvnResult<()> {
         let author = format!("dev{}", self.rng.skewed(authors));
-        let lines = self.rng.skewed(8).saturating_add(1);
+        let lines = self.rng.skewed(8).plus(1);
         let message = String::from_utf8_lossy(&self.rng.lines(lines)).into_owned();
         self.commit(txn, &author, &message)
     }

@@ -4,6 +4,7 @@
 //! take longer than writing it.
 
 use sapwood_core::SvnResult;
+use sapwood_core::exact::Exact;
 
 use super::build::{Build, add_file};
 
@@ -19,7 +20,7 @@ pub(super) fn write(build: &mut Build<'_, '_>) -> SvnResult<()> {
     let mut bytes: usize = 0;
     while bytes < FIRST {
         let line = entry(build);
-        bytes = bytes.saturating_add(line.len());
+        bytes = bytes.plus(line.len());
         lines.push(line);
     }
     let mut txn = build.begin()?;
@@ -27,26 +28,26 @@ pub(super) fn write(build: &mut Build<'_, '_>) -> SvnResult<()> {
     add_file(&mut txn, PATH, lines.concat().as_bytes())?;
     build.commit(txn, "dev0", "The settings.")?;
     while build.goes_on() {
-        let grown = LAST.saturating_sub(FIRST).saturating_mul(build.youngest());
-        let wanted = FIRST.saturating_add(grown.checked_div(build.revisions()).unwrap_or(0));
+        let grown = (LAST - FIRST).times(build.youngest());
+        let wanted = FIRST.plus(grown.checked_div(build.revisions()).unwrap_or(0));
         for _ in 0..build.rng.between(1, 3) {
             let new = entry(build);
             let at = build.rng.below(lines.len());
             match lines.get_mut(at) {
                 Some(line) if bytes >= wanted => {
-                    bytes = bytes.saturating_sub(line.len());
+                    bytes = bytes.minus(line.len());
                     *line = new;
                 }
                 _ => lines.insert(at, new),
             }
-            bytes = bytes.saturating_add(lines.get(at).map_or(0, String::len));
+            bytes = bytes.plus(lines.get(at).map_or(0, String::len));
         }
         // As many lines as it takes to grow, in one place.
         let at = build.rng.below(lines.len());
         let mut more = Vec::new();
         while bytes < wanted {
             let line = entry(build);
-            bytes = bytes.saturating_add(line.len());
+            bytes = bytes.plus(line.len());
             more.push(line);
         }
         lines.splice(at..at, more);

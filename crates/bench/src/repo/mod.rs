@@ -13,6 +13,7 @@ mod source;
 
 use std::path::Path;
 
+use sapwood_core::exact::Cut;
 use sapwood_core::{CancelToken, SvnError, SvnResult};
 use sapwood_fs::admin::CreateOptions;
 use sapwood_fs::admin::create::DEFAULT_SHARD_SIZE;
@@ -62,7 +63,7 @@ impl MakeOptions {
     pub fn uuid(&self) -> String {
         let text = format!("{} {} {}", self.profile.name, self.seed, self.scale);
         let hex = sapwood_core::Md5::of(text.as_bytes()).to_hex();
-        let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default();
+        let part = |range: std::ops::Range<usize>| hex.piece(range);
         let parts = [part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)];
         parts.join("-")
     }

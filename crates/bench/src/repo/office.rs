@@ -6,8 +6,9 @@
 
 use std::io::Read;
 
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::rng::Rng;
-use sapwood_core::{SvnResult, props::names as prop_names};
+use sapwood_core::{SvnError, SvnResult, props::names as prop_names};
 
 use super::build::{Build, add_file};
 
@@ -38,11 +39,11 @@ pub(super) fn write(build: &mut Build<'_, '_>) -> SvnResult<()> {
     let mut serial: usize = 0;
     while build.goes_on() {
         let mut txn = build.begin()?;
-        let left = build.revisions().saturating_sub(build.youngest());
-        let due = DOCUMENTS.saturating_mul(build.youngest());
+        let left = build.revisions().minus(build.youngest());
+        let due = DOCUMENTS.times(build.youngest());
         let due = due.checked_div(build.revisions()).unwrap_or(DOCUMENTS);
         for _ in 0..build.rng.between(1, 3) {
-            serial = serial.saturating_add(1);
+            serial = serial.plus(1);
             let folder = build.rng.below(FOLDERS);
             let kind = build.rng.below(1_000);
             let enough = documents.len() > due;
@@ -63,7 +64,7 @@ pub(super) fn write(build: &mut Build<'_, '_>) -> SvnResult<()> {
                 }
                 _ => {
                     let kinds = ["docx", "xlsx", "pptx"];
-                    let kind = build.rng.choose(&kinds).copied().unwrap_or_default();
+                    let kind = build.rng.choose(&kinds).copied().unwrap_or("docx");
                     let path = format!("/trunk/folder{folder:02}/document{serial:04}.{kind}");
                     let parts: Vec<Part> =
                         (0..build.rng.between(3, 30)).map(|_| part(build)).collect();
@@ -73,7 +74,8 @@ pub(super) fn write(build: &mut Build<'_, '_>) -> SvnResult<()> {
             }
         }
         if build.rng.chance(30) {
-            let mut index = build.text(INDEX)?.unwrap_or_default();
+            let index = build.text(INDEX)?;
+            let mut index = index.ok_or_else(|| SvnError::internal("the index is gone"))?;
             index.extend_from_slice(build.rng.line().as_bytes());
             txn.set_text(INDEX, &mut index.as_slice(), None)?;
         }
@@ -89,7 +91,7 @@ fn add(txn: &mut sapwood_fs::txn::Txn, path: &str, parts: &[Part]) -> SvnResult<
 }
 
 fn part(build: &mut Build<'_, '_>) -> Part {
-    (build.rng.draw(), build.rng.skewed(120_000).saturating_add(2_000))
+    (build.rng.draw(), build.rng.skewed(120_000).plus(2_000))
 }
 
 /// Other contents for one to three parts, now and then one part more.
@@ -138,15 +140,15 @@ impl Read for Parts<'_> {
             self.drawn = rng.bytes(piece);
             self.taken = 0;
             if left > piece {
-                self.open = Some((rng, left.saturating_sub(piece)));
+                self.open = Some((rng, left.minus(piece)));
             }
         }
-        let rest = self.drawn.get(self.taken..).unwrap_or_default();
+        let rest = self.drawn.tail(self.taken);
         let len = rest.len().min(buf.len());
         if let (Some(to), Some(from)) = (buf.get_mut(..len), rest.get(..len)) {
             to.copy_from_slice(from);
         }
-        self.taken = self.taken.saturating_add(len);
+        self.taken = self.taken.plus(len);
         Ok(len)
     }
 }

@@ -1,8 +1,9 @@
 //! Histories of programs: a tree of text files that grows, a change log, branches that live and
 //! die, merges that record mergeinfo, tags, now and then an import of hundreds of files.
 
-use sapwood_core::SvnResult;
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::props::names as prop_names;
+use sapwood_core::{SvnError, SvnResult};
 use sapwood_fs::txn::Txn;
 
 use super::build::{Build, add_file, mergeinfo};
@@ -124,14 +125,14 @@ impl Project<'_> {
     /// How many files there should be now.
     fn wanted(&self, build: &Build<'_, '_>) -> usize {
         let more = self.last_files.saturating_sub(self.first_files);
-        let grown = more.saturating_mul(build.youngest()).checked_div(build.revisions());
-        self.first_files.saturating_add(grown.unwrap_or(0))
+        let grown = more.times(build.youngest()).checked_div(build.revisions());
+        self.first_files.plus(grown.unwrap_or(0))
     }
 
     fn new_text(build: &mut Build<'_, '_>, shape: &Shape) -> Vec<u8> {
         // Most files are small, some are long.
-        let long = if build.rng.chance(3) { shape.lines.saturating_mul(4) } else { 0 };
-        let lines = build.rng.skewed(shape.lines).saturating_add(10).saturating_add(long);
+        let long = if build.rng.chance(3) { shape.lines.times(4) } else { 0 };
+        let lines = build.rng.skewed(shape.lines).plus(10).plus(long);
         build.rng.lines(lines)
     }
 
@@ -139,10 +140,9 @@ impl Project<'_> {
     fn add(&mut self, build: &mut Build<'_, '_>, txn: &mut Txn) -> SvnResult<()> {
         let needed = self.files.len().checked_div(self.shape.files_in_folder).unwrap_or(0);
         if self.folders.len() <= needed {
-            self.serial = self.serial.saturating_add(1);
-            let shallow = |f: &&String| {
-                f.is_empty() || f.matches('/').count().saturating_add(2) < self.shape.levels
-            };
+            self.serial = self.serial.plus(1);
+            let shallow =
+                |f: &&String| f.is_empty() || f.matches('/').count().plus(2) < self.shape.levels;
             // Ten tries find a folder that is not too deep; else it is the top.
             let parent = (0..10)
                 .filter_map(|_| build.rng.choose(&self.folders))
@@ -162,9 +162,9 @@ impl Project<'_> {
 
     /// A name for a new file in a folder that there is.
     fn new_path(&mut self, build: &mut Build<'_, '_>) -> String {
-        self.serial = self.serial.saturating_add(1);
+        self.serial = self.serial.plus(1);
         let kinds = ["c", "h", "rb", "txt", "html", "mk"];
-        let kind = build.rng.choose(&kinds).copied().unwrap_or_default();
+        let kind = build.rng.choose(&kinds).copied().unwrap_or("c");
         let folder = build.rng.choose(&self.folders).cloned().unwrap_or_default();
         join(&folder, &format!("file{:05}.{kind}", self.serial))
     }
@@ -230,10 +230,11 @@ impl Project<'_> {
             return Ok(());
         }
         let path = self.on_main(self.shape.log_file);
-        let mut text = build.text(&path)?.unwrap_or_default();
+        let text = build.text(&path)?;
+        let mut text = text.ok_or_else(|| SvnError::internal("the change log is gone"))?;
         let near = build.rng.below(400).min(text.len());
-        let before = text.get(..near).unwrap_or_default();
-        let at = before.iter().rposition(|b| *b == b'\n').map_or(0, |n| n.saturating_add(1));
+        let before = text.head(near);
+        let at = before.iter().rposition(|b| *b == b'\n').map_or(0, |n| n.plus(1));
         let line = build.rng.line();
         text.splice(at..at, line.bytes());
         if text.len() > self.shape.log_bytes {
@@ -260,12 +261,12 @@ impl Project<'_> {
             return Ok(());
         }
         let values = ["Id", "Id Author", "Id Author Date", "Id Revision"];
-        let value = build.rng.choose(&values).copied().unwrap_or_default();
+        let value = build.rng.choose(&values).copied().unwrap_or("Id");
         Ok(txn.change_prop(&path, prop_names::KEYWORDS, Some(value.as_bytes()))?)
     }
 
     fn branch(&mut self, build: &mut Build<'_, '_>) -> SvnResult<()> {
-        self.serial = self.serial.saturating_add(1);
+        self.serial = self.serial.plus(1);
         let path = format!("{}/b{}", self.shape.branches, self.serial);
         let mut txn = build.begin()?;
         build.copy(&mut txn, &format!("/{}", self.shape.main), &format!("/{path}"))?;
@@ -288,7 +289,7 @@ impl Project<'_> {
         let youngest = build.youngest();
         let to_branch = build.rng.chance(80);
         let Some((branch, since)) = self.branches.get_mut(at) else { return Ok(()) };
-        let first = since.saturating_add(1).min(youngest);
+        let first = since.plus(1).min(youngest);
         let (from, to, info) = if to_branch {
             *since = youngest;
             let info = mergeinfo(&[(main.clone(), first, youngest)]);
@@ -315,7 +316,7 @@ impl Project<'_> {
     }
 
     fn tag(&mut self, build: &mut Build<'_, '_>) -> SvnResult<()> {
-        self.serial = self.serial.saturating_add(1);
+        self.serial = self.serial.plus(1);
         let branch = build.rng.choose(&self.branches).map(|(b, _)| b.clone());
         let from = branch.unwrap_or_else(|| self.shape.main.to_owned());
         let mut txn = build.begin()?;

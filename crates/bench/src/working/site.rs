@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 
 use super::{Plan, Tool};
@@ -182,9 +183,10 @@ impl Site {
 
     /// Adds a line to one file of a working copy, another file each time, and gives its path there.
     pub(super) fn change_a_file(&mut self, copy: &Path) -> SvnResult<PathBuf> {
-        self.changes = self.changes.saturating_add(1);
+        self.changes = self.changes.plus(1);
         let place = self.changes.wrapping_mul(7_919) % self.files.len().max(1);
-        let file = self.files.get(place).cloned().unwrap_or_default();
+        let file = self.files.get(place).cloned();
+        let file = file.ok_or_else(|| SvnError::internal("a tree without files"))?;
         append(&copy.join(&file), &format!("change {}\n", self.changes))?;
         Ok(file)
     }

@@ -144,7 +144,8 @@ impl Work {
         }
         site.ready(&mut traced)?;
         self.clean_up(site)?;
-        let text = fs::read_to_string(&counts).unwrap_or_default();
+        let text = fs::read_to_string(&counts)
+            .map_err(|e| SvnError::io(&e, "Can't read what strace counted"))?;
         total_calls(&text)
             .ok_or_else(|| SvnError::new(ErrorCode::EXTERNAL_PROGRAM, "strace counted nothing"))
     }
@@ -181,14 +182,14 @@ impl Work {
                 remove(&site.folder.join("new"))?;
             }
         }
-        Ok(if site.tool == Tool::Git { self.git(site) } else { self.svn(site) })
+        if site.tool == Tool::Git { Ok(self.git(site)) } else { self.svn(site) }
     }
 
     /// The command of `svn`.
-    fn svn(self, site: &Site) -> Command {
+    fn svn(self, site: &Site) -> SvnResult<Command> {
         let new = site.folder.join("new");
         let mut command = match self {
-            Self::Start => return svn_version(site),
+            Self::Start => return Ok(svn_version(site)),
             Self::Info => site.svn(["info"]),
             Self::Status | Self::StatusCold => site.svn(["status"]),
             Self::UpdateNothing | Self::UpdateOne => site.svn(["update", "-q"]),
@@ -201,7 +202,8 @@ impl Work {
             Self::CheckoutFile => site.svn(["checkout", "-q", &site.url("trunk")]),
             Self::CheckoutSvn => {
                 let url = site.server.as_ref().map(|server| server.url("repository/trunk"));
-                site.svn(["checkout", "-q", &url.unwrap_or_default()])
+                let url = url.ok_or_else(|| SvnError::internal("no server was started"))?;
+                site.svn(["checkout", "-q", &url])
             }
         };
         if matches!(self, Self::Export | Self::CheckoutFile | Self::CheckoutSvn) {
@@ -209,7 +211,7 @@ impl Work {
         } else {
             command.current_dir(site.copy_of_trunk());
         }
-        command
+        Ok(command)
     }
 
     /// The command of `git`.
@@ -234,7 +236,7 @@ impl Work {
     /// Puts back what the next run expects.
     fn clean_up(self, site: &Site) -> SvnResult<()> {
         match self {
-            Self::Diff => site.ready(&mut Self::Revert.make_plain(site)),
+            Self::Diff => site.ready(&mut Self::Revert.make_plain(site)?),
             Self::Switch => {
                 let now = site.folder.join("switched");
                 let done = if now.exists() { fs::remove_file(&now) } else { fs::write(&now, "") };
@@ -248,8 +250,8 @@ impl Work {
     }
 
     /// The command alone, with nothing made ready.
-    fn make_plain(self, site: &Site) -> Command {
-        if site.tool == Tool::Git { self.git(site) } else { self.svn(site) }
+    fn make_plain(self, site: &Site) -> SvnResult<Command> {
+        if site.tool == Tool::Git { Ok(self.git(site)) } else { self.svn(site) }
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let options = tree_options(&invocation.options)?;
     let args = invocation.take_args(1, 1)?;
-    let path = args.first().map(String::as_str).unwrap_or_default();
+    let path = args.first().map_or("", String::as_str);
     let quiet = invocation.options.has(name::QUIET);
     let mut written = |count: usize| {
         if !quiet && count.is_multiple_of(10_000) {

@@ -21,7 +21,7 @@ pub(super) const REPEAT: u32 = 3;
 /// The plan for a measurement in the folder that is its argument.
 pub(super) fn plan(invocation: &mut Invocation<'_>) -> SvnResult<Plan> {
     let args = invocation.take_args(1, 1)?;
-    let folder = PathBuf::from(args.first().map(String::as_str).unwrap_or_default());
+    let folder = PathBuf::from(args.first().map_or("", String::as_str));
     let options = &invocation.options;
     let reference = reference(options, "svnserve")?;
     let client = match options.value(name::CLIENT)?.as_deref() {
@@ -96,7 +96,7 @@ fn history(options: &Options) -> SvnResult<(Source, String, String)> {
         None => (Source::Made(made), Some(made.profile.targets)),
     };
     let fspath = |option: Name, other: Option<&str>| -> SvnResult<String> {
-        let path = options.value(option)?.unwrap_or_else(|| other.unwrap_or_default().to_owned());
+        let path = options.value(option)?.unwrap_or_else(|| other.unwrap_or("").to_owned());
         Ok(sapwood_core::path::canonical_fspath(&path).into_owned())
     };
     let tree = fspath(name::TREE, targets.map(|t| t.tree))?;

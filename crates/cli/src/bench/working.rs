@@ -45,7 +45,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let args = invocation.take_args(1, 1)?;
     let options = &invocation.options;
     let plan = Plan {
-        folder: PathBuf::from(args.first().map(String::as_str).unwrap_or_default()),
+        folder: PathBuf::from(args.first().map_or("", String::as_str)),
         tree: make_tree::tree_options(options)?,
         sapwood: plan::own_programs()?,
         reference: plan::reference(options, "svn")?,

@@ -3,6 +3,7 @@
 //!
 //! Where nothing can be known of locales (no such folder, another C library) every name is one.
 
+use sapwood_core::exact::Cut;
 use std::path::{Path, PathBuf};
 
 /// Where they are, unless `LOCPATH` says.
@@ -33,8 +34,8 @@ fn is_in(name: &str, folder: &Path) -> bool {
 
 /// `de_DE.UTF-8@euro` as the C library files it: `de_DE.utf8@euro`.
 fn normalized(name: &str) -> String {
-    let (rest, modifier) =
-        name.split_at_checked(name.find('@').unwrap_or(name.len())).unwrap_or_default();
+    let at = name.find('@').unwrap_or(name.len());
+    let (rest, modifier) = (name.head(at), name.tail(at));
     let Some((language, codeset)) = rest.split_once('.') else { return name.to_owned() };
     let codeset: String = codeset
         .chars()

@@ -51,7 +51,7 @@ fn quoted(text: &str, quote: &str) -> String {
 
 /// The first line of an explanation.
 fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default().trim()
+    text.lines().next().unwrap_or("").trim()
 }
 
 /// The script for `zsh`.
@@ -73,7 +73,7 @@ pub(crate) fn zsh(name: &str, manual: &Manual) -> String {
         let options = list(&mut part.options.iter().chain(&manual.options));
         cases.push_str(&format!("            {pattern}) options=({options}) ;;\n"));
         let about = first_line(&part.text).replace(':', "\\:");
-        let first = part.names.first().map(String::as_str).unwrap_or_default();
+        let first = part.names.first().map_or("", String::as_str);
         subcommands.push(quoted(&format!("{first}:{about}"), "'\\''"));
     }
     let all = list(&mut manual.options.iter());

@@ -121,7 +121,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// Checks the form of a `--config-option`, and warns of names that nobody knows.
+/// Checks the form of a `--config-option`, and warns of unknown names.
 pub(crate) fn check(text: &str, program: &str) -> SvnResult<()> {
     let named = Named::parse(text);
     if let Some(warning) = named.and_then(config_names::warning) {

@@ -68,7 +68,7 @@ const OPTIONS: &[&str] = &[
     "busy-timeout",
 ];
 
-/// What is to be said of names that nobody knows.
+/// What is to be said of unknown names.
 pub(super) fn warning(named: Named<'_>) -> Option<SvnError> {
     // What 1.14 does not know has no part in its suggestions.
     let own = [crate::svn::COLOUR_OPTION, sapwood_client::checkout::STORE_PRISTINE];

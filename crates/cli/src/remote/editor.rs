@@ -55,7 +55,7 @@ pub(crate) struct Edit<'a> {
     pub(crate) base_dir: Option<&'a str>,
 }
 
-/// A file that nobody else has.
+/// A file that no other program has.
 fn unique_file(dir: &Path, prefix: &str) -> io::Result<(String, File)> {
     for number in 1..=NAMES {
         let name = match number {

@@ -77,7 +77,7 @@ const SERVERS: &str = "\
 # ssl-trust-default-ca = yes
 ";
 
-/// Makes what is missing. What cannot be made stays missing: nobody needs it to be there.
+/// Makes what is missing. What cannot be made stays missing: no command needs it to be there.
 pub(super) fn ensure(dir: &Path) {
     let _ = std::fs::create_dir(dir);
     if !dir.is_dir() {

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood_core::SvnResult;
+use sapwood_core::exact::Exact;
 use sapwood_fs::OpenOptions;
 use sapwood_ra::auth::{AuthOptions, Authenticator, Failures, GpgAgent};
 use sapwood_ra::{FileCaches, Settings};
@@ -118,7 +119,7 @@ pub(crate) fn trusted(options: &Options, list: Name) -> SvnResult<Failures> {
     Ok(trust)
 }
 
-/// Checks what the options say together. `alone` is whether the program takes it that nobody can
+/// Checks what the options say together. `alone` is whether the program takes it that no user can
 /// be asked anything.
 pub(crate) fn check(options: &Options, alone: bool) -> SvnResult<()> {
     trusted(options, name::TRUST_SERVER_CERT_FAILURES)?;
@@ -168,7 +169,7 @@ pub(crate) struct Manner {
     pub(crate) unreadable: config::Unreadable,
 }
 
-/// Whether nobody can be asked anything.
+/// Whether no user can be asked anything.
 pub(crate) fn is_non_interactive(options: &Options, manner: Manner) -> bool {
     options.has(name::NON_INTERACTIVE)
         || (manner.looks_for_terminal
@@ -240,7 +241,7 @@ fn gpg_agent(config: &sapwood_core::config::Config) -> Option<GpgAgent> {
     let variable = |name: &str| std::env::var_os(name);
     let sockets = if let Some(info) = variable("GPG_AGENT_INFO") {
         let info = info.to_string_lossy().into_owned();
-        vec![info.split(':').next().unwrap_or_default().into()]
+        vec![info.split(':').next().unwrap_or("").into()]
     } else if let Some(home) = variable("GNUPGHOME") {
         vec![PathBuf::from(home).join("S.gpg-agent")]
     } else {
@@ -273,7 +274,7 @@ pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && digits.len().saturating_sub(at).is_multiple_of(3) {
+        if at > 0 && digits.len().minus(at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);

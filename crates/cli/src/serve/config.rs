@@ -366,7 +366,7 @@ impl Place {
             Rights::Read => Blanket::Read,
             Rights::Write => Blanket::Write,
         };
-        // Where there are rules for paths, they say what anybody may do.
+        // Where there are rules for paths, they say what each user may do.
         let usual = if self.has_authz() { Blanket::Write } else { Blanket::Read };
         let anonymous = self.anonymous.map_or(usual, blanket);
         AccessConfig {

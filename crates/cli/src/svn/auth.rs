@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, glob};
 use sapwood_ra::auth::Description;
 use sapwood_ra::auth::store::{Kept, all};
@@ -153,7 +154,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         if !patterns.iter().all(|pattern| matches(&kept, pattern)) {
             continue;
         }
-        count = count.saturating_add(1);
+        count = count.plus(1);
         if !remove {
             print(&inv.out, &kept, inv.has(Opt::ShowPasswords))?;
             continue;

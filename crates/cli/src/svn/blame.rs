@@ -3,6 +3,7 @@
 use sapwood_client::blame::{Change, Line, Request, blame};
 use sapwood_client::{Range, Revision};
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 
@@ -85,13 +86,13 @@ impl Printer {
         self.out.bytes(&locale::encode(&prefix))?;
         // A line ends at a NUL, as C's strings do.
         let end = line.text.iter().position(|b| *b == 0).unwrap_or(line.text.len());
-        self.out.bytes(line.text.get(..end).unwrap_or_default())?;
+        self.out.bytes(line.text.head(end))?;
         self.out.bytes(b"\n")
     }
 
     fn xml(&self, line: &Line<'_>) -> SvnResult<()> {
         let mut text = String::new();
-        let number = line.number.saturating_add(1).to_string();
+        let number = line.number.plus(1).to_string();
         xml::open(&mut text, "entry", Tag::Normal, &[("line-number", &number)]);
         let commit = |text: &mut String, change: &Change| {
             if let Some(revision) = change.revision {

@@ -68,7 +68,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         let source = target.target()?;
         let to = match several {
             true => {
-                let name = uri::split(&source.text).map(|(_, name)| name).unwrap_or_default();
+                let name = uri::split(&source.text).map_or(String::new(), |(_, name)| name);
                 path::join(&folder, &name)
             }
             false => folder.clone(),

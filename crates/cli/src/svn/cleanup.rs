@@ -65,7 +65,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
             ),
             ErrorCode::WC_LOCKED => {
                 let root = inv.ctx.working_copy(&inv.ctx.absolute(&target.path));
-                let root = root.map(|(wc, _)| wc.root().display().to_string()).unwrap_or_default();
+                let root = root.map_or(String::new(), |(wc, _)| wc.root().display().to_string());
                 error.wrap(
                     ErrorCode::WC_LOCKED,
                     format!(

@@ -25,7 +25,7 @@ const PLAIN: &str = "\x1b[m";
 /// # Errors
 /// E125009 for a value that is none of the three.
 pub(super) fn wanted(config: &Config) -> SvnResult<bool> {
-    let value = config.get(OPTION.0, OPTION.1).unwrap_or_default();
+    let value = config.get(OPTION.0, OPTION.1).unwrap_or("".into());
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match value.trim() {
         "" | "never" => Ok(false),

@@ -158,5 +158,5 @@ fn remote_sources(inv: &Invocation, from: &[Arg]) -> SvnResult<Option<Vec<Source
 
 /// The last name of a URL.
 pub(super) fn last_name(url: &str) -> String {
-    sapwood_core::uri::split(url).map(|(_, name)| name).unwrap_or_default()
+    sapwood_core::uri::split(url).map_or(String::new(), |(_, name)| name)
 }

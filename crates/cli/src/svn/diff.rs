@@ -291,7 +291,7 @@ impl Method {
         let command = command.filter(|_| !invocation.has(Opt::InternalDiff)).map(Cow::into_owned);
         let extensions = match &invocation.opt.extensions {
             Some(given) => Cow::Borrowed(given.as_str()),
-            None => config.get("helpers", "diff-extensions").unwrap_or_default(),
+            None => config.get("helpers", "diff-extensions").unwrap_or("".into()),
         };
         let words = extensions.split_ascii_whitespace().map(str::to_owned).collect();
         Self { command, words, out: invocation.out.clone() }

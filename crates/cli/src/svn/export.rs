@@ -45,7 +45,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         [] => return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, "")),
         [from] => {
             let name = match from.is_url() {
-                true => uri::split(&from.path).map(|(_, name)| name).unwrap_or_default(),
+                true => uri::split(&from.path).map_or(String::new(), |(_, name)| name),
                 false => path::basename(&from.path).to_owned(),
             };
             (from, name)

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 
 use sapwood_client::{Range, Revision};
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::{Depth, ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_wc::db::{FORMAT, FORMAT_OPTIONAL_PRISTINES};
 
@@ -363,6 +364,6 @@ impl Options {
 /// Name and value of a `--with-revprop`.
 fn revprop_parts(text: &[u8]) -> (&[u8], &[u8]) {
     let at = text.iter().position(|b| *b == b'=').unwrap_or(text.len());
-    let (name, value) = text.split_at_checked(at).unwrap_or_default();
-    (name, value.get(1..).unwrap_or_default())
+    // Without a sign the value is empty.
+    (text.head(at), text.get(at.plus(1)..).unwrap_or(b""))
 }

@@ -3,6 +3,7 @@
 use jiff::tz::TimeZone;
 use sapwood_client::list::{Entry, Request, list};
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::Exact;
 use sapwood_core::fold::fold;
 use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_ra::{Dirent, DirentFields, Lock};
@@ -110,7 +111,7 @@ impl Printer {
         // Columns are as many bytes wide, as C's are.
         let mut end = author.len().min(*width);
         while !author.is_char_boundary(end) {
-            end = end.saturating_sub(1);
+            end = end.minus(1);
         }
         let shown = author.get(..end).unwrap_or(author);
         let blanks = " ".repeat(width.saturating_sub(shown.len()));
@@ -236,10 +237,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             if xml { printer.xml(entry) } else { printer.text(entry) }
         });
         match listed {
-            Err(error)
-                if [ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::FS_NOT_FOUND]
-                    .contains(&error.code()) =>
-            {
+            Err(error) if error.is_no_target() => {
                 out.warn(&error);
                 missing = true;
             }

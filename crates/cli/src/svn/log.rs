@@ -5,6 +5,7 @@ mod print;
 use sapwood_client::log::{Request, log};
 use sapwood_client::target::{canonical_path, is_url};
 use sapwood_client::{Range, Revision};
+use sapwood_core::exact::Exact;
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_ra::RevpropSelection;
@@ -217,7 +218,7 @@ pub(super) fn count_lines(message: &str) -> usize {
         b'\r' => *next != Some(&b'\n'),
         _ => false,
     });
-    ends.count().saturating_add(1)
+    ends.count().plus(1)
 }
 
 #[cfg(test)]

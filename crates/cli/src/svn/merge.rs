@@ -218,7 +218,7 @@ fn implied_target(inv: &Invocation, wanted: &Wanted) -> SvnResult<String> {
         let file = wanted.left == wanted.right && is_file(&wanted.left);
         return Ok(if file { wanted.left.clone() } else { here });
     }
-    let name = |url: &str| uri::split(url).map(|(_, name)| name).unwrap_or_default();
+    let name = |url: &str| uri::split(url).map_or(String::new(), |(_, name)| name);
     let source = name(&wanted.left);
     if source != name(&wanted.right) || source == name(&url_of(&inv.ctx, "")?) {
         return Ok(here);

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::io::IsTerminal;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Hunk, LockState, Notify, State};
 use sapwood_core::path::skip_ancestor;
 use sapwood_core::props::names::is_binary_type as is_binary;
@@ -67,7 +68,7 @@ impl ConflictStats {
         if let (Some(paths), Some(count)) = (self.open.get_mut(at), self.resolved.get_mut(at))
             && paths.remove(path)
         {
-            *count = count.saturating_add(1);
+            count.tally(1);
         }
     }
 
@@ -123,6 +124,7 @@ impl Notifier {
         let prefix = std::env::current_dir().map(|dir| dir.display().to_string());
         Self {
             out,
+            // Where the folder is gone no path is below it.
             prefix: prefix.unwrap_or_default(),
             manner: Cell::default(),
             received_change: Cell::default(),
@@ -180,7 +182,7 @@ impl Notifier {
 
     fn skipped(&self) {
         let mut stats = self.stats.borrow_mut();
-        stats.skipped = stats.skipped.saturating_add(1);
+        stats.skipped.tally(1);
     }
 
     /// The letters for text and properties of an update or patch.
@@ -329,7 +331,7 @@ impl Notifier {
                 out.text(&format!("Updating '{path}':\n"))
             }
             Action::UpdateExternal => {
-                self.externals.set(inside.saturating_add(1));
+                self.externals.set(inside.plus(1));
                 out.text(&format!("\nFetching external item into '{path}':\n"))
             }
             Action::UpdateExternalRemoved => {
@@ -350,7 +352,7 @@ impl Notifier {
                 };
                 if inside > 0 {
                     out.warn(error);
-                    self.externals.set(inside.saturating_sub(1));
+                    self.externals.set(inside.minus(1));
                     return out.text("\n");
                 }
                 out.warn(&SvnError::new(
@@ -363,7 +365,7 @@ impl Notifier {
             _ => {
                 out.text(&self.completed_line(value.revision))?;
                 if inside > 0 {
-                    self.externals.set(inside.saturating_sub(1));
+                    self.externals.set(inside.minus(1));
                     out.text("\n")?;
                 }
                 Ok(())
@@ -466,8 +468,8 @@ fn skipped_line(value: &Notify<'_>, path: &str) -> String {
 
 /// The lines that need nothing but the value; empty for actions that are not shown.
 fn plain_line(value: &Notify<'_>, path: &str) -> String {
-    let prop = value.prop_name.unwrap_or_default();
-    let changelist = value.changelist.unwrap_or_default();
+    let prop = value.prop_name.unwrap_or("");
+    let changelist = value.changelist.unwrap_or("");
     let revision = value.revision.unwrap_or(Revnum::ZERO);
     match value.action {
         Action::Add if value.mime_type.is_some_and(is_binary) => format!("A  (bin)  {path}\n"),
@@ -497,7 +499,7 @@ fn plain_line(value: &Notify<'_>, path: &str) -> String {
             None => String::new(),
         },
         Action::Locked => {
-            let owner = value.owner.unwrap_or_default();
+            let owner = value.owner.unwrap_or("");
             format!("'{path}' locked by user '{owner}'.\n")
         }
         Action::Unlocked => format!("'{path}' unlocked.\n"),
@@ -565,9 +567,9 @@ fn merge_line(value: &Notify<'_>, path: &str) -> String {
     } else if one_back {
         format!("r{start}")
     } else if start < end {
-        format!("r{} through r{end}", start.saturating_add(1))
+        format!("r{} through r{end}", start.plus(1))
     } else {
-        format!("r{start} through r{}", end.saturating_add(1))
+        format!("r{start} through r{}", end.plus(1))
     };
     let back = !one_forward && start > end;
     let words = match (value.action, back) {
@@ -587,7 +589,7 @@ fn hunk_line(action: Action, hunk: &Hunk, prop: Option<&str>) -> String {
         "{mark} -{},{} +{},{} {mark}",
         hunk.original.0, hunk.original.1, hunk.modified.0, hunk.modified.1
     );
-    let prop = prop.map(|name| format!(" ({name})")).unwrap_or_default();
+    let prop = prop.map_or(String::new(), |name| format!(" ({name})"));
     match action {
         Action::PatchRejectedHunk => return format!(">         rejected hunk {place}{prop}\n"),
         Action::PatchHunkAlreadyApplied => {

@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use sapwood_core::Meter;
+use sapwood_core::exact::Exact;
 
 use crate::remote::grouped;
 
@@ -55,7 +56,7 @@ impl Line {
     /// Shows a text, unless there is no room for it or something was written just now.
     fn show(&mut self, text: &str, width: usize) {
         let quiet = self.written.is_none_or(|at| at.elapsed() >= EVERY);
-        let fits = self.column.saturating_add(text.len()).saturating_add(2) < width;
+        let fits = self.column.plus(text.len()).plus(2) < width;
         if self.held > 0 || !(self.shown || (quiet && fits)) {
             return;
         }
@@ -89,7 +90,7 @@ fn column(before: usize, text: &[u8]) -> usize {
     let is_start = |b: &&u8| !matches!(**b, 0x80..=0xbf);
     match text.iter().rposition(|b| matches!(b, b'\n' | b'\r')) {
         Some(at) => text.iter().skip(at).skip(1).filter(is_start).count(),
-        None => before.saturating_add(text.iter().filter(is_start).count()),
+        None => before.plus(text.iter().filter(is_start).count()),
     }
 }
 
@@ -101,14 +102,14 @@ pub(crate) struct Held;
 pub(crate) fn hold() -> Held {
     let mut line = line();
     line.clear();
-    line.held = line.held.saturating_add(1);
+    line.held = line.held.plus(1);
     Held
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
         let mut line = line();
-        line.held = line.held.saturating_sub(1);
+        line.held = line.held.minus(1);
         // An answer ends with a new line, an editor gives an orderly screen back.
         line.column = 0;
         line.written = Some(Instant::now());
@@ -123,7 +124,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Begins to show what a meter counts; `None` where nobody would see it.
+    /// Begins to show what a meter counts; `None` where no user would see it.
     pub(super) fn start(meter: &Meter) -> Option<Self> {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         if dumb || !std::io::stderr().is_terminal() {

@@ -2,6 +2,7 @@
 
 use sapwood_client::Revision;
 use sapwood_client::open::url_of;
+use sapwood_core::exact::Cut;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_wc::props::rules::{
@@ -80,7 +81,8 @@ pub(super) fn check_spelling(name: &str, revprop: bool, what: Use) -> SvnResult<
         }
         _ => return Ok(()),
     }
-    let rest = std::str::from_utf8(rest).unwrap_or_default();
+    // What is not UTF-8 is like none.
+    let rest = std::str::from_utf8(rest).unwrap_or("");
     match closest(rest, &known) {
         Likeness::Exact(_) => Ok(()),
         Likeness::Near(near) => match near.suggestion_with(prefix) {
@@ -157,7 +159,7 @@ pub(super) fn print_props(out: &Out, props: &PropList, names_only: bool) -> SvnR
         let value = shown(name, value)?;
         // A value ends where C's strings do.
         let end = value.iter().position(|b| *b == 0).unwrap_or(value.len());
-        for line in value.get(..end).unwrap_or_default().split(|b| *b == b'\n') {
+        for line in value.head(end).split(|b| *b == b'\n') {
             text.extend_from_slice(b"    ");
             text.extend_from_slice(line);
             text.push(b'\n');

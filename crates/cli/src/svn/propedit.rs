@@ -75,7 +75,7 @@ fn of_revision(invocation: &Invocation, name: &str, targets: &[Arg]) -> SvnResul
     let ctx = &invocation.ctx;
     let (old, number) = revprops::get(ctx, &url, name, revision)?;
     let dir = std::env::temp_dir();
-    let value = old.as_deref().unwrap_or_default();
+    let value = old.as_deref().unwrap_or(b"");
     let Some(new) = edited(invocation, name, value, &dir.to_string_lossy())? else {
         return invocation
             .out

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use sapwood_client::Context;
 use sapwood_client::resolver::Knowledge;
+use sapwood_core::exact::Exact;
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_diff::{ConflictStyle, Labels, Options, diff3, unified, write_header, write_merged};
@@ -170,7 +171,7 @@ impl Questions<'_> {
                 Ok(Verdict::Postponed) => return Ok(End::Done),
                 // What was left for later before something else was settled is asked again, as by 1.14.
                 Ok(Verdict::Settled) => {}
-                // Somebody who sees why may choose something else.
+                // A user who sees why may choose something else.
                 Err(error) if error.code() == ErrorCode::WC_CONFLICT_RESOLVER_FAILURE => {
                     self.inv.out.warn(&error);
                 }
@@ -290,7 +291,7 @@ impl Questions<'_> {
         };
         self.say(&format!("{changes} {operation}\n"))?;
         let value = |list: &Option<PropList>| {
-            list.as_ref().and_then(|list| list.get(name)).unwrap_or_default().to_vec()
+            list.as_ref().and_then(|list| list.get(name)).unwrap_or(b"").to_vec()
         };
         let (old, mine, theirs) = (value(&props.old), value(&props.mine), value(&props.theirs));
         let mut merged: Option<Vec<u8>> = None;
@@ -489,12 +490,12 @@ pub(super) fn breaks_line<'t>(answers: impl Iterator<Item = (&'t str, &'t str)>)
             text.push(',');
         }
         let piece = format!(" ({code}) {label}");
-        if width.saturating_add(piece.len()) > WIDTH {
+        if width.plus(piece.len()) > WIDTH {
             text.push_str(&format!("\n{:margin$}", ""));
             width = margin;
         }
         text.push_str(&piece);
-        width = width.saturating_add(piece.len());
+        width = width.plus(piece.len());
     }
     text.push_str(": ");
     text

@@ -1,5 +1,7 @@
 //! Sizes of files as they are shown.
 
+use sapwood_core::exact::Exact;
+
 /// The units of 1024 steps each. That `E` comes before `P` is the reference's slip, which scripts
 /// have seen since.
 const UNITS: [(&str, &str); 7] = [
@@ -29,9 +31,9 @@ pub(crate) fn with_unit(size: u64, long: bool) -> String {
     let (long_unit, short_unit) = UNITS.get(index).copied().unwrap_or_default();
     let unit = if long { long_unit } else { short_unit };
     let Some(below) = index.checked_sub(1) else { return format!("{size}{unit}") };
-    let shift = u32::try_from(below).unwrap_or(0).saturating_mul(10);
+    let shift = u32::try_from(below).unwrap_or(0).times(10);
     // Tenths are exact: at most six digits times ten.
-    let thousandths = (size >> shift).saturating_mul(1000) / 1024;
+    let thousandths = (size >> shift).times(1000) / 1024;
     let value = f64::from(u32::try_from(size >> shift).unwrap_or(u32::MAX)) / 1024.0;
     let one_digit = thousandths < 10_000;
     let tenths = one_digit && (value < 9.0 || value.fract() <= 0.949_999_999);

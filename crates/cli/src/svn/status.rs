@@ -8,6 +8,7 @@ use sapwood_client::revision::Revision;
 use sapwood_client::status::{Shown, StatusOptions, join_shown, status};
 use sapwood_client::tree_conflict;
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::Exact;
 use sapwood_core::hashorder;
 use sapwood_core::{Depth, ErrorCode, SvnResult};
 use sapwood_wc::WorkingCopy;
@@ -260,7 +261,7 @@ impl Printer {
             [_, true, _] => props,
             _ => return,
         };
-        *one = one.saturating_add(1);
+        one.tally(1);
     }
 
     fn line(

@@ -110,7 +110,7 @@ impl Invocation {
                 },
             };
             for arg in found.iter_mut().filter(|arg| is_relative_url(&arg.path)) {
-                let below = arg.path.strip_prefix('^').unwrap_or_default();
+                let below = arg.path.strip_prefix('^').unwrap_or("");
                 arg.path = canonical_url(&format!("{root}{below}"))?;
             }
         }

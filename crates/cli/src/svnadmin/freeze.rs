@@ -62,7 +62,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         // The program's own code is what the caller asked for.
         Some(code) => std::process::exit(code),
         None => {
-            let signal = status.signal().unwrap_or_default();
+            let signal = status.signal().unwrap_or(0);
             let core = if status.core_dumped() { ", core dumped" } else { "" };
             Err(SvnError::new(
                 ErrorCode::EXTERNAL_PROGRAM,

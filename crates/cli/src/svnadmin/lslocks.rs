@@ -1,6 +1,7 @@
 //! `svnadmin lslocks`.
 
 use sapwood_core::Lock;
+use sapwood_core::exact::Exact;
 use sapwood_core::{Depth, SvnResult, path};
 
 use crate::command::{Invocation, Run, Subcommand, usage_error};
@@ -8,7 +9,7 @@ use crate::user_date;
 
 /// What is told of a lock: everywhere in the same words, but for the lines before.
 pub(crate) fn describe(lock: &Lock) -> String {
-    let expires = lock.expires.map(user_date::human).unwrap_or_default();
+    let expires = lock.expires.map_or(String::new(), user_date::human);
     let comment = lock.comment.as_deref();
     let lines = comment.map_or(0, |comment| count_lines(comment.as_bytes()));
     format!(
@@ -17,16 +18,16 @@ pub(crate) fn describe(lock: &Lock) -> String {
         lock.owner,
         user_date::human(lock.created),
         if lines == 1 { "line" } else { "lines" },
-        comment.unwrap_or_default(),
+        comment.unwrap_or(""),
     )
 }
 
 /// The number of lines as the reference counts them: line ends, and one.
 pub(crate) fn count_lines(comment: &[u8]) -> usize {
     let ends = comment.iter().filter(|b| matches!(b, b'\n' | b'\r')).count();
-    let pairs = comment.iter().zip(comment.get(1..).unwrap_or_default());
+    let pairs = comment.iter().zip(comment.iter().skip(1));
     let pairs = pairs.filter(|(a, b)| (**a == b'\r') & (**b == b'\n')).count();
-    ends.saturating_sub(pairs).saturating_add(1)
+    ends.minus(pairs).plus(1)
 }
 
 pub(super) const COMMAND: Subcommand = Subcommand {

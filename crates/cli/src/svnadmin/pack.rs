@@ -39,7 +39,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             }
             PackNotice::End(_) => out.text("done.\n")?,
         }
-        // Whoever watches sees how far it is.
+        // The administrator sees how far it is.
         Ok(out.flush()?)
     })?;
     Ok(())

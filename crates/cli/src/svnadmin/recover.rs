@@ -15,7 +15,7 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     run: Run::Repository(run),
 };
 
-/// `svnadmin recover`. `--wait` has no meaning for FSFS: nobody holds the whole repository.
+/// `svnadmin recover`. `--wait` has no meaning for FSFS: no process holds the whole repository.
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
     let options = &invocation.options;

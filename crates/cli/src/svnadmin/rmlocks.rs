@@ -83,7 +83,7 @@ fn remove(repository: &Repository, targets: &[String]) -> Outcome {
             locked.push(UnlockTarget { path: target.clone(), token: String::new() });
         }
     }
-    // Somebody must be named, whose name goes nowhere.
+    // A user must be named, whose name goes nowhere.
     let user = Some("administrator");
     let request = UnlockRequest { repository, hooks: None, user, break_lock: true };
     let done = unlock_paths(&request, locked);

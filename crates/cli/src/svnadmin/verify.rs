@@ -1,5 +1,6 @@
 //! `svnadmin verify`.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 
@@ -59,7 +60,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         cancel: &crate::signals::cancel_token(),
         threads: super::threads(),
     };
-    let mut progress = Progress::new(start.unwrap_or_default(), end.unwrap_or(youngest));
+    let mut progress = Progress::new(start.unwrap_or(Revnum::ZERO), end.unwrap_or(youngest));
     let mut summary: Vec<(Option<Revnum>, SvnError)> = Vec::new();
     let out = &mut invocation.out;
     verify(&repository, &request, &mut |notice| {
@@ -89,7 +90,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         };
         if !quiet {
             out.text(&text)?;
-            // Whoever watches sees each line as it comes, as with the reference.
+            // The administrator sees each line as it comes, as with the reference.
             out.flush()?;
         }
         if let VerifyNotice::Revision(revision) = notice {
@@ -113,10 +114,10 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 fn summary_text(summary: &[(Option<Revnum>, SvnError)]) -> String {
     let mut text = String::from("\n-----Summary of corrupt revisions-----\n");
     let mut width = COLUMN;
-    let mut last = summary.last().and_then(|(revision, _)| *revision).unwrap_or_default().0;
+    let mut last = summary.last().and_then(|(revision, _)| *revision).unwrap_or(Revnum::ZERO).0;
     while last >= 1_000_000 {
-        width = width.saturating_add(1);
-        last = last.checked_div(10).unwrap_or_default();
+        width = width.plus(1);
+        last /= 10;
     }
     for (revision, error) in summary {
         let Some(revision) = revision else { continue };

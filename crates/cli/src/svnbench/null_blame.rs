@@ -1,5 +1,6 @@
 //! `svnbench null-blame`.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_delta::TextDelta;
 use sapwood_ra::{FileRev, FileRevReceiver, FileRevsRequest, Settings};
@@ -19,12 +20,12 @@ struct Counts {
 
 impl FileRevReceiver for Counts {
     fn file_rev(&mut self, _: &FileRev<'_>, delta: Option<&mut dyn TextDelta>) -> SvnResult<()> {
-        self.revisions = self.revisions.saturating_add(1);
+        self.revisions.tally(1);
         if let Some(delta) = delta {
-            self.deltas = self.deltas.saturating_add(1);
+            self.deltas.tally(1);
             while let Some(window) = delta.next_window()? {
                 let len = u64::try_from(window.target_len).unwrap_or(u64::MAX);
-                self.bytes = self.bytes.saturating_add(len);
+                self.bytes.tally(len);
             }
         }
         Ok(())

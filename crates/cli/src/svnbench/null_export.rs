@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{Depth, ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_ra::{ReportKind, ReportRequest, Settings};
@@ -23,7 +24,7 @@ struct Counter {
 }
 
 fn add(total: &mut u64, count: usize) {
-    *total = total.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+    total.tally(u64::try_from(count).unwrap_or(u64::MAX));
 }
 
 const NODE: Handle = Handle(0);

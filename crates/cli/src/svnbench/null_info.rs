@@ -1,5 +1,6 @@
 //! `svnbench null-info`.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_ra::{DirentFields, Settings};
 
@@ -29,17 +30,14 @@ fn info(
         ));
     };
     match session.get_lock("") {
-        Err(e) if e.code() != ErrorCode::RA_NOT_IMPLEMENTED => return Err(e),
+        Err(e) if !e.is_not_implemented() => return Err(e),
         _ => {}
     }
     let mut count = 1u64;
     if depth > Depth::Empty && top.kind == Some(NodeKind::Dir) {
         if matches!(target.peg, RevisionSpec::Unspecified | RevisionSpec::Head) {
             match session.get_locks("", depth) {
-                Err(e)
-                    if ![ErrorCode::RA_NOT_IMPLEMENTED, ErrorCode::UNSUPPORTED_FEATURE]
-                        .contains(&e.code()) =>
-                {
+                Err(e) if !e.is_not_offered() => {
                     return Err(e);
                 }
                 _ => {}
@@ -50,7 +48,7 @@ fn info(
             for (name, dirent) in session.get_dir(&dir, revision, Some(FIELDS), false)?.entries {
                 let is_dir = dirent.kind == Some(NodeKind::Dir);
                 if depth >= Depth::Immediates || !is_dir {
-                    count = count.saturating_add(1);
+                    count.tally(1);
                 }
                 if depth == Depth::Infinity && is_dir {
                     open.push(path::join(&dir, &name));

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use sapwood_client::list::by_hand;
+use sapwood_core::exact::Exact;
 use sapwood_core::fold::fold;
 use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_ra::{Dirent, DirentFields, ListRequest};
@@ -21,12 +22,12 @@ struct Counts {
 impl Counts {
     fn take(&mut self, dirent: &Dirent, locked: bool) {
         match dirent.kind {
-            Some(NodeKind::Dir) => self.dirs = self.dirs.saturating_add(1),
-            Some(NodeKind::File) => self.files = self.files.saturating_add(1),
+            Some(NodeKind::Dir) => self.dirs.tally(1),
+            Some(NodeKind::File) => self.files.tally(1),
             None => {}
         }
         if locked {
-            self.locks = self.locks.saturating_add(1);
+            self.locks.tally(1);
         }
     }
 }
@@ -78,7 +79,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
                 if verbose {
                     match session.get_locks("", depth) {
                         Ok(locks) => locked.extend(locks.into_iter().map(|lock| lock.path)),
-                        Err(e) if e.code() == ErrorCode::RA_NOT_IMPLEMENTED => {}
+                        Err(e) if e.is_not_implemented() => {}
                         Err(e) => return Err(e),
                     }
                 }
@@ -94,7 +95,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
                     Ok(())
                 };
                 match session.list(&request, &mut take) {
-                    Err(e) if e.code() == ErrorCode::UNSUPPORTED_FEATURE => {
+                    Err(e) if e.is_unsupported() => {
                         by_hand(session, &request, located.revision, &mut take)?;
                     }
                     other => other?,
@@ -103,10 +104,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             };
             match one() {
                 Ok(transferred) => bytes = transferred,
-                Err(error)
-                    if [ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::FS_NOT_FOUND]
-                        .contains(&error.code()) =>
-                {
+                Err(error) if error.is_no_target() => {
                     invocation.out.flush()?;
                     report::warning(&error, "svnbench: ");
                     missing = true;

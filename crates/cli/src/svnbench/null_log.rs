@@ -1,5 +1,6 @@
 //! `svnbench null-log`.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session, Settings};
@@ -26,7 +27,7 @@ struct Counts {
 }
 
 fn add(total: &mut u64, count: usize) {
-    *total = total.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+    total.tally(u64::try_from(count).unwrap_or(u64::MAX));
 }
 
 impl Counts {
@@ -210,7 +211,7 @@ fn log_ranges(
         let (start, end) = (Some(*start), Some(*end));
         let mut told = 0u64;
         session.log(&LogRequest { start, end, limit: left, ..*request }, &mut |entry| {
-            told = told.saturating_add(1);
+            told.tally(1);
             receiver(entry)
         })?;
         if limit > 0 {

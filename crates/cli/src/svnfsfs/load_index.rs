@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, Read as _};
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_fs::admin::maintenance::MaintenanceOptions;
 use sapwood_fs::fsfs::{ItemType, P2lEntry};
@@ -49,7 +50,7 @@ fn parse(line: &str) -> SvnResult<P2lEntry> {
     let columns: Vec<&str> = line.split_whitespace().collect();
     let column = |at: usize| {
         columns.get(at).copied().ok_or_else(|| {
-            let needed = at.saturating_add(1);
+            let needed = at.plus(1);
             invalid(format!("{needed} columns needed, {} provided", columns.len()))
         })
     };

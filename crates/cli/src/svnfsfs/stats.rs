@@ -1,6 +1,7 @@
 //! `svnfsfs stats`.
 
 use sapwood_core::SvnResult;
+use sapwood_core::exact::Exact;
 use sapwood_fs::fsfs::stats::{CountAndSum, ExtensionStats, Histogram, RepStats, Stats};
 
 use crate::command::{Invocation, Run, Subcommand, name};
@@ -40,7 +41,7 @@ fn commas(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && digits.len().saturating_sub(at) % 3 == 0 {
+        if at > 0 && digits.len().minus(at) % 3 == 0 {
             out.push(',');
         }
         out.push(digit);
@@ -58,6 +59,7 @@ fn two_power(power: Option<usize>) -> String {
 
 /// Whole percents; all, when there is nothing to have a part of.
 fn percent(part: u64, total: u64) -> u64 {
+    // Sizes as they stand in a repository.
     part.saturating_mul(100).checked_div(total).unwrap_or(100).min(100)
 }
 
@@ -98,7 +100,7 @@ fn histogram(histogram: &Histogram) -> String {
     let Some(first) = histogram.lines.iter().position(used) else { return String::new() };
     let last = histogram.lines.iter().rposition(used).unwrap_or(first);
     let mut out = String::new();
-    for (power, line) in histogram.lines.iter().enumerate().take(last.saturating_add(1)).rev() {
+    for (power, line) in histogram.lines.iter().enumerate().take(last.plus(1)).rev() {
         if power < first {
             break;
         }
@@ -140,7 +142,7 @@ fn extensions(
     let mut out = String::new();
     let mut sum = 0_u64;
     for (name, of) in top(stats, &figure) {
-        sum = sum.saturating_add(figure(of));
+        sum.tally(figure(of));
         out.push_str(&line(name, figure(of)));
     }
     let rest = total.saturating_sub(sum);

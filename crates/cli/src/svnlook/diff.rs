@@ -391,7 +391,7 @@ impl Differ<'_> {
 fn date_of(props: &PropList) -> Option<String> {
     let date = props.get_str(names::DATE)?;
     let day = date.get(..10).unwrap_or(date);
-    let time = date.get(11..).map(|t| t.get(..8).unwrap_or(t)).unwrap_or_default();
+    let time = date.get(11..).map_or("", |t| t.get(..8).unwrap_or(t));
     Some(format!("{day} {time} UTC"))
 }
 

@@ -1,5 +1,6 @@
 //! `svnlook history`.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{Revnum, SvnResult, path};
 use sapwood_fs::Error;
 
@@ -44,7 +45,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let mut count = 0_u64;
     while count < limit {
         let Some((path, revision)) = history.previous(true)? else { break };
-        count = count.saturating_add(1);
+        count = count.plus(1);
         out.text(&history_line(&context, &path, revision, show_ids)?)?;
     }
     Ok(())

@@ -87,7 +87,7 @@ impl Context {
             Subject::Revision(revision) => (*self.fs().revprops(*revision)?).clone(),
             Subject::Transaction(name) => {
                 let mut props = self.fs().txn_props(name)?;
-                // What a transaction remembers for itself is nobody's property.
+                // What a transaction remembers for itself is no property of the user's.
                 for name in ["svn:check-locks", "svn:check-ood", "svn:client-date"] {
                     props.remove(name);
                 }

@@ -67,7 +67,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         return Err(not_found(&context, name, Some(&path), inherit));
     }
     if !verbose && !inherit {
-        return invocation.out.bytes(own.unwrap_or_default());
+        return invocation.out.bytes(own.unwrap_or(b""));
     }
     for (from, props) in &inherited {
         let from = path::canonical_fspath(from);
@@ -76,7 +76,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             print_sorted(invocation, props, false)?;
         } else {
             invocation.out.text(&format!("{from} - "))?;
-            invocation.out.bytes(props.get(name).unwrap_or_default())?;
+            invocation.out.bytes(props.get(name).unwrap_or(b""))?;
             if inherited.len() > 1 || own.is_some() {
                 invocation.out.text("\n")?;
             }

@@ -1,6 +1,7 @@
 //! Properties as `svnlook` prints them: author, date and message of a revision, and values among others.
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::Exact;
 use sapwood_core::props::names;
 use sapwood_core::{PropList, SvnResult};
 
@@ -10,13 +11,13 @@ use crate::{locale, user_date};
 
 /// A value as C programs see it: up to the first zero byte.
 pub(super) fn c_string(value: &[u8]) -> &[u8] {
-    value.split(|b| *b == 0).next().unwrap_or_default()
+    value.split(|b| *b == 0).next().unwrap_or(b"")
 }
 
 /// Prints who made it.
 pub(super) fn print_author(invocation: &mut Invocation<'_>, context: &Context) -> SvnResult<()> {
     let props = context.revprops()?;
-    let author = c_string(props.get(names::AUTHOR).unwrap_or_default());
+    let author = c_string(props.get(names::AUTHOR).unwrap_or(b""));
     invocation.out.bytes(&locale::encode_bytes(author))?;
     invocation.out.text("\n")
 }
@@ -91,7 +92,7 @@ fn line_len(text: &[u8]) -> usize {
     let Some(at) = text.iter().position(is_end) else { return text.len() };
     let ends = text.iter().skip(at);
     let pair = ends.clone().nth(1).is_some_and(|b| is_end(b) && ends.clone().next() != Some(b));
-    at.saturating_add(if pair { 2 } else { 1 })
+    at.plus(if pair { 2 } else { 1 })
 }
 
 /// A value as it is shown among others: Subversion's own are text, in the terminal's encoding.

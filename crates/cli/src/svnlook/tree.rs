@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_fs::{Directory, Node};
 
@@ -53,7 +54,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
             stack.pop();
             continue;
         };
-        *next = next.saturating_add(1);
+        *next = next.plus(1);
         let child = dir.child_of(&entry)?;
         let child_path = path::join(dir_path, entry.name);
         let depth = stack.len();

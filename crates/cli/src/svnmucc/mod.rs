@@ -85,12 +85,12 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
 /// The manual page.
 pub(crate) fn manual() -> crate::manual::Manual {
     let specs = OPTIONS.iter().filter(|option| !option.long.is_empty());
-    let lines = HELP.split("\n\nValid options").next().unwrap_or_default();
+    let lines = HELP.split("\n\nValid options").next().unwrap_or("");
     crate::manual::Manual {
         synopsis: vec!["svnmucc [OPTIONS] ACTION...".to_owned()],
         text: "Commits one or more changes of URLs as one revision, without a working copy."
             .to_owned(),
-        laid_out: lines.split_once("\n\n").unwrap_or_default().1.to_owned(),
+        laid_out: lines.split_once("\n\n").map_or("", |(_, rest)| rest).to_owned(),
         options: specs.map(crate::manual::Described::of).collect(),
         ..crate::manual::Manual::default()
     }
@@ -218,7 +218,7 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
     };
     let session = sapwood_ra::open(&anchor, &settings)?;
     let mut plan = Plan::new(session.as_ref(), given.base)?;
-    let relative = |url: &str| uri::skip_ancestor(&anchor, url).unwrap_or_default();
+    let relative = |url: &str| uri::relpath(&anchor, url);
     for action in actions {
         action.enter(&mut plan, &relative)?;
     }

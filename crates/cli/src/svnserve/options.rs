@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_server::svn::DEFAULT_PORT;
 
@@ -221,10 +222,10 @@ impl Options {
             }
             "max-response-size" => self.response_bytes = mebibytes(leading_number(&text)),
             "foreground" => self.foreground = true,
-            "threads" => self.handling = self.handling.saturating_add(1),
+            "threads" => self.handling.tally(1),
             "single-thread" => {
                 self.single = true;
-                self.handling = self.handling.saturating_add(1);
+                self.handling.tally(1);
             }
             "log-file" => self.log_file = Some(absolute(value)?),
             "pid-file" => self.pid_file = Some(absolute(value)?),
@@ -292,7 +293,7 @@ fn leading_number(text: &str) -> i64 {
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-    let digits = digits.get(..end).unwrap_or_default();
+    let digits = digits.head(end);
     let number = if digits.is_empty() { 0 } else { digits.parse::<i64>().unwrap_or(i64::MAX) };
     if negative { number.saturating_neg() } else { number }
 }

@@ -39,7 +39,7 @@ enum State {
     NotPresentAdded,
     /// The server does not show it.
     Absent,
-    /// Nobody wants it.
+    /// The user left it out.
     Excluded,
 }
 

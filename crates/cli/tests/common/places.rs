@@ -93,7 +93,7 @@ impl Served {
         answer
     }
 
-    /// The statuses of requests for a path by nobody, ada, bob and ada with a wrong password.
+    /// The statuses of requests for a path by an anonymous user, ada, bob and ada with a wrong password.
     pub(crate) fn statuses(&self, path: &str) -> Vec<u16> {
         let status = |headers: &str| {
             let answer = self.get(path, headers);

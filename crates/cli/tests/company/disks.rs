@@ -73,7 +73,7 @@ fn full_and_read_only_file_systems() {
         let mounted = Mounted::new(&root, "size=600k")?;
         let path = root.join("repo");
         make(&path);
-        // A server keeps what it knows of a repository that nobody changed in the last two seconds; that
+        // A server keeps what it knows of a repository that no client changed in the last two seconds; that
         // must not keep the file system in use.
         std::thread::sleep(std::time::Duration::from_millis(2_200));
         let server = Server::start(&programs, &root, &[]);

@@ -42,7 +42,7 @@ impl Dice {
     }
 }
 
-/// A repository that everybody may write to, with small shards.
+/// A repository that all clients may write to, with small shards.
 fn make(path: &Path) {
     let reference = Programs::reference();
     reference.run("svnadmin", ["create", path.to_str().unwrap()]).expect_success("create");
@@ -78,7 +78,7 @@ impl Watch {
     }
 
     /// Runs a program to its end. `None` if it hangs, nothing of ours is involved (`strangers`), and
-    /// no process of ours holds a lock that somebody waits for; else that is a failure.
+    /// no process of ours holds a lock that another waits for; else that is a failure.
     fn run(&self, command: &mut Command, strangers: bool) -> Option<Output> {
         let servers = self.servers.lock().unwrap().clone();
         let late = match patience::run(command, PATIENCE, &servers, &self.repository) {
@@ -114,7 +114,7 @@ impl Watch {
     }
 }
 
-/// Commits while nobody else does.
+/// Commits while no other client does.
 fn commit(url: &str, message: &str, actions: &[&str]) -> Result<u64, String> {
     Watch::new(Path::new("/nowhere"), &[]).commit(url, message, actions, false).unwrap()
 }
@@ -140,7 +140,7 @@ fn messages(path: &Path) -> BTreeMap<u64, String> {
     found
 }
 
-/// Every revision that somebody was told of is there once, with the message that it was given, and
+/// Every revision that a client was told of is there once, with the message that it was given, and
 /// both programs find the repository whole.
 fn check(path: &Path, told: &Told) -> u64 {
     let arg = path.to_str().unwrap();

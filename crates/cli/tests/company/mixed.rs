@@ -12,7 +12,7 @@ use sapwood_testkit::{Output, Programs, Server, patience};
 
 use super::{Dice, Told, Watch, amount, check, commit, make, tell};
 
-/// One repository with both servers, and everybody who uses it.
+/// One repository with both servers, and all clients that use it.
 struct Company {
     dir: tempfile::TempDir,
     path: PathBuf,
@@ -133,7 +133,7 @@ impl Company {
         }
     }
 
-    /// Runs `svnadmin`; nobody but the reference may hang.
+    /// Runs `svnadmin`; only the reference may hang.
     fn admin(&self, programs: &Programs, args: &[&str]) -> Option<Output> {
         let mut command = programs.command("svnadmin");
         self.watch.run(command.args(args), programs.label == "reference")
@@ -223,7 +223,7 @@ impl Company {
         }
     }
 
-    /// Everybody together, until the time is over or somebody fails.
+    /// All clients together, until the time is over or one fails.
     fn meet(&self, seconds: u64) {
         thread::scope(|scope| {
             let mut members: Vec<ScopedJoinHandle<'_, ()>> =
@@ -256,7 +256,7 @@ fn four_writers_a_packer_an_editor_a_copier_and_two_readers() {
     company.meet(seconds);
     let hung = company.watch.hung.load(Ordering::Relaxed);
     let youngest = check(&company.path, &company.told);
-    // Whoever hung may have committed before.
+    // A client that hung may have committed before.
     let told = u64::try_from(company.told.lock().unwrap().len()).unwrap();
     assert!((youngest - 2 - told) <= hung, "r{youngest}, {told} told, {hung} hung");
     for (revision, value) in company.last_edits.lock().unwrap().iter() {
@@ -269,7 +269,7 @@ fn four_writers_a_packer_an_editor_a_copier_and_two_readers() {
     let copy = company.copy_path();
     let arg = copy.to_str().unwrap();
     for turn in 0..2 {
-        // The copy as it is, and once more when nobody writes.
+        // The copy as it is, and once more when no client writes.
         for side in [Programs::reference(), Programs::ours()] {
             side.run("svnadmin", ["verify", "-q", arg]).expect_success("verify of the copy");
         }

@@ -262,7 +262,7 @@ fn words(made: &Made, word: &str) -> Vec<String> {
     vec![one]
 }
 
-/// Lets everybody change revision properties.
+/// Lets all users change revision properties.
 pub(crate) fn open_revprops(repo: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     let hook = repo.join("hooks/pre-revprop-change");

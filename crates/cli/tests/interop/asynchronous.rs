@@ -1,4 +1,4 @@
-//! A client that nobody here wrote: the crate `svn`, 0.1.8, in asynchronous Rust, whose items end with
+//! A client that is not ours: the crate `svn`, 0.1.8, in asynchronous Rust, whose items end with
 //! ` ) \n`. What its examples ask for (`tools/async-client`) is asked of both servers, and the answers
 //! are the same.
 

@@ -1,5 +1,5 @@
 //! `svnsync`, `svnmucc` and `svnrdump` through a proxy that closes connections: between requests
-//! they go on over new ones, and a commit that nobody answered is not made twice.
+//! they go on over new ones, and a commit that the server did not answer is not made twice.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -163,7 +163,7 @@ fn serve(
     });
 }
 
-/// An empty repository that everybody may change.
+/// An empty repository that all users may change.
 fn repository(at: &Path) {
     create(&Shape::new("1.10"), at);
     std::fs::write(at.join("conf/svnserve.conf"), "[general]\nanon-access = write\n").unwrap();

@@ -19,7 +19,7 @@ const DUMPS: &[&[&str]] = &[
     &["dump"],
 ];
 
-/// An empty repository that everybody may change.
+/// An empty repository that all users may change.
 fn target(at: &Path) {
     create(&Shape::new("1.10"), at);
     std::fs::write(at.join("conf/svnserve.conf"), "[general]\nanon-access = write\n").unwrap();

@@ -99,7 +99,7 @@ fn a_large_file_is_compared_in_parts() {
 }
 
 /// What administrators' programs say about a range of revisions.
-/// Whoever opens a filesystem is told of options that make no sense.
+/// A program that opens a filesystem is told of options that make no sense.
 #[test]
 fn options_that_make_no_sense() {
     let repo = Repository::scripted(&Shape::new("1.10"));

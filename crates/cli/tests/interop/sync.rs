@@ -7,7 +7,7 @@ use sapwood_testkit::{Output, Programs, Repository, Server, Shape, long};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// An empty repository that everybody may change.
+/// An empty repository that all users may change.
 fn mirror(at: &Path) {
     create(&Shape::new("1.10"), at);
     std::fs::write(at.join("conf/svnserve.conf"), "[general]\nanon-access = write\n").unwrap();
@@ -178,7 +178,7 @@ fn encodings_locks_and_mirrors_that_are_begun() {
             run(&["sync", "one", "--source-prop-encoding", "iso-8859-1"]),
             run(&["copy-revprops", "one", "--source-prop-encoding", "iso-8859-15"]),
         ];
-        // A lock that somebody left behind.
+        // A lock that a killed program left behind.
         run(&["init", "two", "source", "--source-prop-encoding", "latin1"]);
         lock("two");
         told.push(run(&["sync", "two", "--steal-lock", "--source-prop-encoding", "latin1"]));
@@ -194,7 +194,7 @@ fn encodings_locks_and_mirrors_that_are_begun() {
         told.push(run(&["init", "three", "source", "--allow-non-empty"]));
         told.push(run(&["sync", "three", "--source-prop-encoding", "latin1"]));
         told.push(run(&["init", "three", "source", "--allow-non-empty"]));
-        // Mirrors that somebody else committed to.
+        // Mirrors that another user committed to.
         let mkdir = ["-mm", "mkdir", &format!("{}/x", url("three"))];
         reference.run("svnmucc", mkdir).expect_success("mkdir");
         told.push(run(&["sync", "three", "--source-prop-encoding", "latin1"]));

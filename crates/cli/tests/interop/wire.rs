@@ -365,7 +365,7 @@ impl Asker {
         Request { session: url("@PORT@", &session), command, report }
     }
 
-    /// Hides some paths from everybody.
+    /// Hides some paths from all users.
     fn restrict(&mut self, conf: &Path) {
         let mut rules = "[/]\n* = r\n".to_owned();
         for _ in 0..12 {

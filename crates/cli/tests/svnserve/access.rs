@@ -25,7 +25,7 @@ const USERS: [&[&str]; 6] = [
     &["--username", "nobody", "--password", "x"],
 ];
 
-/// The reading commands, each as somebody.
+/// The reading commands, each as a user.
 fn read_all(pair: &mut Pair, user: &[&str]) {
     for args in [
         &["log", "-v", "%u"][..],

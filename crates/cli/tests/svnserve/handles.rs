@@ -1,4 +1,4 @@
-//! A server with few file handles and many repositories answers everybody.
+//! A server with few file handles and many repositories answers all clients.
 
 use std::process::{Command, Stdio};
 

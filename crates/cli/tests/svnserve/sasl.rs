@@ -167,7 +167,7 @@ fn mechanisms_of_cyrus() {
         let words = "E170001: Could not obtain the list of SASL mechanisms";
         assert!(refused.contains(words), "{refused}");
     }
-    // Reading needs nobody where anonymous users may.
+    // Reading needs no name where anonymous users may.
     let open = "auth-access = write\n[sasl]\nuse-sasl = true\nmax-encryption = 0\n";
     configure(&repo, &format!("anon-access = read\n{open}"), "");
     server.svn(&["cat"], "", "").expect_success("anonymous");

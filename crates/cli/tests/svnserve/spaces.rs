@@ -19,7 +19,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Connects, and is let in as nobody.
+    /// Connects, and is let in as an anonymous user.
     pub(crate) fn connect(server: &Server, ending: &'static str) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

@@ -1,6 +1,7 @@
 //! Stretches of lines, each with the revision that it is from, kept up while lines are deleted and
 //! inserted. Invariant: the first stretch starts at line 0, and starts increase.
 
+use sapwood_core::exact::Exact;
 use std::rc::Rc;
 
 use super::Change;
@@ -36,7 +37,7 @@ impl Chain {
 
     /// The number of stretches that start before or at a line, less one: where the line is.
     fn place(&self, line: u64) -> usize {
-        self.pieces.partition_point(|piece| piece.start <= line).saturating_sub(1)
+        self.pieces.partition_point(|piece| piece.start <= line).minus(1)
     }
 
     /// Makes a stretch start at `line`, and gives its place.
@@ -45,7 +46,7 @@ impl Chain {
         match self.pieces.get(at) {
             Some(piece) if piece.start != line => {
                 let change = piece.change.clone();
-                let next = at.saturating_add(1);
+                let next = at.plus(1);
                 self.pieces.insert(next, Piece { start: line, change });
                 next
             }
@@ -62,15 +63,15 @@ impl Chain {
     /// `len` lines from `start` on go away.
     pub(super) fn delete(&mut self, start: u64, len: u64) {
         let first = self.cut(start);
-        let last = self.cut(start.saturating_add(len));
+        let last = self.cut(start.plus(len));
         self.pieces.drain(first..last);
-        self.shift(first, |at| at.saturating_sub(len));
+        self.shift(first, |at| at.minus(len));
     }
 
     /// `len` lines that are from `change` come in at `start`.
     pub(super) fn insert(&mut self, start: u64, len: u64, change: Option<Rc<Change>>) {
         let at = self.cut(start);
-        self.shift(at, |line| line.saturating_add(len));
+        self.shift(at, |line| line.plus(len));
         self.pieces.insert(at, Piece { start, change });
     }
 }

@@ -66,11 +66,13 @@ impl Drive<'_> {
     /// Tells everything, the end of the edit too.
     pub(crate) fn run(&self, editor: &mut dyn CommitEditor, items: &[Item]) -> SvnResult<Sent> {
         let mut run = Run { drive: self, editor, open: Vec::new(), waiting: Vec::new() };
-        let below = |url: &str| uri::skip_ancestor(self.base, url).unwrap_or_default();
-        let mut steps: Vec<(String, Option<&Item>)> =
-            self.extra.dirs.iter().map(|url| (below(url), None)).collect();
-        let sent = items.iter().filter(|item| !item.changes.only_lock());
-        steps.extend(sent.map(|item| (below(&item.url()), Some(item))));
+        let mut steps: Vec<(String, Option<&Item>)> = Vec::new();
+        for url in &self.extra.dirs {
+            steps.push((uri::relpath(self.base, url)?, None));
+        }
+        for item in items.iter().filter(|item| !item.changes.only_lock()) {
+            steps.push((uri::relpath(self.base, &item.url())?, Some(item)));
+        }
         if !self.extra.dirs.is_empty() {
             steps.sort_by(|a, b| path::compare(&a.0, &b.0));
         }
@@ -158,8 +160,8 @@ impl<'i> Run<'_, 'i> {
             self.editor.close_directory(*handle)?;
             self.open.pop();
         }
-        let mut dir = self.open.last().map(|(dir, _)| dir.clone()).unwrap_or_default();
-        let rest = path::skip_ancestor(&dir, parent).unwrap_or_default().to_owned();
+        let mut dir = self.open.last().map_or(String::new(), |(dir, _)| dir.clone());
+        let rest = path::rest_below(&dir, parent)?.to_owned();
         for name in path::components(&rest) {
             dir = path::join(&dir, name);
             let opened = self.editor.open_directory(&dir, self.parent(), None);

@@ -366,8 +366,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn at<'p>(&self, relpath: &'p str) -> &'p str {
-        path::skip_ancestor(self.start, relpath).unwrap_or_default()
+    fn at<'p>(&self, relpath: &'p str) -> SvnResult<&'p str> {
+        path::rest_below(self.start, relpath)
     }
 
     fn is_listed(&self, relpath: &str) -> SvnResult<bool> {
@@ -558,14 +558,14 @@ impl Walk<'_> {
             if left.props == right.props {
                 return Ok(());
             }
-            return self.processor.dir_changed(self.at(relpath), &left.dir(), &right.dir());
+            return self.processor.dir_changed(self.at(relpath)?, &left.dir(), &right.dir());
         }
         let text =
             left.text.path() != right.text.path() && left.text.read()? != right.text.read()?;
         if !text && left.props == right.props {
             return Ok(());
         }
-        self.processor.file_changed(self.at(relpath), &left.file(), &right.file(), text)
+        self.processor.file_changed(self.at(relpath)?, &left.file(), &right.file(), text)
     }
 
     /// A node that one side has, with all below it.
@@ -585,7 +585,7 @@ impl Walk<'_> {
         if !self.is_listed(relpath)? {
             return Ok(());
         }
-        let at = self.at(relpath);
+        let at = self.at(relpath)?;
         match (side.kind, is_left) {
             (NodeKind::File, true) => self.processor.file_deleted(at, &side.file()),
             (NodeKind::File, false) => {

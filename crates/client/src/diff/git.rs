@@ -48,7 +48,7 @@ pub(super) fn header(
         Operation::Deleted => lines.push(format!("deleted file mode {:06o}", mode(left))),
         Operation::Modified => {}
         Operation::Copied(from, revision) => {
-            let at = revision.map(|r| format!("@{r}")).unwrap_or_default();
+            let at = revision.map_or(String::new(), |r| format!("@{r}"));
             lines.push(format!("copy from {from}{at}"));
             lines.push(format!("copy to {new}"));
         }
@@ -76,7 +76,7 @@ pub(super) fn plain_link(text: &mut Text, props: &PropList) -> SvnResult<Option<
         return Ok(None);
     }
     let whole = text.read()?;
-    let line = whole.split(|b| *b == b'\n').next().unwrap_or_default();
+    let line = whole.split(|b| *b == b'\n').next().unwrap_or(b"");
     let Some(target) = line.strip_prefix(b"link ").filter(|t| !t.is_empty()) else {
         return Ok(None);
     };

@@ -100,14 +100,14 @@ impl Local<'_> {
                 break;
             }
             if let Some(Waiting { relpath, sides: Some((left, right)) }) = waiting.pop() {
-                self.processor.dir_changed(self.at(&relpath), &left, &right)?;
+                self.processor.dir_changed(self.at(&relpath)?, &left, &right)?;
             }
         }
         Ok(())
     }
 
-    fn at<'p>(&self, relpath: &'p str) -> &'p str {
-        path::skip_ancestor(self.target, relpath).unwrap_or_default()
+    fn at<'p>(&self, relpath: &'p str) -> SvnResult<&'p str> {
+        path::rest_below(self.target, relpath)
     }
 
     fn is_listed(&self, relpath: &str) -> SvnResult<bool> {
@@ -181,7 +181,7 @@ impl Local<'_> {
         let right = FileSide { revision: None, text, props };
         let modified = modified && left.text.read()? != right.text.read()?;
         if modified || left.props != right.props {
-            self.processor.file_changed(self.at(&base.relpath), &left, &right, modified)?;
+            self.processor.file_changed(self.at(&base.relpath)?, &left, &right, modified)?;
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Local<'_> {
             return Ok(());
         }
         let props = base.props()?;
-        let at = self.at(&base.relpath);
+        let at = self.at(&base.relpath)?;
         if base.kind == Kind::Dir {
             return self.processor.dir_deleted(at, &DirSide { revision: base.revision, props });
         }
@@ -226,7 +226,7 @@ impl Local<'_> {
         if !self.is_listed(&row.relpath)? {
             return Ok(());
         }
-        let at = self.at(&row.relpath);
+        let at = self.at(&row.relpath)?;
         let source = match &row.repos_path {
             Some(from) if row.op_depth > 0 => Some(CopySource {
                 revision: row.revision,

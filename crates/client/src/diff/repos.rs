@@ -111,10 +111,7 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
         session.reparent(&anchors[0].0)?;
         // A user that may not read the parent still sees what is below the targets.
         match session.check_path("", Some(old.revision)) {
-            Err(e)
-                if [ErrorCode::RA_DAV_FORBIDDEN, ErrorCode::RA_NOT_AUTHORIZED]
-                    .contains(&e.code()) =>
-            {
+            Err(e) if e.is_unreadable() => {
                 anchors = [(old.url.clone(), String::new()), (new.url.clone(), String::new())];
             }
             other => drop(other?),

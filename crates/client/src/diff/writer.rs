@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use sapwood_core::exact::Cut;
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{PropList, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_diff::{
@@ -140,7 +141,7 @@ impl Writer<'_> {
             index = ".".to_owned();
         }
         let own = |original: &str| {
-            let rest = original.get(common..).unwrap_or_default();
+            let rest = original.tail(common);
             if rest.is_empty() {
                 index.clone()
             } else if uri::is_url(rest) {
@@ -162,7 +163,7 @@ impl Writer<'_> {
 
     /// The path in the repository, for git's headers.
     fn repos_relpath(&self, relpath: &str, side: usize) -> SvnResult<String> {
-        let original = self.places.originals.get(side).map(String::as_str).unwrap_or_default();
+        let original = self.places.originals.get(side).map_or("", String::as_str);
         let local = self.places.anchor.is_some() && !uri::is_url(original);
         match &self.places.session_relpath {
             Some(session) if !local => Ok(path::join(session, relpath)),
@@ -265,7 +266,7 @@ impl Writer<'_> {
 
     fn binary(&mut self, types: [Option<&str>; 2], binary: [bool; 2]) -> SvnResult<()> {
         self.line("Cannot display: file marked as a binary type.")?;
-        let [left, right] = types.map(Option::unwrap_or_default);
+        let [left, right] = types.map(|media| media.unwrap_or(""));
         let shown = match binary {
             [true, false] => left.to_owned(),
             [true, true] if left != right => format!("({left}, {right})"),

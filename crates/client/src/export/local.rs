@@ -33,7 +33,7 @@ pub(super) fn export(ctx: &Context, from: &Path, to: &Path, how: &Export) -> Svn
     if !how.ignore_externals {
         let rows = wc.db().externals("")?;
         for row in rows.into_iter().filter(|row| path::is_ancestor(&relpath, &row.def_relpath)) {
-            let below = path::skip_ancestor(&relpath, &row.relpath).unwrap_or_default();
+            let below = path::rest_below(&relpath, &row.relpath)?;
             let goal = to.join(below);
             if let Some(parent) = goal.parent() {
                 fs::create_dir_all(parent).map_err(|e| cannot_create_dir(parent, &e))?;
@@ -60,7 +60,7 @@ fn nodes(ctx: &Context, wc: &WorkingCopy, relpath: &str, to: &Path, how: &Export
     let mut found = false;
     wc.status(relpath, &walk, &mut |status| {
         found = true;
-        let below = path::skip_ancestor(relpath, &status.relpath).unwrap_or_default();
+        let below = path::rest_below(relpath, &status.relpath)?;
         let goal = if below.is_empty() { to.to_owned() } else { to.join(below) };
         export_node(ctx, wc, &status, &goal, below.is_empty(), how).map_err(Into::into)
     })?;

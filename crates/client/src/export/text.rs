@@ -8,6 +8,7 @@ use std::path::Path;
 
 use sapwood_core::Md5;
 use sapwood_core::checksum::Md5Hasher;
+use sapwood_core::exact::Exact;
 use tempfile::NamedTempFile;
 
 /// How many bytes are kept in memory.
@@ -44,7 +45,7 @@ impl Write for Spool {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         self.md5.update(buffer);
         match &mut self.text {
-            Text::Memory(text) if text.len().saturating_add(buffer.len()) <= IN_MEMORY => {
+            Text::Memory(text) if text.len().plus(buffer.len()) <= IN_MEMORY => {
                 text.extend_from_slice(buffer);
             }
             Text::Memory(text) => {

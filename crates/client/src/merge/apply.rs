@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use sapwood_core::exact::Exact;
 use sapwood_core::notify::State;
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::conflict::{Action, Location, Reason};
@@ -229,6 +230,6 @@ impl<'m, 'a> Apply<'m, 'a> {
     /// Begins to check a tree that is to be deleted.
     pub(super) fn start_check(&mut self, root: u64) -> usize {
         self.checks.push(DeletionCheck { root, ..DeletionCheck::default() });
-        self.checks.len().saturating_sub(1)
+        self.checks.len().minus(1)
     }
 }

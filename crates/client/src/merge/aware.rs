@@ -154,7 +154,7 @@ pub(super) fn file(
     let node = merge.node(&target)?;
     let session = Rc::clone(&merge.left);
     let found = find_anywhere(&node, session.as_ref(), Inherit::Inherited, false).map_err(|e| {
-        if e.code() != ErrorCode::MERGEINFO_PARSE_ERROR {
+        if !e.is_bad_mergeinfo() {
             return e;
         }
         e.wrap(

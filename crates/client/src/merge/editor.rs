@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::rc::Rc;
 
+use sapwood_core::exact::Cut;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::apply::ApplyReader;
 use sapwood_delta::{Editor, Handle, TextDelta, nothing_to_abort};
@@ -411,7 +412,7 @@ fn check_sum(below: &str, text: &Text, expected: &Md5) -> SvnResult<()> {
             if count == 0 {
                 break;
             }
-            sum.update(buffer.get(..count).unwrap_or_default());
+            sum.update(buffer.head(count));
         }
     }
     let actual = sum.finish();

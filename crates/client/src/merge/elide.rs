@@ -1,7 +1,7 @@
 //! Mergeinfo that says no more than what a node would inherit is taken away.
 
 use sapwood_core::notify::{Action, Notify, State};
-use sapwood_core::{ErrorCode, Inherit, SvnResult};
+use sapwood_core::{Inherit, SvnResult};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
 
@@ -23,7 +23,7 @@ pub(super) fn is_redundant(inherited: Option<&Mergeinfo>, own: &Mergeinfo) -> bo
 }
 
 /// Takes away what is redundant in a catalog.
-pub(super) fn elide_catalog(catalog: &mut Catalog) {
+pub(super) fn elide_catalog(catalog: &mut Catalog) -> SvnResult<()> {
     let paths: Vec<String> = catalog.keys().cloned().collect();
     let mut redundant = Vec::new();
     for relpath in paths {
@@ -39,7 +39,7 @@ pub(super) fn elide_catalog(catalog: &mut Catalog) {
             }
         };
         let (Some(above), Some(own)) = (above, catalog.get(&relpath)) else { continue };
-        let below = sapwood_core::path::skip_ancestor(at, &relpath).unwrap_or_default();
+        let below = sapwood_core::path::rest_below(at, &relpath)?;
         if is_redundant(Some(&above.with_suffix(below)), own) {
             redundant.push(relpath);
         }
@@ -47,12 +47,13 @@ pub(super) fn elide_catalog(catalog: &mut Catalog) {
     for relpath in redundant {
         catalog.remove(&relpath);
     }
+    Ok(())
 }
 
 /// What parse errors of values mean here: there is nothing to compare.
 fn readable<T>(result: SvnResult<T>) -> SvnResult<Option<T>> {
     match result {
-        Err(error) if error.code() == ErrorCode::MERGEINFO_PARSE_ERROR => Ok(None),
+        Err(error) if error.is_bad_mergeinfo() => Ok(None),
         other => other.map(Some),
     }
 }
@@ -145,7 +146,7 @@ mod tests {
         let mut catalog: Catalog = [("t", "/a:3"), ("t/x", "/a/x:3"), ("t/x/y", "/a/x/y:4")]
             .map(|(path, text)| (path.to_owned(), info(text.as_bytes())))
             .into();
-        elide_catalog(&mut catalog);
+        elide_catalog(&mut catalog).unwrap();
         assert_eq!(catalog.into_keys().collect::<Vec<_>>(), ["t", "t/x/y"]);
     }
 }

@@ -1,5 +1,6 @@
 //! Which changes of properties a merge takes.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::notify::State;
 use sapwood_core::props::names;
@@ -26,7 +27,7 @@ pub(super) fn same_props(a: &PropList, b: &PropList) -> bool {
         if b.get(name) != Some(value) {
             return false;
         }
-        count = count.saturating_add(1);
+        count = count.plus(1);
     }
     count == other
 }
@@ -54,7 +55,7 @@ pub(super) fn changes_between(from: &PropList, to: &PropList) -> Vec<PropChange>
 impl Merge<'_> {
     /// Where what is added at a path is from.
     pub(super) fn origin_of(&self, relpath: &str, revision: Revnum) -> SvnResult<Origin> {
-        let below = path::skip_ancestor(&self.target.relpath, relpath).unwrap_or_default();
+        let below = path::rest_below(&self.target.relpath, relpath)?;
         let place = &self.source.right;
         if place.root != self.target.root {
             let url = uri::join(&place.url(), below);

@@ -270,7 +270,7 @@ impl Merge<'_> {
         };
         let history = match self.lines.history(self.right.as_ref(), &place, range.end, range.start)
         {
-            Err(error) if error.code() == ErrorCode::FS_NOT_FOUND => return Ok(ranges),
+            Err(error) if error.is_no_node() => return Ok(ranges),
             other => other?.mergeinfo,
         };
         let own = history.0.get(fspath).cloned().unwrap_or_default();

@@ -47,7 +47,7 @@ pub(super) fn find_reintegrate(
     }
     let merged = remote::catalog(session, source, Inherit::Inherited, true)?;
     let (mut unmerged, youngest) = both.unmerged(&ancestor, merged.clone(), histories)?;
-    elide_catalog(&mut unmerged);
+    elide_catalog(&mut unmerged)?;
     let left = match youngest {
         None => ancestor,
         Some(youngest) => location(session, &place, youngest)?,
@@ -137,7 +137,7 @@ impl Both<'_> {
         };
         let mut found = Catalog::new();
         for (target_path, history) in histories {
-            let below = path::skip_ancestor(&self.target.relpath, &target_path).unwrap_or_default();
+            let below = path::rest_below(&self.target.relpath, &target_path)?;
             let place = self.source.below(below);
             // What both have in common counts as merged, whatever mergeinfo says.
             let history = history.within(ancestor.revision, self.source.revision);
@@ -162,7 +162,7 @@ impl Both<'_> {
         }
         // Nodes of the source whose counterparts in the target have no mergeinfo.
         for (source_path, mergeinfo) in merged {
-            let below = path::skip_ancestor(&self.source.relpath, &source_path).unwrap_or_default();
+            let below = path::rest_below(&self.source.relpath, &source_path)?;
             let history = match History::of(self.session, &self.target.below(below)) {
                 Err(error)
                     if [ErrorCode::FS_NOT_FOUND, ErrorCode::RA_DAV_REQUEST_FAILED]

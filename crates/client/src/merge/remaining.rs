@@ -127,7 +127,7 @@ impl Calculation<'_> {
     }
 
     /// E195020 when changes of the node's own line are to be taken back that it does not have yet:
-    /// nothing would happen, and nobody would know why.
+    /// nothing would happen, and the user would not know why.
     fn refuse_future(&self, node: &Node) -> SvnResult<()> {
         let base = base_revision(&node.wc, &node.relpath)?;
         let Some(base) = base.filter(|_| self.source.is_reverse()) else { return Ok(()) };

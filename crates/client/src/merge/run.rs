@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
@@ -95,7 +96,7 @@ fn session_to(
     if let Some(session) = known {
         match session.reparent(url) {
             Ok(()) => return Ok(session),
-            Err(error) if error.code() == ErrorCode::RA_ILLEGAL_URL => {}
+            Err(error) if error.is_no_repository() => {}
             Err(error) => return Err(error),
         }
     }
@@ -173,7 +174,7 @@ pub fn run(ctx: &Context, mut run: Run<'_>, mut sessions: Sessions) -> SvnResult
         }
         touched = merge.touched;
         if let Some(conflict) = conflict {
-            let last = at.saturating_add(1) == count && conflict.remaining.is_none();
+            let last = at.plus(1) == count && conflict.remaining.is_none();
             done.conflict = Some((conflict.range, last));
             break;
         }

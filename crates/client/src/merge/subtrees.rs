@@ -89,7 +89,7 @@ impl Subtrees<'_> {
     /// Nodes with mergeinfo, as deep as the merge goes.
     fn add_explicit(&mut self) -> SvnResult<()> {
         for (relpath, value) in values_below(self.wc, self.target)? {
-            let below = path::skip_ancestor(self.target, &relpath).unwrap_or_default();
+            let below = path::rest_below(self.target, &relpath)?;
             let reached = match self.depth {
                 Depth::Infinity => true,
                 _ if below.is_empty() => true,

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use sapwood_core::{ErrorCode, Revnum, SvnResult, path};
+use sapwood_core::{Revnum, SvnResult, path};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
 
 use super::Merge;
@@ -117,7 +117,7 @@ impl Merge<'_> {
                 useless.merge(&merged.0);
                 useless
             }
-            Err(error) if error.code() != ErrorCode::FS_NOT_FOUND && !common.is_empty() => {
+            Err(error) if !error.is_no_node() && !common.is_empty() => {
                 return Err(error);
             }
             // The source has nothing there.
@@ -162,7 +162,7 @@ impl Merge<'_> {
     }
 
     /// Where the source of a node below the target is not there in some of its revisions, these become
-    /// what the parent's are, so that nobody is asked about what is not there.
+    /// what the parent's are, so that no server is asked about what is not there.
     pub(super) fn fit_to_parents(&mut self, source: &MergeSource) -> SvnResult<()> {
         let session = self.primary_session(source);
         for (at, above) in parents(&self.paths).into_iter().enumerate() {
@@ -207,7 +207,7 @@ fn fitted(
     let at_youngest = place.at(&place.relpath, youngest);
     let found = match lines.segments(session, &at_youngest, youngest, oldest) {
         Ok(found) => found,
-        Err(error) if error.code() == ErrorCode::FS_NOT_FOUND => {
+        Err(error) if error.is_no_node() => {
             let deleted = visit(session, &place.url(), || {
                 match session.check_path("", Some(Revnum(oldest)))? {
                     None => Ok(None),

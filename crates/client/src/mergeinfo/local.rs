@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, Inherit, Revnum, SvnResult, path};
+use sapwood_core::{Inherit, Revnum, SvnResult, path};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Presence, parent_of};
@@ -73,7 +73,7 @@ pub fn find(
         if !std::mem::take(&mut skip) {
             match explicit(wc, at) {
                 Err(error)
-                    if error.code() == ErrorCode::MERGEINFO_PARSE_ERROR
+                    if error.is_bad_mergeinfo()
                         && (invalid == Invalid::Ignore || at != relpath) =>
                 {
                     break Some(Mergeinfo::new());
@@ -96,7 +96,7 @@ pub fn find(
             }
         }
     };
-    let below = path::skip_ancestor(at, relpath).unwrap_or_default();
+    let below = path::rest_below(at, relpath)?;
     Ok(match found {
         Some(found) if !below.is_empty() => {
             Found { mergeinfo: Some(found.with_suffix(below).only(true)), inherited: true }

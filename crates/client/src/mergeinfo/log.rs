@@ -104,7 +104,7 @@ fn target_catalog(
     descendants: bool,
 ) -> SvnResult<(Catalog, String)> {
     if is_url(text) {
-        let relpath = uri::skip_ancestor(&target.root, text).unwrap_or_default();
+        let relpath = uri::relpath(&target.root, text)?;
         return Ok((remote::catalog(session, target, Inherit::Inherited, descendants)?, relpath));
     }
     let node = Node::find(ctx, text)?;

@@ -1,6 +1,6 @@
 //! Mergeinfo as the repository has it.
 
-use sapwood_core::{ErrorCode, Inherit, Revnum, SvnResult, path};
+use sapwood_core::{Inherit, Revnum, SvnResult, path};
 use sapwood_ra::{MergeinfoRequest, Session};
 
 use super::place::{Place, visit};
@@ -48,7 +48,7 @@ pub(super) fn catalog_if_known(
     descendants: bool,
 ) -> SvnResult<Catalog> {
     match catalog(session, place, inherit, descendants) {
-        Err(error) if error.code() == ErrorCode::UNSUPPORTED_FEATURE => Ok(Catalog::new()),
+        Err(error) if error.is_unsupported() => Ok(Catalog::new()),
         other => other,
     }
 }

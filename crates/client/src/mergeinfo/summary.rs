@@ -108,7 +108,7 @@ impl Pair<'_> {
         let result = branches.log(merged, catalog, Some(range), none, &mut take);
         let back = self.session.reparent(&before);
         match result {
-            Err(error) if error.code() == ErrorCode::CEASE_INVOCATION && first.is_some() => {}
+            Err(error) if error.is_ceased() && first.is_some() => {}
             other => other?,
         }
         back?;

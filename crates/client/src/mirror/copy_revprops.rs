@@ -1,5 +1,6 @@
 //! Properties of revisions that were copied before, once more.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{Revnum, SvnResult};
 
 use super::{Mirror, invalid};
@@ -41,7 +42,7 @@ fn copy(run: &mut Mirror<'_>, from: Option<&str>, range: Range) -> SvnResult<()>
     let mut revision = start;
     loop {
         let count = run.copy_props(source.as_ref(), revision, true)?;
-        normalized = normalized.saturating_add(count);
+        normalized.tally(count);
         if revision == end {
             break;
         }

@@ -1,6 +1,7 @@
 //! Between a replay and a commit: paths of copies become URLs of the mirror, properties get their
 //! proper form, those that cannot be committed are left out.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Md5, Revnum, SvnResult, uri};
 use sapwood_delta::{Editor, Handle, TextDelta};
@@ -80,7 +81,7 @@ impl<'a> SyncEditor<'a> {
             value = other;
         }
         if normalized {
-            self.normalized = self.normalized.saturating_add(1);
+            self.normalized.tally(1);
         }
         Ok(Some(Some(value)))
     }

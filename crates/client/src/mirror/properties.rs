@@ -1,6 +1,7 @@
 //! Properties of the source in the form that properties must have: UTF-8, lines that end in LF,
 //! mergeinfo that knows no revision 0.
 
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 
 /// How text of the source is encoded.
@@ -75,7 +76,7 @@ impl Encoding {
         for (name, value) in props.iter().filter(|(name, _)| name.starts_with("svn:")) {
             let (proper, normalized) = self.value(value)?;
             if normalized {
-                count = count.saturating_add(1);
+                count = count.plus(1);
             }
             if proper != value {
                 changed.push((name.to_owned(), proper));
@@ -94,9 +95,10 @@ impl Encoding {
 /// E22 with the first byte that is not.
 pub fn ascii(value: &[u8]) -> SvnResult<&[u8]> {
     let odd = |b: &u8| !b.is_ascii() || (b.is_ascii_control() && !b"\t\n\x0b\x0c\r".contains(b));
-    let Some(at) = value.iter().position(odd) else { return Ok(value) };
-    let (safe, rest) = value.split_at_checked(at).unwrap_or_default();
-    let byte = rest.first().copied().unwrap_or_default();
+    let Some((at, byte)) = value.iter().enumerate().find(|(_, byte)| odd(byte)) else {
+        return Ok(value);
+    };
+    let safe = value.head(at);
     let text = match String::from_utf8_lossy(safe) {
         safe if safe.is_empty() => format!(
             "Non-ASCII character (code {byte}) detected, and unable to convert to/from UTF-8"

@@ -4,6 +4,7 @@
 //! being copied and which is there whole, in the order that lets the next run find out where this
 //! one ended.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, PropList, Revnum, SvnResult};
 use sapwood_delta::Editor as _;
@@ -107,7 +108,7 @@ impl Copier<'_> {
         let kept = props.iter().filter(|(name, _)| keep(name));
         let mut kept: PropList = kept.map(|(n, v)| (n.to_owned(), v.to_vec())).collect();
         let count = self.encoding.normalize(&mut kept)?;
-        self.revprops = self.revprops.saturating_add(count);
+        self.revprops.tally(count);
         Ok(kept)
     }
 
@@ -171,7 +172,8 @@ impl ReplayReceiver for Copier<'_> {
         }
         editor.close_edit()?;
         let (committed, node_props) = editor.finish();
-        self.node_props = self.node_props.saturating_add(node_props);
+        self.node_props.tally(node_props);
+        // Without an answer it is not the revision that it should be.
         let committed = committed.unwrap_or_default();
         (self.tell)(Event::Committed(committed.revision))?;
         if committed.revision != revision {

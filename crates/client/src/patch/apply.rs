@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::props::names;
 use sapwood_core::{NodeKind, SvnError, SvnResult};
 use sapwood_diff::patch::{BinaryPatch, Hunk, Literal, Operation, Patch, PatchFile, Which};
@@ -121,7 +122,7 @@ impl Run<'_> {
             if count == 0 {
                 return Ok(());
             }
-            let bytes = buffer.get(..count).unwrap_or_default();
+            let bytes = buffer.head(count);
             target.patched.write_all(bytes).map_err(unwritten)?;
         }
     }
@@ -297,7 +298,7 @@ fn apply_hunk(
     let mut line = Vec::new();
     let mut number = 0_u64;
     while let Some(end) = file.line(&mut cursor, &mut line)? {
-        number = number.saturating_add(1);
+        number = number.plus(1);
         if number <= fuzz || number > until {
             continue;
         }

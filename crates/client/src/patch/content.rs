@@ -10,6 +10,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::io::{Cursor, Read, Seek, Write};
 use std::sync::Arc;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_diff::patch::{LineEnd, Source};
 use sapwood_wc::translate::{EolStyle, Keywords, Translation, Translator};
@@ -170,7 +171,7 @@ impl Content {
                 self.by_hash.entry(line.hash).or_default().push(number);
             }
         }
-        self.by_hash.get(&hash).map(Vec::as_slice).unwrap_or_default()
+        self.by_hash.get(&hash).map_or(&[], Vec::as_slice)
     }
 
     /// Reads what is compared of a line. `false` when there is none.
@@ -188,7 +189,7 @@ impl Content {
             return;
         }
         let (saved, saved_end) = (self.current, self.ended);
-        let last = self.count().saturating_add(1);
+        let last = self.count().plus(1);
         self.ended |= line > last;
         self.current = line.min(last);
         if saved_end && saved > self.current {
@@ -215,7 +216,7 @@ impl Content {
         };
         let read = source.line(at, u64::MAX, text).map_err(failed)?;
         self.comparison.contract(text)?;
-        self.current = self.current.saturating_add(1);
+        self.current = self.current.plus(1);
         Ok(Some(read.end))
     }
 }

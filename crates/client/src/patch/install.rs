@@ -109,7 +109,7 @@ impl Run<'_> {
             }
             None => {}
         }
-        let below = path::skip_ancestor(&self.root, parent).unwrap_or_default().to_owned();
+        let below = path::rest_below(&self.root, parent)?.to_owned();
         let mut at = self.root.clone();
         let mut missing = Vec::new();
         for name in path::components(&below) {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::path;
 
 /// What became of a path.
@@ -21,7 +22,7 @@ pub(super) struct Known {
 
 impl Known {
     pub(super) fn add(&mut self, abspath: &str, added: bool, deleted: bool) {
-        self.count = self.count.saturating_add(1);
+        self.count = self.count.plus(1);
         self.paths.insert(abspath.to_owned(), Fate { number: self.count, added, deleted });
     }
 

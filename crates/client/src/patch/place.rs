@@ -9,6 +9,7 @@ use std::fs::File;
 use std::ops::Range;
 
 use sapwood_core::SvnResult;
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_diff::patch::{Hunk, Operation, PatchFile, Which};
 
 use super::content::{Content, hash};
@@ -120,7 +121,7 @@ impl Search<'_> {
                     fuzz: fuzz.saturating_sub(self.hunk.after.penalty),
                 });
             }
-            fuzz = fuzz.saturating_add(1);
+            fuzz = fuzz.plus(1);
         }
     }
 
@@ -285,12 +286,12 @@ impl Search<'_> {
             }
         }
         let (_, number, hash) = rarest?;
-        let shift = number.saturating_sub(1);
+        let shift = number.minus(1);
         let lines = self.content.with_hash(hash);
         let from = lines.partition_point(|line| *line < range.start.saturating_add(shift));
         let to = lines.partition_point(|line| *line < range.end.saturating_add(shift));
-        let lines = lines.get(from..to).unwrap_or_default();
-        Some(lines.iter().map(|line| line.saturating_sub(shift)).collect())
+        let lines = lines.piece(from..to);
+        Some(lines.iter().map(|line| line.minus(shift)).collect())
     }
 
     /// Whether a line of the hunk need not fit.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_diff::patch::{Hunk, Operation, Patch};
@@ -449,7 +450,7 @@ fn chosen_name(patch: &Patch) -> &str {
     }
     let rank = |name: &str| {
         let root = usize::from(name.starts_with('/'));
-        let count = path::components(name).count().saturating_add(root);
+        let count = path::components(name).count().plus(root);
         (count, path::basename(name).len(), name.len())
     };
     if rank(old) < rank(new) { old } else { new }

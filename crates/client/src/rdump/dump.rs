@@ -73,7 +73,7 @@ impl ReplayReceiver for Dumper<'_> {
 /// Writes a revision as if everything in it were new.
 fn whole(dumper: &mut Dumper<'_>, session: &dyn Session, revision: Revnum) -> SvnResult<()> {
     dumper.revision_record(revision, &session.rev_proplist(revision)?)?;
-    let anchor = uri::skip_ancestor(&session.root_url(), &session.url()).unwrap_or_default();
+    let anchor = uri::relpath(&session.root_url(), &session.url())?;
     let mut plain = Plain(&mut *dumper.out);
     let mut editor = DumpEditor::new(&mut plain, Some(anchor));
     let request = ReportRequest {

@@ -7,6 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{Read as _, Seek as _, Write};
 
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::props::names;
 use sapwood_core::{Md5, Revnum, SvnError, SvnResult, path as paths};
 use sapwood_delta::svndiff::Encoder;
@@ -77,7 +78,7 @@ impl<'o> DumpEditor<'o> {
 
     fn handle(&mut self) -> u64 {
         let handle = self.next;
-        self.next = handle.saturating_add(1);
+        self.next = handle.plus(1);
         handle
     }
 
@@ -348,7 +349,7 @@ impl Editor for DumpEditor<'_> {
                 if got == 0 {
                     break;
                 }
-                self.write(piece.get(..got).unwrap_or_default())?;
+                self.write(piece.head(got))?;
             }
         }
         self.write(b"\n\n")

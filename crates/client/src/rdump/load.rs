@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead, Read};
 
+use sapwood_core::exact::Exact;
 use sapwood_core::props::names;
 use sapwood_core::{
     CancelToken, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths,
@@ -62,7 +63,7 @@ impl Load<'_> {
             tell(LoadEvent::Lock(told))
         })?;
         let root = session.root_url();
-        let parent_dir = uri::skip_ancestor(&root, &session.url()).unwrap_or_default();
+        let parent_dir = uri::relpath(&root, &session.url())?;
         lock.hold(|| {
             let mut loader = Loader {
                 session,
@@ -194,7 +195,7 @@ impl<'s> Loader<'s> {
             let Some(open) = self.dirs.last().cloned() else {
                 return Err(malformed("No directory is open"));
             };
-            let below = paths::skip_ancestor(&open.path, path).unwrap_or_default();
+            let below = paths::rest_below(&open.path, path)?;
             let Some(name) = paths::components(below).next() else { return Ok(open) };
             let next = paths::join(&open.path, name);
             let handle = self.editor()?.open_directory(&next, open.handle, Some(base))?;
@@ -303,12 +304,16 @@ impl DumpVisitor for Loader<'_> {
             }
             let mut editor = self.editor.take().ok_or_else(|| malformed("No commit"))?;
             editor.close_edit()?;
-            let revision = editor.committed().map(|info| info.revision).unwrap_or_default();
+            // Properties are set of this revision next: it must not be a guess.
+            let revision = editor.committed().map(|info| info.revision).ok_or_else(|| {
+                let message = format!("The commit of r{number} did not say which revision it made");
+                SvnError::new(ErrorCode::INCOMPLETE_DATA, message)
+            })?;
             drop(editor);
             (self.tell)(LoadEvent::Loaded(number))?;
             // Revisions that are missing in the stream stand for those before them.
             if let Some((last, known)) = self.map.last_key_value().map(|(a, b)| (*a, *b)) {
-                for gap in last.saturating_add(1)..number.0 {
+                for gap in last.plus(1)..number.0 {
                     self.map.insert(gap, known);
                 }
             }
@@ -336,7 +341,7 @@ impl DumpVisitor for Loader<'_> {
             base: base_sum,
             changes: BTreeMap::new(),
         };
-        let action = headers.get(header::NODE_ACTION).unwrap_or_default().to_vec();
+        let action = headers.get(header::NODE_ACTION).unwrap_or(b"").to_vec();
         let base = Some(self.base()?);
         match action.as_slice() {
             b"change" => {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{Revnum, hashdump};
 use sapwood_repos::dumpstream::header;
 use sapwood_repos::prop_rules;
@@ -43,14 +44,14 @@ impl Head {
             self.line(header::PROP_CONTENT_LENGTH, &length.to_string());
         }
         if let Some(text) = text {
-            length = length.saturating_add(text);
+            length = length.plus(text);
             self.line(header::TEXT_CONTENT_LENGTH, &text.to_string());
         }
         if props.is_some() || text.is_some() {
             self.line(header::CONTENT_LENGTH, &length.to_string());
         }
         self.0.push(b'\n');
-        self.0.extend_from_slice(props.unwrap_or_default());
+        self.0.extend_from_slice(props.unwrap_or(b""));
         self.0
     }
 }

@@ -94,7 +94,7 @@ pub struct TreeConflict<'c> {
     pub incoming: Option<Incoming>,
     /// What the log and the working copy say of the local one.
     pub local: Option<Local>,
-    /// What is to be done when nobody says otherwise.
+    /// What is to be done when the user does not say otherwise.
     pub recommended: Option<Resolution>,
 }
 

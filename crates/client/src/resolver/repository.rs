@@ -57,7 +57,7 @@ pub(super) fn before(revision: u64) -> u64 {
 pub(super) fn found<T>(result: SvnResult<T>) -> SvnResult<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
-        Err(error) if error.code() == ErrorCode::FS_NOT_FOUND => Ok(None),
+        Err(error) if error.is_no_node() => Ok(None),
         Err(error) => Err(error),
     }
 }

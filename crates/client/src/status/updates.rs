@@ -144,7 +144,7 @@ fn ask(
     let mut incoming = editor.finish();
     session.reparent(&ancestor)?;
     let locks = match session.get_locks("", depth) {
-        Err(error) if error.code() == ErrorCode::RA_NOT_IMPLEMENTED => Vec::new(),
+        Err(error) if error.is_not_implemented() => Vec::new(),
         found => found?,
     };
     incoming.locks.extend(locks.into_iter().map(|lock| {

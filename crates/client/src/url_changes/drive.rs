@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 
 use sapwood_core::checksum::Md5Hasher;
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path, uri};
 use sapwood_delta::{FullText, Handle};
@@ -27,7 +28,7 @@ impl<R: Read> Read for Summing<'_, R> {
             io::ErrorKind::Interrupted => e,
             _ => io::Error::other(SvnError::io(&e, format_args!("Can't read {}", self.name))),
         })?;
-        self.sum.update(buf.get(..got).unwrap_or_default());
+        self.sum.update(buf.head(got));
         Ok(got)
     }
 }
@@ -78,7 +79,7 @@ fn drive(editor: &mut dyn CommitEditor, plan: &Plan<'_>, cancel: &CancelToken) -
             }
         }
         let next = operation.children.as_ref().and_then(|children| children.get(dir.done)).copied();
-        dir.done = dir.done.saturating_add(1);
+        dir.done = dir.done.plus(1);
         let Some((number, child)) = next.and_then(|n| Some((n, plan.operation(n)?))) else {
             editor.close_directory(dir.handle)?;
             open.pop();

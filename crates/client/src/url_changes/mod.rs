@@ -91,16 +91,22 @@ impl Action {
     ///
     /// # Errors
     /// What keeps it from being done after those that were entered before.
-    pub fn enter(self, plan: &mut Plan<'_>, relative: &dyn Fn(&str) -> String) -> SvnResult<()> {
+    pub fn enter(
+        self,
+        plan: &mut Plan<'_>,
+        relative: &dyn Fn(&str) -> SvnResult<String>,
+    ) -> SvnResult<()> {
         match self {
-            Self::Move { from, to } => plan.add_move(&relative(&from), &relative(&to)),
+            Self::Move { from, to } => plan.add_move(&relative(&from)?, &relative(&to)?),
             Self::Copy { from, revision, to } => {
-                plan.copy(&relative(&from), revision, &relative(&to))
+                plan.copy(&relative(&from)?, revision, &relative(&to)?)
             }
-            Self::Mkdir(url) => plan.mkdir(&relative(&url)),
-            Self::Remove(url) => plan.delete(&relative(&url), false),
-            Self::Put { source, url } => plan.put(&relative(&url), source),
-            Self::Property { name, value, url } => plan.set_property(&relative(&url), &name, value),
+            Self::Mkdir(url) => plan.mkdir(&relative(&url)?),
+            Self::Remove(url) => plan.delete(&relative(&url)?, false),
+            Self::Put { source, url } => plan.put(&relative(&url)?, source),
+            Self::Property { name, value, url } => {
+                plan.set_property(&relative(&url)?, &name, value)
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use sapwood_core::Md5;
+use sapwood_core::exact::Cut;
 
 /// Longest line that is read from an agent, in bytes.
 const MAX_LINE: u64 = 10 * 1024;
@@ -67,7 +68,7 @@ fn unescaped(text: &str) -> String {
         match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             Some(value) if *byte == b'%' => {
                 made.push(value);
-                rest = after.get(2..).unwrap_or_default();
+                rest = after.tail(2);
             }
             _ => {
                 made.push(*byte);

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sapwood_core::config::Config;
+use sapwood_core::exact::Exact;
 use sapwood_core::{SvnResult, glob};
 
 pub use certificate::Description;
@@ -245,7 +246,7 @@ impl Attempts<'_> {
                     self.given_or_kept()
                 }
                 Stage::Agent(times) => {
-                    self.stage = Stage::Agent(times.saturating_add(1));
+                    self.stage = Stage::Agent(times.plus(1));
                     let found = self.agents_password(times);
                     if found.is_none() {
                         self.stage = Stage::Asked(0);
@@ -254,7 +255,7 @@ impl Attempts<'_> {
                 }
                 Stage::Asked(times) => match &self.auth.prompter {
                     Some(prompter) if times <= RETRIES => {
-                        self.stage = Stage::Asked(times.saturating_add(1));
+                        self.stage = Stage::Asked(times.plus(1));
                         Some(self.ask(prompter.as_ref(), times == 0)?)
                     }
                     _ => {

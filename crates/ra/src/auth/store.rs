@@ -45,7 +45,7 @@ pub fn file_of(config_dir: &Path, kind: CredentialKind, realm: &str) -> PathBuf 
 pub fn read(config_dir: &Path, kind: CredentialKind, realm: &str) -> Option<PropList> {
     let path = file_of(config_dir, kind, realm);
     let mut bytes = Vec::new();
-    File::open(&path).ok()?.take(MAX_FILE.saturating_add(1)).read_to_end(&mut bytes).ok()?;
+    File::open(&path).ok()?.take(MAX_FILE + 1).read_to_end(&mut bytes).ok()?;
     if u64::try_from(bytes.len()).is_ok_and(|len| len > MAX_FILE) {
         return None;
     }

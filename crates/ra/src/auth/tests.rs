@@ -57,7 +57,7 @@ fn given_credentials_are_kept_and_found_again() {
     let simple = attempts.next_credentials().unwrap().unwrap();
     assert_eq!((simple.username.as_str(), simple.password.as_str()), ("jo", "secret"));
     attempts.save().unwrap();
-    // A wrong answer of the server's would lead to the end: nobody can be asked.
+    // A wrong answer of the server's would lead to the end: no user can be asked.
     assert!(attempts.next_credentials().unwrap().is_none());
 
     let bytes = std::fs::read(file_of(dir.path(), CredentialKind::Simple, REALM)).unwrap();
@@ -135,7 +135,7 @@ fn certificates_that_are_trusted() {
     assert_eq!(judge(trusting, None, &certificate), Failures::NAME);
     let trusting = AuthOptions { trust: wrong, ..here() };
     assert!(judge(trusting, None, &certificate).is_empty());
-    // Nobody to ask, then somebody; the answer is kept, for this certificate only.
+    // No user to ask, then one; the answer is kept, for this certificate only.
     assert_eq!(judge(here(), None, &certificate), wrong);
     assert!(judge(here(), Some(Box::new(Answers(true))), &certificate).is_empty());
     assert!(judge(here(), None, &certificate).is_empty());

@@ -54,6 +54,7 @@ impl FileSession {
             paths.iter().map(|(path, _)| (path.as_str(), self.at(path))).collect();
         let targets = paths.iter().map(|(path, token)| UnlockTarget {
             path: self.at(path),
+            // Without one the lock is broken.
             token: token.clone().unwrap_or_default(),
         });
         let hooks = self.hooks();

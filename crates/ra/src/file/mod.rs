@@ -93,7 +93,8 @@ impl FileSession {
             .map_err(|e| open_failed(url).with_cause(e.into()))?;
         let uuid = repository.fs().uuid().map_err(SvnError::from)?;
         let root = root.to_string_lossy();
-        let below = paths::skip_ancestor(&root, &path).unwrap_or_default();
+        let below = paths::skip_ancestor(&root, &path)
+            .ok_or_else(|| SvnError::internal("the root that was found is not above the path"))?;
         let fs_path = paths::canonical_fspath(below).into_owned();
         let mut root_url = url;
         for _ in paths::components(paths::to_relpath(&fs_path)) {

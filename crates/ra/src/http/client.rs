@@ -121,7 +121,7 @@ impl Client {
         let proxy = options.proxy.clone();
         let peer = proxy.as_ref().map_or_else(|| origin.clone(), |(proxy, _)| proxy.clone());
         let rest = url.split_once("://").map_or("", |(_, rest)| rest);
-        let authority = rest.split('/').next().unwrap_or_default();
+        let authority = rest.split('/').next().unwrap_or("");
         let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_owned();
         let agent = format!("SVN/{COMPATIBLE_VERSION} (sapwood)");
         let tls = if secure {
@@ -389,7 +389,7 @@ impl Client {
 /// What a status that was not hoped for means, with what the server says of it.
 pub(super) fn error_of(reply: Reply, target: &str) -> SvnError {
     let status = reply.status();
-    let reason = reply.head.status.canonical_reason().unwrap_or_default();
+    let reason = reply.head.status.canonical_reason().unwrap_or("");
     let plain = by_status(status, reason, target, reply.header("location"));
     let is_xml = reply
         .header("content-type")
@@ -411,9 +411,9 @@ pub(super) fn error_of(reply: Reply, target: &str) -> SvnError {
 fn by_status(status: u16, reason: &str, target: &str, location: Option<&str>) -> SvnError {
     let path = target;
     let message = match status {
-        301 => format!("Repository moved permanently to '{}'", location.unwrap_or_default()),
+        301 => format!("Repository moved permanently to '{}'", location.unwrap_or("")),
         302 | 303 | 307 | 308 => {
-            format!("Repository moved temporarily to '{}'", location.unwrap_or_default())
+            format!("Repository moved temporarily to '{}'", location.unwrap_or(""))
         }
         403 => format!("Access to '{path}' forbidden"),
         404 => format!("'{path}' path not found"),

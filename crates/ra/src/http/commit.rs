@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::path as paths;
 use sapwood_core::{ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::{Editor, Handle, TextDelta, Version, write_svndiff};
@@ -119,7 +120,7 @@ impl HttpCommit<'_> {
 
     fn push(&mut self, node: Node) -> Handle {
         self.nodes.push(node);
-        Handle(u64::try_from(self.nodes.len().saturating_sub(1)).unwrap_or(u64::MAX))
+        Handle(u64::try_from(self.nodes.len().minus(1)).unwrap_or(u64::MAX))
     }
 
     fn route(&self) -> SvnResult<&Route> {
@@ -408,7 +409,7 @@ impl HttpCommit<'_> {
                 ErrorCode::FS_ALREADY_EXISTS,
                 format!("File '{path}' already exists"),
             )),
-            Err(error) if error.code() == ErrorCode::FS_NOT_FOUND => Ok(()),
+            Err(error) if error.is_no_node() => Ok(()),
             Err(error) => Err(error),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::io::{Seek as _, SeekFrom, Write as _};
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{Depth, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::{Editor, FullText, TextDelta};
 use sapwood_wire_dav::report::drive::{Fetch, replay, update};
@@ -40,7 +41,7 @@ impl Spool {
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> SvnResult<()> {
         self.file.write_all(bytes).map_err(spool_error)?;
-        self.len = self.len.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        self.len = self.len.plus(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
         Ok(())
     }
 

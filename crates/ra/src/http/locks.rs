@@ -19,7 +19,7 @@ const LOCK_BODY: u64 = 1 << 20;
 /// What a status means for a lock or an unlock, beside what the server says of it.
 fn refused(reply: Reply, path: &str, target: &str) -> SvnError {
     let status = reply.status();
-    let reason = reply.head.status.canonical_reason().unwrap_or_default();
+    let reason = reply.head.status.canonical_reason().unwrap_or("");
     let own = match status {
         400 => Some((
             ErrorCode::FS_NO_SUCH_LOCK,
@@ -139,8 +139,8 @@ impl HttpSession {
         match told {
             Ok(_) => Ok(found),
             // There is nothing at the path, nor any lock.
-            Err(error) if error.code() == ErrorCode::FS_NOT_FOUND => Ok(Vec::new()),
-            Err(error) if error.code() == ErrorCode::UNSUPPORTED_FEATURE => Err(error
+            Err(error) if error.is_no_node() => Ok(Vec::new()),
+            Err(error) if error.is_unsupported() => Err(error
                 .wrap(ErrorCode::RA_NOT_IMPLEMENTED, "Server does not support locking features")),
             Err(error) => Err(error),
         }

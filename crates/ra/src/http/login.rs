@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use md5::{Digest as _, Md5};
 use sapwood_core::base64;
+use sapwood_core::exact::{Cut, Exact};
 use sha2::Sha256;
 
 use crate::auth::Simple;
@@ -40,13 +41,13 @@ fn parameters(mut text: &str) -> Vec<(String, String)> {
                         }
                         '\\' => escaped = true,
                         '"' => {
-                            end = at.saturating_add(1);
+                            end = at.plus(1);
                             break;
                         }
                         _ => value.push(c),
                     }
                 }
-                (value, quoted.get(end..).unwrap_or_default())
+                (value, quoted.tail(end))
             }
             None => {
                 let (value, rest) = rest.split_once(',').unwrap_or((rest, ""));
@@ -104,7 +105,7 @@ impl std::fmt::Debug for Proof {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().saturating_mul(2));
+    let mut text = String::with_capacity(bytes.len().times(2));
     for byte in bytes {
         // Writing to a string does not fail.
         let _ = write!(text, "{byte:02x}");
@@ -131,7 +132,7 @@ impl Proof {
                 format!("Basic {}", base64::encode(format!("{username}:{password}").as_bytes()))
             }
             Scheme::Digest => {
-                self.count = self.count.saturating_add(1);
+                self.count = self.count.plus(1);
                 self.digest(method, target)
             }
         }
@@ -146,7 +147,7 @@ impl Proof {
         };
         let Simple { username, password, .. } = &self.simple;
         let realm = &challenge.realm;
-        let nonce = challenge.parameter("nonce").unwrap_or_default();
+        let nonce = challenge.parameter("nonce").unwrap_or("");
         let a1 = hash(format!("{username}:{realm}:{password}"));
         let a2 = hash(format!("{method}:{target}"));
         // Without the word the old form of RFC 2069 is meant.

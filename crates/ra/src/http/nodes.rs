@@ -4,6 +4,7 @@ use std::io::{Read as _, Write};
 
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::Cut;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_wire_dav::multistatus::Resource;
 use sapwood_wire_dav::propfind::{Name, Wanted};
@@ -74,7 +75,7 @@ impl HttpSession {
         let target = self.place(path, revision)?;
         match propfind(&self.client, &target, "0", wanted, None) {
             Ok(found) => Ok(found.into_iter().next()),
-            Err(error) if error.code() == ErrorCode::FS_NOT_FOUND => Ok(None),
+            Err(error) if error.is_no_node() => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -123,7 +124,10 @@ impl HttpSession {
             ])
         };
         let found = propfind(&self.client, &target, "0", &asked, None)?;
-        let resource = found.into_iter().next().unwrap_or_default();
+        let resource = found.into_iter().next().ok_or_else(|| {
+            let message = "The PROPFIND response did not include the requested resource";
+            SvnError::new(ErrorCode::RA_DAV_MALFORMED_DATA, message)
+        })?;
         if resource.kind() == Some(NodeKind::Dir) {
             return Err(SvnError::new(
                 ErrorCode::FS_NOT_FILE,
@@ -152,7 +156,7 @@ impl HttpSession {
         let mut chunk = vec![0; CHUNK];
         loop {
             let len = reply.read(&mut chunk).map_err(SvnError::from_stream)?;
-            let piece = chunk.get(..len).unwrap_or_default();
+            let piece = chunk.head(len);
             if piece.is_empty() {
                 break;
             }
@@ -194,7 +198,7 @@ impl HttpSession {
                     }
                     continue;
                 }
-                let name = place.rsplit('/').next().unwrap_or_default();
+                let name = place.rsplit('/').next().unwrap_or("");
                 let name = uri::decode_utf8(name)
                     .filter(|name| {
                         !name.is_empty() && !name.contains('/') && name != "." && name != ".."

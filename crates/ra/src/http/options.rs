@@ -123,7 +123,7 @@ impl Sections<'_> {
     /// meant for its servers.
     fn proxy(&self, host: &str) -> SvnResult<Option<(Origin, Option<String>)>> {
         let servers = self.servers;
-        let exceptions = servers.get("global", "http-proxy-exceptions").unwrap_or_default();
+        let exceptions = servers.get("global", "http-proxy-exceptions").unwrap_or("".into());
         let excepted = exceptions.split(',').map(str::trim).any(|pattern| {
             !pattern.is_empty() && glob::matches(pattern.as_bytes(), host.as_bytes())
         });

@@ -166,7 +166,7 @@ impl Open {
                 Ok(true) => {}
                 Ok(false) if empty => return Ok(None),
                 // A server that ends connections may do it this way, too.
-                Err(error) if empty && error.code() != sapwood_core::ErrorCode::CANCELLED => {
+                Err(error) if empty && !error.is_cancelled() => {
                     return Ok(None);
                 }
                 Ok(false) => return Err(cut()),

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 
+use sapwood_core::exact::Cut;
 use sapwood_core::path as paths;
 use sapwood_core::uri;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
@@ -64,7 +65,7 @@ fn bad_options(message: impl Into<String>) -> SvnError {
 /// The path of an address, which may be a URL.
 pub(super) fn path_of(address: &str) -> String {
     let path = match address.split_once("://") {
-        Some((_, rest)) => rest.find('/').and_then(|at| rest.get(at..)).unwrap_or_default(),
+        Some((_, rest)) => rest.find('/').map_or("", |at| rest.tail(at)),
         None => address,
     };
     path.trim_end_matches('/').to_owned()
@@ -128,6 +129,7 @@ fn greet(client: &Client, target: &str) -> crate::Result<Greeting> {
             rev: address(headers::REV_STUB)?,
             txn_root: address(headers::TXN_ROOT_STUB)?,
             txn: address(headers::TXN_STUB)?,
+            // A server that makes transactions by our names tells these too.
             vtxn_root: address(headers::VTXN_ROOT_STUB).unwrap_or_default(),
             vtxn: address(headers::VTXN_STUB).unwrap_or_default(),
         })
@@ -168,6 +170,7 @@ impl Places {
         let target = if path.is_empty() { "/" } else { path };
         let greeting = greet(client, target)?;
         let mut places = Self {
+            // What is not told in the greeting `discover` finds.
             root: greeting.root.clone().unwrap_or_default(),
             uuid: greeting.uuid.clone().unwrap_or_default(),
             tokens: greeting.tokens,
@@ -211,7 +214,7 @@ impl Places {
             let target = if at.is_empty() { "/" } else { at.as_str() };
             match propfind(client, target, "0", &wanted, None) {
                 Ok(found) => break found,
-                Err(error) if error.code() == ErrorCode::FS_NOT_FOUND && !at.is_empty() => {
+                Err(error) if error.is_no_node() && !at.is_empty() => {
                     at.truncate(at.rfind('/').unwrap_or(0));
                 }
                 Err(error) => return Err(error),

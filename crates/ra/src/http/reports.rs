@@ -1,5 +1,6 @@
 //! Requests that are answered with a series of small elements.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path as paths};
 use sapwood_wire_dav::report::answer;
@@ -109,14 +110,14 @@ impl HttpSession {
             let Some(item) = answer::log_item(&child)? else { continue };
             let entry = log_entry(&item, request.revprops, request.include_merged_revisions);
             if nesting == 0 {
-                told = told.saturating_add(1);
+                told = told.plus(1);
             }
             // Old servers know no limit.
             if request.limit > 0 && nesting == 0 && told > request.limit {
                 return Ok(());
             }
             if item.has_children {
-                nesting = nesting.saturating_add(1);
+                nesting = nesting.plus(1);
             }
             if item.revision.is_none() {
                 nesting = nesting.checked_sub(1).ok_or_else(|| malformed("log-item"))?;
@@ -259,7 +260,7 @@ impl HttpSession {
         let call = Call::new("REPORT", &target).xml(body.write());
         match self.client.element(&call, &[200]) {
             Ok(root) => Ok(answer::one_revision(&root)?),
-            Err(error) if error.code() == ErrorCode::UNSUPPORTED_FEATURE => Err(error
+            Err(error) if error.is_unsupported() => Err(error
                 .wrap(ErrorCode::RA_NOT_IMPLEMENTED, "'get-deleted-rev' REPORT not implemented")),
             Err(error) => Err(error),
         }

@@ -27,9 +27,17 @@ use crate::{Lock, Segment};
 pub struct HttpSession {
     pub(super) client: Client,
     pub(super) places: Places,
-    /// The session's URL.
-    url: RefCell<String>,
+    place: RefCell<Place>,
     root_url: String,
+}
+
+/// Where a session is.
+#[derive(Debug)]
+struct Place {
+    /// The canonical URL.
+    url: String,
+    /// The same below the root of the repository, decoded.
+    relpath: String,
 }
 
 impl HttpSession {
@@ -45,13 +53,14 @@ impl HttpSession {
         let places = Places::learn(&client, path.trim_end_matches('/'), client.options.bulk)?;
         let root_url = format!("{}{}", client.base, places.root);
         let root_url = uri::canonicalize(&root_url).map_err(|_| illegal())?;
-        Ok(Self { client, places, url: RefCell::new(url.to_owned()), root_url })
+        let relpath = uri::skip_ancestor(&root_url, url).ok_or_else(illegal)?;
+        let place = RefCell::new(Place { url: url.to_owned(), relpath });
+        Ok(Self { client, places, place, root_url })
     }
 
     /// The relpath in the repository of a path below the session's URL.
     pub(super) fn in_repository(&self, path: &str) -> String {
-        let base = uri::skip_ancestor(&self.root_url, &self.url.borrow()).unwrap_or_default();
-        paths::join(&base, path)
+        paths::join(&self.place.borrow().relpath, path)
     }
 
     /// The percent-encoded path of the session's URL with a path below it.
@@ -76,7 +85,7 @@ impl HttpSession {
 
 impl Session for HttpSession {
     fn url(&self) -> String {
-        self.url.borrow().clone()
+        self.place.borrow().url.clone()
     }
 
     fn root_url(&self) -> String {
@@ -109,7 +118,7 @@ impl Session for HttpSession {
     }
 
     fn reparent(&self, url: &str) -> SvnResult<()> {
-        if uri::skip_ancestor(&self.root_url, url).is_none() {
+        let Some(relpath) = uri::skip_ancestor(&self.root_url, url) else {
             return Err(SvnError::new(
                 sapwood_core::ErrorCode::RA_ILLEGAL_URL,
                 format!(
@@ -117,8 +126,8 @@ impl Session for HttpSession {
                     self.root_url
                 ),
             ));
-        }
-        url.clone_into(&mut self.url.borrow_mut());
+        };
+        *self.place.borrow_mut() = Place { url: url.to_owned(), relpath };
         Ok(())
     }
 

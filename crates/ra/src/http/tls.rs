@@ -147,7 +147,7 @@ fn is_for(certificate: &X509Certificate<'_>, host: &str) -> bool {
 /// The certificate as people are shown it.
 fn shown(certificate: &X509Certificate<'_>, der: &[u8]) -> Certificate {
     let text = |name: Option<&x509_parser::x509::AttributeTypeAndValue<'_>>| {
-        name.and_then(|name| name.as_str().ok()).unwrap_or_default().to_owned()
+        name.and_then(|name| name.as_str().ok()).unwrap_or("").to_owned()
     };
     let date = |time: x509_parser::time::ASN1Time| time.to_rfc2822().unwrap_or_default();
     let digits: Vec<String> = Sha1::digest(der).iter().map(|byte| format!("{byte:02X}")).collect();

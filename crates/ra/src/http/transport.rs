@@ -24,6 +24,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper::http::response::Parts;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use sapwood_core::exact::Exact;
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
@@ -118,7 +119,7 @@ impl Body for Outgoing {
                 if let Err(error) = file.read_exact(&mut chunk) {
                     return Poll::Ready(Some(Err(error)));
                 }
-                *left = left.saturating_sub(u64::try_from(len).unwrap_or(u64::MAX));
+                *left = left.minus(u64::try_from(len).unwrap_or(u64::MAX));
                 Poll::Ready(Some(Ok(Frame::data(chunk.into()))))
             }
         }
@@ -162,7 +163,7 @@ impl AsyncRead for Counted {
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let polled = Pin::new(&mut self.inner).poll_read(cx, buf);
-        self.count(buf.filled().len().saturating_sub(before));
+        self.count(buf.filled().len().minus(before));
         polled
     }
 }
@@ -238,7 +239,7 @@ async fn open_tunnel(stream: &mut TcpStream, head: &str) -> SvnResult<()> {
         answer.push(stream.read_u8().await.map_err(failed)?);
     }
     let text = String::from_utf8_lossy(&answer);
-    let line = text.lines().next().unwrap_or_default();
+    let line = text.lines().next().unwrap_or("");
     match line.split(' ').nth(1) {
         Some(status) if status.starts_with('2') => Ok(()),
         _ => Err(SvnError::new(

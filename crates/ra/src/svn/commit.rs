@@ -71,7 +71,7 @@ impl SvnSession {
         let mut conn = self.conn()?;
         let out = conn.out();
         out.raw(b"( commit ( ");
-        out.string(message.unwrap_or_default());
+        out.string(message.unwrap_or(b""));
         out.open();
         for (path, token) in request.lock_tokens {
             out.open();

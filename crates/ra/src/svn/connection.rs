@@ -3,6 +3,7 @@
 //! Invariants: everything that was written is sent before the connection waits; memory for input
 //! is taken as bytes arrive, whatever lengths the server announces.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wire_svn::buffer::Sizes;
 use sapwood_wire_svn::editor::{CommandSource, DriveError, EditSink};
@@ -55,7 +56,7 @@ impl Connection {
 
     /// Takes the place of `before`, which has ended.
     pub(super) fn replace(self, before: &mut Self) {
-        let transferred = self.transferred.saturating_add(before.transferred);
+        let transferred = self.transferred.plus(before.transferred);
         *before = Self { transferred, ..self };
     }
 
@@ -65,7 +66,7 @@ impl Connection {
         self.lost
     }
 
-    /// Whether there is nobody any more to take a request, as far as can be told now. To be asked
+    /// Whether the server has gone and takes no request, as far as can be told now. To be asked
     /// between requests.
     #[must_use]
     pub fn has_ended(&self) -> bool {
@@ -167,7 +168,7 @@ impl Connection {
                 return Ok(());
             }
             let kept = usize::from(unread.ends_with(b"("));
-            let passed = unread.len().saturating_sub(kept);
+            let passed = unread.len().minus(kept);
             self.input.consume(passed);
             let read = self.flush().and_then(|()| self.read_more(1));
             self.note(read)?;
@@ -206,8 +207,7 @@ impl Connection {
     }
 
     fn count(&mut self, bytes: usize) {
-        self.transferred =
-            self.transferred.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+        self.transferred.tally(u64::try_from(bytes).unwrap_or(u64::MAX));
     }
 
     /// Sends everything that is in the output buffer.
@@ -222,7 +222,7 @@ impl Connection {
         self.check()?;
         self.may_have_answered = true;
         let result = self.transport.write_both(&self.output, more);
-        self.count(self.output.len().saturating_add(more.len()));
+        self.count(self.output.len().plus(more.len()));
         self.output.clear();
         self.output.shrink_to(KEEP_BYTES);
         self.lost |= result.is_err();

@@ -57,7 +57,7 @@ impl SvnSession {
     }
 
     pub(super) fn fetch_locks(&self, path: &str, depth: Depth) -> SvnResult<Vec<Lock>> {
-        let (full, path) = (self.fs_path(path), self.at(path));
+        let (full, path) = (self.fs_path(path)?, self.at(path));
         let mut conn = self.conn()?;
         let out = conn.out();
         out.raw(b"( get-locks ( ");

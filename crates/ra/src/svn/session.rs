@@ -107,7 +107,7 @@ impl SvnSession {
             None => Transport::connect(parts.host, parts.port.unwrap_or(DEFAULT_PORT))?,
             Some(name) => {
                 let rest = url.split_once("://").map_or("", |(_, rest)| rest);
-                let authority = rest.split('/').next().unwrap_or_default();
+                let authority = rest.split('/').next().unwrap_or("");
                 let words =
                     tunnel::command_line(name, authority, &settings.config, settings.variable)?;
                 tunnel::start(&words)?
@@ -288,10 +288,14 @@ impl SvnSession {
     }
 
     /// The session's place as an fspath.
-    pub(super) fn fs_path(&self, path: &str) -> String {
+    ///
+    /// # Errors
+    /// E170000 when it is not in the repository as the server names that, or not UTF-8.
+    pub(super) fn fs_path(&self, path: &str) -> SvnResult<String> {
         let place = self.place.borrow();
-        let below = uri::skip_ancestor(&self.root_url, &place.client).unwrap_or_default();
-        paths::canonical_fspath(&paths::join(&below, path)).into_owned()
+        let below = uri::skip_ancestor(&self.root_url, &place.client)
+            .ok_or_else(|| Error::IllegalUrl(place.client.clone()))?;
+        Ok(paths::canonical_fspath(&paths::join(&below, path)).into_owned())
     }
 
     /// Lets the server know where the session is, when it does not.

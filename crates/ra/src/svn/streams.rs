@@ -1,5 +1,6 @@
 //! Requests that are answered with a series of items, ended by the word `done`.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::props::names;
 use sapwood_core::{
     ErrorCode, Revnum, RevpropSelection, Segment, SvnError, SvnResult, path as paths,
@@ -37,7 +38,7 @@ struct Ceased(Option<SvnError>);
 impl Ceased {
     fn note(&mut self, result: SvnResult<()>) -> SvnResult<()> {
         match result {
-            Err(e) if e.has_code(ErrorCode::CEASE_INVOCATION) => {
+            Err(e) if e.any(SvnError::is_ceased) => {
                 self.0.get_or_insert(e);
                 Ok(())
             }
@@ -171,14 +172,14 @@ impl SvnSession {
                     once_a_path(&mut entry.changes);
                 }
                 if nesting == 0 {
-                    told = told.saturating_add(1);
+                    told = told.plus(1);
                 }
                 // Old servers know no limit.
                 if request.limit > 0 && nesting == 0 && told > request.limit {
                     return Ok(());
                 }
                 if entry.has_children {
-                    nesting = nesting.saturating_add(1);
+                    nesting = nesting.plus(1);
                 }
                 if entry.revision.is_none() {
                     nesting = nesting.checked_sub(1).ok_or(WireError::Malformed)?;

@@ -58,7 +58,7 @@ pub(crate) fn merged_in(
         Ok(changed) => changed,
         Err(e) => {
             let e = SvnError::from(e);
-            if e.code() == ErrorCode::MERGEINFO_PARSE_ERROR {
+            if e.is_bad_mergeinfo() {
                 return Ok(all);
             }
             return Err(e.into());

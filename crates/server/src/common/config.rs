@@ -44,10 +44,10 @@ impl UsernameCase {
 pub enum Login {
     /// They cannot.
     Never,
-    /// When what they want is not for everybody.
+    /// When what they want is not for all users.
     #[default]
     Optional,
-    /// The same; and who says a wrong password is anybody, not refused.
+    /// The same; and a user with a wrong password is an anonymous one, not refused.
     Lenient,
     /// Always.
     Required,

@@ -2,7 +2,7 @@
 //!
 //! Known are bcrypt (`$2y$`), SHA-256 and SHA-512 crypt (`$5$`, `$6$`), httpd's own MD5 (`$apr1$`) and
 //! `{SHA}`. Old DES hashes are not: they look at eight characters only. A hash that is not known lets
-//! nobody in.
+//! no user in.
 //!
 //! Invariant: a password that proved right is remembered for a short time as a digest under a key of
 //! this process, together with the hash that it proved: a bcrypt for each request would be all that
@@ -111,8 +111,7 @@ fn apr1(password: &[u8], salt: &[u8]) -> String {
     }
     let mut bits = password.len();
     while bits > 0 {
-        let byte = if bits & 1 == 1 { 0 } else { password.first().copied().unwrap_or_default() };
-        sum.update([byte]);
+        sum.update(if bits & 1 == 1 { &[0] } else { password.head(1) });
         bits >>= 1;
     }
     let mut digest = sum.finalize();
@@ -130,11 +129,14 @@ fn apr1(password: &[u8], salt: &[u8]) -> String {
         digest = next.finalize();
     }
     let mut text = format!("$apr1${}$", String::from_utf8_lossy(salt));
-    let at = |index: usize| u32::from(digest.get(index).copied().unwrap_or_default());
-    for (a, b, c) in [(0, 6, 12), (1, 7, 13), (2, 8, 14), (3, 9, 15), (4, 10, 5)] {
-        push64(&mut text, at(a) << 16 | at(b) << 8 | at(c), 4);
+    let digest: [u8; 16] = digest.into();
+    let [d0, d1, d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, d12, d13, d14, d15] =
+        digest.map(u32::from);
+    let triples = [(d0, d6, d12), (d1, d7, d13), (d2, d8, d14), (d3, d9, d15), (d4, d10, d5)];
+    for (a, b, c) in triples {
+        push64(&mut text, a << 16 | b << 8 | c, 4);
     }
-    push64(&mut text, at(11), 2);
+    push64(&mut text, d11, 2);
     text
 }
 
@@ -156,7 +158,7 @@ pub struct Proved {
 
 impl Default for Proved {
     fn default() -> Self {
-        // What is kept shall be of no use to whoever reads this process's memory later.
+        // What is kept shall be of no use to a thief who reads this process's memory later.
         use std::hash::BuildHasher as _;
         let random = || std::hash::RandomState::new().hash_one(0u8).to_le_bytes();
         let mut key = [0; 32];

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
+use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use socket2::{Domain, SockRef, Socket, Type};
 
@@ -294,7 +295,7 @@ impl Drop for Slot {
         let mut open = self.slots.open.lock();
         open.streams.remove(&self.id);
         if let Some(count) = open.by_address.get_mut(&self.address) {
-            *count = count.saturating_sub(1);
+            *count = count.minus(1);
             if *count == 0 {
                 open.by_address.remove(&self.address);
             }

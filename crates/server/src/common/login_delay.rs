@@ -8,6 +8,7 @@
 //! Invariants: what is remembered is bounded; clocks that jump change nothing, for all times are of
 //! the monotonic clock.
 
+use sapwood_core::exact::Exact;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -65,7 +66,7 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
 
 /// The delay after so many failures, when `first` is that after the first that is not free.
 fn delay(first: Duration, failures: u32) -> Duration {
-    match failures.checked_sub(FREE.saturating_add(1)) {
+    match failures.checked_sub(FREE + 1) {
         None => Duration::ZERO,
         Some(more) => first.saturating_mul(2u32.saturating_pow(more).min(MOST)),
     }
@@ -80,7 +81,7 @@ impl LoginDelay {
         let Some(record) = records.get(&Key::Address(network(address))) else {
             return Duration::ZERO;
         };
-        let ahead = first.saturating_mul(MOST.saturating_mul(AHEAD));
+        let ahead = first.saturating_mul(MOST * AHEAD);
         record.turn.saturating_duration_since(now).saturating_sub(ahead)
     }
 
@@ -100,15 +101,15 @@ impl LoginDelay {
             if now.saturating_duration_since(record.last) > MEMORY {
                 *record = fresh;
             }
-            record.failures = record.failures.saturating_add(1);
+            record.failures.tally(1);
             record.last = now;
             *record
         };
         let of_user = user.map(|user| count(Key::User(user.to_ascii_lowercase())).failures);
         let key = address.map(|address| Key::Address(network(address)));
         let of_address = key.clone().map(|key| count(key).failures);
-        let by_user = delay(first, of_user.unwrap_or_default());
-        let wait = by_user.max(delay(first, of_address.unwrap_or_default()));
+        let counts = [of_user, of_address].into_iter().flatten();
+        let wait = counts.map(|failures| delay(first, failures)).max().unwrap_or(Duration::ZERO);
         let failures = of_address.or(of_user).unwrap_or(1);
         let Some(record) = key.and_then(|key| records.get_mut(&key)) else {
             return Penalty { wait, failures };

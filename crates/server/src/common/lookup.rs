@@ -89,7 +89,11 @@ pub fn find(shared: &Shared, url: &str, warn: &mut dyn FnMut(SvnError)) -> SvnRe
             format!("No repository found in '{url}'"),
         ));
     };
-    let inner = full.strip_prefix(&top).unwrap_or(Path::new("")).to_string_lossy();
+    // A guess here would be the root, and what is asked for is checked by the rules of its path.
+    let inner = full
+        .strip_prefix(&top)
+        .map_err(|_| SvnError::internal("a repository that is not above the path"))?
+        .to_string_lossy();
     let depth = inner.split('/').filter(|part| !part.is_empty()).count();
     let found = describe(shared, &settings.root, &top, None, warn)?;
     Ok(Found {
@@ -116,7 +120,8 @@ pub fn describe(
     let relative = top.strip_prefix(root).unwrap_or(Path::new("")).to_string_lossy();
     let mut authz_name = relative.into_owned();
     let name = if authz_name.is_empty() {
-        top.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+        // The root of the file system has no name.
+        top.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
     } else {
         authz_name.clone()
     };

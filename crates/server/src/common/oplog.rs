@@ -90,7 +90,7 @@ impl OpLog {
             let _ = write!(line, "{word}{mark} - 0 {} ", link.code().0);
             escape(&mut line, message.as_bytes());
             if line.len() >= MAX_LINE {
-                let cut = line.floor_char_boundary(MAX_LINE.saturating_sub(1));
+                let cut = line.floor_char_boundary(MAX_LINE - 1);
                 line.truncate(cut);
             }
             line.push('\n');

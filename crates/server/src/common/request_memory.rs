@@ -6,7 +6,7 @@
 //! connections that wait for slow clients are ended.
 //!
 //! One address (of IPv6: one network of 64 bits, which is what one site has) gets no more than half
-//! of what the others leave. Whoever comes from another address finds room, however many requests
+//! of what the others leave. A client at another address finds room, however many requests
 //! the first one has begun: of one address half is left, of two a quarter, and so on.
 //!
 //! Invariants: no more is held than the budget and one largest request, for the request that began
@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 /// What a connection holds without being counted, in bytes: ordinary requests are not even seen here.
@@ -51,12 +52,12 @@ struct State {
 
 impl State {
     fn of_site(&self, site: Option<IpAddr>) -> usize {
-        self.by_site.get(&site).copied().unwrap_or_default()
+        self.by_site.get(&site).map_or(0, |bytes| *bytes)
     }
 
     /// Notes that a holder of `site` has `after` bytes in place of `before`.
     fn set(&mut self, site: Option<IpAddr>, before: usize, after: usize) {
-        let changed = |all: usize| all.saturating_sub(before).saturating_add(after);
+        let changed = |all: usize| all.minus(before).plus(after);
         self.held = changed(self.held);
         let of_site = changed(self.of_site(site));
         if of_site == 0 {
@@ -156,7 +157,7 @@ impl Share {
             Some(number) => number,
             None => {
                 let number = state.next;
-                state.next = number.saturating_add(1);
+                state.next = number.plus(1);
                 let begun = Instant::now();
                 let stream = self.stream.clone();
                 let holder = Holder {
@@ -180,8 +181,8 @@ impl Share {
             let Some(own) = state.holders.get_mut(&number) else { return Err(gone()) };
             let before = own.bytes;
             // With what the other sites leave, and half of that with what this one has.
-            let left = self.memory.limit.saturating_sub(state.held.saturating_sub(of_site));
-            let after = of_site.saturating_sub(before).saturating_add(bytes);
+            let left = self.memory.limit.saturating_sub(state.held.minus(of_site));
+            let after = of_site.minus(before).saturating_add(bytes);
             if after <= left / 2 || is_first || bytes <= before {
                 own.waited = own.waited.saturating_add(begun.elapsed());
                 own.busy = false;
@@ -274,7 +275,7 @@ mod tests {
         };
         let first = hold("127.0.0.1");
         assert!(memory.held() <= 512 << 10 && memory.held() > 400 << 10);
-        // Nobody lets anything go, and yet others get theirs, without waiting.
+        // No holder lets anything go, and yet others get theirs, without waiting.
         let second = hold("127.0.0.2");
         assert!(second.len() >= 5);
         let third = hold("2001:db8::1");

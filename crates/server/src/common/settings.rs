@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sapwood_core::SvnError;
+use sapwood_core::exact::Exact;
 
 use super::config::AccessConfig;
 
@@ -96,6 +97,17 @@ pub struct Redirect {
     pub permanent: bool,
 }
 
+impl Redirect {
+    /// What follows of a path that begins with `from`, at the end of a name: `/old` means `/old/x`, and
+    /// not `/older`.
+    #[must_use]
+    pub fn rest<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let rest = path.strip_prefix(&*self.from)?;
+        let ends = rest.is_empty() || rest.starts_with('/') || self.from.ends_with('/');
+        ends.then_some(rest)
+    }
+}
+
 /// A range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
@@ -126,7 +138,7 @@ impl Network {
         };
         let ((own, own_kind), (other, kind)) =
             (number(self.address), number(address.to_canonical()));
-        let shift = 128u32.saturating_sub(self.bits);
+        let shift = 128u32.minus(self.bits);
         kind == own_kind && (own ^ other).checked_shr(shift).unwrap_or(0) == 0
     }
 }
@@ -223,8 +235,7 @@ impl Limits {
     #[must_use]
     pub fn time_for(&self, bytes: usize) -> Duration {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        let more = bytes.checked_div(Self::SLOWEST).unwrap_or_default();
-        self.stall.saturating_add(Duration::from_secs(more))
+        self.stall.saturating_add(Duration::from_secs(bytes / Self::SLOWEST))
     }
 }
 
@@ -279,6 +290,17 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn redirects_end_with_a_name() {
+        let rest = |from: &str, path: &'static str| {
+            Redirect { from: from.to_owned(), to: String::new(), permanent: true }.rest(path)
+        };
+        assert_eq!(rest("/old", "/old"), Some(""));
+        assert_eq!(rest("/old", "/old/x"), Some("/x"));
+        assert_eq!(rest("/old/", "/old/x"), Some("x"));
+        assert_eq!(rest("/old", "/older/x"), None);
+    }
 
     #[test]
     fn networks() {

@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::Cut;
 use sapwood_core::{SvnError, SvnResult};
 
 use super::exchange::Head;
@@ -101,7 +102,7 @@ fn date(seconds: u64) -> String {
     let micros = i64::try_from(seconds).unwrap_or(0).saturating_mul(1_000_000);
     // 2026-11-21T20:26:00.000000Z
     let text = Timestamp(micros).to_string();
-    let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    let part = |from: usize, to: usize| text.piece(from..to);
     let month = super::get::month_name(part(5, 7));
     format!("{}/{month}/{}:{} +0000", part(8, 10), part(0, 4), part(11, 19))
 }

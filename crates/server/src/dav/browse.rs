@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sapwood_core::exact::Exact;
 use sapwood_core::path::{basename, components};
 use sapwood_core::{DirentFields, NodeKind, Revnum, uri};
 use sapwood_fs::{Node, Root};
@@ -59,7 +60,7 @@ fn send(exchange: &mut Exchange, page: Markup) {
 /// Who looks at a place that is no repository.
 ///
 /// # Errors
-/// [`Fail::AskWho`] for wrong names and passwords, and where everybody has to say one.
+/// [`Fail::AskWho`] for wrong names and passwords, and where all users have to say one.
 pub(super) fn visitor(
     shared: &Shared,
     head: &Head,
@@ -175,10 +176,11 @@ fn plain(exchange: &mut Exchange, title: &str, has_parent: bool, items: &[String
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut at = 0usize;
+    // As much as the type can hold is as good as the number.
     let mut tenths = bytes.saturating_mul(10);
     while tenths >= 10_240 && at < 4 {
         tenths /= 1024;
-        at = at.saturating_add(1);
+        at = at.plus(1);
     }
     let unit = UNITS.get(at).copied().unwrap_or("");
     if at == 0 {
@@ -197,13 +199,13 @@ pub(super) fn directory(
 ) -> DavResult {
     let is_public = matches!(session.resource, Resource::Public(_));
     if is_public && !session.head.path.ends_with('/') {
-        let query = session.head.query.as_ref().map(|q| format!("?{q}")).unwrap_or_default();
+        let query = session.head.query.as_ref().map_or(String::new(), |q| format!("?{q}"));
         exchange.status(301);
         exchange.header("location", &format!("{}/{query}", session.head.path));
         return Ok(());
     }
-    let revision = root.revision().unwrap_or_default();
-    exchange.header("etag", &super::get::etag(node));
+    let revision = super::propfind::revision_of(root)?;
+    exchange.header("etag", &super::get::etag(node)?);
     // What is listed depends on the user.
     exchange.header("cache-control", "max-age=0");
     let query = match &session.head.query {
@@ -220,10 +222,10 @@ pub(super) fn directory(
         rows.push(Row {
             name: entry.name().to_owned(),
             is_dir: entry.kind() == NodeKind::Dir,
-            created: committed.map(|info| info.revision).unwrap_or_default(),
-            date: date.unwrap_or_default().to_owned(),
-            author: committed.and_then(|info| info.author()).unwrap_or_default().to_owned(),
-            size: details.size.map(size).unwrap_or_default(),
+            created: committed.map(|info| info.revision),
+            date: date.unwrap_or("").to_owned(),
+            author: committed.and_then(|info| info.author()).unwrap_or("").to_owned(),
+            size: details.size.map_or(String::new(), size),
         });
         Ok(())
     })?;
@@ -249,7 +251,7 @@ pub(super) fn directory(
 struct Row {
     name: String,
     is_dir: bool,
-    created: Revnum,
+    created: Option<Revnum>,
     date: String,
     author: String,
     size: String,
@@ -257,7 +259,7 @@ struct Row {
 
 fn repository_name(session: &Session<'_>) -> String {
     let place = session.repository.path();
-    place.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+    place.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
 }
 
 fn listing(
@@ -274,7 +276,7 @@ fn listing(
             a href={ "./" (up(parts.len())) (query) } { (repository_name(session)) }
             @for (at, part) in parts.iter().enumerate() {
                 " / "
-                @let above = parts.len().saturating_sub(at).saturating_sub(1);
+                @let above = parts.len().minus(at).minus(1);
                 a href={ "./" (up(above)) (query) } { (part) }
             }
         }
@@ -294,7 +296,7 @@ fn listing(
                             (row.name) (slash)
                         } }
                         td.n { (row.size) }
-                        td.n { (row.created) }
+                        td.n { @if let Some(created) = row.created { (created) } }
                         td.w { (row.date) }
                         td.w { (row.author) }
                     }

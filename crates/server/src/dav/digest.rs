@@ -73,7 +73,7 @@ impl Nonces {
     fn make(&self, time: u64) -> String {
         let time = format!("{time:x}");
         let sum = self.sign(&time);
-        // One that nobody can use, rather than one that anybody could.
+        // One that no client can use, rather than one that each could.
         sum.map_or_else(String::new, |sum| format!("{time}-{sum}"))
     }
 

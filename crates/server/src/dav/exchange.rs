@@ -224,8 +224,9 @@ impl RawBody {
                 Err(_) => return Err(io::ErrorKind::TimedOut.into()),
                 Ok(None) => self.ended = true,
                 Ok(Some(Ok(frame))) => {
-                    self.piece = frame.into_data().unwrap_or_default();
-                    self.arrived = self.arrived.saturating_add(self.piece.len());
+                    // Fields behind the body say nothing to us.
+                    self.piece = frame.into_data().unwrap_or_else(|_| Bytes::new());
+                    self.arrived = self.arrived.plus(self.piece.len());
                 }
                 Ok(Some(Err(error))) => return Err(io::Error::other(gone(&error.to_string()))),
             }

@@ -1,9 +1,10 @@
 //! GET and HEAD: files, text deltas, and pages for directories.
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::path::canonical_fspath;
 use sapwood_core::props::names as prop_names;
-use sapwood_core::{Revnum, SvnError, uri};
+use sapwood_core::{Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::write_svndiff;
 use sapwood_fs::{Node, Root};
 use sapwood_repos::committed_info;
@@ -11,6 +12,7 @@ use sapwood_wire_dav::{Resource, headers};
 
 use super::browse;
 use super::exchange::Exchange;
+use super::propfind::revision_of;
 use super::session::{DavResult, Fail, Session};
 use crate::common::access::Required;
 use crate::common::oplog::Operation;
@@ -84,11 +86,26 @@ fn not_found(path: &str, rev: Revnum) -> Fail {
 }
 
 /// The tag of a node: the revision of its last change and its path.
-pub(super) fn etag(node: &Node) -> String {
-    let created = node.created_rev().unwrap_or_default();
+///
+/// # Errors
+/// The node is of a transaction: the same tag would stand for different texts.
+pub(super) fn etag(node: &Node) -> SvnResult<String> {
+    let Some(created) = node.created_rev() else {
+        return Err(SvnError::internal("a tag for a node of a transaction"));
+    };
     let weak = if node.kind() == NodeKind::Dir { "W/" } else { "" };
     // Headers are ASCII: the path is written with escapes.
-    format!("{weak}\"{created}/{}\"", uri::encode(node.path()))
+    Ok(format!("{weak}\"{created}/{}\"", uri::encode(node.path())))
+}
+
+/// The tags of a list. A path may have a comma, and so may a tag, between its quotation marks.
+pub(super) fn tags(list: &str) -> impl Iterator<Item = &str> {
+    let mut is_within = false;
+    let between = list.split(move |letter| {
+        is_within ^= letter == '"';
+        letter == ',' && !is_within
+    });
+    between.map(str::trim)
 }
 
 /// Whether a tag that a client says is `tag`, which a packed reply made weak.
@@ -117,7 +134,7 @@ fn rfc1123(seconds: u64) -> String {
     let days = seconds / 86_400;
     let text = Timestamp(i64::try_from(seconds).unwrap_or(0).saturating_mul(1_000_000)).to_string();
     // 2026-11-21T20:26:00.000000Z
-    let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    let part = |from: usize, to: usize| text.piece(from..to);
     const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
     let day = usize::try_from(days % 7).ok().and_then(|n| DAYS.get(n)).unwrap_or(&"Thu");
     let month = month_name(part(5, 7));
@@ -143,7 +160,7 @@ fn file(
 ) -> DavResult {
     let caching = if is_fixed { "max-age=604800" } else { "max-age=0" };
     exchange.header("cache-control", caching);
-    let tag = etag(node);
+    let tag = etag(node)?;
     exchange.header("etag", &tag);
     exchange.header("accept-ranges", "bytes");
     if !is_fixed {
@@ -155,14 +172,14 @@ fn file(
     if session
         .head
         .header("if-none-match")
-        .is_some_and(|tags| tags.split(',').any(|t| is_same(t.trim(), &tag)))
+        .is_some_and(|list| tags(list).any(|said| is_same(said, &tag)))
     {
         exchange.status(304);
         return Ok(());
     }
     session.log_command(&Operation::GetFile {
         path: node.path(),
-        revision: revision(root),
+        revision: revision_of(root)?,
         text: true,
         props: false,
     });
@@ -176,10 +193,6 @@ fn file(
     }
     exchange.header("content-type", &media_type(node)?);
     whole(session, exchange, node, &tag)
-}
-
-fn revision(root: &Root) -> Revnum {
-    root.revision().unwrap_or_default()
 }
 
 /// Sends a file as the difference to what the client has.
@@ -201,7 +214,7 @@ fn delta(
     let source = source.filter(|source| source.kind() == NodeKind::File);
     if source.is_none() {
         exchange.header("content-type", &media_type(node)?);
-        let tag = etag(node);
+        let tag = etag(node)?;
         return whole(session, exchange, node, &tag);
     }
     exchange.header("content-type", headers::SVNDIFF_TYPE);
@@ -263,7 +276,7 @@ fn whole(session: &Session<'_>, exchange: &mut Exchange, node: &Node, tag: &str)
             return Ok(());
         }
     };
-    let mut left = if length == 0 { 0 } else { last.saturating_sub(first).saturating_add(1) };
+    let mut left = if length == 0 { 0 } else { last.minus(first).plus(1) };
     exchange.length(left);
     if head.method == "HEAD" {
         return exchange.flush().map_err(Fail::from);
@@ -273,11 +286,11 @@ fn whole(session: &Session<'_>, exchange: &mut Exchange, node: &Node, tag: &str)
     while left > 0 {
         let Some(mut piece) = contents.next_piece()? else { break };
         let skipped = usize::try_from(skip).unwrap_or(usize::MAX).min(piece.len());
-        piece = piece.get(skipped..).unwrap_or_default();
-        skip = skip.saturating_sub(u64::try_from(skipped).unwrap_or(u64::MAX));
+        piece = piece.tail(skipped);
+        skip = skip.minus(u64::try_from(skipped).unwrap_or(u64::MAX));
         let taken = usize::try_from(left).unwrap_or(usize::MAX).min(piece.len());
-        let taken = piece.get(..taken).unwrap_or_default();
-        left = left.saturating_sub(u64::try_from(taken.len()).unwrap_or(u64::MAX));
+        let taken = piece.head(taken);
+        left = left.minus(u64::try_from(taken.len()).unwrap_or(u64::MAX));
         exchange.out().extend_from_slice(taken);
         exchange.relieve()?;
     }
@@ -291,6 +304,14 @@ fn whole(session: &Session<'_>, exchange: &mut Exchange, node: &Node, tag: &str)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commas_in_tags() {
+        let list = "\"1/a,b\" , W/\"2/c\",*,\"3/d\"";
+        let all: Vec<_> = tags(list).collect();
+        assert_eq!(all, ["\"1/a,b\"", "W/\"2/c\"", "*", "\"3/d\""]);
+        assert_eq!(tags("\"4/no end,x").count(), 1);
+    }
 
     #[test]
     fn dates() {

@@ -23,8 +23,9 @@ pub(super) const MAX_BODY: usize = 1 << 20;
 pub(super) fn shown<'a>(lock: &'a Lock, root: &'a str) -> wire::Shown<'a> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_micros());
     let timeout = lock.expires.map(|end| {
-        let left = i128::from(end).saturating_sub(i128::try_from(now).unwrap_or(i128::MAX));
-        u64::try_from(left.checked_div(1_000_000).unwrap_or(0)).unwrap_or(0)
+        let left = i128::from(end) - i128::try_from(now).unwrap_or(i128::MAX);
+        // Nothing is left of a lock that has just ended.
+        u64::try_from(left / 1_000_000).unwrap_or(0)
     });
     wire::Shown {
         token: &lock.token,

@@ -34,7 +34,7 @@ pub(super) fn handle(shared: &Arc<Shared>, head: Head, exchange: &mut Exchange) 
         }
         Ok(Err((Fail::Forbidden, _))) => forbidden(exchange),
         Ok(Err((Fail::Error(error, 404), _)))
-            if error.code() == ErrorCode::FS_NOT_FOUND && !exchange.has_begun() && looks =>
+            if error.is_no_node() && !exchange.has_begun() && looks =>
         {
             not_there(exchange);
         }
@@ -100,10 +100,9 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
         exchange.header("allow", ALLOWED);
         return Ok(());
     }
-    if let Some(moved) =
-        shared.settings.http.redirects.iter().find(|r| head.path.starts_with(&*r.from))
-    {
-        redirect(head, exchange, moved);
+    let elsewhere = |moved| Some((moved, Redirect::rest(moved, &head.path)?));
+    if let Some((moved, rest)) = shared.settings.http.redirects.iter().find_map(elsewhere) {
+        redirect(head, exchange, moved, rest);
         return Ok(());
     }
     let found = lookup::find(shared, &head.path, &mut |warning| log(&warning, true));
@@ -111,7 +110,7 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
         log(&error, false);
         nowhere(match error.code() {
             // What is wrong with the files is the administrator's business only. Rules that cannot
-            // be read let nobody in.
+            // be read let no user in.
             ErrorCode::AUTHZ_INVALID_CONFIG => Fail::Forbidden,
             code @ ErrorCode::AUTHN_FAILED => Fail::with(SvnError::new(code, ""), 500),
             _ => Fail::from(error),
@@ -157,7 +156,7 @@ fn nothing(shared: &Shared, head: &Head, location: &Location) -> Fail {
         Ok(user) => user,
         Err(fail) => return fail,
     };
-    // Rules inside of a repository that there is not let nobody in (CVE-2020-17525).
+    // Rules inside of a repository that there is not let no user in (CVE-2020-17525).
     let are_inside = access.is_relative_to_conf
         || access.authz_db.as_ref().is_some_and(|rules| rules.starts_with("^/"));
     match (are_inside, user) {
@@ -168,9 +167,8 @@ fn nothing(shared: &Shared, head: &Head, location: &Location) -> Fail {
 }
 
 /// What is asked for is elsewhere.
-fn redirect(head: &Head, exchange: &mut Exchange, moved: &Redirect) {
-    let rest = head.path.get(moved.from.len()..).unwrap_or_default();
-    let query = head.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default();
+fn redirect(head: &Head, exchange: &mut Exchange, moved: &Redirect, rest: &str) {
+    let query = head.query.as_ref().map_or(String::new(), |query| format!("?{query}"));
     let target = format!("{}{rest}{query}", moved.to);
     let target = if moved.to.starts_with('/') { head.absolute(&target) } else { target };
     exchange.read_over();

@@ -2,7 +2,7 @@
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::path::to_relpath;
-use sapwood_core::{Depth, ErrorCode, Lock, NodeKind, PropList, Revnum, SvnError};
+use sapwood_core::{Depth, ErrorCode, Lock, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_fs::read_ahead::NodesWanted;
 use sapwood_fs::{Node, RevpropsSnapshot, Root};
 use sapwood_repos::nodes::{Entries, EntriesWanted};
@@ -322,7 +322,7 @@ fn tree(
     let wants_props = wants(&|name| !matches!(&*name.namespace, NS_DAV | NS_SVN_DAV))
         || matches!(wanted, Wanted::All | Wanted::Names);
     let revprops = root.fs().revprops_snapshot();
-    let revision = root.revision().unwrap_or_default();
+    let revision = revision_of(root)?;
     let foreign = !session.is_svn_client();
     let mut tree = Tree { session, revision, revprops, live, wants_props, wanted, locks, foreign };
     begin(exchange);
@@ -380,7 +380,7 @@ impl Tree<'_> {
             (NS_DAV, "getcontentlength") if is_file => text(node.length()?.to_string()),
             (NS_DAV, "getcontenttype") if is_file => text(super::get::media_type(node)?),
             (NS_DAV, "getcontenttype") => text("text/html; charset=UTF-8".to_owned()),
-            (NS_DAV, "getetag") => text(super::get::etag(node)),
+            (NS_DAV, "getetag") => text(super::get::etag(node)?),
             (NS_DAV, "version-name") => node.created_rev().map(|r| Value::Text(r.to_string())),
             (NS_DAV, "creationdate") => {
                 let info = committed_info(&mut self.revprops, node)?;
@@ -449,8 +449,15 @@ impl Tree<'_> {
 /// A revision in which the node is at its path: that of its last change, unless it came here by a
 /// copy of a parent after that: then `revision`, that of the tree.
 pub(super) fn safe_revision(node: &Node, revision: Revnum) -> Revnum {
-    let created = node.created_rev().unwrap_or_default();
-    if node.created_path() == node.path() { created } else { revision }
+    node.created_rev().filter(|_| node.created_path() == node.path()).unwrap_or(revision)
+}
+
+/// The revision of a tree that no transaction makes.
+///
+/// # Errors
+/// The caller has the tree of a transaction in hand.
+pub(super) fn revision_of(root: &Root) -> SvnResult<Revnum> {
+    root.revision().ok_or_else(|| SvnError::internal("the tree of a transaction has no revision"))
 }
 
 /// The properties of something in a transaction.

@@ -60,7 +60,7 @@ pub(super) fn origin(
     } else {
         forwarded.iter().map(|element| address(pair(element, "for")?)).collect()
     };
-    // From the nearest on: the first that is no proxy of ours. What stands before it anybody may say.
+    // From the nearest on: the first that is no proxy of ours. What stands before it any client may say.
     while let Some(Some(hop)) = hops.pop() {
         origin.client = hop.to_canonical();
         if !is_trusted(hop) {
@@ -69,7 +69,7 @@ pub(super) fn origin(
     }
     // Of these the nearest proxy's word is the last one.
     let last = |name: &str| words(headers, name).next_back().map(str::to_owned);
-    let element = forwarded.last().copied().unwrap_or_default();
+    let element = forwarded.last().copied().unwrap_or("");
     let own = |name: &str| pair(element, name).map(str::to_owned);
     if let Some(scheme) = own("proto").or_else(|| last("x-forwarded-proto")) {
         origin.secure = scheme.eq_ignore_ascii_case("https");

@@ -1,5 +1,6 @@
 //! What one request is about: the repository, the user, the resource; and what the user may do.
 
+use sapwood_core::exact::Cut;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::Version;
 use sapwood_fs::Root;
@@ -246,7 +247,7 @@ impl<'s> Session<'s> {
         }
         let levels = root.matches('/').count();
         let below = match path.match_indices('/').nth(levels) {
-            Some((at, _)) => path.get(at..).unwrap_or_default(),
+            Some((at, _)) => path.tail(at),
             None => "",
         };
         let named = uri::decode_utf8(path.strip_suffix(below).unwrap_or(path));

@@ -55,7 +55,7 @@ pub(super) fn can_authenticate(access: &AccessConfig, users: &Users) -> bool {
     access.login != Login::Never && users.are_some()
 }
 
-/// The user that made a request; `None` is anybody.
+/// The user that made a request; `None` is an anonymous one.
 ///
 /// # Errors
 /// [`Fail::AskWho`] for wrong names and passwords, where they count.

@@ -228,11 +228,9 @@ fn make_challenge() -> Option<String> {
         return None;
     }
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let host = match host.trim() {
-        "" => "localhost",
-        host => host,
-    };
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    let host = host.as_deref().map(str::trim).ok().filter(|host| !host.is_empty());
+    let host = host.unwrap_or("localhost");
     Some(format!("<{}.{}@{host}>", u64::from_le_bytes(nonce), now.as_micros()))
 }
 

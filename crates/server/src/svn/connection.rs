@@ -215,7 +215,7 @@ impl Connection {
         // What is left of the last one is not kept while the client is silent.
         self.requests_held = match wait {
             Wait::Request => 0,
-            _ => self.requests_held.saturating_sub(request.held()),
+            _ => self.requests_held.minus(request.held()),
         };
         request.clear();
         if wait == Wait::Request {

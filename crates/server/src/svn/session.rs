@@ -267,7 +267,7 @@ impl<'s> Session<'s> {
         loop {
             self.conn.begin_request();
             match self.conn.receive(Wait::Request, &mut request) {
-                Err(e) if e.code() == ErrorCode::RA_SVN_CONNECTION_CLOSED => return Ok(()),
+                Err(e) if e.is_hang_up() => return Ok(()),
                 other => other?,
             }
             let (name, params) = request.command()?;
@@ -292,7 +292,7 @@ impl<'s> Session<'s> {
             Some(at) => self.roots.remove(at),
             None => self.repository.fs().revision_root(revision)?,
         };
-        self.roots.truncate(ROOTS.saturating_sub(1));
+        self.roots.truncate(ROOTS - 1);
         self.roots.insert(0, root.clone());
         Ok(root)
     }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::params;
+use sapwood_core::exact::Exact;
 use sapwood_core::{Depth, Revnum, path};
 
 use crate::db::{Db, InheritedProps, Kind, NodeRow, Presence, below, write_inherited};
@@ -104,7 +105,7 @@ impl Db {
         // Where, counted in characters from 1, the rest of a path below the target begins.
         let rest = match base.relpath.chars().count() {
             0 => 1,
-            length => length.saturating_add(2),
+            length => length.plus(2),
         };
         self.execute(
             "UPDATE nodes SET revision = ?4, repos_id = ?5, repos_path = ?6 || \

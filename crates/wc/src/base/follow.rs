@@ -156,7 +156,7 @@ impl WorkingCopy {
         if conflict.tree.is_some() {
             return Ok(());
         }
-        let rest = path::skip_ancestor(deletion, source).unwrap_or_default();
+        let rest = path::rest_below(deletion, source)?;
         conflict.operation = Some(Operation::Update);
         conflict.locations = vec![Some(self.location(&old, "")?), Some(self.location(&new, rest)?)];
         conflict.tree = Some(TreeConflict {
@@ -176,9 +176,9 @@ impl WorkingCopy {
             None => None,
         };
         Ok(Location {
-            root: repos.as_ref().map(|r| r.root.clone()).unwrap_or_default(),
+            root: repos.as_ref().map_or(String::new(), |r| r.root.clone()),
             uuid: repos.map(|r| r.uuid),
-            relpath: path::join(row.repos_path.as_deref().unwrap_or_default(), rest),
+            relpath: path::join(row.repos_path.as_deref().unwrap_or(""), rest),
             revision: row.revision,
             kind: row.kind.node_kind(),
         })
@@ -190,7 +190,7 @@ impl WorkingCopy {
         let target_depth = depth_of(target);
         let mut wanted = std::collections::HashSet::new();
         for row in db.rows_of_layer(source, source_depth)? {
-            let rest = path::skip_ancestor(source, &row.relpath).unwrap_or_default();
+            let rest = path::rest_below(source, &row.relpath)?;
             let to = path::join(target, rest);
             let old = db.node(&to, target_depth)?;
             let same_text = old.as_ref().is_some_and(|old| old.checksum == row.checksum);
@@ -209,7 +209,7 @@ impl WorkingCopy {
                 ..row
             };
             db.put_node(&new)?;
-            if depth_of(&to) > target_depth.saturating_add(1) && !exists {
+            if depth_of(&to) > target_depth + 1 && !exists {
                 db.extend_parent_delete(&to, kind, target_depth)?;
             }
             wanted.insert(to);

@@ -51,10 +51,6 @@ pub struct Harvest {
     danglers: BTreeMap<PathBuf, PathBuf>,
 }
 
-fn below(root: &str, relpath: &str) -> String {
-    path::skip_ancestor(root, relpath).unwrap_or_default().to_owned()
-}
-
 /// What a node's layers say about its part in a commit.
 struct Standing {
     added: bool,
@@ -217,7 +213,7 @@ impl Harvest {
     ) -> Result<()> {
         let op_depth = depth_of(&item.relpath);
         for absent in item.wc.db().not_present_below(&item.relpath, op_depth)? {
-            let rest = below(&item.relpath, &absent);
+            let rest = path::rest_below(&item.relpath, &absent)?.to_owned();
             let abspath = item.wc.abspath(&absent);
             let known = self.by_path.get(&abspath).copied();
             if let Some(known) = known.and_then(|known| self.items.get(known)) {
@@ -429,7 +425,9 @@ impl Walk<'_> {
         let (repos_id, place) = self.wc.repos_location(&status.relpath)?;
         let root = self.wc.db().repository(repos_id)?.root;
         let repos_relpath = match self.copy {
-            Some(to) => path::join(&to.repos_relpath, &below(self.root, &status.relpath)),
+            Some(to) => {
+                path::join(&to.repos_relpath, path::rest_below(self.root, &status.relpath)?)
+            }
             None => place,
         };
         if let Some(lock) = status.lock.as_ref().filter(|_| changes.lock_token) {
@@ -502,7 +500,7 @@ impl Walk<'_> {
                     continue;
                 }
             }
-            let rest = below(self.root, &child.relpath);
+            let rest = path::rest_below(self.root, &child.relpath)?.to_owned();
             self.harvest.add(Item {
                 wc: self.wc.clone(),
                 relpath: child.relpath.clone(),

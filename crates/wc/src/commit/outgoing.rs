@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 
 use sapwood_core::checksum::Md5Hasher;
+use sapwood_core::exact::Cut;
 use sapwood_core::{ErrorCode, Md5, Meter, SvnError, SvnResult};
 use sapwood_delta::{ComputedDelta, FullText, TextDelta};
 
@@ -42,7 +43,7 @@ struct Summing<R> {
 impl<R: Read> Read for Summing<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.inner.read(buffer)?;
-        self.sum.update(buffer.get(..len).unwrap_or_default());
+        self.sum.update(buffer.head(len));
         Ok(len)
     }
 }
@@ -57,7 +58,7 @@ struct Teed {
 impl Read for Teed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = self.inner.read(buffer)?;
-        self.pristine.write_all(buffer.get(..len).unwrap_or_default())?;
+        self.pristine.write_all(buffer.head(len))?;
         self.meter.add_bytes(len);
         Ok(len)
     }

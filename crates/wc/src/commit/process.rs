@@ -140,7 +140,7 @@ impl Process<'_> {
         let top = view.top();
         let relpath = top.relpath.as_str();
         let dir = if top.kind == Kind::Dir { Some(relpath) } else { parent_of(relpath) };
-        if !self.wc.owns_lock(dir.unwrap_or_default()) {
+        if !self.wc.owns_lock(dir.unwrap_or("")) {
             let shown = self.wc.abspath(relpath);
             return Err(Error::new(
                 ErrorCode::WC_NOT_LOCKED,

@@ -134,7 +134,7 @@ impl Db {
         moves: &[Move],
     ) -> Result<()> {
         for moved in moves {
-            let rest = path::skip_ancestor(relpath, &moved.source).unwrap_or_default();
+            let rest = path::rest_below(relpath, &moved.source)?;
             let origin = path::join(repos_path, rest);
             let (above, end) = below(&moved.target);
             let op_depth = depth_of(&moved.target);

@@ -1,5 +1,6 @@
 //! What a `.prej` file says: for each property in conflict a sentence, and the values.
 
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::skel::Skel;
 use sapwood_core::{PropList, ascii};
 use sapwood_diff::{ConflictStyle, Labels, Options, diff3_whole, write_merged};
@@ -81,7 +82,7 @@ impl Values {
             format!("Trying to {action} property '{name}'\n{reason}\n").as_bytes(),
         );
         let [mine, incoming, base] = [&self.mine, &self.incoming, &self.incoming_base]
-            .map(|value| value.as_deref().unwrap_or_default());
+            .map(|value| value.as_deref().unwrap_or(b""));
         if ![mine, incoming, base].into_iter().any(is_binary) {
             let diff = diff3_whole(&Options::default(), base, mine, incoming);
             if diff.has_conflicts() {
@@ -150,7 +151,7 @@ impl Values {
 /// A value as it is shown between the marks of a conflict: in ASCII, and as far as its first NUL.
 fn plain(value: &[u8]) -> String {
     let end = value.iter().position(|b| *b == 0).unwrap_or(value.len());
-    ascii::of_bytes(value.get(..end).unwrap_or_default())
+    ascii::of_bytes(value.head(end))
 }
 
 /// Whether bytes are no text: they hold a NUL, or mostly bytes that texts in ASCII do not have.
@@ -163,7 +164,7 @@ fn is_binary(value: &[u8]) -> bool {
         return true;
     }
     let odd = head.iter().filter(|b| matches!(b, 0..7 | 0x0e..0x20 | 0x7f..)).count();
-    odd.saturating_mul(1000).checked_div(head.len()).is_some_and(|part| part > 850)
+    odd.times(1000).checked_div(head.len()).is_some_and(|part| part > 850)
 }
 
 #[cfg(test)]

@@ -445,8 +445,7 @@ pub fn kept_extension(name: &str, preserved: &[String]) -> String {
     extension
         .map(|(_, extension)| extension)
         .filter(|e| preserved.iter().any(|pattern| glob::matches(pattern.as_bytes(), e.as_bytes())))
-        .map(|e| format!(".{e}"))
-        .unwrap_or_default()
+        .map_or(String::new(), |e| format!(".{e}"))
 }
 
 /// The labels of an update: of the old and the new text and of the local one. The extension of

@@ -25,6 +25,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
 use sapwood_core::ErrorCode;
+use sapwood_core::exact::Exact;
 
 use crate::error::{Error, Result};
 use crate::memory::touched::{self, Tracking};
@@ -91,7 +92,7 @@ pub fn depth_of(relpath: &str) -> i64 {
         return 0;
     }
     let slashes = relpath.bytes().filter(|b| *b == b'/').count();
-    i64::try_from(slashes).unwrap_or(i64::MAX).saturating_add(1)
+    i64::try_from(slashes.plus(1)).unwrap_or(i64::MAX)
 }
 
 /// The parent as columns have it: none for the root.

@@ -10,7 +10,7 @@ use sapwood_core::{Depth, PropList, Revnum, Sha1};
 
 use super::value::{DepthColumn, Kind, Presence, Sha1Column, revision_of, revision_value};
 use super::{Db, below, parent_of, read_props};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A row of NODES. Times are microseconds since 1970, sizes bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,7 +129,18 @@ impl NodeRow {
     /// # Errors
     /// When the column is no property list.
     pub fn props(&self) -> Result<PropList> {
-        read_props(self.properties.as_deref().unwrap_or_default())
+        read_props(self.properties.as_deref().unwrap_or(b""))
+    }
+
+    /// The path in the repository, which each node of BASE has.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where it is missing: a guess would be the root.
+    pub fn base_path(&self) -> Result<&str> {
+        self.repos_path.as_deref().ok_or_else(|| Error::Corrupt {
+            path: self.relpath.clone().into(),
+            what: "a BASE node has no repository".to_owned(),
+        })
     }
 
     /// The last name of the path.

@@ -29,7 +29,7 @@ impl WorkingCopy {
         let mut definitions = Vec::new();
         let level = depth_of(relpath);
         for owner in found {
-            let below = depth_of(&owner).saturating_sub(level);
+            let below = depth_of(&owner) - level;
             let inside = match depth {
                 Depth::Infinity | Depth::Unknown => true,
                 Depth::Immediates => below <= 1,

@@ -7,6 +7,7 @@
 //! Nothing here does I/O: what a date stands for is the caller's to say.
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 
 /// A revision in an external.
@@ -78,7 +79,7 @@ pub fn duplicate_targets(externals: &[External]) -> Vec<&str> {
     let mut found = Vec::new();
     for external in externals {
         let times: &mut usize = seen.entry(external.target.as_str()).or_default();
-        *times = times.saturating_add(1);
+        *times = times.plus(1);
         if *times == 2 {
             found.push(external.target.as_str());
         }
@@ -157,23 +158,24 @@ impl Line<'_> {
         &self,
         words: &mut Vec<String>,
     ) -> SvnResult<Option<(usize, Revision, String)>> {
-        let found = words.iter().take(2).position(|word| word.starts_with("-r"));
-        let Some(at) = found else {
+        let attached = |word: &String| word.strip_prefix("-r").map(str::to_owned);
+        let mut found = words.iter().take(2).map(attached).enumerate();
+        let Some((at, attached)) = found.find_map(|(at, attached)| Some((at, attached?))) else {
             return if words.len() == 2 { Ok(None) } else { Err(self.malformed()) };
         };
-        let attached = words.get(at).and_then(|w| w.strip_prefix("-r")).unwrap_or_default();
-        let (text, count) = match attached {
-            "" => (words.get(at.saturating_add(1)).cloned().unwrap_or_default(), 2usize),
-            text => (text.to_owned(), 1),
+        let (text, count) = if attached.is_empty() {
+            (words.get(at.plus(1)).cloned().ok_or_else(|| self.malformed())?, 2usize)
+        } else {
+            (attached, 1)
         };
-        if words.len() != count.saturating_add(2) {
+        if words.len() != count.plus(2) {
             return Err(self.malformed());
         }
         let revision = match self.revision(&text) {
             Some(revision @ (Revision::Number(_) | Revision::Date(_))) => revision,
             _ => return Err(self.malformed()),
         };
-        words.drain(at..at.saturating_add(count));
+        words.drain(at..at.plus(count));
         Ok(Some((at, revision, format!("-r{text}"))))
     }
 
@@ -194,16 +196,17 @@ impl Line<'_> {
 
     /// Splits a peg revision off a URL.
     fn split_peg(&self, url: &str) -> SvnResult<(String, Option<Revision>, Option<String>)> {
-        let name_start = url.rfind('/').map_or(0, |at| at.saturating_add(1));
+        let name_start = url.rfind('/').map_or(0, |at| at.plus(1));
         let sign = url.rfind('@').filter(|at| *at >= name_start);
         let Some((url_part, peg)) = sign.and_then(|at| url.split_at_checked(at)) else {
             return Ok((url.to_owned(), None, None));
         };
-        let text = peg.get(1..).unwrap_or_default();
+        let text = peg.tail(1);
         if text.is_empty() {
             return Ok((url_part.to_owned(), None, None));
         }
         let decoded = if uri::is_url(url) && text.starts_with("%7") {
+            // What is not UTF-8 is no revision either.
             uri::decode_utf8(text).unwrap_or_default()
         } else {
             text.to_owned()
@@ -237,12 +240,12 @@ fn words(line: &str) -> Vec<String> {
     while !rest.is_empty() {
         let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
         if quote.is_some() {
-            rest = rest.get(1..).unwrap_or_default();
+            rest = rest.tail(1);
         }
         let end = word_end(rest, quote);
         let (word, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
         found.push(without_escapes(word));
-        rest = after.get(1..).unwrap_or_default().trim_start_matches([' ', '\t']);
+        rest = after.get(1..).unwrap_or("").trim_start_matches([' ', '\t']);
     }
     found
 }
@@ -331,9 +334,9 @@ fn strip_relative(url: &str) -> Option<Relative<'_>> {
 
 /// Scheme and host of a URL, and its path.
 fn split_server(url: &str) -> (&str, &str) {
-    let host = url.find("://").map_or(0, |at| at.saturating_add(3));
+    let host = url.find("://").map_or(0, |at| at.plus(3));
     let slash = url.get(host..).and_then(|rest| rest.find('/'));
-    let at = slash.map_or(url.len(), |at| at.saturating_add(host));
+    let at = slash.map_or(url.len(), |at| at.plus(host));
     url.split_at_checked(at).unwrap_or((url, ""))
 }
 

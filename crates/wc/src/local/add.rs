@@ -56,12 +56,11 @@ impl Found {
 }
 
 fn already(path: &std::path::Path) -> Error {
-    let message = format!("'{}' is already under version control", path.display());
-    Error::new(ErrorCode::ENTRY_EXISTS, message)
+    Error::AlreadyVersioned(path.to_owned())
 }
 
 fn is_exists(error: &Error) -> bool {
-    matches!(error, Error::Svn(e) if e.code() == ErrorCode::ENTRY_EXISTS)
+    matches!(error, Error::AlreadyVersioned(_))
 }
 
 impl WorkingCopy {
@@ -126,7 +125,7 @@ impl WorkingCopy {
     }
 
     fn add_parents(&self, relpath: &str, above: &str, tell: &Tell<'_>) -> Result<()> {
-        let below = path::skip_ancestor(above, relpath).unwrap_or_default();
+        let below = path::rest_below(above, relpath)?;
         let mut at = above.to_owned();
         for name in path::components(path::dirname(below)) {
             at = path::join(&at, name);

@@ -446,7 +446,7 @@ impl WorkingCopy {
             };
             let root = operation_root(parent, holder);
             let top = self.db().node(root, holder)?;
-            let below = path::skip_ancestor(root, relpath).unwrap_or_default();
+            let below = path::rest_below(root, relpath)?;
             return Ok(top.map_or_else(From::default, |top| From {
                 repos_id: top.repos_id,
                 path: top.repos_path.map(|path| path::join(&path, below)),

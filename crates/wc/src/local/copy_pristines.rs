@@ -3,7 +3,6 @@
 use std::io;
 
 use rusqlite::params;
-use sapwood_core::ErrorCode;
 
 use super::subtree;
 use crate::db::{parse_md5, parse_sha1};
@@ -51,5 +50,5 @@ impl WorkingCopy {
 }
 
 fn is_missing(error: &Error) -> bool {
-    matches!(error, Error::Svn(error) if error.code() == ErrorCode::WC_PRISTINE_DEHYDRATED)
+    matches!(error, Error::NoText(_))
 }

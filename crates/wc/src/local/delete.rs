@@ -444,7 +444,7 @@ impl WorkingCopy {
     ) -> Result<Option<(String, i64)>> {
         let db = self.db();
         let at = crate::node::prefix(relpath, op_depth);
-        let suffix = path::skip_ancestor(at, relpath).unwrap_or_default();
+        let suffix = path::rest_below(at, relpath)?;
         let found: Option<(String, i64, Option<i64>)> = db.first(
             "SELECT local_relpath, op_depth, (SELECT CASE WHEN r.moved_here THEN r.op_depth END FROM \
              nodes r WHERE r.wc_id = ?1 AND r.local_relpath = n.local_relpath AND r.op_depth < \
@@ -488,7 +488,7 @@ fn carried_move(root: &str, moved_to: Option<&str>, row: MovedRow) -> Option<Mov
             let op_depth = if op_depth > delete_depth && path::is_ancestor(root, &child) {
                 delete_depth
             } else {
-                op_depth.saturating_sub(depth_of(root)).saturating_add(depth_of(target))
+                op_depth - depth_of(root) + depth_of(target)
             };
             Some(Moved { relpath: child, op_depth, to, from_depth: None })
         }

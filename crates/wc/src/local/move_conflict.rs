@@ -59,7 +59,7 @@ impl WorkingCopy {
             .ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
         let repository = row.repos_id.map(|id| self.db().repository(id)).transpose()?;
         Ok(Location {
-            root: repository.as_ref().map(|r| r.root.clone()).unwrap_or_default(),
+            root: repository.as_ref().map_or(String::new(), |r| r.root.clone()),
             uuid: repository.map(|r| r.uuid),
             relpath: row.repos_path.unwrap_or_default(),
             revision: row.revision,
@@ -70,9 +70,9 @@ impl WorkingCopy {
     /// Refuses switched nodes and several revisions in BASE.
     pub(super) fn check_single(&self, relpath: &str) -> Result<()> {
         let Some(base) = self.db().base(relpath)? else { return Ok(()) };
-        let root = base.repos_path.clone().unwrap_or_default();
+        let root = base.base_path()?.to_owned();
         for row in self.db().rows_of_layer(relpath, 0)? {
-            let below = path::skip_ancestor(relpath, &row.relpath).unwrap_or_default();
+            let below = path::rest_below(relpath, &row.relpath)?;
             if row.repos_path.as_deref() != Some(path::join(&root, below).as_str()) {
                 let shown = self.abspath(&row.relpath);
                 return Err(failure(format!(

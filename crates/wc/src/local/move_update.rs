@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action as Told, Notify, State};
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Sha1, path};
 
@@ -297,7 +298,7 @@ impl MoveUpdate<'_> {
     }
 
     pub(super) fn last(&self) -> usize {
-        self.steps.len().saturating_sub(1)
+        self.steps.len().minus(1)
     }
 
     pub(super) fn mark_parent_edited(&mut self) -> Result<()> {
@@ -338,7 +339,7 @@ impl MoveUpdate<'_> {
     /// The record of a tree conflict at a node.
     pub(super) fn tree_conflict(&self, relpath: &str, about: &About) -> Result<Conflict> {
         let root = prefix(relpath, self.target_depth);
-        let below = path::skip_ancestor(root, relpath).unwrap_or_default();
+        let below = path::rest_below(root, relpath)?;
         let places = Places {
             operation: self.operation,
             old: Some(&self.old),

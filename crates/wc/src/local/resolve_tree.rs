@@ -110,7 +110,7 @@ impl WorkingCopy {
                 operation,
                 old: old.as_ref(),
                 new: &new,
-                old_relpath: row.repos_path.as_deref().unwrap_or_default(),
+                old_relpath: row.repos_path.as_deref().unwrap_or(""),
             };
             let conflict =
                 self.conflict_of_move(&source.relpath, &source.moved_to, &places, &about)?;

@@ -2,8 +2,8 @@
 //!
 //! Before the first change of a connection, triggers of that connection alone (`TEMP`: nothing of them is in
 //! wc.db) begin to list the paths of rows that change in what a status tells of. At the end it is asked
-//! whether anybody else has written since: SQLite's `data_version` of a connection changes with every commit of
-//! others and with none of its own. If nobody has, a note says that wc.db went from one [`State`] to another
+//! whether another process has written since: SQLite's `data_version` of a connection changes with every commit of
+//! others and with none of its own. If none has, a note says that wc.db went from one [`State`] to another
 //! and which paths to look at. In every other case (too many paths, a process that was killed, a change of
 //! what whole trees inherit) there is no note, and the states do not join.
 

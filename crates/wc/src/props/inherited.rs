@@ -76,7 +76,7 @@ impl WorkingCopy {
                 }
                 at = parent_of(dir);
                 if top.op_depth == 0 {
-                    let own = top.repos_path.clone().unwrap_or_default();
+                    let own = top.base_path()?.to_owned();
                     if expected.as_ref().is_some_and(|expected| *expected != own) {
                         // The child is switched: it inherits nothing from here.
                         break;

@@ -1,6 +1,7 @@
 //! What property names and values may be: the checks of `propset`, and the form in which values of
 //! Subversion's own properties are kept.
 
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, mergeinfo::Mergeinfo};
 
@@ -97,7 +98,7 @@ pub fn kind_of(name: &str) -> PropKind {
 #[must_use]
 pub fn is_binary_mime_type(mime_type: &[u8]) -> bool {
     let end = mime_type.iter().position(|b| matches!(b, b';' | b' ')).unwrap_or(mime_type.len());
-    let media = mime_type.get(..end).unwrap_or_default();
+    let media = mime_type.head(end);
     !mime_type.starts_with(b"text/") && media != b"image/x-xbitmap" && media != b"image/x-xpixmap"
 }
 
@@ -109,7 +110,7 @@ pub fn check_mime_type(value: &str) -> SvnResult<()> {
     let bad = |what: String| {
         Err(SvnError::new(ErrorCode::BAD_MIME_TYPE, format!("MIME type '{value}' {what}")))
     };
-    let media = value.split([';', ' ']).next().unwrap_or_default();
+    let media = value.split([';', ' ']).next().unwrap_or("");
     if media.is_empty() {
         return bad("has empty media type".into());
     }
@@ -157,8 +158,8 @@ pub trait FileForCheck {
 fn stripped(value: &[u8]) -> Vec<u8> {
     let space = |b: &u8| b.is_ascii_whitespace() || *b == 0x0b;
     let start = value.iter().position(|b| !space(b)).unwrap_or(value.len());
-    let end = value.iter().rposition(|b| !space(b)).map_or(start, |at| at.saturating_add(1));
-    value.get(start..end).unwrap_or_default().to_vec()
+    let end = value.iter().rposition(|b| !space(b)).map_or(start, |at| at.plus(1));
+    value.piece(start..end).to_vec()
 }
 
 /// Checks the value of one of Subversion's own properties for a node, and gives the form in which it

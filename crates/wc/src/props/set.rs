@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io::Read;
 
+use sapwood_core::exact::Cut;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
@@ -47,7 +48,7 @@ impl FileForCheck for WorkingFile<'_> {
         loop {
             match file.read(&mut buffer).map_err(failed)? {
                 0 => return Ok(newlines.consistent()),
-                n => newlines.update(buffer.get(..n).unwrap_or_default()),
+                n => newlines.update(buffer.head(n)),
             }
         }
     }

@@ -167,14 +167,12 @@ impl WorkItem {
                 vec!["record-fileinfo", relpath, time]
             }
             Self::SetTextConflict { relpath, files } => {
-                let files = files.iter().map(|f| f.as_deref().unwrap_or_default());
+                let files = files.iter().map(|f| f.as_deref().unwrap_or(""));
                 ["tmp-set-text-conflict-markers", relpath].into_iter().chain(files).collect()
             }
-            Self::SetPropConflict { relpath, prej } => vec![
-                "tmp-set-property-conflict-marker",
-                relpath,
-                prej.as_deref().unwrap_or_default(),
-            ],
+            Self::SetPropConflict { relpath, prej } => {
+                vec!["tmp-set-property-conflict-marker", relpath, prej.as_deref().unwrap_or("")]
+            }
         };
         let atoms = atoms.into_iter().map(|a| Skel::Atom(a.as_bytes()));
         let mut out = Vec::new();
@@ -205,7 +203,7 @@ impl WorkItem {
         let some_path = |at: usize| -> Result<Option<String>> {
             if text(at).is_none_or(|t| t.is_empty()) { Ok(None) } else { path(at).map(Some) }
         };
-        Ok(match name.atom().unwrap_or_default() {
+        Ok(match name.atom().unwrap_or(b"") {
             b"file-commit" => Self::FileCommit { relpath: path(0)? },
             b"file-install" => Self::FileInstall {
                 relpath: path(0)?,

@@ -2,6 +2,7 @@
 //! begins. Whatever cannot be told here is looked at again when its turn comes. Of a directory that a status
 //! found in order its own time is enough.
 
+use sapwood_core::exact::Exact;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
@@ -46,7 +47,7 @@ fn is_complete(root: &Path, table: &Table, dir: &str, buffer: &mut Vec<u8>) -> b
     let read = open.read(buffer, |name, _| {
         // The table has children by name.
         if wanted.binary_search_by(|own| own.as_bytes().cmp(name.to_bytes())).is_ok() {
-            seen = seen.saturating_add(1);
+            seen = seen.plus(1);
         }
     });
     read.is_ok() && seen == wanted.len()

@@ -136,7 +136,7 @@ impl WorkingCopy {
             depth = how.depth;
         }
         crawler.report.set_path("", revision, depth, start_empty, None)?;
-        let repos_path = base.repos_path.clone().unwrap_or_default();
+        let repos_path = base.base_path()?.to_owned();
         if base.kind != Kind::Dir {
             return crawler.target_file(&base, &repos_path, revision);
         }
@@ -232,7 +232,7 @@ impl Crawler<'_> {
             return Ok(());
         }
         // The path below the target, as the report wants it.
-        let below = path::skip_ancestor(self.how.target, &node.relpath).unwrap_or_default();
+        let below = path::rest_below(self.how.target, &node.relpath)?;
         match row.presence {
             Presence::Excluded if self.how.honor_depth_exclude => {
                 self.report.set_path(below, told.revision, Depth::Exclude, false, None)?;

@@ -7,6 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Row, params};
+use sapwood_core::exact::Exact;
 use sapwood_core::{Depth, Revnum, SvnError};
 
 use super::value::{Changed, LockInfo};
@@ -89,7 +90,7 @@ impl Node {
         match self.work.len() {
             0 => None,
             1 => self.base.as_ref(),
-            n => self.work.get(n.saturating_sub(2)),
+            n => self.work.get(n.minus(2)),
         }
     }
 

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
+use sapwood_core::exact::Exact;
 use sapwood_core::{CancelToken, Depth, ErrorCode};
 
 use super::incoming::{Incoming, Told};
@@ -134,7 +135,7 @@ impl Walk<'_> {
                         return Ok(items);
                     }
                     if let Some(task) = state.tasks.pop() {
-                        state.busy = state.busy.saturating_add(1);
+                        state.busy = state.busy.plus(1);
                         break task;
                     }
                     if state.busy == 0 {
@@ -145,7 +146,7 @@ impl Walk<'_> {
             };
             let result = self.directory(&task, &mut buffer);
             let mut state = lock(queue);
-            state.busy = state.busy.saturating_sub(1);
+            state.busy = state.busy.minus(1);
             let more = match result {
                 Ok((found, below)) => {
                     if !found.is_empty() {

@@ -1,5 +1,7 @@
 //! Line endings and the values of `svn:eol-style`.
 
+use sapwood_core::exact::Exact;
+
 /// A line ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Eol {
@@ -29,7 +31,7 @@ impl Eol {
     #[must_use]
     pub fn detect(text: &[u8]) -> Option<Self> {
         let at = memchr::memchr2(b'\n', b'\r', text)?;
-        Some(match (text.get(at), text.get(at.saturating_add(1))) {
+        Some(match (text.get(at), text.get(at.plus(1))) {
             (Some(b'\r'), Some(b'\n')) => Self::CrLf,
             (Some(b'\r'), _) => Self::Cr,
             _ => Self::Lf,

@@ -4,6 +4,8 @@
 //! fits. The form with two colons keeps its width whatever the value is, and ends in `#$` where
 //! the value was cut.
 
+use sapwood_core::exact::{Cut, Exact};
+
 /// The longest keyword with its value, in bytes.
 pub(super) const MAX_LEN: usize = 255;
 
@@ -14,9 +16,9 @@ const AROUND_FIXED: usize = 6;
 
 /// The name that a text between two dollar signs may have: up to the first colon.
 pub(super) fn name(text: &[u8]) -> &[u8] {
-    let inner = text.get(1..text.len().saturating_sub(1)).unwrap_or_default();
+    let inner = text.piece(1..text.len().minus(1));
     let end = memchr::memchr(b':', inner).unwrap_or(inner.len());
-    inner.get(..end).unwrap_or_default()
+    inner.head(end)
 }
 
 /// Rewrites `text`, which begins and ends with a dollar sign and has the name `name`, with a
@@ -24,28 +26,28 @@ pub(super) fn name(text: &[u8]) -> &[u8] {
 /// none of the forms of a keyword.
 pub(super) fn substitute(text: &mut Vec<u8>, name: &[u8], value: Option<&[u8]>) -> bool {
     let len = text.len();
-    if len < name.len().saturating_add(2) || name.len() > MAX_LEN.saturating_sub(AROUND) {
+    if len < name.len().plus(2) || name.len() > MAX_LEN - AROUND {
         return false;
     }
-    let after = text.get(name.len().saturating_add(1)..).unwrap_or_default();
+    let after = text.tail(name.len().plus(1));
     let before_end = len.checked_sub(2).and_then(|at| text.get(at)).copied();
     if after.starts_with(b":: ")
         && matches!(before_end, Some(b' ' | b'#'))
-        && len > name.len().saturating_add(AROUND_FIXED)
+        && len > name.len().plus(AROUND_FIXED)
     {
         fixed_width(text, name, value);
         return true;
     }
     let expanded =
-        after.starts_with(b": ") && before_end == Some(b' ') && len >= name.len().saturating_add(4);
+        after.starts_with(b": ") && before_end == Some(b' ') && len >= name.len().plus(4);
     if !(after.starts_with(b"$") || after.starts_with(b":$") || expanded) {
         return false;
     }
-    text.truncate(name.len().saturating_add(1));
+    text.truncate(name.len().plus(1));
     if let Some(value) = value {
         text.extend_from_slice(b": ");
         if !value.is_empty() {
-            let room = MAX_LEN.saturating_sub(AROUND).saturating_sub(name.len());
+            let room = (MAX_LEN - AROUND).minus(name.len());
             text.extend_from_slice(value.get(..room).unwrap_or(value));
             text.push(b' ');
         }
@@ -56,12 +58,12 @@ pub(super) fn substitute(text: &mut Vec<u8>, name: &[u8], value: Option<&[u8]>) 
 
 /// Puts a value, or blanks, into a keyword of fixed width.
 fn fixed_width(text: &mut [u8], name: &[u8], value: Option<&[u8]>) {
-    let room = text.len().saturating_sub(name.len().saturating_add(AROUND_FIXED));
-    let start = name.len().saturating_add(AROUND_FIXED.saturating_sub(2));
-    let value = value.unwrap_or_default();
+    let room = text.len().minus(name.len().plus(AROUND_FIXED));
+    let start = name.len().plus(AROUND_FIXED - 2);
+    let value = value.unwrap_or(b"");
     let cut = value.len() > room;
     let shown = value.get(..room).unwrap_or(value);
-    let place = text.get_mut(start..).unwrap_or_default();
+    let (_, place) = text.split_at_mut(start.min(text.len()));
     let (target, rest) = place.split_at_mut(shown.len().min(place.len()));
     target.copy_from_slice(shown);
     if cut {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::{Revnum, uri};
 
 /// What keywords are made from: facts about one file and the revision that it last changed in.
@@ -74,7 +75,7 @@ impl Keywords {
         for item in list.split(is_separator).filter(|i| !i.is_empty()) {
             if let Some(at) = memchr::memchr(b'=', item) {
                 let (name, format) = item.split_at(at);
-                values.insert(name.to_vec(), value(format.get(1..).unwrap_or_default()));
+                values.insert(name.to_vec(), value(format.tail(1)));
                 continue;
             }
             let known = KNOWN.iter().find(|known| {
@@ -118,8 +119,8 @@ fn expand(format: &[u8], source: &KeywordSource<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = format;
     while let Some(at) = memchr::memchr(b'%', rest) {
-        out.extend_from_slice(rest.get(..at).unwrap_or_default());
-        rest = rest.get(at.saturating_add(1)..).unwrap_or_default();
+        out.extend_from_slice(rest.head(at));
+        rest = rest.tail(at.plus(1));
         let Some((code, after)) = rest.split_first() else {
             out.push(b'%');
             return out;
@@ -133,10 +134,11 @@ fn expand(format: &[u8], source: &KeywordSource<'_>) -> Vec<u8> {
 
 fn expand_code(out: &mut Vec<u8>, code: u8, source: &KeywordSource<'_>) {
     match code {
-        b'a' => out.extend_from_slice(source.author.unwrap_or_default().as_bytes()),
+        b'a' => out.extend_from_slice(source.author.unwrap_or("").as_bytes()),
         b'b' => {
-            let name = uri::split(source.url).map(|(_, name)| name).unwrap_or_default();
-            out.extend_from_slice(name.as_bytes());
+            if let Some((_, name)) = uri::split(source.url) {
+                out.extend_from_slice(name.as_bytes());
+            }
         }
         b'd' => {
             if let Some(date) = source.date {
@@ -149,8 +151,10 @@ fn expand_code(out: &mut Vec<u8>, code: u8, source: &KeywordSource<'_>) {
             }
         }
         b'P' => {
-            if !source.root.is_empty() && !source.url.is_empty() {
-                let path = uri::skip_ancestor(source.root, source.url).unwrap_or_default();
+            if !source.root.is_empty()
+                && !source.url.is_empty()
+                && let Some(path) = uri::skip_ancestor(source.root, source.url)
+            {
                 out.extend_from_slice(path.as_bytes());
             }
         }
@@ -177,8 +181,8 @@ fn expand_code(out: &mut Vec<u8>, code: u8, source: &KeywordSource<'_>) {
 fn short_date(date: Timestamp) -> String {
     // The long form without its letter and fractions of a second.
     let long = date.to_string();
-    let day = long.get(..10).unwrap_or_default();
-    let time = long.get(11..19).unwrap_or_default();
+    let day = long.head(10);
+    let time = long.piece(11..19);
     format!("{day} {time}Z")
 }
 

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use sapwood_core::checksum::Sha1Hasher;
+use sapwood_core::exact::Exact;
 use sapwood_core::{Sha1, SvnError, SvnResult};
 
 use super::stream::TranslatedReader;
@@ -111,7 +112,7 @@ fn fill(from: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> std::io::Result<u
     while let Some(rest) = buffer.get_mut(len..).filter(|r| !r.is_empty()) {
         match from.read(rest) {
             Ok(0) => break,
-            Ok(more) => len = len.saturating_add(more),
+            Ok(more) => len = len.plus(more),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

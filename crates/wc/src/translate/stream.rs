@@ -7,6 +7,7 @@
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::eol::Eol;
@@ -92,9 +93,7 @@ impl Translator {
                 if self.closing_sign(out) {
                     input = rest;
                 }
-            } else if self.keyword.len() >= MAX_LEN.saturating_sub(1)
-                || matches!(byte, b'\r' | b'\n')
-            {
+            } else if self.keyword.len() >= MAX_LEN - 1 || matches!(byte, b'\r' | b'\n') {
                 self.no_keyword(out)?;
             } else {
                 self.keyword.push(*byte);
@@ -175,7 +174,7 @@ impl Translator {
             out.append(&mut self.keyword);
             self.next_sign = None;
         } else {
-            self.next_sign.get_or_insert(self.keyword.len().saturating_sub(1));
+            self.next_sign.get_or_insert(self.keyword.len().minus(1));
         }
         true
     }
@@ -221,7 +220,7 @@ impl<R: Read> TranslatedReader<R> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other?,
             };
-            let piece = self.input.get(..len).unwrap_or_default();
+            let piece = self.input.head(len);
             let result = if len == 0 {
                 self.ended = true;
                 self.translator.finish(&mut self.output)
@@ -239,12 +238,12 @@ impl<R: Read> Read for TranslatedReader<R> {
         if self.at >= self.output.len() && !self.ended {
             self.fill()?;
         }
-        let rest = self.output.get(self.at..).unwrap_or_default();
+        let rest = self.output.tail(self.at);
         let len = rest.len().min(buffer.len());
         if let (Some(to), Some(from)) = (buffer.get_mut(..len), rest.get(..len)) {
             to.copy_from_slice(from);
         }
-        self.at = self.at.saturating_add(len);
+        self.at = self.at.plus(len);
         Ok(len)
     }
 }

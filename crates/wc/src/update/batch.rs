@@ -1,7 +1,7 @@
 //! Changes that wait to be written together.
 //!
 //! An update would otherwise be three transactions a file. Here steps gather until there are a
-//! thousand nodes or some megabytes of text, or until somebody must read what they change; then
+//! thousand nodes or some megabytes of text, or until a reader needs what they change; then
 //! [`Batch::flush`] writes them:
 //!
 //! 1. one transaction: what the last flush left done is removed from the queue and recorded; pristine
@@ -17,6 +17,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::rc::Rc;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{Md5, Revnum, Sha1};
 
 use crate::base::{BaseNode, Removal};
@@ -110,7 +111,7 @@ impl Batch {
     /// Adds a text, which gets its place with the next flush.
     pub(super) fn add_text(&mut self, text: NewText) {
         if let Body::Memory(bytes) = &text.body {
-            self.bytes = self.bytes.saturating_add(bytes.len());
+            self.bytes = self.bytes.plus(bytes.len());
         }
         self.texts.push(text);
     }

@@ -23,6 +23,7 @@ mod text;
 
 use std::collections::{HashMap, HashSet};
 
+use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::props::names;
 use sapwood_core::{
@@ -173,7 +174,7 @@ impl<'a> UpdateEditor<'a> {
     }
 
     fn handle(&mut self) -> u64 {
-        self.next = self.next.saturating_add(1);
+        self.next = self.next.plus(1);
         self.next
     }
 
@@ -296,7 +297,7 @@ impl<'a> UpdateEditor<'a> {
         };
         let level = depth_of(target);
         for relpath in self.wc.db().files_with_property(target, names::KEYWORDS)? {
-            let below = depth_of(&relpath).saturating_sub(level);
+            let below = depth_of(&relpath) - level;
             if depth != Depth::Infinity && below > 1 {
                 continue;
             }

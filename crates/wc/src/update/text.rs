@@ -4,6 +4,7 @@ use std::io::{self, Read, Write};
 use std::rc::Rc;
 
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
+use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::{Md5, SvnError, SvnResult};
 use sapwood_delta::{Applier, TextDelta};
 
@@ -39,7 +40,7 @@ impl<R: Read> Checked<R> {
 impl<R: Read> Read for Checked<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buf)?;
-        let given = buf.get(..count).unwrap_or_default();
+        let given = buf.head(count);
         self.sum.update(given);
         Ok(count)
     }
@@ -69,7 +70,7 @@ pub(super) fn receive(
 impl Sink {
     fn push(&mut self, wc: &WorkingCopy, piece: &[u8]) -> Result<()> {
         if let Self::Memory { bytes, .. } = self
-            && bytes.len().saturating_add(piece.len()) > IN_MEMORY
+            && bytes.len().plus(piece.len()) > IN_MEMORY
         {
             let mut file = wc.write_pristine()?;
             write(&mut file, bytes)?;

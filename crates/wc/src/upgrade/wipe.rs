@@ -44,7 +44,7 @@ pub(super) fn wipe_root(root: &Path) {
 /// A directory whose administrative folder goes.
 struct Old {
     path: PathBuf,
-    /// Whether the directory goes too, if nothing is in it: it is deleted, and nobody wanted to keep it.
+    /// Whether the directory goes too, if nothing is in it: it is deleted, and no user wanted to keep it.
     deleted: bool,
 }
 

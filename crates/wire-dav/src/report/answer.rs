@@ -171,7 +171,8 @@ pub fn mergeinfo(element: &Element) -> Result<Option<(String, String)>> {
     }
     let part = |name| element.child(NS_SVN, name).map(|child| child.text.clone());
     let path = part("mergeinfo-path").ok_or(Error::Reply("mergeinfo-path"))?;
-    Ok(Some((path, part("mergeinfo-info").unwrap_or_default())))
+    // One that says nothing is passed over, as an unknown one is: it is not mergeinfo that is empty.
+    Ok(part("mergeinfo-info").map(|mergeinfo| (path, mergeinfo)))
 }
 
 /// Reads an element of `inherited-props-report`: the relpath from the root of the repository, and

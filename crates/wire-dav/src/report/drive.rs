@@ -51,7 +51,7 @@ pub trait Fetch {
 
 /// The attribute that names a child of a directory.
 fn child_name(element: &Element) -> Result<&str> {
-    let name = element.attribute("name").unwrap_or_default();
+    let name = element.attribute("name").unwrap_or("");
     if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
         return Err(Error::ReplyPath(name.to_owned()));
     }

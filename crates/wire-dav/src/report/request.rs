@@ -188,6 +188,7 @@ impl FileRevs {
     /// When the path makes no sense.
     pub fn read(root: &Element) -> Result<Self> {
         Ok(Self {
+            // Without one the resource itself is meant.
             path: only_path(root)?.unwrap_or_default(),
             start: only_revision(root, "start-revision"),
             end: only_revision(root, "end-revision"),
@@ -310,6 +311,7 @@ impl InheritedProps {
     /// # Errors
     /// When the path makes no sense.
     pub fn read(root: &Element) -> Result<Self> {
+        // Without one the resource itself is meant.
         let path = only_path(root)?.unwrap_or_default();
         Ok(Self { path, revision: only_revision(root, "revision") })
     }

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::path::{basename, canonical_relpath, dirname, join};
 use sapwood_core::{Depth, Md5, Revnum, Sha1, SvnResult, uri};
 use sapwood_delta::{Editor, Handle, TextDelta, Version};
@@ -330,7 +331,7 @@ impl<'t, S: Sink> UpdateEditor<'t, S> {
 
     fn child(&mut self, path: &str, parent: Handle, added: bool) -> SvnResult<Open> {
         // What is still open beside it would be a driver that left something out.
-        let level = usize::try_from(parent.0).unwrap_or(usize::MAX).saturating_add(1);
+        let level = usize::try_from(parent.0).unwrap_or(usize::MAX).plus(1);
         self.open.truncate(level);
         let parent = self.find(parent)?;
         let name = basename(path);
@@ -352,7 +353,7 @@ impl<'t, S: Sink> UpdateEditor<'t, S> {
 
     fn push(&mut self, open: Open) -> Handle {
         self.open.push(open);
-        Handle(u64::try_from(self.open.len().saturating_sub(1)).unwrap_or(u64::MAX))
+        Handle(u64::try_from(self.open.len().minus(1)).unwrap_or(u64::MAX))
     }
 
     /// Writes the address of a node's version.

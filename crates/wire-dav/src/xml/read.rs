@@ -11,6 +11,7 @@ use quick_xml::events::{BytesStart, Event as Parsed};
 use quick_xml::name::ResolveResult;
 use quick_xml::{NsReader, XmlVersion};
 use sapwood_core::SvnError;
+use sapwood_core::exact::{Cut, Exact};
 
 use crate::error::{Error, Result};
 
@@ -99,10 +100,13 @@ impl<R: Read> Read for Metered<R> {
             };
         }
         let room = usize::try_from(most).unwrap_or(usize::MAX).min(buf.len());
-        let count = self.inner.read(buf.get_mut(..room).unwrap_or_default())?;
+        let Some(buf) = buf.get_mut(..room) else {
+            return Err(std::io::Error::other(SvnError::internal("no room to read into")));
+        };
+        let count = self.inner.read(buf)?;
         let counted = u64::try_from(count).unwrap_or(u64::MAX);
-        self.left = self.left.saturating_sub(counted);
-        self.left_of_child = self.left_of_child.saturating_sub(counted);
+        self.left = self.left.minus(counted);
+        self.left_of_child = self.left_of_child.minus(counted);
         Ok(count)
     }
 }
@@ -244,7 +248,7 @@ impl<R: Read> Document<R> {
         while !self.ended {
             match self.step()? {
                 Step::Start(element) => {
-                    self.open = self.open.saturating_add(1);
+                    self.open = self.open.plus(1);
                     return Ok(Some(Event::Start(element)));
                 }
                 Step::Empty(element) => {
@@ -254,7 +258,7 @@ impl<R: Read> Document<R> {
                 Step::Text(text) => return Ok(Some(Event::Text(text))),
                 Step::End if self.open == 0 => self.ended = true,
                 Step::End => {
-                    self.open = self.open.saturating_sub(1);
+                    self.open = self.open.minus(1);
                     return Ok(Some(Event::End));
                 }
                 Step::Over => return Err(Error::Malformed("it ends too soon".to_owned())),
@@ -272,7 +276,7 @@ impl<R: Read> Document<R> {
         if std::mem::take(&mut self.end_is_due) {
             return Ok(start);
         }
-        self.open = self.open.saturating_sub(1);
+        self.open = self.open.minus(1);
         self.rest_of(start)
     }
 
@@ -292,7 +296,7 @@ impl<R: Read> Document<R> {
             return Err(Error::Malformed("it ends too soon".to_owned()));
         }
         let len = memchr::memchr(b'<', ready).unwrap_or(ready.len());
-        out.extend_from_slice(ready.get(..len).unwrap_or_default());
+        out.extend_from_slice(ready.head(len));
         source.consume(len);
         Ok(len > 0)
     }
@@ -321,11 +325,11 @@ impl<R: Read> Document<R> {
                     if open.len() >= self.limits.depth {
                         return Err(Error::TooLarge("elements within elements"));
                     }
-                    elements = elements.saturating_add(1);
+                    elements = elements.plus(1);
                     open.push(child);
                 }
                 Step::Empty(child) => {
-                    elements = elements.saturating_add(1);
+                    elements = elements.plus(1);
                     top.children.push(child);
                 }
                 Step::Text(text) => top.text.push_str(&text),
@@ -397,7 +401,7 @@ fn element(
     let mut count = 0usize;
     for attribute in start.attributes() {
         let attribute = attribute.map_err(|e| Error::Malformed(e.to_string()))?;
-        count = count.saturating_add(1);
+        count = count.plus(1);
         if count > limits.attributes {
             return Err(Error::TooLarge("attributes"));
         }

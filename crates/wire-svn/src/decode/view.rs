@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use sapwood_core::Revnum;
+use sapwood_core::exact::Exact;
 use sapwood_core::path::{canonical_fspath, canonical_relpath};
 
 use super::Token;
@@ -36,7 +37,7 @@ impl<'a> View<'a> {
     fn after(self, index: usize) -> usize {
         match self.tokens.get(index) {
             Some(Token::List { end }) => *end,
-            _ => index.saturating_add(1),
+            _ => index.plus(1),
         }
     }
 }
@@ -149,14 +150,14 @@ impl<'a> Tuple<'a> {
         let token = *list.view.tokens.get(list.next).ok_or(Error::Malformed)?;
         list.next = match token {
             Token::List { end } => end,
-            _ => list.next.saturating_add(1),
+            _ => list.next.plus(1),
         };
         Ok(token)
     }
 
     #[inline]
     fn slice(&self, at: usize, len: usize) -> Result<&'a [u8]> {
-        self.rest.view.bytes.get(at..at.saturating_add(len)).ok_or(Error::Malformed)
+        self.rest.view.bytes.get(at..at.plus(len)).ok_or(Error::Malformed)
     }
 
     /// A number.
@@ -268,7 +269,7 @@ impl<'a> Tuple<'a> {
     /// A list.
     #[inline]
     pub fn list(&mut self) -> Result<List<'a>> {
-        let (view, next) = (self.rest.view, self.rest.next.saturating_add(1));
+        let (view, next) = (self.rest.view, self.rest.next.plus(1));
         match self.token()? {
             Token::List { end } => Ok(List { view, next, end }),
             _ => Err(Error::Malformed),

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use sapwood_core::exact::Cut;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_delta::{Decoder, Editor, EncodedDelta, Handle, TextDelta, Version, Window};
 
@@ -374,8 +375,8 @@ impl CommandSource for MemorySource<'_> {
         let crate::Progress::Complete(len) = self.decoder.advance(self.bytes)? else {
             return Err(DriveError::Source(SvnError::new(ErrorCode::RA_SVN_CONNECTION_CLOSED, "")));
         };
-        let (item, rest) = self.bytes.split_at_checked(len).unwrap_or((self.bytes, &[]));
-        self.bytes = rest;
+        let item = self.bytes.head(len);
+        self.bytes = self.bytes.tail(len);
         let mut command: Tuple<'_> = self.decoder.tuple(item)?;
         let name = command.word()?;
         look(name, command.list()?)

@@ -1,5 +1,6 @@
 //! An editor that writes what it is told as editor commands.
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{Md5, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta, Version};
 
@@ -96,7 +97,7 @@ impl<S: EditSink> WireEditor<S> {
 
     fn take_handle(&mut self) -> Handle {
         let handle = Handle(self.next);
-        self.next = self.next.saturating_add(1);
+        self.next = self.next.plus(1);
         handle
     }
 
@@ -172,7 +173,7 @@ impl<S: EditSink> WireEditor<S> {
 fn token(out: &mut Vec<u8>, letter: u8, handle: Handle) {
     let mut digits = itoa::Buffer::new();
     let digits = digits.format(handle.0).as_bytes();
-    out.string_head(digits.len().saturating_add(1));
+    out.string_head(digits.len().plus(1));
     out.push(letter);
     out.raw(digits);
     out.push(b' ');

@@ -47,6 +47,7 @@ struct Differences<'a> {
 impl Differences<'_> {
     /// Prints what a revision changed at and below the target. What was deleted is only named.
     fn print(&self, revision: Revnum) -> SvnResult<()> {
+        // Before r0 there is nothing: it is compared with itself.
         let before = Revnum(revision.0.saturating_sub(1));
         let default = if self.target.is_url() { Revision::Head } else { Revision::Working };
         let request = Request {
@@ -67,13 +68,13 @@ impl Differences<'_> {
 }
 
 /// Author, date and message of an entry.
-struct Credits<'e> {
+struct StandardProps<'e> {
     author: Option<Cow<'e, str>>,
     date: Option<Cow<'e, str>>,
     message: Option<Cow<'e, str>>,
 }
 
-impl<'e> Credits<'e> {
+impl<'e> StandardProps<'e> {
     fn of(entry: &'e LogEntry<'_>) -> Self {
         let text = |name| entry.revprop(name).map(String::from_utf8_lossy);
         Self { author: text(names::AUTHOR), date: text(names::DATE), message: text(names::LOG) }
@@ -148,13 +149,13 @@ impl<'a> Printer<'a> {
             self.merging.pop();
             return Ok(());
         };
-        let credits = Credits::of(entry);
-        if revision == Revnum::ZERO && credits.message.is_none() {
+        let standard = StandardProps::of(entry);
+        if revision == Revnum::ZERO && standard.message.is_none() {
             return Ok(());
         }
-        let author = credits.author.as_deref().unwrap_or("(no author)");
-        let date = human_date(credits.date.as_deref());
-        let message = match credits.message.as_deref() {
+        let author = standard.author.as_deref().unwrap_or("(no author)");
+        let date = human_date(standard.date.as_deref());
+        let message = match standard.message.as_deref() {
             None if !self.quiet => Some(""),
             message => message,
         };
@@ -205,12 +206,12 @@ impl<'a> Printer<'a> {
             xml::close(&mut text, "logentry");
             return self.out.bytes(text.as_bytes());
         };
-        let credits = Credits::of(entry);
-        if revision == Revnum::ZERO && credits.message.is_none() {
+        let standard = StandardProps::of(entry);
+        if revision == Revnum::ZERO && standard.message.is_none() {
             return Ok(());
         }
         let (author, date, message) =
-            (credits.author.as_deref(), credits.date.as_deref(), credits.message.as_deref());
+            (standard.author.as_deref(), standard.date.as_deref(), standard.message.as_deref());
         if !self.is_wanted(entry, [author, date, message]) {
             self.begin_merged(entry);
             return Ok(());
@@ -236,8 +237,8 @@ impl<'a> Printer<'a> {
             text_element(&mut text, "msg", &xml::fuzzy(message));
         }
         let others = || {
-            let credits = [names::AUTHOR, names::DATE, names::LOG];
-            entry.revprops.iter().filter(move |(name, _)| !credits.contains(name))
+            let standard = [names::AUTHOR, names::DATE, names::LOG];
+            entry.revprops.iter().filter(move |(name, _)| !standard.contains(name))
         };
         if others().next().is_some() {
             xml::open(&mut text, "revprops", Tag::Normal, &[]);

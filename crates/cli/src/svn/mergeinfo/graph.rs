@@ -1,6 +1,7 @@
 //! The picture of two branches that `svn mergeinfo` draws: four columns of eight lines.
 
 use sapwood_client::mergeinfo::summary::Automatic;
+use sapwood_core::exact::Exact;
 use sapwood_core::{path, uri};
 
 const HEADING: &str = "    youngest common ancestor\n    |         last full merge\n    |         |        \
@@ -53,13 +54,13 @@ pub(super) fn draw(found: &Automatic, working: bool) -> String {
         }
     };
     for (row, (left, right)) in parting.into_iter().zip(merge).enumerate() {
-        put(row.saturating_add(FIRST), 0, left.to_owned());
-        put(row.saturating_add(FIRST), 2, right.to_owned());
+        put(row.plus(FIRST), 0, left.to_owned());
+        put(row.plus(FIRST), 2, right.to_owned());
     }
     put(0, 3, format!("{:<8}", right.revision));
     let tip = if working { "WC".to_owned() } else { target.revision.to_string() };
     for (row, text) in ["|", "-", "", "", "-", "|", &tip].into_iter().enumerate() {
-        put(row.saturating_add(1), 3, format!("{text:<8}"));
+        put(row.plus(1), 3, format!("{text:<8}"));
     }
     text(&cells, [right.url(), target.url()].map(|url| below(&ancestor.root, &url)))
 }

@@ -83,7 +83,7 @@ pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange, path: &str) ->
     let committed = commit(session, editor, path)?;
     let made = session.repository.fs().revision_root(committed.revision)?;
     if let Some(node) = made.find(path)? {
-        exchange.header("etag", &etag(&node));
+        exchange.header("etag", &etag(&node)?);
     }
     exchange.status(if is_new { 201 } else { 204 });
     Ok(())

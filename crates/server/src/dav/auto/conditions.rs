@@ -1,10 +1,10 @@
 //! What a request depends on: `If`, `If-Match`, `If-None-Match`.
 
-use sapwood_fs::{Node, Root};
+use sapwood_fs::Root;
 use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::ifheader::{self, State};
 
-use super::super::get::etag;
+use super::super::get::{etag, tags};
 use super::super::session::{DavResult, Fail, Session};
 
 fn failed() -> Fail {
@@ -18,17 +18,17 @@ fn failed() -> Fail {
 pub(super) fn check(session: &Session<'_>, root: &Root, path: &str) -> DavResult {
     let head = session.head;
     let node = root.find(path)?;
-    let names = |list: &str, node: &Node| {
-        let tag = etag(node);
-        list.split(',').any(|item| item.trim() == "*" || item.trim() == tag)
+    let tag = node.as_ref().map(etag).transpose()?;
+    let names = |list: &str| {
+        tag.as_ref().is_some_and(|tag| tags(list).any(|said| said == "*" || said == tag))
     };
     if let Some(list) = head.header("if-match")
-        && !node.as_ref().is_some_and(|node| names(list, node))
+        && !names(list)
     {
         return Err(failed());
     }
     if let Some(list) = head.header("if-none-match")
-        && node.as_ref().is_some_and(|node| names(list, node))
+        && names(list)
     {
         return Err(failed());
     }
@@ -76,6 +76,9 @@ fn is_so(session: &Session<'_>, root: &Root, path: &str, state: &State) -> DavRe
                     .iter()
                     .any(|held| held.token == *token)
         }
-        State::Tag(tag) => root.find(path)?.is_some_and(|node| etag(&node) == *tag),
+        State::Tag(tag) => match root.find(path)? {
+            Some(node) => etag(&node)? == *tag,
+            None => false,
+        },
     })
 }

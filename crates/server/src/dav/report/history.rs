@@ -1,6 +1,7 @@
 //! Reports about history: log, locations, blame, dates.
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, FileRev, Revnum, RevpropSelection, SvnError, SvnResult};
 use sapwood_delta::{TextDelta, Version};
 use sapwood_repos::{
@@ -30,10 +31,10 @@ impl LogReceiver for LogSender<'_> {
             if self.depth == 0 {
                 return Ok(());
             }
-            self.depth = self.depth.saturating_sub(1);
+            self.depth = self.depth.minus(1);
         }
         if entry.has_children {
-            self.depth = self.depth.saturating_add(1);
+            self.depth = self.depth.plus(1);
         }
         write_entry(entry, self.exchange.out(), self.encode_binary);
         self.exchange.relieve()

@@ -18,7 +18,7 @@ pub(super) fn replay(session: &Session<'_>, root: &Element, exchange: &mut Excha
     // the other way round.
     let (rev, base) = match (&session.resource, asked.revision) {
         (Resource::Revision(rev) | Resource::Baseline(rev), None) => {
-            (*rev, asked.include_path.clone().unwrap_or_default())
+            (*rev, asked.include_path.clone().unwrap_or(String::new()))
         }
         (Resource::Revision(_) | Resource::Baseline(_), Some(_)) => {
             return Err(sapwood_wire_dav::Error::Element("revision").into());

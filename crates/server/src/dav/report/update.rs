@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::path::{canonical_fspath, join};
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_delta::Version;
@@ -18,7 +19,7 @@ use crate::common::access::{Decision, Required};
 use crate::common::oplog::Operation;
 use crate::common::settings::BulkUpdates;
 use crate::dav::exchange::Exchange;
-use crate::dav::propfind::safe_revision;
+use crate::dav::propfind::{revision_of, safe_revision};
 use crate::dav::session::{DavResult, Fail, Session};
 
 /// What the log line tells beside what is wanted.
@@ -44,7 +45,7 @@ struct InTree(Root);
 
 impl Targets for InTree {
     fn target(&mut self, path: &str) -> SvnResult<Target> {
-        let root_revision = self.0.revision().unwrap_or_default();
+        let root_revision = revision_of(&self.0)?;
         let Some(node) = self.0.find(path)? else {
             return Ok(Target { revision: root_revision, sha1: None });
         };
@@ -187,7 +188,7 @@ fn take(
         let Item::Missing(path) = item else { return Ok(()) };
         return Ok(reporter.delete_path(&path)?);
     };
-    summary.entries = summary.entries.saturating_add(1);
+    summary.entries.tally(1);
     summary.any_empty |= start_empty;
     check_revision(revision, youngest, "reported revision")?;
     if path.is_empty() {

@@ -142,7 +142,7 @@ fn write_entry(out: &mut Vec<u8>, entry: &LogEntry<'_>, depth: &mut u64) {
         if *depth == 0 {
             return;
         }
-        *depth = depth.saturating_sub(1);
+        *depth = depth.minus(1);
     }
     out.raw(b"( ( ");
     for change in entry.changes() {

@@ -31,7 +31,7 @@ pub(super) struct Memory<'b> {
     pub(super) token: Token,
     /// In the order of their paths.
     pub(super) all: Vec<Remembered<'b>>,
-    /// Directories that our own changes touched, which nobody has looked at since.
+    /// Directories that our own changes touched, which no status has looked at since.
     pub(super) touched: Vec<&'b str>,
     pub(super) even: Option<Even>,
 }

@@ -340,7 +340,7 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    /// What is remembered, if nobody but this process changed the database since.
+    /// What is remembered, if no process but this one changed the database since.
     pub(crate) fn remembered(wc: &WorkingCopy) -> Self {
         let stamps = || {
             let since = wc.db().since()?;

@@ -288,7 +288,7 @@ fn damaged_notes_are_not_used() {
         fs::write(&file, &good[..at]).unwrap();
         assert!(place.dirs().is_none(), "{at} bytes");
     }
-    // Whoever goes on after a damaged note does so in vain.
+    // A writer that goes on after a damaged note does so in vain.
     fs::write(&file, [&good[..good.len() - 1], &good].concat()).unwrap();
     assert!(place.dirs().is_none());
 }

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use sapwood_core::exact::Exact;
 use sapwood_core::{PropList, Revnum, SvnResult};
 use sapwood_delta::TextDelta;
 
@@ -42,7 +43,7 @@ pub fn drive<R: Read>(mut document: Document<R>, take: Taker<'_>) -> SvnResult<u
         match event {
             Event::Start(element) if element.is(NS_SVN, "file-rev") => {
                 one(&mut document, &element, take)?;
-                told = told.saturating_add(1);
+                told = told.plus(1);
             }
             Event::Start(element) => {
                 document.whole(element)?;
