@@ -8,6 +8,7 @@ use std::time::Duration;
 use sapwood_core::SvnError;
 
 use super::config::AccessConfig;
+use crate::dav::Master;
 
 /// Everything that a server is told. Paths are absolute.
 #[derive(Clone, Debug)]
@@ -67,6 +68,8 @@ pub struct Location {
     pub plain_pages: bool,
     /// Whether what other programs than Subversion's do at plain URLs becomes revisions.
     pub autoversioning: bool,
+    /// Where what writes is passed on to: then this is a mirror.
+    pub master: Option<Arc<Master>>,
 }
 
 impl Location {
@@ -81,6 +84,7 @@ impl Location {
             name: None,
             plain_pages: false,
             autoversioning: false,
+            master: None,
         }
     }
 }
@@ -158,6 +162,8 @@ pub struct HttpSettings {
     pub transactions: usize,
     /// Time without a request after which such a commit is given up.
     pub transaction_idle: Duration,
+    /// Whether a client must show a certificate, whatever it asks for.
+    pub requires_certificate: bool,
 }
 
 impl Default for HttpSettings {
@@ -175,6 +181,7 @@ impl Default for HttpSettings {
             autoversioning: false,
             transactions: 1000,
             transaction_idle: Duration::from_secs(24 * 3600),
+            requires_certificate: false,
         }
     }
 }
