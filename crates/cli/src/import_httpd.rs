@@ -2,6 +2,7 @@
 //! does for mod_dav_svn, mod_authz_svn and mod_dontdothat, on standard output; and on standard error what
 //! could not be taken over. `docs/serve.md` has the table of all directives.
 
+mod certificates;
 mod parse;
 mod place;
 
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::{output, report};
+use certificates::{OF_PLACES, Trust};
 use parse::{Directive, Reader, Section};
 use place::{Place, file, quoted, said};
 
@@ -32,7 +34,7 @@ Options:
 const USUAL_CACHE: u64 = 256 << 10;
 
 /// Directives of TLS that need nothing in their place, or that places heed: versions and ciphers are the library's.
-const NOT_NEEDED: [&str; 17] = [
+const NOT_NEEDED: [&str; 22] = [
     "sslengine",
     "sslprotocol",
     "sslciphersuite",
@@ -50,6 +52,11 @@ const NOT_NEEDED: [&str; 17] = [
     "sslpassphrasedialog",
     "sslcertificatefile",
     "sslverifyclient",
+    "sslusername",
+    "ssloptions",
+    "sslcacertificatefile",
+    "sslcarevocationfile",
+    "sslcarevocationcheck",
 ];
 
 /// The program's `main`.
@@ -97,6 +104,9 @@ fn import(path: &Path) -> SvnResult<(String, Vec<String>)> {
     let root = reader.root.as_deref().or_else(|| path.parent()).unwrap_or(Path::new("/"));
     let mut notes = Vec::new();
     let mut places = Vec::new();
+    // The authorities of client certificates are for the whole server here.
+    let mut trusts = served(all).map(|at| Trust::of(root, of_host(all, at)));
+    let taken = trusts.find(Trust::is_some);
     for at in served(all) {
         let own = section_of(at).map(|section| section.number);
         let url = section_of(at).and_then(|section| section.args.first().cloned());
@@ -110,12 +120,9 @@ fn import(path: &Path) -> SvnResult<(String, Vec<String>)> {
                 section.number == own || (is_above(section, &url) && same_host(directive, at))
             })
         });
-        let guard = all.iter().rfind(|directive| {
-            directive.name == "sslverifyclient"
-                && section_of(directive).is_none()
-                && same_host(directive, at)
-        });
-        places.push((url.clone(), Place::read(&url, root, guard, here)));
+        let above = of_host(all, at).filter(|above| OF_PLACES.contains(&above.name.as_str()));
+        let trust = (&Trust::of(root, of_host(all, at)), taken.as_ref());
+        places.push((url.clone(), Place::read(&url, root, trust, above.chain(here))));
     }
     // Places within places only say more of who may do what.
     for inner in all.iter().filter(|d| d.name == "require") {
@@ -154,6 +161,11 @@ fn served(all: &[Directive]) -> impl Iterator<Item = &Directive> {
         directive.name == "dav"
             && directive.args.first().is_some_and(|word| word.eq_ignore_ascii_case("svn"))
     })
+}
+
+/// What the server around a place says, outside of all places.
+fn of_host<'d>(all: &'d [Directive], at: &'d Directive) -> impl Iterator<Item = &'d Directive> {
+    all.iter().filter(move |above| section_of(above).is_none() && same_host(above, at))
 }
 
 /// The location that a directive stands in.
@@ -237,7 +249,7 @@ fn of_server(
     }
     notes.append(&mut told);
     if !set.iter().any(|(name, _)| *name == "tls-certificate") {
-        set.retain(|(name, _)| *name != "https-port");
+        set.retain(|(name, _)| *name != "https-port" && !name.starts_with("tls-client-"));
     }
     for (name, value) in set {
         let _ = writeln!(text, "{name} = {value}");
@@ -345,7 +357,15 @@ mod tests {
             let (text, notes) = imported(&format!(
                 "{server}\n<Location /s>\nDAV svn\nSVNPath /r\n{inner}\n</Location>\n"
             ));
-            let words = ["anonymous", "authenticated", "login", "users"];
+            let words = [
+                "anonymous",
+                "authenticated",
+                "login",
+                "users",
+                "require-c",
+                "certificate-",
+                "master",
+            ];
             let says = |line: &&str| words.iter().any(|word| line.starts_with(word));
             let lines: Vec<&str> = text.lines().filter(says).collect();
             (lines.join(", "), notes.join("\n"))
@@ -359,9 +379,10 @@ mod tests {
             ("", "SSLRequire %{SSL_CLIENT_S_DN_O} eq \"x\"", none, "SSLRequire"),
             ("SSLVerifyClient require", "SSLVerifyClient none", "anonymous = \"write\"", ""),
             ("SSLVerifyClient optional", "", "anonymous = \"write\"", "SSLVerifyClient"),
-            ("SSLCACertificateFile /ca", "", "anonymous = \"write\"", "SSLCACertificateFile"),
+            ("SSLCACertificateFile /ca", "", "anonymous = \"write\"", ""),
             ("", "SSLRequireSSL", "anonymous = \"write\"", "SSLRequireSSL"),
-            ("", "SVNMasterURI http://m/s", "anonymous = \"read\"", "SVNMasterURI"),
+            ("", "SVNMasterURI http://m/s", "master = \"http://m/s\", anonymous = \"write\"", ""),
+            ("", "SVNMasterURI file:///s", "anonymous = \"read\"", "SVNMasterURI"),
             ("", "Order deny,allow\nDeny from all", none, "Deny from all"),
             ("", "Order allow,deny\nAllow from 10.0.0.0/8", none, "Allow from 10"),
             ("", "Order allow,deny\nAllow from all", "anonymous = \"write\"", ""),
@@ -384,13 +405,114 @@ mod tests {
             assert!(notes.contains(told), "{server}; {inner}: {notes}");
             assert!(!told.is_empty() || notes.is_empty(), "{server}; {inner}: {notes}");
         }
-        let mirror = format!("{LOGIN}\nSVNMasterURI http://m/s");
+        let mirror = format!("{LOGIN}\nSVNMasterURI x\nSVNMasterVersion 1.8.0");
         let login = "users = \"/u\", login = \"required\"";
         assert_eq!(import("", &mirror).0, format!("{login}, authenticated = \"read\""));
+        let mirror = "SVNMasterURI https://m/s\nSVNMasterVersion 1.8.0";
+        let lines = "master = \"https://m/s\", master-version = \"1.8.0\", anonymous = \"write\"";
+        assert_eq!(import("", mirror).0, lines);
         // Only readers are asked: a user who is asked to read is asked to write, too.
         let readers =
             LOGIN.replace("Require", "<Limit GET PROPFIND REPORT>\nRequire") + "\n</Limit>";
         assert_eq!(import("", &readers).0, login);
+    }
+
+    #[test]
+    fn certificates_of_clients() {
+        let import = |server: &str, inner: &str| {
+            let (text, notes) = imported(&format!(
+                "<VirtualHost *:443>\nSSLCertificateFile /c\nSSLCertificateKeyFile /k\n{server}\n\
+                 <Location /s>\nDAV svn\nSVNPath /r\nAuthUserFile /u\n{inner}\n</Location>\n\
+                 </VirtualHost>\n"
+            ));
+            let (first, place) = text.split_once("\n[[location]]\n").unwrap();
+            let first: Vec<&str> = first.lines().filter(|l| l.starts_with("tls-client-")).collect();
+            let place: Vec<&str> = place.lines().skip(2).collect();
+            (first.join(", "), place.join(", "), notes.join("\n"))
+        };
+        const CA: &str = "SSLCACertificateFile /ca";
+        const NAME: &str = "SSLUserName SSL_CLIENT_S_DN_CN";
+        const LISTS: &str = "SSLCARevocationFile /crl\nSSLCARevocationCheck chain";
+        let ca = "tls-client-ca = \"/ca\"";
+        let needed = "require-certificate = true";
+        let open = format!("anonymous = \"write\", {needed}");
+        let user = "certificate-user = \"CN\"";
+        let login = format!("users = \"/u\", login = \"required\", {needed}");
+        for (server, inner, settings, place, told) in [
+            (format!("{CA}\nSSLVerifyClient require"), String::new(), ca, &*open, ""),
+            (CA.to_owned(), "SSLVerifyClient require".to_owned(), ca, &open, ""),
+            (
+                CA.to_owned(),
+                "SSLVerifyClient optional\nRequire ssl-verify-client".to_owned(),
+                ca,
+                &open,
+                "",
+            ),
+            (
+                CA.to_owned(),
+                format!("SSLVerifyClient require\n{NAME}"),
+                ca,
+                &format!("{open}, {user}"),
+                "",
+            ),
+            (
+                format!("{CA}\nSSLVerifyClient optional\n{NAME}"),
+                String::new(),
+                ca,
+                &format!("anonymous = \"write\", {user}"),
+                "",
+            ),
+            (
+                format!("{CA}\n{LISTS}\nSSLVerifyClient require"),
+                String::new(),
+                "tls-client-ca = \"/ca\", tls-client-crl = \"/crl\"",
+                &open,
+                "",
+            ),
+            // The password says who it is.
+            (
+                format!("{CA}\nSSLVerifyClient require\n{NAME}"),
+                "Require valid-user".to_owned(),
+                ca,
+                &login,
+                "",
+            ),
+            // What cannot be taken over leaves the place closed.
+            (
+                CA.to_owned(),
+                "SSLVerifyClient require\nSSLUserName SSL_CLIENT_S_DN".to_owned(),
+                "",
+                "anonymous = \"none\"",
+                "SSLUserName",
+            ),
+            (
+                CA.to_owned(),
+                "SSLVerifyClient require\nSSLOptions +FakeBasicAuth".to_owned(),
+                "",
+                "anonymous = \"none\"",
+                "FakeBasicAuth",
+            ),
+            (
+                format!("{CA}\nSSLCARevocationCheck chain\nSSLVerifyClient require"),
+                String::new(),
+                "",
+                "anonymous = \"none\"",
+                "SSLCARevocationFile only",
+            ),
+            (
+                String::new(),
+                "Require ssl-verify-client".to_owned(),
+                "",
+                "anonymous = \"none\"",
+                "not asked for",
+            ),
+        ] {
+            let (found, lines, notes) = import(&server, &inner);
+            assert_eq!(found, settings, "{server}; {inner}");
+            assert_eq!(lines, place, "{server}; {inner}");
+            assert!(notes.contains(told), "{server}; {inner}: {notes}");
+            assert!(!told.is_empty() || notes.is_empty(), "{server}; {inner}: {notes}");
+        }
     }
 
     #[test]

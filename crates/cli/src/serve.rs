@@ -163,7 +163,10 @@ fn take_config(mut options: Options) -> SvnResult<Options> {
         return Err(SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message));
     }
     let has_certificate = options.certificate.is_some() && options.key.is_some();
-    if !has_certificate && (options.certificate.is_some() || options.https_port.is_some()) {
+    let wants_tls = options.certificate.is_some()
+        || options.https_port.is_some()
+        || options.file.clients().is_some();
+    if !has_certificate && wants_tls {
         let message = "https needs both 'tls-certificate' and 'tls-key'";
         return Err(SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message));
     }
@@ -334,7 +337,8 @@ fn serve(options: &Options) -> SvnResult<()> {
         Some(start_http(options, &shared, options.http_port, DEFAULT_HTTP_PORT, None)?)
     };
     let tls = options.certificate.clone().zip(options.key.clone());
-    let https = match tls.map(|(certificate, key)| TlsFiles { certificate, key }) {
+    let clients = options.file.clients();
+    let https = match tls.map(|(certificate, key)| TlsFiles { certificate, key, clients }) {
         Some(files) => {
             let port = options.https_port;
             Some(start_http(options, &shared, port, DEFAULT_HTTPS_PORT, Some(files))?)

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::certificates::{Certificates, Trust};
 use super::parse::Directive;
+use sapwood_server::dav::Master;
 
 /// Directives that need nothing in their place: there is one cache, commits are in memory, paths
 /// are UTF-8, and reports cost no subrequests.
-const NOT_NEEDED: [&str; 12] = [
+const NOT_NEEDED: [&str; 11] = [
     "svnactivitiesdb",
     "svncachetextdeltas",
     "svncachefulltexts",
@@ -14,7 +16,6 @@ const NOT_NEEDED: [&str; 12] = [
     "svncachenodeprops",
     "svnblockread",
     "svnuseutf8",
-    "svnmasterversion",
     "options",
     "setoutputfilter",
     "limitxmlrequestbody",
@@ -45,8 +46,8 @@ pub(super) struct Place {
     lenient: bool,
     no_anonymous: bool,
     denied: bool,
-    /// What is said of client certificates, with whether one is required, beside all else: no login here takes its place.
-    certificates: Option<(bool, String)>,
+    /// What is said of client certificates, beside all else.
+    certificates: Certificates,
     /// Writers are refused, or sent to another server.
     reads_only: bool,
     /// `Order`, `Allow` and `Deny` of httpd 2.2.
@@ -106,23 +107,20 @@ fn is_on(directive: &Directive) -> bool {
 }
 
 impl Place {
-    /// Reads the directives of a location, those that it inherits first; `guard` is what the server
-    /// around it says of client certificates.
+    /// Reads the directives of a location, those that it inherits first. `trust` is whose certificates the
+    /// server around it takes, and whose are taken by ours.
     pub(super) fn read<'d>(
         url: &str,
         root: &Path,
-        guard: Option<&Directive>,
+        trust: (&Trust, Option<&Trust>),
         directives: impl Iterator<Item = &'d Directive>,
     ) -> Self {
         let mut place = Self { root: root.to_owned(), ..Self::default() };
         place.lines.push(format!("url = {}", quoted(url)));
-        if let Some(guard) = guard {
-            place.certificates(guard);
-        }
         for directive in directives {
             place.take(directive);
         }
-        place.access();
+        place.access(trust);
         place
     }
 
@@ -154,10 +152,14 @@ impl Place {
             "svnindexxslt" => self.note(directive, "pages are HTML; 'plain-pages' is for programs"),
             "svnspecialuri" if first.trim_matches('/') == "!svn" => {}
             "svnspecialuri" => self.note(directive, "the name is '!svn'"),
-            "svnmasteruri" => {
-                self.reads_only = true;
-                self.note(directive, "there is no write-through proxy: the place is read only");
-            }
+            "svnmasteruri" => match Master::new(first, None, None) {
+                Ok(_) => self.set("master", &text),
+                Err(_) => {
+                    self.reads_only = true;
+                    self.note(directive, "that is no URL of a master: the place is read only");
+                }
+            },
+            "svnmasterversion" => self.set("master-version", &text),
             "svnallowbulkupdates" => {
                 self.of_server.push(("bulk-updates", quoted(&first.to_ascii_lowercase())));
             }
@@ -216,7 +218,6 @@ impl Place {
             "authbasicprovider" | "authdigestprovider" => {
                 self.note(directive, "only password files are there")
             }
-            "sslverifyclient" | "sslrequire" => self.certificates(directive),
             "sslrequiressl" => self.note(directive, "leave out 'http-port', if it is set"),
             "order" => {
                 self.hosts.closed = first.to_ascii_lowercase().starts_with("allow,")
@@ -225,6 +226,7 @@ impl Place {
             "allow" | "deny" => self.hosts(directive),
             "satisfy" => self.any = first.eq_ignore_ascii_case("any"),
             "require" => self.require(directive, first),
+            _ if self.certificates.take(directive) => {}
             _ => self.note(directive, "it is not known here"),
         }
     }
@@ -240,6 +242,7 @@ impl Place {
                     "every user of the password file may log in; rules can refuse",
                 );
             }
+            "ssl-verify-client" => self.certificates.need(),
             "all" => {
                 let word = directive.args.get(1).map(|word| word.to_ascii_lowercase());
                 match word.as_deref() == Some("denied") {
@@ -252,20 +255,6 @@ impl Place {
                 self.note(directive, "nobody is let in until this is solved otherwise");
             }
         }
-    }
-
-    /// `SSLVerifyClient`, `SSLRequire`.
-    fn certificates(&mut self, directive: &Directive) {
-        let word = directive.args.first().map_or("", String::as_str);
-        if directive.name == "sslverifyclient" && word.eq_ignore_ascii_case("none") {
-            self.certificates = None;
-            return;
-        }
-        let is_required = !word.to_ascii_lowercase().starts_with("optional");
-        let until =
-            if is_required { ": nobody is let in until this is solved otherwise" } else { "" };
-        let why = format!("client certificates are not there{until}");
-        self.certificates = Some((is_required, said(directive, &why)));
     }
 
     /// `Allow from`, `Deny from`.
@@ -287,7 +276,7 @@ impl Place {
     }
 
     /// Who may come in, of all that was said.
-    fn access(&mut self) {
+    fn access(&mut self, trust: (&Trust, Option<&Trust>)) {
         if self.digest {
             for line in self.lines.iter_mut().filter(|line| line.starts_with("users = ")) {
                 line.insert_str(0, "digest-");
@@ -298,15 +287,22 @@ impl Place {
             self.denied = true;
         }
         self.denied |= self.hosts.some_denied || (self.hosts.closed && !self.hosts.all_allowed);
-        let certificates = self.certificates.take();
-        let is_shut = certificates.as_ref().is_some_and(|(is_required, _)| *is_required);
-        self.notes.extend(certificates.map(|(_, note)| note));
-        if is_shut || (self.denied && !self.needs_user) {
+        let has_passwords = (self.needs_user || self.writers_only) && self.has_users;
+        let certificates = std::mem::take(&mut self.certificates).settle(trust, has_passwords);
+        self.notes.extend(certificates.notes);
+        if certificates.is_shut || (self.denied && !self.needs_user) {
             self.set("anonymous", "\"none\"");
             self.forget_users();
             return;
         }
+        self.of_server.extend(certificates.of_server);
         self.logins();
+        for (name, value) in certificates.own {
+            self.set(name, &value);
+        }
+        if !self.lines.iter().any(|line| line.starts_with("master = ")) {
+            self.lines.retain(|line| !line.starts_with("master-version"));
+        }
         if self.reads_only {
             self.no_writers();
         }
@@ -315,8 +311,8 @@ impl Place {
     /// What may be done at most is to read.
     fn no_writers(&mut self) {
         let has = |begin: &str| self.lines.iter().any(|line| line.starts_with(begin));
-        let (asks, users) =
-            (has("login = \"required\""), has("users = ") || has("digest-users = "));
+        let asks = has("login = \"required\"");
+        let users = has("users = ") || has("digest-users = ") || has("certificate-user = ");
         if users {
             self.set("authenticated", "\"read\"");
         }

@@ -210,6 +210,11 @@ pub(crate) fn settings(
         system_user: system_user.clone(),
         trust: credentials.trust,
         gpg_agent: gpg_agent(&files.config),
+        asks_for_certificate: files.config.get_bool(
+            "auth",
+            "ssl-client-cert-file-prompt",
+            false,
+        )?,
     };
     if let Some(size) = options.value(name::MEMORY_CACHE_SIZE)? {
         files.config.set("miscellany", "memory-cache-size", size.as_bytes());

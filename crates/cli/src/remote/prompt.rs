@@ -167,13 +167,38 @@ impl Prompter for Terminal {
              '{}'.\n",
             file.display()
         ));
-        let mut question = "Store password unencrypted (yes/no)? ";
-        loop {
-            match ask(question, false)?.as_str() {
-                "yes" => return Ok(true),
-                "no" => return Ok(false),
-                _ => question = "Please type 'yes' or 'no': ",
-            }
+        yes_or_no("Store password unencrypted (yes/no)? ")
+    }
+
+    fn client_certificate(&self, realm: &str) -> SvnResult<String> {
+        tell_at_terminal(&format!("Authentication realm: {realm}\n"));
+        let file = ask("Client certificate filename: ", false)?;
+        let whole = std::path::absolute(&file);
+        Ok(whole.map_or(file, |whole| whole.to_string_lossy().into_owned()))
+    }
+
+    fn passphrase(&self, certificate: &str) -> SvnResult<String> {
+        ask(&format!("Passphrase for '{certificate}': "), true)
+    }
+
+    fn store_plaintext_passphrase(&self, certificate: &str, file: &Path) -> SvnResult<bool> {
+        tell_at_terminal(&format!(
+            "\nThe passphrase of the client certificate\n\n   {certificate}\n\ncan only be kept \
+             unencrypted. To be asked no more, set the option\n\
+             'store-ssl-client-cert-pp-plaintext' to 'yes' or 'no' in\n'{}'.\n",
+            file.display()
+        ));
+        yes_or_no("Store passphrase unencrypted (yes/no)? ")
+    }
+}
+
+/// Asks until it is one or the other.
+fn yes_or_no(mut question: &str) -> SvnResult<bool> {
+    loop {
+        match ask(question, false)?.as_str() {
+            "yes" => return Ok(true),
+            "no" => return Ok(false),
+            _ => question = "Please type 'yes' or 'no': ",
         }
     }
 }

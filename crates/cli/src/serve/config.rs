@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
-use sapwood_server::common::config::{AccessConfig, Blanket, Login, UsernameCase};
+use sapwood_server::common::config::{AccessConfig, Blanket, CertificateName, Login, UsernameCase};
+use sapwood_server::dav::{ClientAuthorities, Master};
 use sapwood_server::settings::{BulkUpdates, HttpSettings, Location, Network, Redirect, Settings};
 use serde::Deserialize;
 
@@ -24,6 +25,9 @@ pub(super) struct File {
     pub(super) https_port: Option<u16>,
     pub(super) tls_certificate: Option<PathBuf>,
     pub(super) tls_key: Option<PathBuf>,
+    tls_client_ca: Option<PathBuf>,
+    tls_client_crl: Option<PathBuf>,
+    require_certificate: bool,
     pub(super) log_file: Option<PathBuf>,
     access_log: Option<PathBuf>,
     access_log_form: LogForm,
@@ -82,6 +86,9 @@ struct Place {
     digest_users: Option<PathBuf>,
     svnserve_users: Option<PathBuf>,
     user_header: Option<String>,
+    #[serde(default)]
+    require_certificate: bool,
+    certificate_user: Option<String>,
     realm: Option<String>,
     anonymous: Option<Rights>,
     authenticated: Option<Rights>,
@@ -92,6 +99,9 @@ struct Place {
     path_authz: Option<PathAuthz>,
     hooks_env: Option<PathBuf>,
     password_delay: Option<u64>,
+    master: Option<String>,
+    master_version: Option<String>,
+    master_ca: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -151,13 +161,17 @@ impl File {
             &mut self.path,
             &mut self.tls_certificate,
             &mut self.tls_key,
+            &mut self.tls_client_ca,
+            &mut self.tls_client_crl,
             &mut self.log_file,
             &mut self.access_log,
             &mut self.svnserve_conf,
         ];
         let places = self.location.iter_mut().flat_map(|place| {
-            let Place { folder, repository, users, digest_users, svnserve_users, .. } = place;
-            [folder, repository, users, digest_users, svnserve_users]
+            let Place {
+                folder, repository, users, digest_users, svnserve_users, master_ca, ..
+            } = place;
+            [folder, repository, users, digest_users, svnserve_users, master_ca]
         });
         for path in own.into_iter().chain(places).flatten() {
             *path = base.join(&*path);
@@ -186,17 +200,47 @@ impl File {
                 return Err(format!("redirect: '{}' does not begin with a slash", moved.from));
             }
         }
+        self.check_certificates()?;
         self.location.iter().try_for_each(|place| {
             place.check().map_err(|why| format!("location '{}': {why}", place.url))
+        })
+    }
+
+    /// Certificates of clients are looked at where the file says whose they are to be.
+    fn check_certificates(&self) -> Result<(), String> {
+        if self.tls_client_ca.is_some() {
+            return Ok(());
+        }
+        let mut wants = [
+            ("tls-client-crl", self.tls_client_crl.is_some()),
+            ("require-certificate", self.require_certificate),
+            ("require-certificate", self.location.iter().any(|place| place.require_certificate)),
+            ("certificate-user", self.location.iter().any(|p| p.certificate_user.is_some())),
+        ]
+        .into_iter();
+        match wants.find(|(_, is_set)| *is_set) {
+            Some((name, _)) => Err(format!("'{name}' needs 'tls-client-ca'")),
+            None => Ok(()),
+        }
+    }
+
+    /// Whose certificates clients are asked for.
+    pub(super) fn clients(&self) -> Option<ClientAuthorities> {
+        Some(ClientAuthorities {
+            file: self.tls_client_ca.clone()?,
+            revoked: self.tls_client_crl.clone(),
+            required: self.require_certificate,
         })
     }
 
     /// Puts what the file says into the settings of http.
     ///
     /// # Errors
-    /// Never for a file that [`File::read`] took.
+    /// E125009 for masters' files that cannot be used.
     pub(super) fn http(&self, settings: &mut HttpSettings) -> SvnResult<()> {
-        settings.locations.extend(self.location.iter().map(Place::location));
+        for place in &self.location {
+            settings.locations.push(place.location()?);
+        }
         settings.redirects = self
             .redirect
             .iter()
@@ -219,6 +263,7 @@ impl File {
         }
         settings.v2 = self.http_v2.unwrap_or(settings.v2);
         settings.gzip = self.gzip;
+        settings.requires_certificate = self.require_certificate;
         settings.autoversioning |= self.autoversioning;
         Ok(())
     }
@@ -250,6 +295,8 @@ impl File {
         need("path", self.path.as_ref(), true);
         need("tls-certificate", self.tls_certificate.as_ref(), false);
         need("tls-key", self.tls_key.as_ref(), false);
+        need("tls-client-ca", self.tls_client_ca.as_ref(), false);
+        need("tls-client-crl", self.tls_client_crl.as_ref(), false);
         need("svnserve-conf", self.svnserve_conf.as_ref(), false);
         for place in &self.location {
             let is_file = |rules: &String| !rules.starts_with("^/") && rules.starts_with('/');
@@ -257,6 +304,7 @@ impl File {
             need(&place.url, place.users.as_ref(), false);
             need(&place.url, place.digest_users.as_ref(), false);
             need(&place.url, place.svnserve_users.as_ref(), false);
+            need(&place.url, place.master_ca.as_ref(), false);
             for rules in [&place.authz, &place.groups].into_iter().flatten().filter(|r| is_file(r))
             {
                 need(&place.url, Some(&PathBuf::from(rules)), false);
@@ -271,6 +319,13 @@ impl File {
     }
 }
 
+/// The first two numbers of a release.
+fn version(text: &str) -> Option<(u32, u32)> {
+    let mut numbers = text.split('.').map(|number| number.parse::<u32>().ok());
+    let found = (numbers.next()??, numbers.next()??);
+    numbers.all(|number| number.is_some()).then_some(found)
+}
+
 impl Place {
     /// Whether anything is said of who may do what. If not, the repositories' own files say it.
     fn has_access(&self) -> bool {
@@ -279,6 +334,8 @@ impl Place {
             || self.digest_users.is_some()
             || self.svnserve_users.is_some()
             || self.user_header.is_some()
+            || self.require_certificate
+            || self.certificate_user.is_some()
             || self.anonymous.is_some()
             || self.authenticated.is_some()
             || self.has_authz()
@@ -290,6 +347,16 @@ impl Place {
             || self.digest_users.is_some()
             || self.svnserve_users.is_some()
             || self.user_header.is_some()
+            || self.certificate_user.is_some()
+    }
+
+    /// Whether only certificates say who users are, and need not be shown.
+    const fn only_certificates(&self) -> bool {
+        let others = self.users.is_some()
+            || self.digest_users.is_some()
+            || self.svnserve_users.is_some()
+            || self.user_header.is_some();
+        self.certificate_user.is_some() && !others && !self.require_certificate
     }
 
     const fn has_authz(&self) -> bool {
@@ -318,6 +385,21 @@ impl Place {
                 ));
             }
         }
+        let of_master = self.master_version.is_some() || self.master_ca.is_some();
+        if of_master && self.master.is_none() {
+            return Err("'master-version' and 'master-ca' need 'master'".to_owned());
+        }
+        if let Some(text) = self.master_version.as_deref().filter(|v| version(v).is_none()) {
+            return Err(format!("master-version: '{text}' is no release, as 1.14 is"));
+        }
+        if let Some(url) = &self.master {
+            Master::new(url, None, None).map_err(|e| format!("master: {}", e.message()))?;
+        }
+        let words = CertificateName::WORDS.map(|(word, _)| word);
+        if let Some(word) = self.certificate_user.as_deref().filter(|word| !words.contains(word)) {
+            let words = words.join(", ");
+            return Err(format!("'certificate-user' is one of {words}, not '{word}'"));
+        }
         let can_login = self.can_login();
         if self.digest_users.is_some() && self.realm.is_none() {
             return Err(
@@ -331,24 +413,31 @@ impl Place {
             Some(LoginWord::Never) | None => Ok(()),
             Some(_) if can_login => Ok(()),
             Some(_) => {
-                Err("'login' needs 'users', 'digest-users', 'svnserve-users' or 'user-header'"
+                Err("'login' needs 'users', 'digest-users', 'svnserve-users', 'user-header' or \
+                     'certificate-user'"
                     .to_owned())
             }
         }
     }
 
-    fn location(&self) -> Location {
+    fn location(&self) -> SvnResult<Location> {
         let root = self.folder.clone().or_else(|| self.repository.clone()).unwrap_or_default();
         let url = self.url.trim_matches('/');
         let prefix = sapwood_core::uri::decode_utf8(url).unwrap_or_else(|| url.to_owned());
-        Location {
+        let version = self.master_version.as_deref().and_then(version);
+        let master = self
+            .master
+            .as_deref()
+            .map(|url| Master::new(url, version, self.master_ca.as_deref()).map(Arc::new));
+        Ok(Location {
             access: self.has_access().then(|| Arc::new(self.access())),
             list: self.list.unwrap_or(false),
             name: self.name.clone(),
             plain_pages: self.plain_pages,
             autoversioning: self.autoversioning,
+            master: master.transpose()?,
             ..Location::new(&prefix, root)
-        }
+        })
     }
 
     fn access(&self) -> AccessConfig {
@@ -358,6 +447,8 @@ impl Place {
             Some(LoginWord::Optional) => Login::Optional,
             Some(LoginWord::Lenient) => Login::Lenient,
             Some(LoginWord::Required) => Login::Required,
+            // Without a certificate there is no way to log in: others have no name.
+            None if self.only_certificates() => Login::Optional,
             None if can_login => Login::Required,
             None => Login::Never,
         };
@@ -374,6 +465,8 @@ impl Place {
             htpasswd: self.users.clone(),
             htdigest: self.digest_users.clone(),
             user_header: self.user_header.as_ref().map(|name| name.to_ascii_lowercase()),
+            requires_certificate: self.require_certificate,
+            certificate_name: self.certificate_user.as_deref().and_then(CertificateName::of),
             each_path: self.path_authz != Some(PathAuthz::Off),
             is_relative_to_conf: self.authz_in_conf.is_some(),
             anon_access: if login == Login::Required { Blanket::None } else { anonymous },
@@ -417,6 +510,18 @@ mod tests {
             ("trusted-proxies = ['proxy']", "no address"),
             ("[[redirect]]\nfrom = 'a'\nto = '/b'", "slash"),
             ("compression = 10", "0 to 9"),
+            ("[[location]]\nurl = '/a'\nfolder = '/x'\nmaster = 'svn://h/x'", "no URL of a master"),
+            ("[[location]]\nurl = '/a'\nfolder = '/x'\nmaster-version = '1.8'", "need 'master'"),
+            (
+                "[[location]]\nurl = '/a'\nfolder = '/x'\nmaster = 'http://h'\nmaster-version = '8'",
+                "no release",
+            ),
+            ("require-certificate = true", "'require-certificate' needs 'tls-client-ca'"),
+            (
+                "tls-client-ca = '/c'\n[[location]]\nurl = '/a'\nfolder = '/x'\n\
+                 certificate-user = 'DN'",
+                "one of CN, O, OU",
+            ),
         ] {
             let told = read(text).unwrap_err();
             assert!(told.contains(why), "{text}: {told}");
@@ -427,7 +532,7 @@ mod tests {
     fn who_may_do_what() {
         let access = |text: &str| {
             let file = read(&format!("[[location]]\nurl = '/a%20b/'\nfolder = '/x'\n{text}"));
-            let location = file.unwrap().location[0].location();
+            let location = file.unwrap().location[0].location().unwrap();
             assert_eq!(location.prefix, "a b");
             location.access
         };
@@ -440,5 +545,20 @@ mod tests {
         assert_eq!((mixed.login, mixed.anon_access), (Login::Optional, Blanket::Write));
         assert!(mixed.each_path);
         assert!(!access("authz = '/z'\npath-authz = 'off'").unwrap().each_path);
+    }
+
+    #[test]
+    fn certificates_that_say_who_it_is() {
+        let access = |text: &str| {
+            let place = "[[location]]\nurl = '/a'\nfolder = '/x'\ncertificate-user = 'CN'";
+            let file = read(&format!("tls-client-ca = '/c'\n{place}\n{text}")).unwrap();
+            let access = file.location[0].location().unwrap().access.unwrap();
+            assert_eq!(access.certificate_name, Some(CertificateName::Common));
+            (access.login, access.anon_access, access.requires_certificate)
+        };
+        assert_eq!(access(""), (Login::Optional, Blanket::Read, false));
+        let required = (Login::Required, Blanket::None, true);
+        assert_eq!(access("require-certificate = true"), required);
+        assert_eq!(access("users = '/u'"), (Login::Required, Blanket::None, false));
     }
 }

@@ -6,6 +6,7 @@
 //! configuration allows.
 
 mod certificate;
+mod client_certificate;
 mod gpg_agent;
 pub mod store;
 pub mod trust;
@@ -20,6 +21,7 @@ use sapwood_core::exact::Exact;
 use sapwood_core::{SvnResult, glob};
 
 pub use certificate::Description;
+pub use client_certificate::{Passphrase, Shown, Unlocked};
 pub use gpg_agent::GpgAgent;
 pub use store::{CredentialKind, file_of, read, write};
 pub use trust::{Certificate, Decision, Failures};
@@ -68,6 +70,24 @@ pub trait Prompter: Send + Sync {
         certificate: &Certificate,
         may_save: bool,
     ) -> SvnResult<Decision>;
+
+    /// For the name of the file with the certificate to show to a server.
+    ///
+    /// # Errors
+    /// As above.
+    fn client_certificate(&self, realm: &str) -> SvnResult<String>;
+
+    /// For the passphrase of such a file.
+    ///
+    /// # Errors
+    /// As above.
+    fn passphrase(&self, certificate: &str) -> SvnResult<String>;
+
+    /// Whether the passphrase of such a file may be kept unencrypted in `file`.
+    ///
+    /// # Errors
+    /// As above.
+    fn store_plaintext_passphrase(&self, certificate: &str, file: &Path) -> SvnResult<bool>;
 }
 
 /// What is given from outside.
@@ -91,6 +111,8 @@ pub struct AuthOptions {
     pub trust: Failures,
     /// gpg-agent, when passwords may be kept there.
     pub gpg_agent: Option<GpgAgent>,
+    /// Whether a person is asked for the file of a certificate to show to a server.
+    pub asks_for_certificate: bool,
 }
 
 /// Finds, tries and keeps credentials.
@@ -100,10 +122,14 @@ pub struct Authenticator {
     prompter: Option<Box<dyn Prompter>>,
     /// What worked in this process, by realm.
     worked: Mutex<HashMap<String, Simple>>,
-    /// What was answered about keeping passwords unencrypted, by realm.
+    /// What was answered about keeping passwords and passphrases unencrypted, by realm and file.
     answers: Mutex<HashMap<String, bool>>,
     /// Certificates that were trusted in this process, by realm.
     trusted: Mutex<HashMap<String, Vec<u8>>>,
+    /// The files of certificates that were shown in this process, by realm.
+    certificates: Mutex<HashMap<String, String>>,
+    /// The passphrases that worked in this process, by file.
+    passphrases: Mutex<HashMap<String, String>>,
 }
 
 impl std::fmt::Debug for Authenticator {
@@ -137,6 +163,8 @@ impl Authenticator {
             worked: Mutex::new(HashMap::new()),
             answers: Mutex::new(HashMap::new()),
             trusted: Mutex::new(HashMap::new()),
+            certificates: Mutex::new(HashMap::new()),
+            passphrases: Mutex::new(HashMap::new()),
         }
     }
 

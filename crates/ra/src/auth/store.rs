@@ -27,6 +27,8 @@ pub enum CredentialKind {
     Username,
     /// A server's certificate that is trusted although something is wrong with it.
     ServerTrust,
+    /// The passphrase of a file with a certificate of the user's; its realm is the file's name.
+    ClientPassphrase,
 }
 
 /// The file for a realm.
@@ -36,6 +38,7 @@ pub fn file_of(config_dir: &Path, kind: CredentialKind, realm: &str) -> PathBuf 
         CredentialKind::Simple => "svn.simple",
         CredentialKind::Username => "svn.username",
         CredentialKind::ServerTrust => "svn.ssl.server",
+        CredentialKind::ClientPassphrase => "svn.ssl.client-passphrase",
     };
     config_dir.join("auth").join(folder).join(Md5::of(realm.as_bytes()).to_hex())
 }

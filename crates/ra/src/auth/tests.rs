@@ -41,6 +41,18 @@ impl Prompter for Answers {
     ) -> SvnResult<Decision> {
         Ok(if may_save { Decision::Permanently } else { Decision::Temporarily })
     }
+
+    fn client_certificate(&self, _: &str) -> SvnResult<String> {
+        Ok("/no/such/file".to_owned())
+    }
+
+    fn passphrase(&self, _: &str) -> SvnResult<String> {
+        Ok("told".to_owned())
+    }
+
+    fn store_plaintext_passphrase(&self, _: &str, _: &Path) -> SvnResult<bool> {
+        Ok(self.0)
+    }
 }
 
 #[test]

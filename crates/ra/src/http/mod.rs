@@ -11,6 +11,7 @@
 mod client;
 mod commit;
 mod edits;
+mod identity;
 mod locks;
 mod login;
 mod nodes;

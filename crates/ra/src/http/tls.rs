@@ -21,16 +21,19 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sha1::{Digest as _, Sha1};
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
+use super::identity::Identity;
 use super::options::Options;
 use crate::auth::{Authenticator, Certificate, Failures};
 use crate::settings::Settings;
 
-/// The settings of connections to one server, and what its certificate was refused for.
+/// The settings of connections to one server, what its certificate was refused for, and what the user
+/// shows to it.
 #[derive(Debug)]
 pub(super) struct Tls {
     pub(super) config: Arc<ClientConfig>,
     pub(super) name: ServerName<'static>,
     refused: Arc<Mutex<Option<SvnError>>>,
+    identity: Arc<Identity>,
 }
 
 fn invalid(message: String) -> SvnError {
@@ -58,6 +61,13 @@ fn authorities(options: &Options) -> SvnResult<RootCertStore> {
     Ok(roots)
 }
 
+/// What TLS says of a connection that ended, if that ended it, in the reference's words.
+pub(super) fn failed(error: &std::io::Error) -> Option<SvnError> {
+    let said = error.get_ref()?.downcast_ref::<TlsError>()?;
+    let text = "Error running context: An error occurred during SSL communication";
+    Some(SvnError::new(ErrorCode(120_171), format!("{text}: {said}")))
+}
+
 impl Tls {
     /// The settings for `host`; `realm` names the server in questions.
     pub(super) fn new(
@@ -68,6 +78,10 @@ impl Tls {
     ) -> SvnResult<Self> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let refused = Arc::new(Mutex::new(None));
+        let auth = Arc::clone(&settings.auth);
+        let identity = Identity::new(Arc::clone(&provider), auth, host, &realm);
+        let identity = Arc::new(identity);
+        let resolver = Arc::clone(&identity);
         let verifier = Verifier {
             roots: authorities(options)?,
             provider: Arc::clone(&provider),
@@ -81,10 +95,10 @@ impl Tls {
             .map_err(|error| invalid(error.to_string()))?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier))
-            .with_no_client_auth();
+            .with_client_cert_resolver(resolver);
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| invalid(format!("Invalid host name '{host}'")))?;
-        Ok(Self { config: Arc::new(config), name, refused })
+        Ok(Self { config: Arc::new(config), name, refused, identity })
     }
 
     /// Why a handshake failed: the decision about the certificate, or what the system says.
@@ -92,11 +106,29 @@ impl Tls {
         if let Some(refused) = self.refused.lock().take() {
             return refused;
         }
-        let text = error.to_string();
-        if error.raw_os_error().is_some() {
-            return SvnError::io(error, "Error running context");
-        }
-        SvnError::new(ErrorCode(120_171), format!("Error running context: {text}"))
+        self.explain(failed(error).unwrap_or_else(|| SvnError::io(error, "Error running context")))
+    }
+
+    /// An error of a connection, with what is known of why: a server that was shown no certificate
+    /// says little.
+    pub(super) fn explain(&self, error: SvnError) -> SvnError {
+        self.identity.failed().unwrap_or_else(|| self.identity.explain(error))
+    }
+
+    /// Whether a handshake may count as done.
+    ///
+    /// # Errors
+    /// What the search for a certificate to show met.
+    pub(super) fn check(&self) -> SvnResult<()> {
+        self.identity.failed().map_or(Ok(()), Err)
+    }
+
+    /// The server has answered: what was used to get there may be kept.
+    ///
+    /// # Errors
+    /// What asking the person meets.
+    pub(super) fn answered(&self) -> SvnResult<()> {
+        self.identity.answered()
     }
 }
 

@@ -32,7 +32,7 @@ use tokio::runtime::Runtime;
 use tokio_rustls::TlsConnector;
 
 use super::options::Options;
-use super::tls::Tls;
+use super::tls::{self, Tls};
 use crate::error::Error;
 
 /// How often a wait looks whether it was cancelled.
@@ -253,10 +253,13 @@ async fn open_tunnel(stream: &mut TcpStream, head: &str) -> SvnResult<()> {
 fn broken(error: &(dyn std::error::Error + 'static)) -> SvnError {
     let mut source = error.source();
     while let Some(inner) = source {
-        if let Some(io) = inner.downcast_ref::<io::Error>()
-            && io.raw_os_error().is_some()
-        {
-            return SvnError::io(io, "Error running context");
+        if let Some(io) = inner.downcast_ref::<io::Error>() {
+            if io.raw_os_error().is_some() {
+                return SvnError::io(io, "Error running context");
+            }
+            if let Some(said) = tls::failed(io) {
+                return said;
+            }
         }
         source = inner.source();
     }
@@ -333,6 +336,14 @@ impl Transport {
         Ok(Box::new(Counted { inner, bytes: Arc::clone(&self.bytes) }))
     }
 
+    /// An error of a connection, with what is known of why.
+    fn explain(&self, error: SvnError) -> SvnError {
+        match &self.tls {
+            Some(tls) => tls.explain(error),
+            None => error,
+        }
+    }
+
     fn connect(&self) -> SvnResult<SendRequest<Outgoing>> {
         let wire = self.open()?;
         let _context = self.runtime.enter();
@@ -353,7 +364,7 @@ impl Transport {
         let Some(tls) = &self.tls else { return Ok(Box::new(stream)) };
         let connector = TlsConnector::from(Arc::clone(&tls.config));
         match connector.connect(tls.name.clone(), stream).await {
-            Ok(stream) => Ok(Box::new(stream)),
+            Ok(stream) => tls.check().map(|()| -> Box<dyn Wire> { Box::new(stream) }),
             Err(error) => Err(tls.error(&error)),
         }
     }
@@ -412,10 +423,13 @@ impl Transport {
                 })
             })?;
             match sent {
-                Ok(response) => return Ok(Reply::new(self, sender, response)),
+                Ok(response) => {
+                    self.tls.as_ref().map_or(Ok(()), Tls::answered)?;
+                    return Ok(Reply::new(self, sender, response));
+                }
                 // Nothing of the request was taken, or it may be said twice.
                 Err((_, unsent)) if reused && (unsent || may_repeat) => {}
-                Err((error, _)) => return Err(broken(&error)),
+                Err((error, _)) => return Err(self.explain(broken(&error))),
             }
         }
     }

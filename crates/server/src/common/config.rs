@@ -53,6 +53,44 @@ pub enum Login {
     Required,
 }
 
+/// Which part of a client's certificate is the user's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CertificateName {
+    /// `CN` of its subject.
+    Common,
+    /// `O`.
+    Organization,
+    /// `OU`.
+    Unit,
+    /// `UID`.
+    UserId,
+    /// `emailAddress`.
+    Mail,
+    /// The first mail address of its alternative names.
+    OtherMail,
+    /// The first host of these.
+    OtherHost,
+}
+
+impl CertificateName {
+    /// The words of configurations, as mod_ssl has them behind `SSL_CLIENT_S_DN_` and `SSL_CLIENT_`.
+    pub const WORDS: [(&'static str, Self); 7] = [
+        ("CN", Self::Common),
+        ("O", Self::Organization),
+        ("OU", Self::Unit),
+        ("UID", Self::UserId),
+        ("Email", Self::Mail),
+        ("SAN_Email", Self::OtherMail),
+        ("SAN_DNS", Self::OtherHost),
+    ];
+
+    /// What a word stands for.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, name)| *name)
+    }
+}
+
 /// How one repository may be used.
 #[derive(Clone, Debug)]
 pub struct AccessConfig {
@@ -64,6 +102,10 @@ pub struct AccessConfig {
     pub htdigest: Option<PathBuf>,
     /// The header in which a trusted proxy says who the user is.
     pub user_header: Option<String>,
+    /// Whether a client must show a certificate. (Over http)
+    pub requires_certificate: bool,
+    /// What of a client's certificate is the user's name, if it says who the user is.
+    pub certificate_name: Option<CertificateName>,
     /// Whether the authz file is asked about each path that a reply tells of, and not about that of the
     /// request only.
     pub each_path: bool,
@@ -93,6 +135,14 @@ pub struct AccessConfig {
     pub password_delay: Duration,
     /// The folder that relative names are relative to.
     pub base: PathBuf,
+}
+
+impl AccessConfig {
+    /// Whether there are passwords by which users prove their names.
+    #[must_use]
+    pub const fn has_passwords(&self) -> bool {
+        self.htpasswd.is_some() || self.htdigest.is_some() || self.password_db.is_some()
+    }
 }
 
 /// How strong the encryption of a connection must and may be, in bits of the key: 0 is none.

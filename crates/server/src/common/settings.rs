@@ -9,6 +9,7 @@ use sapwood_core::SvnError;
 use sapwood_core::exact::Exact;
 
 use super::config::AccessConfig;
+use crate::dav::Master;
 
 /// Everything that a server is told. Paths are absolute.
 #[derive(Clone, Debug)]
@@ -68,6 +69,8 @@ pub struct Location {
     pub plain_pages: bool,
     /// Whether what other programs than Subversion's do at plain URLs becomes revisions.
     pub autoversioning: bool,
+    /// Where what writes is passed on to: then this is a mirror.
+    pub master: Option<Arc<Master>>,
 }
 
 impl Location {
@@ -82,6 +85,7 @@ impl Location {
             name: None,
             plain_pages: false,
             autoversioning: false,
+            master: None,
         }
     }
 }
@@ -170,6 +174,8 @@ pub struct HttpSettings {
     pub transactions: usize,
     /// Time without a request after which such a commit is given up.
     pub transaction_idle: Duration,
+    /// Whether a client must show a certificate, whatever it asks for.
+    pub requires_certificate: bool,
 }
 
 impl Default for HttpSettings {
@@ -187,6 +193,7 @@ impl Default for HttpSettings {
             autoversioning: false,
             transactions: 1000,
             transaction_idle: Duration::from_secs(24 * 3600),
+            requires_certificate: false,
         }
     }
 }

@@ -58,6 +58,8 @@ impl AccessConfig {
             htpasswd: None,
             htdigest: None,
             user_header: None,
+            requires_certificate: false,
+            certificate_name: None,
             each_path: true,
             is_relative_to_conf: false,
             anon_access: blanket(get("anon-access").as_deref(), Blanket::Read, read_only),

@@ -73,7 +73,8 @@ pub(super) fn visitor(
     let users = Users::of(shared, access, plain)?;
     let user = who::user(shared, head, access, &users)?;
     if user.is_none() && access.login == Login::Required {
-        return Err(Fail::AskWho);
+        let may_ask = who::can_authenticate(access, &users);
+        return Err(if may_ask { Fail::AskWho } else { Fail::Forbidden });
     }
     Ok(user)
 }

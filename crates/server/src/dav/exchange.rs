@@ -8,6 +8,7 @@
 use std::io::{self, Read, Write as _};
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -25,7 +26,9 @@ use sapwood_wire_dav::failure;
 use sapwood_wire_dav::report::Sink;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 
+use super::certificate::ClientCertificate;
 use super::packing::{self, Packer};
 use super::session::{DavResult, Fail};
 use crate::settings::{Limits, Network};
@@ -60,6 +63,8 @@ pub struct Head {
     pub is_proxied: bool,
     /// Whether http of this version wants a Host header.
     pub wants_host: bool,
+    /// The certificate that was shown on the connection.
+    pub certificate: Option<Arc<ClientCertificate>>,
 }
 
 impl Head {
@@ -79,6 +84,7 @@ impl Head {
             scheme: if origin.secure { "https" } else { "http" },
             host: origin.host,
             is_proxied: origin.is_proxied,
+            certificate: None,
         }
     }
 
@@ -160,6 +166,11 @@ impl Body {
             }
             _ => Err(Fail::status(415, "The Content-Encoding is not known")),
         }
+    }
+
+    /// What arrives packed is read as it is.
+    pub(super) fn leave_packed(&mut self) {
+        self.unpacked = None;
     }
 
     /// Whether there is no body, or it was read whole.
@@ -370,6 +381,42 @@ impl Exchange {
         if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
             self.headers.append(name, value);
         }
+    }
+
+    /// Adds a header that another server has said.
+    pub(super) fn append(&mut self, name: HeaderName, value: HeaderValue) {
+        self.headers.append(name, value);
+    }
+
+    /// Starts work beside this thread.
+    pub(super) fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.handle.spawn(work)
+    }
+
+    /// Waits for another server, as long as the client does.
+    ///
+    /// # Errors
+    /// E190004 when the client has gone, or nothing has happened for too long.
+    pub(super) fn wait<T>(&mut self, work: impl Future<Output = T>) -> SvnResult<T> {
+        let Self { handle, start, pieces, patience, .. } = self;
+        let left = async {
+            match (start, pieces) {
+                (Some(start), _) => start.closed().await,
+                (None, Some(pieces)) => pieces.closed().await,
+                (None, None) => {}
+            }
+        };
+        handle.block_on(async {
+            tokio::select! {
+                biased;
+                done = work => Ok(done),
+                () = left => Err(gone("by the client")),
+                () = tokio::time::sleep(*patience) => Err(gone("nothing happens")),
+            }
+        })
     }
 
     /// The reply is XML.

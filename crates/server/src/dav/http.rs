@@ -10,11 +10,13 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use sapwood_core::{SvnError, SvnResult};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::{oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
+use super::certificate::ClientCertificate;
 use super::exchange::{Body, Exchange, Head, ReplyBody};
 use super::tls::{Tls, TlsFiles};
 use super::{methods, packing};
@@ -32,6 +34,9 @@ const MAX_HEADERS: usize = 128;
 const MAX_HEAD: usize = 64 << 10;
 /// Time from one request, or from the connection, to the end of the next request's head.
 const HEAD_TIME: Duration = Duration::from_secs(60);
+/// How long a client whose handshake failed is listened to, and how many bytes.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+const LAST_BYTES: u64 = 64 << 10;
 /// How long requests that are under way get to end when the server does.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -127,12 +132,20 @@ async fn accept(
         let acceptor = tls.as_ref().map(|tls| TlsAcceptor::from(tls.config()));
         tokio::spawn(async move {
             match acceptor {
-                None => serve(stream, (peer, false), shared, stopped).await,
+                None => {
+                    let peer = Peer { address: peer, secure: false, certificate: None };
+                    serve(stream, peer, shared, stopped).await;
+                }
                 Some(acceptor) => {
                     // A handshake takes no longer than a head, and its failure is the client's.
-                    let shaken = tokio::time::timeout(HEAD_TIME, acceptor.accept(stream)).await;
-                    if let Ok(Ok(stream)) = shaken {
-                        serve(stream, (peer, true), shared, stopped).await;
+                    let shaking = acceptor.accept(stream).into_fallible();
+                    let shaken = tokio::time::timeout(HEAD_TIME, shaking).await;
+                    if let Ok(Err((_, stream))) = shaken {
+                        let _ = tokio::time::timeout(LAST_WORDS, read_over(stream)).await;
+                    } else if let Ok(Ok(stream)) = shaken {
+                        let certificate = ClientCertificate::shown(stream.get_ref().1);
+                        let peer = Peer { address: peer, secure: true, certificate };
+                        serve(stream, peer, shared, stopped).await;
                     }
                 }
             }
@@ -141,13 +154,30 @@ async fn accept(
     }
 }
 
+/// After a handshake that failed: a client that has sent its request already would not hear why, if the
+/// connection were closed with something unread.
+async fn read_over(mut stream: TcpStream) {
+    let _ = stream.shutdown().await;
+    let mut rest = (&mut stream).take(LAST_BYTES);
+    let _ = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await;
+}
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Debug)]
+struct Peer {
+    address: SocketAddr,
+    /// Whether it is encrypted.
+    secure: bool,
+    certificate: Option<Arc<ClientCertificate>>,
+}
+
 async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    peer: (SocketAddr, bool),
+    peer: Peer,
     shared: Arc<Shared>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let service = service_fn(move |request| answer(Arc::clone(&shared), peer, request));
+    let service = service_fn(move |request| answer(Arc::clone(&shared), peer.clone(), request));
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
@@ -168,7 +198,7 @@ async fn serve(
 
 async fn answer(
     shared: Arc<Shared>,
-    (peer, secure): (SocketAddr, bool),
+    peer: Peer,
     request: Request<Incoming>,
 ) -> Result<Response<ReplyBody>, Infallible> {
     let (parts, body) = request.into_parts();
@@ -179,7 +209,8 @@ async fn answer(
         let body = Body::new(body, handle.clone(), limits);
         let mut exchange = Exchange::new(body, send, handle, limits.stall);
         let http = &shared.settings.http;
-        let head = Head::new(parts, peer, secure, &http.trusted_proxies);
+        let mut head = Head::new(parts, peer.address, peer.secure, &http.trusted_proxies);
+        head.certificate = peer.certificate;
         exchange.takes_gzip = http.gzip && packing::is_taken(&head);
         methods::handle(&shared, head, &mut exchange);
     });

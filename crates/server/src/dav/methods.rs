@@ -11,7 +11,7 @@ use super::lookup::{self, Place};
 use super::session::{DavResult, Fail, Session};
 use super::who::Asks;
 use super::{
-    activity, auto, browse, edit, get, locks, merge, options, propfind, proppatch, report,
+    activity, auto, browse, edit, get, locks, master, merge, options, propfind, proppatch, report,
 };
 use crate::common::config::Login;
 use crate::common::oplog::Subject;
@@ -91,6 +91,9 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
     if head.headers.get_all("host").iter().nth(1).is_some() {
         return Err(nowhere(Fail::status(400, "There is more than one Host header")));
     }
+    if shared.settings.http.requires_certificate && head.certificate.is_none() {
+        return Err(nowhere(Fail::Forbidden));
+    }
     if head.wants_host && !head.headers.contains_key("host") {
         return Err(nowhere(Fail::status(400, "There is no Host header")));
     }
@@ -135,7 +138,10 @@ fn answer(shared: &Shared, head: &Head, exchange: &mut Exchange) -> Result<(), (
     let result = Session::new(shared, head, *place).and_then(|mut session| {
         exchange.user = session.access.user().map(str::to_owned);
         session.admit()?;
-        let result = run(&mut session, exchange);
+        let result = match master::of(&session) {
+            Some(master) => master::pass_on(&session, exchange, master),
+            None => run(&mut session, exchange),
+        };
         if let Err(Fail::Error(error, _)) = &result {
             session.log_error(error);
         }
@@ -161,7 +167,7 @@ fn nothing(shared: &Shared, head: &Head, location: &Location) -> Fail {
         || access.authz_db.as_ref().is_some_and(|rules| rules.starts_with("^/"));
     match (are_inside, user) {
         (false, _) => missing(),
-        (true, None) if access.login != Login::Never => Fail::AskWho,
+        (true, None) if access.login != Login::Never && access.has_passwords() => Fail::AskWho,
         (true, _) => Fail::Forbidden,
     }
 }

@@ -9,11 +9,12 @@
 //! * [`http`]: the listener and the runtime.
 //! * [`exchange`]: one request's body and reply.
 //! * [`session`]: what a request is about: repository, user, resource; access decisions.
-//! * `who`: the user that makes a request; `proxied`: what a reverse proxy says of the client.
+//! * `who`: the user that makes a request; [`certificate`]: what clients show over https; `proxied`: what a reverse proxy says of the client.
 //! * [`digest`]: proofs of Digest authentication; `packing`: gzip.
 //! * `access_log`: a line for each request.
 //! * `methods`: which method is answered where.
 //! * [`txns`]: commits that are under way.
+//! * [`master`]: what writes is passed on by a mirror.
 //! * [`auto`]: what other programs do at plain URLs becomes revisions.
 //!
 //! Invariant: access is decided before a body is read.
@@ -22,6 +23,7 @@ mod access_log;
 mod activity;
 pub mod auto;
 mod browse;
+pub mod certificate;
 pub mod digest;
 mod edit;
 pub mod exchange;
@@ -29,6 +31,7 @@ mod get;
 pub mod http;
 mod locks;
 mod lookup;
+pub mod master;
 mod merge;
 mod methods;
 mod options;
@@ -44,5 +47,7 @@ pub mod txns;
 mod who;
 
 pub use access_log::AccessLog;
+pub use certificate::ClientAuthorities;
 pub use http::HttpServer;
+pub use master::Master;
 pub use tls::TlsFiles;

@@ -36,7 +36,10 @@ pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResu
     exchange.header(names::REPOSITORY_UUID, &session.uuid);
     let mergeinfo = if session.repository.has_mergeinfo() { "yes" } else { "no" };
     exchange.header(names::REPOSITORY_MERGEINFO, mergeinfo);
-    if http.v2 {
+    let master = session.location.and_then(|location| location.master.as_ref());
+    // What the master lacks its mirror does not promise.
+    let has = |minor| master.is_none_or(|master| master.is_at_least(1, minor));
+    if http.v2 && has(7) {
         let root = &session.root;
         exchange.header(names::DAV, names::REPLAY_REV_RESOURCE);
         // An empty path stands for the server's root, which is written as a slash.
@@ -59,10 +62,16 @@ pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResu
         };
         exchange.header(names::ALLOW_BULK_UPDATES, bulk);
         exchange.header(names::SUPPORTED_POSTS, "create-txn");
-        exchange.header(names::SUPPORTED_POSTS, "create-txn-with-props");
+        if has(8) {
+            exchange.header(names::SUPPORTED_POSTS, "create-txn-with-props");
+        }
     }
     for token in names::COMMIT_CAPABILITIES {
         let is_svndiff = token.contains("/svndiff");
+        let is_there = has(if token.ends_with("/ephemeral-txnprops") { 8 } else { 10 });
+        if !is_there {
+            continue;
+        }
         if !is_svndiff || session.shared.settings.compression > 0 {
             exchange.header(names::DAV, token);
         }

@@ -213,7 +213,14 @@ fn baseline(
     let mut response = Response::default();
     fill(&mut response, wanted, &live, (&props, false), |name| Ok(value(name)))?;
     begin(exchange);
-    response.write(exchange.out(), &session.address(&session.resource));
+    // Of a revision that the `Label` header names, the answer tells the address: clients of DeltaV change
+    // its properties there.
+    let named = Resource::Baseline(rev);
+    let it = match session.resource {
+        Resource::Me | Resource::Vcc => &named,
+        _ => &session.resource,
+    };
+    response.write(exchange.out(), &session.address(it));
     propfind::end(exchange.out());
     Ok(())
 }

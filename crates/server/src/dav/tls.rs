@@ -1,4 +1,5 @@
-//! https: the server's certificate, which is read again when its files change.
+//! https: the server's certificate, and whose certificates clients may show, which are read again when
+//! their files change.
 //!
 //! Invariant: files that cannot be used, half written by a renewal perhaps, leave what was read
 //! before in use.
@@ -11,7 +12,10 @@ use parking_lot::Mutex;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::NoServerSessionStorage;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
+use super::certificate::ClientAuthorities;
 
 /// Where a certificate and its key are: files in PEM form. The certificate's file has those of the
 /// authorities in between, too.
@@ -21,10 +25,12 @@ pub struct TlsFiles {
     pub certificate: PathBuf,
     /// Its private key, not encrypted.
     pub key: PathBuf,
+    /// Whose certificates clients are asked for, if they are asked.
+    pub clients: Option<ClientAuthorities>,
 }
 
-/// When the two files were changed.
-type Stamp = [Option<SystemTime>; 2];
+/// When the files were changed.
+type Stamp = [Option<SystemTime>; 4];
 
 /// A certificate in use.
 #[derive(Debug)]
@@ -33,14 +39,21 @@ pub(super) struct Tls {
     used: Mutex<(Stamp, Arc<ServerConfig>)>,
 }
 
-fn unusable(path: &Path, why: impl std::fmt::Display) -> SvnError {
+pub(super) fn unusable(path: &Path, why: impl std::fmt::Display) -> SvnError {
     SvnError::new(ErrorCode::BAD_FILENAME, format!("Can't use '{}': {why}", path.display()))
 }
 
 impl TlsFiles {
     fn stamp(&self) -> Stamp {
         let changed = |path: &Path| std::fs::metadata(path).and_then(|m| m.modified()).ok();
-        [changed(&self.certificate), changed(&self.key)]
+        let clients = self.clients.as_ref();
+        let revoked = clients.and_then(|clients| clients.revoked.as_deref());
+        [
+            changed(&self.certificate),
+            changed(&self.key),
+            clients.and_then(|clients| changed(&clients.file)),
+            revoked.and_then(changed),
+        ]
     }
 
     fn read(&self) -> SvnResult<Arc<ServerConfig>> {
@@ -53,12 +66,20 @@ impl TlsFiles {
         }
         let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|e| unusable(&self.key, e))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
-            .map_err(|e| unusable(&self.certificate, e))?
-            .with_no_client_auth()
-            .with_single_cert(chain, key)
             .map_err(|e| unusable(&self.certificate, e))?;
+        let builder = match &self.clients {
+            None => builder.with_no_client_auth(),
+            Some(clients) => builder.with_client_cert_verifier(clients.verifier(&provider)?),
+        };
+        let mut config =
+            builder.with_single_cert(chain, key).map_err(|e| unusable(&self.certificate, e))?;
+        if self.clients.is_some() {
+            // A certificate is looked at anew on each connection: it may have ended, or been revoked.
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+            config.send_tls13_tickets = 0;
+        }
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Arc::new(config))
     }

@@ -65,6 +65,10 @@ pub(super) fn user(
     access: &AccessConfig,
     users: &Users,
 ) -> DavResult<Option<String>> {
+    let shown = head.certificate.as_deref();
+    if access.requires_certificate && shown.is_none() {
+        return Err(Fail::Forbidden);
+    }
     if access.login == Login::Never {
         return Ok(None);
     }
@@ -75,6 +79,14 @@ pub(super) fn user(
         }
     }
     let realm = access.realm.as_deref().unwrap_or("");
+    if let (Some(which), Some(certificate)) = (access.certificate_name, shown) {
+        match certificate.name(which) {
+            Some(name) => return Ok(Some(name.to_owned())),
+            // It is to say who the user is, and does not.
+            None if access.requires_certificate => return Err(Fail::Forbidden),
+            None => {}
+        }
+    }
     let digest = users.htdigest.as_deref().and_then(|file| shared.nonces.proof(head, file, realm));
     let basic = credentials(head);
     let user = match (&digest, &basic) {

@@ -1,0 +1,187 @@
+//! Client certificates: what mod_ssl's directives say of a place, in our settings.
+//!
+//! Invariant: a place that httpd guards by certificates is guarded by the same ones here, or closed.
+
+use std::path::Path;
+
+use super::parse::Directive;
+use super::place::{file, said};
+
+/// Directives of the server around a place that are about the place, too.
+pub(super) const OF_PLACES: [&str; 3] = ["sslverifyclient", "sslusername", "ssloptions"];
+
+/// The words of `SSLUserName` that are known here, with ours.
+const USERS: [(&str, &str); 9] = [
+    ("SSL_CLIENT_S_DN_CN", "CN"),
+    ("SSL_CLIENT_S_DN_O", "O"),
+    ("SSL_CLIENT_S_DN_OU", "OU"),
+    ("SSL_CLIENT_S_DN_UID", "UID"),
+    ("SSL_CLIENT_S_DN_Email", "Email"),
+    ("SSL_CLIENT_SAN_Email_0", "SAN_Email"),
+    ("SSL_CLIENT_SAN_DNS_0", "SAN_DNS"),
+    ("SSL_CLIENT_S_DN_CN_0", "CN"),
+    ("SSL_CLIENT_S_DN_Email_0", "Email"),
+];
+
+/// Whose certificates a server takes: settings of ours.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Trust {
+    authorities: Option<String>,
+    revoked: Option<String>,
+    /// Revoked ones are refused, but how that is known cannot be taken over.
+    unknown_revoked: bool,
+}
+
+impl Trust {
+    /// That of a server, by its directives.
+    pub(super) fn of<'d>(root: &Path, server: impl Iterator<Item = &'d Directive>) -> Self {
+        let (mut trust, mut checks) = (Self::default(), false);
+        for directive in server {
+            let first = directive.args.first().map_or("", String::as_str);
+            match directive.name.as_str() {
+                "sslcacertificatefile" => trust.authorities = Some(file(root, first)),
+                "sslcarevocationfile" => trust.revoked = Some(file(root, first)),
+                "sslcarevocationcheck" => checks = !first.eq_ignore_ascii_case("none"),
+                _ => {}
+            }
+        }
+        // httpd reads lists and heeds them only when it is told to.
+        trust.unknown_revoked = checks && trust.revoked.is_none();
+        trust.revoked = trust.revoked.filter(|_| checks);
+        trust
+    }
+
+    /// Whether certificates can be told from forged ones by it.
+    pub(super) const fn is_some(&self) -> bool {
+        self.authorities.is_some()
+    }
+
+    /// Why it cannot be taken over, if it cannot. `taken` is that of the whole server.
+    fn problem(&self, taken: Option<&Self>) -> Option<&'static str> {
+        match () {
+            () if self.authorities.is_none() => Some("no SSLCACertificateFile is named"),
+            () if self.unknown_revoked => {
+                Some("revoked ones are known by SSLCARevocationFile only")
+            }
+            () if taken != Some(self) => Some("there can be one SSLCACertificateFile only"),
+            () => None,
+        }
+    }
+
+    fn settings(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let all = [("tls-client-ca", &self.authorities), ("tls-client-crl", &self.revoked)];
+        all.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)))
+    }
+}
+
+/// What is said of client certificates at a place.
+#[derive(Debug, Default)]
+pub(super) struct Certificates {
+    /// `SSLVerifyClient` with anything but `none`: the word, and what people are told of it.
+    verify: Option<(String, Directive)>,
+    user: Option<Directive>,
+    /// `SSLRequire`, or something else that nothing here stands for.
+    beyond: Option<String>,
+    fake_logins: Option<Directive>,
+    /// `Require ssl-verify-client`.
+    needed: bool,
+}
+
+/// What becomes of it.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    /// Settings of the place.
+    pub(super) own: Vec<(&'static str, String)>,
+    /// Settings of the server.
+    pub(super) of_server: Vec<(&'static str, String)>,
+    pub(super) notes: Vec<String>,
+    /// No client may come in.
+    pub(super) is_shut: bool,
+}
+
+const UNTIL: &str = "nobody is let in until this is solved otherwise";
+
+impl Certificates {
+    /// Takes a directive, if it is about certificates.
+    pub(super) fn take(&mut self, directive: &Directive) -> bool {
+        let word = directive.args.first().map_or("", String::as_str).to_ascii_lowercase();
+        match directive.name.as_str() {
+            "sslverifyclient" if word == "none" => self.verify = None,
+            "sslverifyclient" => self.verify = Some((word, directive.clone())),
+            "sslusername" => self.user = Some(directive.clone()),
+            "ssloptions" => {
+                let has = |begin: &str| {
+                    let word = format!("{begin}fakebasicauth");
+                    directive.args.iter().any(|arg| arg.eq_ignore_ascii_case(&word))
+                };
+                if has("") || has("+") {
+                    self.fake_logins = Some(directive.clone());
+                } else if has("-") {
+                    self.fake_logins = None;
+                }
+            }
+            "sslrequire" => {
+                let why = format!("what certificates say is not looked at: {UNTIL}");
+                self.beyond = Some(said(directive, &why));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// A certificate is asked for by `Require ssl-verify-client`.
+    pub(super) const fn need(&mut self) {
+        self.needed = true;
+    }
+
+    /// What becomes of it, where `trust` says whose certificates count and `taken` whose do for the whole
+    /// server. `has_passwords`: users prove their names by passwords, which count more.
+    pub(super) fn settle(
+        self,
+        (trust, taken): (&Trust, Option<&Trust>),
+        has_passwords: bool,
+    ) -> Settled {
+        let mut settled = Settled { is_shut: self.beyond.is_some(), ..Settled::default() };
+        settled.notes.extend(self.beyond);
+        let Some((word, directive)) = self.verify else {
+            if self.needed {
+                settled.is_shut = true;
+                settled.notes.push(format!("certificates are needed and not asked for: {UNTIL}"));
+            }
+            return settled;
+        };
+        let is_required = self.needed || !word.starts_with("optional");
+        let mut cannot = |directive: &Directive, why: &str| {
+            let until = if is_required { format!(": {UNTIL}") } else { String::new() };
+            settled.notes.push(said(directive, &format!("{why}{until}")));
+            settled.is_shut |= is_required;
+        };
+        if let Some(why) = trust.problem(taken) {
+            cannot(&directive, why);
+            return settled;
+        }
+        if word == "optional_no_ca" {
+            cannot(&directive, "certificates of unknown authorities are refused");
+            return settled;
+        }
+        if let Some(fake) = &self.fake_logins {
+            cannot(fake, "certificates do not stand for passwords");
+            return settled;
+        }
+        let mut user = None;
+        if let Some(directive) = self.user.filter(|_| !has_passwords) {
+            let word = directive.args.first().map_or("", String::as_str);
+            user = USERS.iter().find(|(theirs, _)| *theirs == word).map(|(_, ours)| *ours);
+            if user.is_none() {
+                cannot(&directive, "that part of certificates is not looked at");
+                return settled;
+            }
+        }
+        settled.of_server.extend(trust.settings());
+        if is_required {
+            settled.own.push(("require-certificate", "true".to_owned()));
+        }
+        settled.own.extend(user.map(|word| ("certificate-user", format!("\"{word}\""))));
+        settled
+    }
+}

@@ -1,0 +1,150 @@
+//! Certificates that clients show: whose they accept is said once for all of https, and what a
+//! certificate says of its owner.
+//!
+//! Invariant: a [`ClientCertificate`] was verified, in its handshake, against the authorities that the
+//! configuration names.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{RootCertStore, ServerConnection};
+use sapwood_core::SvnResult;
+use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
+
+use super::tls::unusable;
+use crate::common::config::CertificateName;
+
+/// The most names of one kind that are taken from a certificate.
+const MAX_NAMES: usize = 64;
+
+/// Whose certificates clients may show: files in PEM form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientAuthorities {
+    /// The certificates of the authorities.
+    pub file: PathBuf,
+    /// What these have called back; certificates on the way to an authority are looked up there, too.
+    pub revoked: Option<PathBuf>,
+    /// Whether a client without a certificate is refused before it can ask for anything.
+    pub required: bool,
+}
+
+fn pieces<T: PemObject>(path: &Path, what: &str) -> SvnResult<Vec<T>> {
+    let found: Result<Vec<T>, _> = T::pem_file_iter(path).map_err(|e| unusable(path, e))?.collect();
+    let found = found.map_err(|e| unusable(path, e))?;
+    if found.is_empty() {
+        return Err(unusable(path, format_args!("there is no {what} in it")));
+    }
+    Ok(found)
+}
+
+impl ClientAuthorities {
+    /// What looks at clients' certificates in handshakes.
+    ///
+    /// # Errors
+    /// When the files cannot be used.
+    pub(super) fn verifier(
+        &self,
+        provider: &Arc<CryptoProvider>,
+    ) -> SvnResult<Arc<dyn ClientCertVerifier>> {
+        let mut roots = RootCertStore::empty();
+        for authority in pieces::<CertificateDer<'static>>(&self.file, "certificate")? {
+            roots.add(authority).map_err(|e| unusable(&self.file, e))?;
+        }
+        let mut verifier =
+            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+        if let Some(file) = &self.revoked {
+            let lists = pieces::<CertificateRevocationListDer<'static>>(file, "revocation list")?;
+            verifier = verifier.with_crls(lists).enforce_revocation_expiration();
+        }
+        if !self.required {
+            verifier = verifier.allow_unauthenticated();
+        }
+        verifier.build().map_err(|e| unusable(self.revoked.as_ref().unwrap_or(&self.file), e))
+    }
+}
+
+/// What a client's certificate says of its owner.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// The parts of its subject: numbers of attributes, and their texts.
+    subject: Vec<(String, String)>,
+    mails: Vec<String>,
+    hosts: Vec<String>,
+}
+
+impl ClientCertificate {
+    /// The one that was shown in a handshake, if one was.
+    pub(super) fn shown(connection: &ServerConnection) -> Option<Arc<Self>> {
+        let first = connection.peer_certificates()?.first()?;
+        Self::read(first).map(Arc::new)
+    }
+
+    fn read(der: &[u8]) -> Option<Self> {
+        let (_, certificate) = X509Certificate::from_der(der).ok()?;
+        let subject = certificate.subject().iter_attributes().take(MAX_NAMES).filter_map(|part| {
+            Some((part.attr_type().to_id_string(), part.as_str().ok()?.to_owned()))
+        });
+        let mut read = Self { subject: subject.collect(), ..Self::default() };
+        let others = certificate.subject_alternative_name().ok().flatten();
+        let others = others.iter().flat_map(|names| &names.value.general_names).take(MAX_NAMES);
+        for other in others {
+            match other {
+                GeneralName::RFC822Name(mail) => read.mails.push((*mail).to_owned()),
+                GeneralName::DNSName(host) => read.hosts.push((*host).to_owned()),
+                _ => {}
+            }
+        }
+        Some(read)
+    }
+
+    /// The name by which it is known; the first where there are several of its kind. One that is empty
+    /// or has control characters is none.
+    #[must_use]
+    pub fn name(&self, which: CertificateName) -> Option<&str> {
+        let part = |number: &str| {
+            self.subject.iter().find(|(known, _)| known == number).map(|(_, text)| text.as_str())
+        };
+        let name = match which {
+            CertificateName::Common => part("2.5.4.3"),
+            CertificateName::Organization => part("2.5.4.10"),
+            CertificateName::Unit => part("2.5.4.11"),
+            CertificateName::UserId => part("0.9.2342.19200300.100.1.1"),
+            CertificateName::Mail => part("1.2.840.113549.1.9.1"),
+            CertificateName::OtherMail => self.mails.first().map(String::as_str),
+            CertificateName::OtherHost => self.hosts.first().map(String::as_str),
+        };
+        name.filter(|name| !name.is_empty() && !name.chars().any(char::is_control))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_owners() {
+        let pair = |number: &str, text: &str| (number.to_owned(), text.to_owned());
+        let certificate = ClientCertificate {
+            subject: vec![pair("2.5.4.3", "ada"), pair("2.5.4.3", "bob"), pair("2.5.4.10", "a\nb")],
+            mails: vec![String::new(), "x@example.org".to_owned()],
+            hosts: vec!["host".to_owned()],
+        };
+        assert_eq!(certificate.name(CertificateName::Common), Some("ada"));
+        assert_eq!(certificate.name(CertificateName::OtherHost), Some("host"));
+        for none in [
+            CertificateName::Organization,
+            CertificateName::OtherMail,
+            CertificateName::UserId,
+            CertificateName::Mail,
+            CertificateName::Unit,
+        ] {
+            assert_eq!(certificate.name(none), None, "{none:?}");
+        }
+        assert_eq!(ClientCertificate::read(b"no certificate"), None);
+    }
+}

@@ -1,0 +1,268 @@
+//! The way to the master: connections that are kept for a moment and used again, one request on each at a
+//! time.
+
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use sapwood_core::exact::Exact as _;
+use sapwood_core::uri::{self, Parts};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio_rustls::TlsConnector;
+
+use super::addresses::Base;
+use super::bad_gateway;
+use crate::dav::tls::unusable;
+
+/// How long the master may take to take a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long a connection without a request is kept: servers close theirs after five seconds, often.
+const IDLE: Duration = Duration::from_secs(2);
+/// Connections without a request that are kept.
+const MAX_IDLE: usize = 8;
+
+/// Where what writes is sent to.
+pub struct Master {
+    host: String,
+    port: u16,
+    /// `Host`
+    pub(super) authority: String,
+    /// The scheme and the authority.
+    pub(super) origin: String,
+    pub(super) base: Base,
+    /// The release of Subversion that it is, at least: what older ones lack is not promised.
+    version: Option<(u32, u32)>,
+    tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    idle: Mutex<Vec<(Instant, SendRequest<Passed>)>>,
+}
+
+impl std::fmt::Debug for Master {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Master").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+/// The trust in a master's certificate.
+fn client_config(authorities: Option<&Path>) -> SvnResult<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    match authorities {
+        // One of the system that cannot be read is one less to trust.
+        None => {
+            let system = rustls_native_certs::load_native_certs();
+            roots.add_parsable_certificates(system.certs);
+        }
+        Some(file) => {
+            let all = CertificateDer::pem_file_iter(file).map_err(|e| unusable(file, e))?;
+            for authority in all {
+                let authority = authority.map_err(|e| unusable(file, e))?;
+                roots.add(authority).map_err(|e| unusable(file, e))?;
+            }
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| SvnError::new(ErrorCode::BAD_CONFIG_VALUE, e.to_string()))?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+impl Master {
+    /// The one at `url`. `version` is the release of Subversion that it is, if that is known; `authorities`
+    /// a file of those that its certificate is from, in place of the system's.
+    ///
+    /// # Errors
+    /// E125009 for what is no URL of http or https, and files that cannot be used.
+    pub fn new(
+        url: &str,
+        version: Option<(u32, u32)>,
+        authorities: Option<&Path>,
+    ) -> SvnResult<Self> {
+        let wrong = || {
+            let text = format!("'{url}' is no URL of a master: http://HOST/PATH or https://...");
+            SvnError::new(ErrorCode::BAD_CONFIG_VALUE, text)
+        };
+        let parts = Parts::of(url).ok_or_else(wrong)?;
+        let secure = match parts.scheme {
+            "http" => false,
+            "https" => true,
+            _ => return Err(wrong()),
+        };
+        let host = parts.host.trim_matches(['[', ']']).to_owned();
+        let usual = if secure { 443 } else { 80 };
+        let port = parts.port.unwrap_or(usual);
+        let path = uri::decode_utf8(parts.path).ok_or_else(wrong)?;
+        if host.is_empty() || path.contains(['\0', '?', '#']) {
+            return Err(wrong());
+        }
+        let shown = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        let authority = if port == usual { shown } else { format!("{shown}:{port}") };
+        let tls = match secure {
+            false => None,
+            true => {
+                let name = ServerName::try_from(host.clone()).map_err(|_| wrong())?;
+                Some((Arc::new(client_config(authorities)?), name))
+            }
+        };
+        Ok(Self {
+            origin: format!("{}://{authority}", parts.scheme),
+            host,
+            port,
+            authority,
+            base: Base::of(&path),
+            version,
+            tls,
+            idle: Mutex::default(),
+        })
+    }
+
+    /// Whether it has what came with a release of Subversion; so has one that says nothing of itself.
+    pub(in crate::dav) fn is_at_least(&self, major: u32, minor: u32) -> bool {
+        self.version.is_none_or(|version| version >= (major, minor))
+    }
+
+    fn unreachable(&self, why: &dyn std::fmt::Display) -> SvnError {
+        bad_gateway(format!("The master '{}' cannot be reached: {why}", self.origin))
+    }
+
+    async fn connect(&self) -> SvnResult<SendRequest<Passed>> {
+        let opening = async {
+            let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+            // Requests are small, and each waits for its answer.
+            stream.set_nodelay(true)?;
+            Ok::<_, io::Error>(match &self.tls {
+                None => shake(stream).await?,
+                Some((config, name)) => {
+                    let connector = TlsConnector::from(Arc::clone(config));
+                    shake(connector.connect(name.clone(), stream).await?).await?
+                }
+            })
+        };
+        match tokio::time::timeout(CONNECT, opening).await {
+            Ok(opened) => opened.map_err(|error| self.unreachable(&error)),
+            Err(late) => Err(self.unreachable(&late)),
+        }
+    }
+
+    fn kept(&self) -> Option<SendRequest<Passed>> {
+        let mut idle = self.idle.lock();
+        idle.retain(|(since, sender)| since.elapsed() < IDLE && !sender.is_closed());
+        idle.pop().map(|(_, sender)| sender)
+    }
+
+    /// A reply was read to its end: the connection may take another request.
+    pub(super) fn keep(&self, sender: SendRequest<Passed>) {
+        let mut idle = self.idle.lock();
+        if idle.len() < MAX_IDLE && !sender.is_closed() {
+            idle.push((Instant::now(), sender));
+        }
+    }
+
+    /// Sends a request. One of which nothing was taken, because the master has closed the connection since
+    /// its last use, goes over another one.
+    pub(super) async fn send(
+        self: Arc<Self>,
+        mut request: Request<Passed>,
+    ) -> SvnResult<(SendRequest<Passed>, Response<Incoming>)> {
+        loop {
+            let kept = self.kept();
+            let reused = kept.is_some();
+            let mut sender = match kept {
+                Some(sender) => sender,
+                None => self.connect().await?,
+            };
+            match sender.ready().await {
+                Err(_) if reused => continue,
+                Err(error) => return Err(self.unreachable(&error)),
+                Ok(()) => {}
+            }
+            match sender.try_send_request(request).await {
+                Ok(response) => return Ok((sender, response)),
+                Err(mut error) => match error.take_message() {
+                    Some(unsent) if reused => request = unsent,
+                    _ => return Err(self.unreachable(error.error())),
+                },
+            }
+        }
+    }
+}
+
+/// Speaks http over a stream. The connection goes on by itself; what it has to say of its end, requests hear.
+async fn shake(
+    stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
+) -> io::Result<SendRequest<Passed>> {
+    let (sender, connection) =
+        http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+    tokio::spawn(async move {
+        let _ = connection.await;
+    });
+    Ok(sender)
+}
+
+/// A request's body on its way through: pieces, and an empty one at the end. Without that one there was
+/// no end, and the master hears of none.
+#[derive(Debug)]
+pub(super) struct Passed {
+    pieces: mpsc::Receiver<io::Result<Bytes>>,
+    /// What is still to come, if that is known.
+    left: Option<u64>,
+    ended: bool,
+}
+
+impl Passed {
+    pub(super) const fn new(
+        pieces: mpsc::Receiver<io::Result<Bytes>>,
+        length: Option<u64>,
+    ) -> Self {
+        Self { pieces, left: length, ended: false }
+    }
+}
+
+impl Body for Passed {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if self.is_end_stream() {
+            return Poll::Ready(None);
+        }
+        let Poll::Ready(polled) = self.pieces.poll_recv(cx) else { return Poll::Pending };
+        Poll::Ready(match polled {
+            None => Some(Err(io::ErrorKind::UnexpectedEof.into())),
+            Some(Err(error)) => Some(Err(error)),
+            Some(Ok(piece)) if piece.is_empty() => {
+                self.ended = true;
+                None
+            }
+            Some(Ok(piece)) => {
+                let length = u64::try_from(piece.len()).unwrap_or(u64::MAX);
+                self.left = self.left.map(|left| left.minus(length));
+                Some(Ok(Frame::data(piece)))
+            }
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ended || self.left == Some(0)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.left.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
