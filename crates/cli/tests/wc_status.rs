@@ -250,6 +250,93 @@ fn after_our_own_work_nothing_else_is_listed() {
     assert_eq!(run(&["status"]), "A       d4/e4/new\n");
 }
 
+/// A working copy of so many directories, with a file in each, of which a status has seen everything.
+fn seen(directories: usize) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    shell(
+        folder.path(),
+        &format!(
+            "svnadmin create repo; svn co -q file://$PWD/repo wc; cd wc; for d in $(seq {directories}); do \
+             mkdir -p d/$d; echo t > d/$d/f; done; svn add -q d; svn ci -qm 1; svn up -q; sleep 0.1"
+        ),
+    );
+    let wc = folder.path().join("wc");
+    assert_eq!(say(&Programs::ours(), &wc, "").0, Vec::<String>::new());
+    folder
+}
+
+/// After a status, work on everything opens and reads what changed, and not all directories; and says what
+/// it says when nothing is remembered.
+#[test]
+fn work_on_everything_opens_only_what_changed() {
+    let lines = ["diff", "commit -m 2", "update", "update d", "status d", "diff d/7"];
+    let costs = [60, 240].map(|directories| {
+        let folder = seen(directories);
+        let wc = folder.path().join("wc");
+        std::fs::write(wc.join("d/7/f"), "longer\n").unwrap();
+        lines.map(|line| {
+            let mut command = Programs::ours().command("svn");
+            command.args(line.split(' ')).current_dir(&wc);
+            let (cost, said) = counted::counted(&command, b"");
+            (cost.reads, String::from_utf8(said).unwrap())
+        })
+    });
+    for ((line, few), many) in lines.iter().zip(&costs[0]).zip(&costs[1]) {
+        assert_eq!(few.1, many.1, "{line}");
+        if *line != "update d" {
+            assert!(many.0 <= few.0 + 40, "{line}: {} reads, and {} of a fourth", many.0, few.0);
+        }
+    }
+    let folder = seen(60);
+    let wc = folder.path().join("wc");
+    std::fs::write(wc.join("d/7/f"), "longer\n").unwrap();
+    for (line, known) in lines.iter().zip(&costs[0]) {
+        let _ = std::fs::remove_dir_all(wc.join(".svn/sapwood"));
+        let mut command = Programs::ours().command("svn");
+        let output = command.args(line.split(' ')).current_dir(&wc).output().unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), known.1, "{line}");
+    }
+}
+
+/// How many transactions changed a working copy's database: SQLite counts them in its file.
+fn transactions(wc: &Path) -> u32 {
+    let bytes = std::fs::read(wc.join(".svn/wc.db")).unwrap();
+    u32::from_be_bytes(bytes[24..28].try_into().unwrap())
+}
+
+/// A checkout takes at most two transactions for a thousand nodes, and an update none for each directory that it
+/// opens.
+#[test]
+fn transactions_are_few() {
+    let folder = tempfile::tempdir().unwrap();
+    shell(
+        folder.path(),
+        "svnadmin create repo; for d in $(seq 60); do mkdir -p tree/$d; for f in $(seq 50); do echo $d $f > \
+         tree/$d/$f; done; done; svn import -qm 1 tree file://$PWD/repo; svn co -q file://$PWD/repo other; \
+         for d in $(seq 60); do echo more >> other/$d/7; done; svn ci -qm 2 other",
+    );
+    let svn = |line: &str| {
+        let mut command = Programs::ours().command("svn");
+        let output = command.args(line.split(' ')).current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    let url = format!("file://{}/repo", folder.path().display());
+    svn(&format!("checkout -q -r 1 {url} wc"));
+    let wc = folder.path().join("wc");
+    let made = transactions(&wc);
+    assert!(made <= 6 + 8, "{made} transactions for 3,061 nodes");
+    svn("update -q wc");
+    let updated = transactions(&wc) - made;
+    assert!(updated <= 8, "{updated} transactions for an update that opens 60 directories");
+    let said = |programs: &Programs, line: &str| {
+        let output =
+            programs.command("svn").arg(line).arg("wc").current_dir(folder.path()).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    assert_eq!(said(&Programs::reference(), "status"), "");
+    shell(folder.path(), "diff -r -x .svn wc other");
+}
+
 /// `svnversion` of whole, mixed, changed, switched, sparse and exported trees.
 #[test]
 fn svnversion_says_the_same() {

@@ -26,9 +26,11 @@ use crate::revision::Revision;
 use crate::target::Target;
 use crate::update::tell_path;
 
+mod behind;
 mod local;
 mod text;
 
+use behind::{Behind, Step, Told};
 use text::{Spool, Text};
 
 /// How a tree is exported.
@@ -141,6 +143,7 @@ fn export_tree(
         file: None,
         revision: None,
         externals: Vec::new(),
+        behind: Behind::default(),
     };
     let request = ReportRequest {
         revision: Some(revision),
@@ -148,10 +151,15 @@ fn export_tree(
         depth: how.depth,
         kind: ReportKind::Update { send_copyfrom: false, ignore_ancestry: false },
     };
-    let mut report: Box<dyn Report + '_> = session.report(&request, &mut editor)?;
-    let depth = if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth };
-    report.set_path("", revision, depth, true, None)?;
-    report.finish()?;
+    let driven = (|| {
+        let mut report: Box<dyn Report + '_> = session.report(&request, &mut editor)?;
+        let depth = if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth };
+        report.set_path("", revision, depth, true, None)?;
+        report.finish()
+    })();
+    // Whatever stopped the edit: what came before it is written.
+    editor.finish()?;
+    driven?;
     let externals = std::mem::take(&mut editor.externals);
     // An empty directory brings no call of the editor.
     if to.symlink_metadata().is_err() {
@@ -430,9 +438,30 @@ struct ExportEditor<'a> {
     file: Option<OpenFile>,
     revision: Option<Revnum>,
     externals: Vec<(String, String)>,
+    behind: Behind,
+}
+
+/// Tells of a path that is written.
+fn tell_written(ctx: &Context, told: &Told) {
+    if told.is_file {
+        ctx.wc.meter.add_file();
+    }
+    let kind = if told.is_file { NodeKind::File } else { NodeKind::Dir };
+    tell_kind(ctx, Path::new(&told.shown), Action::UpdateAdd, kind);
 }
 
 impl ExportEditor<'_> {
+    /// Writes all that waits.
+    fn finish(&mut self) -> SvnResult<()> {
+        let ctx = self.ctx;
+        self.behind.finish(&mut |told| tell_written(ctx, &told))
+    }
+
+    fn add(&mut self, step: Step) -> SvnResult<()> {
+        let ctx = self.ctx;
+        self.behind.add(step, &mut |told| tell_written(ctx, &told))
+    }
+
     fn open(&mut self, below: String) -> Handle {
         self.next = self.next.plus(1);
         self.dirs.insert(self.next, below);
@@ -485,7 +514,10 @@ impl Editor for ExportEditor<'_> {
             return Err(cannot_create_dir(&to, &error));
         }
         let shown = shown_below(self.shown, below);
-        tell_kind(self.ctx, Path::new(&shown), Action::UpdateAdd, NodeKind::Dir);
+        match self.behind.is_busy() {
+            true => self.add(Step::Dir(shown))?,
+            false => tell_written(self.ctx, &Told { shown, is_file: false }),
+        }
         Ok(self.open(below.to_owned()))
     }
 
@@ -558,15 +590,24 @@ impl Editor for ExportEditor<'_> {
         let Some(file) = self.file.take() else { return Ok(()) };
         let to = file.to;
         let (came, md5) = file.text.finish();
-        if text.is_some_and(|expected| expected != md5) {
+        let below = to.strip_prefix(&self.root).unwrap_or(&to);
+        let shown = shown_below(self.shown, &below.to_string_lossy());
+        let came = match came {
+            Text::Memory(bytes) => {
+                let translation = file.form.translation(self.ctx, self.how);
+                let (form, expected) = (file.form, text);
+                let small = behind::File { to, form, translation, text: bytes, expected };
+                return self.add(Step::File(shown, Box::new(small)));
+            }
+            came @ Text::Kept(_) => came,
+        };
+        self.finish()?;
+        if text.is_some_and(|expected| Some(expected) != md5) {
             let message = format!("Checksum mismatch for '{}'", to.display());
             return Err(SvnError::new(ErrorCode::CHECKSUM_MISMATCH, message));
         }
         file.form.write(self.ctx, &to, came, self.how)?;
-        self.ctx.wc.meter.add_file();
-        let below = to.strip_prefix(&self.root).unwrap_or(&to);
-        let shown = shown_below(self.shown, &below.to_string_lossy());
-        tell_kind(self.ctx, Path::new(&shown), Action::UpdateAdd, NodeKind::File);
+        tell_written(self.ctx, &Told { shown, is_file: true });
         Ok(())
     }
 

@@ -16,6 +16,7 @@ const IN_MEMORY: usize = 256 << 10;
 
 /// A text in normal form, as it comes.
 pub(super) struct Spool {
+    /// Of what is on disk: what is in memory can be asked later.
     md5: Md5Hasher,
     text: Text,
     /// Where a large one is kept: on the disk that it is for.
@@ -35,15 +36,15 @@ impl Spool {
         Self { md5: Md5Hasher::new(), text: Text::Memory(Vec::new()), dir }
     }
 
-    /// The text and its checksum.
-    pub(super) fn finish(self) -> (Text, Md5) {
-        (self.text, self.md5.finish())
+    /// The text, and its checksum if it is on disk.
+    pub(super) fn finish(self) -> (Text, Option<Md5>) {
+        let md5 = matches!(self.text, Text::Kept(_)).then(|| self.md5.finish());
+        (self.text, md5)
     }
 }
 
 impl Write for Spool {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        self.md5.update(buffer);
         match &mut self.text {
             Text::Memory(text) if text.len().plus(buffer.len()) <= IN_MEMORY => {
                 text.extend_from_slice(buffer);
@@ -56,11 +57,16 @@ impl Write for Spool {
                     .suffix(".tmp")
                     .permissions(mode)
                     .tempfile_in(&self.dir)?;
-                kept.write_all(text)?;
-                kept.write_all(buffer)?;
+                for piece in [text.as_slice(), buffer] {
+                    self.md5.update(piece);
+                    kept.write_all(piece)?;
+                }
                 self.text = Text::Kept(kept);
             }
-            Text::Kept(kept) => kept.write_all(buffer)?,
+            Text::Kept(kept) => {
+                self.md5.update(buffer);
+                kept.write_all(buffer)?;
+            }
         }
         Ok(buffer.len())
     }
@@ -92,7 +98,8 @@ mod tests {
             spool.write_all(piece).unwrap();
         }
         let (kept, md5) = spool.finish();
-        assert_eq!(md5, Md5::of(&text));
+        assert!(md5.is_none_or(|md5| md5 == Md5::of(&text)));
+        assert_eq!(md5.is_none(), matches!(kept, Text::Memory(_)));
         kept
     }
 

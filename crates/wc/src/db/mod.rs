@@ -387,6 +387,11 @@ impl Db {
         })
     }
 
+    /// Before changes of many rows: pages stay in memory until they are written, each once a transaction.
+    pub(crate) fn expect_changes(&self) -> Result<()> {
+        Ok(self.connection.execute_batch(schema::CACHE)?)
+    }
+
     fn data_version(&self) -> Result<i64> {
         Ok(touched::data_version(&self.connection)?)
     }

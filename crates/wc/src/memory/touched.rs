@@ -264,13 +264,13 @@ fn write_changes(out: &mut Vec<u8>, changes: &Changes<String>) {
         out.push((*is_dir).into());
     }
     out.push(changes.revised.is_some().into());
-    let revised = changes.revised.as_deref().unwrap_or_default();
+    let revised = changes.revised.as_deref().unwrap_or(&[]);
     out.extend(count(revised.len()));
     for path in revised {
         write_part(out, path.as_bytes());
     }
     out.push(changes.bumped.is_some().into());
-    out.extend(changes.bumped.unwrap_or_default().to_le_bytes());
+    out.extend(changes.bumped.unwrap_or(0).to_le_bytes());
 }
 
 fn read_changes<'b>(reader: &mut Reader<'b>) -> Option<Changes<&'b str>> {

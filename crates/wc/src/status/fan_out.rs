@@ -8,8 +8,17 @@ use super::table::Table;
 
 /// Fewer things than this are looked at faster than threads start.
 const FEW: usize = 64;
+/// No more threads than these.
+const MOST: usize = 16;
 /// How many a thread takes at a time.
 const PIECE: usize = 32;
+
+/// How many threads are to look at so many directories. Of what is not in memory each look waits for the disk,
+/// which does several things at a time: more threads than processors help there, and cost little elsewhere.
+pub(super) fn threads_for(directories: usize) -> usize {
+    let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    (directories >> 7).clamp(processors, MOST.max(processors)).min(MOST)
+}
 
 /// Calls `look` with each thing, with a buffer and a list for what it finds. Returns the lists of all
 /// threads together.
@@ -32,7 +41,7 @@ pub(crate) fn over<T: Sync, R: Send>(
     };
     let threads = match all.len() {
         0..FEW => 1,
-        _ => std::thread::available_parallelism().map_or(1, |n| n.get().min(16)),
+        len => threads_for(len),
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {

@@ -197,7 +197,9 @@ impl WorkingCopy {
         if !relpath.is_empty() && !table.is_reached(relpath) {
             return Ok(false);
         }
-        if let Some(node) = table.find(relpath).filter(|node| !remembered::is_quiet(node)) {
+        // Of another directory than the root its parent says whether it is there.
+        let may_tell = |node: &&Node| !relpath.is_empty() || !remembered::is_quiet(node);
+        if let Some(node) = table.find(relpath).filter(may_tell) {
             let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
             let all = options.wants(node);
             if let Some(status) = assemble(self, &table, node, on_disk, false, None, all)? {

@@ -97,7 +97,7 @@ impl Walk<'_> {
         let queue = Mutex::new(Queue { tasks: vec![first], busy: 0, failed: false });
         let wake = Condvar::new();
         let threads = match depth {
-            Depth::Infinity => std::thread::available_parallelism().map_or(1, |n| n.get().min(16)),
+            Depth::Infinity => super::fan_out::threads_for(self.table.dirs.len()),
             _ => 1,
         };
         // A few directories are walked faster than threads start.

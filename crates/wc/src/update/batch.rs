@@ -8,17 +8,20 @@
 //!    texts get their files and rows; rows of NODES and items of the queue are written;
 //! 2. the items are done, most of them from texts that are still in memory.
 //!
+//! The files of pristine texts are written by a thread beside the rows, and working files by one that
+//! goes on while the next batch gathers ([`writers`](super::writers)).
+//!
 //! The transaction holds no lock while the editor waits for the other side. After a kill at any
 //! point the database says what is to be done: items whose work was done already do it again.
 
 use std::collections::HashSet;
-use std::fs::OpenOptions;
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::rc::Rc;
+use std::io;
+use std::sync::Arc;
 
 use sapwood_core::exact::Exact;
 use sapwood_core::{Md5, Revnum, Sha1};
+
+use super::writers::{Install, Installing, NewFile, write_beside};
 
 use crate::base::{BaseNode, Removal};
 use crate::error::{Error, Result};
@@ -29,9 +32,9 @@ use crate::queue::{Recorded, WorkItem};
 use crate::root::WorkingCopy;
 
 /// How many steps are written together at most.
-const MAX_STEPS: usize = 1000;
-/// How many bytes of texts wait in memory at most.
-const MAX_BYTES: usize = 16 << 20;
+const MAX_STEPS: usize = 3000;
+/// How many bytes of texts wait in memory at most, while as many of the batch before may be written.
+const MAX_BYTES: usize = 12 << 20;
 /// Texts up to this length stay in memory until they are written.
 pub(super) const IN_MEMORY: usize = 1 << 20;
 
@@ -48,7 +51,7 @@ pub(super) struct NewText {
 #[derive(Debug)]
 pub(super) enum Body {
     /// Here.
-    Memory(Rc<Vec<u8>>),
+    Memory(Arc<Vec<u8>>),
     /// In a temporary file.
     File(NewPristine),
 }
@@ -65,7 +68,7 @@ pub(super) enum Work {
         /// Its form.
         form: Form,
         /// Its text in normal form.
-        text: Rc<Vec<u8>>,
+        text: Arc<Vec<u8>>,
         /// Whether nothing is expected in its place.
         new: bool,
     },
@@ -96,6 +99,8 @@ pub(super) struct Batch {
     bytes: usize,
     /// Paths that the steps are about.
     touched: HashSet<String>,
+    /// Directories that they only begin to change: properties stay as they are.
+    started: HashSet<String>,
     /// Items that are done and still in the queue.
     done: Vec<i64>,
     recorded: Vec<Recorded>,
@@ -105,6 +110,8 @@ pub(super) struct Batch {
     passing: Vec<Sha1>,
     /// Those whose working files are written.
     passed: Vec<Sha1>,
+    /// Files of the last batch, which are being written.
+    installing: Option<Installing>,
 }
 
 impl Batch {
@@ -127,10 +134,13 @@ impl Batch {
     pub(super) fn add(&mut self, step: Step) {
         let path = match &step {
             Step::Put(node, _) => Some(&node.row.relpath),
-            Step::Remove(relpath, _)
-            | Step::StartDirectory { relpath, .. }
-            | Step::Conflict(relpath, _)
-            | Step::MakeCopy(relpath, _) => Some(relpath),
+            Step::Remove(relpath, _) | Step::Conflict(relpath, _) | Step::MakeCopy(relpath, _) => {
+                Some(relpath)
+            }
+            Step::StartDirectory { relpath, .. } => {
+                self.started.insert(relpath.clone());
+                None
+            }
             Step::RemoveLock(..) => None,
         };
         if let Some(path) = path
@@ -148,54 +158,99 @@ impl Batch {
 
     /// Whether a step that waits is about a path.
     pub(super) fn touches(&self, relpath: &str) -> bool {
+        self.touches_props(relpath) || self.started.contains(relpath)
+    }
+
+    /// Whether a step that waits may change what the properties of a path are.
+    pub(super) fn touches_props(&self, relpath: &str) -> bool {
         self.touched.contains(relpath)
     }
 
-    /// Writes all steps and does what follows from them.
+    /// Writes all steps and does what follows from them; working files may still be written afterwards, until
+    /// [`Batch::wait`].
     pub(super) fn flush(&mut self, wc: &WorkingCopy) -> Result<()> {
         if self.steps.is_empty() && self.texts.is_empty() {
             return Ok(());
         }
+        self.wait(wc)?;
         let mut work = Vec::new();
         let (texts, steps) = (std::mem::take(&mut self.texts), std::mem::take(&mut self.steps));
         wc.db().write(|db| {
             wc.finish_items(&self.done, &self.recorded)?;
             self.drop_passed(wc)?;
+            let mut files = Vec::new();
             for text in texts {
-                place_text(wc, text)?;
+                files.extend(place_text(wc, text)?);
             }
-            for step in steps {
-                write_step(db, step, &mut work)?;
-            }
-            Ok(())
+            write_beside(files, || {
+                steps.into_iter().try_for_each(|step| write_step(db, step, &mut work))
+            })
         })?;
         self.bytes = 0;
         self.touched.clear();
+        self.started.clear();
         self.done.clear();
         self.recorded.clear();
         self.needed.clear();
         let passing = std::mem::take(&mut self.passing);
+        let later = is_for_a_thread(&work);
+        let mut installs = Vec::new();
         for (id, item) in work {
-            if let Work::Item(item) = &item {
-                if item.takes_away(&self.needed) {
-                    self.finish(wc)?;
+            match item {
+                Work::Install { relpath, form, text, new } if later => {
+                    let path = wc.abspath(&relpath);
+                    let temporary = (!new).then(|| wc.temporary());
+                    installs.push(Install { id, relpath, path, form, text, temporary });
                 }
-                self.needed.extend(item.source().map(str::to_owned));
-            }
-            match run(wc, item) {
-                Ok(stat) => {
-                    self.done.push(id);
-                    self.recorded.extend(stat);
-                }
-                Err(e) => {
-                    self.finish(wc)?;
-                    let item = wc.db().work_after(id.saturating_sub(1), 1)?;
-                    let skel = item.first().map(|(_, skel)| skel.as_slice()).unwrap_or_default();
-                    return Err(wc.item_failed(id, skel, e));
-                }
+                item => self.run(wc, id, item)?,
             }
         }
-        self.passed.extend(passing);
+        if installs.is_empty() {
+            self.passed.extend(passing);
+        } else {
+            self.installing = Some(Installing::begin(installs, passing));
+        }
+        Ok(())
+    }
+
+    /// Does what follows from a step.
+    fn run(&mut self, wc: &WorkingCopy, id: i64, item: Work) -> Result<()> {
+        if let Work::Item(item) = &item {
+            if item.takes_away(&self.needed) {
+                self.finish(wc)?;
+            }
+            self.needed.extend(item.source().map(str::to_owned));
+        }
+        match run(wc, item) {
+            Ok(stat) => {
+                self.done.push(id);
+                self.recorded.extend(stat);
+                Ok(())
+            }
+            Err(e) => {
+                self.finish(wc)?;
+                let item = wc.db().work_after(id.saturating_sub(1), 1)?;
+                let skel = item.first().map(|(_, skel)| skel.as_slice()).unwrap_or_default();
+                Err(wc.item_failed(id, skel, e))
+            }
+        }
+    }
+
+    /// Waits for the files of the last batch.
+    pub(super) fn wait(&mut self, wc: &WorkingCopy) -> Result<()> {
+        let Some(installing) = self.installing.take() else { return Ok(()) };
+        let written = installing.wait()?;
+        for (id, recorded) in written.done {
+            self.done.push(id);
+            self.recorded.extend(recorded);
+        }
+        // What could not be made is tried as where there is no thread, which says what is wrong.
+        for one in written.left {
+            let Install { id, relpath, form, text, temporary, .. } = one;
+            let new = temporary.is_none();
+            self.run(wc, id, Work::Install { relpath, form, text, new })?;
+        }
+        self.passed.extend(written.passing);
         Ok(())
     }
 
@@ -207,6 +262,7 @@ impl Batch {
 
     /// Takes what is done out of the queue.
     pub(super) fn finish(&mut self, wc: &WorkingCopy) -> Result<()> {
+        self.wait(wc)?;
         self.needed.clear();
         wc.finish_items(&std::mem::take(&mut self.done), &std::mem::take(&mut self.recorded))?;
         self.drop_passed(wc)
@@ -234,40 +290,31 @@ fn run(wc: &WorkingCopy, work: Work) -> Result<Option<Recorded>> {
     }
 }
 
+/// Whether nothing but new directories and many files that are here follows from some steps: then the files may
+/// be written while others come.
+fn is_for_a_thread(work: &[(i64, Work)]) -> bool {
+    let is_simple = |work: &Work| match work {
+        Work::Install { .. } => true,
+        Work::Item(item) => matches!(item, WorkItem::DirInstall { .. }),
+    };
+    let files = work.iter().filter(|(_, work)| matches!(work, Work::Install { .. })).count();
+    Installing::pays(files) && work.iter().all(|(_, work)| is_simple(work))
+}
+
 fn is_in_the_way(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound)
 }
 
-/// Gives a text its row and its file. Runs in the transaction.
-fn place_text(wc: &WorkingCopy, text: NewText) -> Result<()> {
+/// Gives a text its row and its file. Runs in the transaction; a file that is still to be written is returned.
+fn place_text(wc: &WorkingCopy, text: NewText) -> Result<Option<NewFile>> {
     match text.body {
-        Body::File(file) => wc.install_pristine(file),
-        Body::Memory(bytes) => {
-            if !wc.db().add_pristine(&text.sha1, &text.md5, text.size)? {
-                return Ok(());
-            }
+        Body::File(file) => wc.install_pristine(file).map(|()| None),
+        Body::Memory(text_bytes) => {
+            let is_new = wc.db().add_pristine(&text.sha1, &text.md5, text.size)?;
             let path = layout::pristine(wc.root(), &text.sha1);
-            match write_new(&path, &bytes) {
-                Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                    if let Some(dir) = path.parent() {
-                        files::ensure_directory(dir)?;
-                    }
-                    write_new(&path, &bytes)
-                }
-                // A file without a row, left by a kill.
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
-                    std::fs::remove_file(&path).and_then(|()| write_new(&path, &bytes))
-                }
-                other => other,
-            }
-            .map_err(|e| Error::io(e, "Can't write to file", &path))
+            Ok(is_new.then_some(NewFile { path, text: text_bytes }))
         }
     }
-}
-
-fn write_new(path: &std::path::Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o444).open(path)?;
-    file.write_all(bytes)
 }
 
 fn write_step(db: &crate::db::Db, step: Step, work: &mut Vec<(i64, Work)>) -> Result<()> {

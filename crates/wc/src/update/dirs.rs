@@ -186,7 +186,10 @@ impl UpdateEditor<'_> {
         let base_props = if dir.adding && !dir.add_existed {
             PropList::new()
         } else {
-            self.settle(&dir.relpath)?;
+            // That it was begun is no reason to write a batch for each directory.
+            if self.batch.touches_props(&dir.relpath) {
+                self.flush()?;
+            }
             self.old_props(&dir.relpath, dir.add_existed)?
         };
         if dir.was_incomplete {

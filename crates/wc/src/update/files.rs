@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use sapwood_core::notify::{Action as Told, LockState, Notify, State};
 use sapwood_core::props::names;
@@ -439,7 +439,7 @@ impl UpdateEditor<'_> {
             made.translation = self.translation_of(form.new, row);
         }
         let new = file.adding && !file.add_existed && !special;
-        Ok(Work::Install { relpath, form: made, text: Rc::clone(bytes), new })
+        Ok(Work::Install { relpath, form: made, text: Arc::clone(bytes), new })
     }
 
     /// What properties ask for, with the values that a row gives keywords.

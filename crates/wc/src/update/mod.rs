@@ -9,6 +9,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `batch` | steps that are written together |
+//! | `writers` | threads that write files meanwhile |
 //! | `dirs`, `files` | what is known of an open directory or file, and what closing it does |
 //! | `opening` | what is decided when a node is opened, added, deleted or absent |
 //! | `conflicts` | tree conflicts |
@@ -20,6 +21,7 @@ mod dirs;
 mod files;
 mod opening;
 mod text;
+mod writers;
 
 use std::collections::{HashMap, HashSet};
 
@@ -128,6 +130,7 @@ impl<'a> UpdateEditor<'a> {
             }
         };
         let repos = wc.db().repository(repos_id)?;
+        wc.db().expect_changes()?;
         let mut params = params;
         if params.depth == Depth::Unknown {
             params.depth_is_sticky = false;
@@ -193,11 +196,13 @@ impl<'a> UpdateEditor<'a> {
     /// Adds a step, and writes what waits when it is time.
     fn step(&mut self, step: Step) -> Result<()> {
         self.batch.add(step);
-        if self.batch.is_full() { self.flush() } else { Ok(()) }
+        if self.batch.is_full() { self.batch.flush(&self.wc) } else { Ok(()) }
     }
 
+    /// Writes what waits, to the last working file.
     fn flush(&mut self) -> Result<()> {
-        self.batch.flush(&self.wc)
+        self.batch.flush(&self.wc)?;
+        self.batch.wait(&self.wc)
     }
 
     /// Runs a step that asks the database several things, with one lock.

@@ -1,7 +1,7 @@
 //! Receiving a text: applying its delta to the pristine one, in memory while it is small.
 
 use std::io::{self, Read, Write};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::exact::{Cut, Exact};
@@ -93,7 +93,7 @@ impl Sink {
                 sha1: sha1.finish(),
                 md5: md5.finish(),
                 size: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
-                body: Body::Memory(Rc::new(bytes)),
+                body: Body::Memory(Arc::new(bytes)),
             },
             Self::File(file) => {
                 let file = file.finish();

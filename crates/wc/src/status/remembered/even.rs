@@ -16,6 +16,8 @@ use crate::root::WorkingCopy;
 
 /// With more paths than this nothing is known.
 const LIMIT: usize = 2000;
+/// The same, when changes followed.
+const LATER: usize = 4000;
 
 /// What all rows of BASE say but those of some paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +65,7 @@ impl Even {
     }
 
     /// Whether a node says what all do.
-    fn has(&self, node: &Node) -> bool {
+    pub(super) fn has(&self, node: &Node) -> bool {
         let base = node.base.as_ref().filter(|_| node.work.is_empty());
         base.is_some_and(|base| {
             base.repos_id == Some(self.repos_id)
@@ -80,7 +82,7 @@ impl Even {
         let touched = changes.touched.iter().map(|(path, _)| path);
         let paths = touched.chain(changes.revised.as_ref()?).map(AsRef::as_ref);
         self.odd.extend(paths.filter(|path| !path.is_empty()).map(str::to_owned));
-        (self.odd.len() <= LIMIT.saturating_mul(2)).then_some(self)
+        (self.odd.len() <= LATER).then_some(self)
     }
 }
 

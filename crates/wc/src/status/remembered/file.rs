@@ -34,6 +34,8 @@ pub(super) struct Memory<'b> {
     /// Directories that our own changes touched, which no status has looked at since.
     pub(super) touched: Vec<&'b str>,
     pub(super) even: Option<Even>,
+    /// Whether that was known once, and is no longer.
+    pub(super) lost_even: bool,
 }
 
 /// What a note says of a directory.
@@ -71,15 +73,17 @@ impl<'b> Memory<'b> {
         }
         let token = Token { watch: reader.u64()?, at: reader.u64()? };
         let mut even = even::read(&mut reader)?;
+        let was_even = even.is_some();
         for changes in &way.changes {
             even = even.and_then(|even| even.after(changes));
         }
         even = even.and_then(|even| even.after(&since.changes));
+        let lost_even = was_even && even.is_none();
         let mut all = Vec::new();
         while !reader.0.is_empty() {
             all.push(entry(&mut reader)?.0);
         }
-        let mut memory = Self { token, all, touched: Vec::new(), even };
+        let mut memory = Self { token, all, touched: Vec::new(), even, lost_even };
         memory.apply(way.noted);
         Some(memory)
     }

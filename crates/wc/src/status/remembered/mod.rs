@@ -254,8 +254,12 @@ pub(super) fn known(wc: &WorkingCopy, relpath: &str, options: &Options, root_rep
     let since = memory.as_ref().map_or_else(Token::default, |memory| memory.token);
     let (told, token) = ask_monitor(wc, since);
     let unknown = Known { token, ..Known::default() };
+    // Who looks at everything finds it out again.
+    let finds_out =
+        |memory: &Memory<'_>| memory.lost_even && relpath.is_empty() && options.unversioned;
+    let memory = memory.filter(|memory| !finds_out(memory));
     let Some(Memory { all, touched, .. }) = memory else { return unknown };
-    let limit = (all.len() >> 3).saturating_add(8);
+    let limit = most_to_look_at(&all);
     // What is known to need a look already costs nothing more to find.
     let mut found: BTreeSet<String> =
         all.iter().filter(|one| one.stamp.is_none()).map(|one| one.dir.to_owned()).collect();
@@ -281,6 +285,11 @@ fn ask_monitor(wc: &WorkingCopy, since: Token) -> (Option<Vec<Told>>, Token) {
     told.unwrap_or_default()
 }
 
+/// When more directories than this changed, everything is looked at.
+fn most_to_look_at(all: &[Remembered<'_>]) -> usize {
+    (all.len() >> 3).saturating_add(8)
+}
+
 /// What is known of a working copy before BASE is told of.
 #[derive(Debug)]
 pub(crate) struct Ground {
@@ -300,7 +309,7 @@ pub(crate) fn ground(wc: &WorkingCopy, root: &NodeRow, disk: bool) -> Option<Gro
     if !disk {
         return Some(Ground { even, changed: BTreeSet::new() });
     }
-    let limit = (memory.all.len() >> 3).saturating_add(8);
+    let limit = most_to_look_at(&memory.all);
     let mut changed: BTreeSet<String> =
         memory.all.iter().filter(|one| one.stamp.is_none()).map(|one| one.dir.to_owned()).collect();
     if changed.len() > limit {

@@ -1,13 +1,17 @@
 //! What is remembered, against what a walk says.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
-use sapwood_core::Sha1;
+use sapwood_core::{Depth, Revnum, Sha1};
 
 use std::path::PathBuf;
 
+use super::super::table::Scope;
 use super::*;
+use crate::base::Bump;
 use crate::db::{Kind, NodeRow, Presence};
+use crate::error::{Error, Result};
 use crate::view::FileStat;
 
 struct Place {
@@ -30,6 +34,8 @@ impl Place {
             row.repos_id = Some(repos);
             row.repos_path = Some(path.to_owned());
             row.properties = Some(b"()".to_vec());
+            row.revision = Some(Revnum(1));
+            row.depth = (kind == Kind::Dir).then_some(Depth::Infinity);
             if kind == Kind::File {
                 fs::write(root.join(path), "text").unwrap();
                 let stat = FileStat::of(&fs::metadata(root.join(path)).unwrap());
@@ -54,14 +60,30 @@ impl Place {
     }
 
     fn status(&self) -> Vec<String> {
+        self.status_at("", &Options::default())
+    }
+
+    /// A failure is a line, too.
+    fn status_at(&self, relpath: &str, options: &Options) -> Vec<String> {
         let wc = WorkingCopy::open_root(&self.root, crate::Options::default()).unwrap();
         let mut all = Vec::new();
-        wc.status("", &Options::default(), &mut |status| {
+        let told = wc.status(relpath, options, &mut |status| {
             all.push(format!("{status:?}"));
             Ok(())
-        })
-        .unwrap();
+        });
+        all.extend(told.err().map(|error| format!("{error:?}")));
         all
+    }
+
+    /// One of the statuses of parts, such as commits and diffs ask for, too.
+    fn part(&self, (path, how): (&str, u8)) -> Vec<String> {
+        let usual = Options::default();
+        let quiet = || Options { unversioned: false, ..Options::default() };
+        match how {
+            0 => self.status_at(path, &usual),
+            1 => self.status_at(path, &quiet()),
+            _ => self.status_at(path, &Options { layers: true, no_ignore: true, ..quiet() }),
+        }
     }
 
     fn file(&self) -> PathBuf {
@@ -71,10 +93,19 @@ impl Place {
     /// As long as the file is there: what it says is as good as what a walk says.
     fn agree(&self, what: &str) -> Vec<String> {
         let quick = self.status();
+        let paths = ["", "a", "a/b", "a/b/c", "a/b/three", "d", "d/six", "e", "e/new", "none"];
+        let asked: Vec<_> =
+            paths.into_iter().flat_map(|path| (0..3).map(move |how| (path, how))).collect();
+        let parts: Vec<_> = asked.iter().map(|one| (one, self.part(*one))).collect();
         let files = [self.file(), memory::notes_place(&layout::adm(&self.root))];
         let kept = files.each_ref().map(|file| (file, fs::read(file)));
         let _ = fs::remove_file(self.file());
         assert_eq!(quick, self.status(), "{what}");
+        for (one, part) in parts {
+            // A status of everything made it again.
+            let _ = fs::remove_file(self.file());
+            assert_eq!(part, self.part(*one), "{what}: {one:?}");
+        }
         for (file, bytes) in kept {
             if let Ok(bytes) = bytes {
                 fs::write(file, bytes).unwrap();
@@ -311,4 +342,81 @@ fn notes_do_not_grow_without_end() {
     }
     assert!(longest < 80_000, "{longest} bytes");
     assert!(place.dirs().is_some());
+}
+
+impl Place {
+    /// What is known of all of BASE, held against what its rows say: whatever is different is named.
+    fn even(&self, what: &str) -> Option<Even> {
+        let wc = self.open();
+        let known = wc.even();
+        if let Some(known) = &known {
+            let table = Table::read(wc.db(), Scope::Subtree("")).unwrap();
+            for node in table.nodes.iter().filter(|node| !node.relpath.is_empty()) {
+                let named = known.odd.contains(&*node.relpath);
+                assert!(named || known.has(node), "{what}: {} is not as {known:?}", node.relpath);
+            }
+        }
+        known
+    }
+
+    fn bump(&self, target: &str, revision: u64) {
+        let wc = self.open();
+        let (skipped, inherited) = (HashSet::new(), HashMap::new());
+        let to = Bump {
+            revision: Revnum(revision),
+            repos: None,
+            skipped: &skipped,
+            inherited: &inherited,
+        };
+        wc.db().write(|db| db.bump(target, Depth::Infinity, &to)).unwrap();
+    }
+}
+
+/// What all rows say, through changes of all kinds.
+#[test]
+fn what_all_rows_say_is_carried_on() {
+    let place = Place::new();
+    std::thread::sleep(Duration::from_millis(40));
+    assert!(place.even("nothing is remembered").is_none());
+    place.status();
+    let known = place.even("at first").unwrap();
+    assert_eq!((known.revision, known.odd.len()), (Revnum(1), 0));
+    let odd = |what: &str| place.even(what).unwrap().odd.into_iter().collect::<Vec<_>>();
+
+    let mut file = place.open().db().base("d/six").unwrap().unwrap();
+    file.revision = Some(Revnum(2));
+    place.open().db().put_node(&file).unwrap();
+    assert_eq!(odd("a commit of a file"), ["d/six"]);
+    place.bump("a", 3);
+    assert_eq!(odd("an update of a directory").len(), 7);
+    place.bump("", 4);
+    let known = place.even("an update of everything").unwrap();
+    assert_eq!(known.revision, Revnum(4));
+    place.bump("", 4);
+    assert_eq!(place.even("and again").unwrap(), known);
+
+    let added = NodeRow::new("e/new", 2, Presence::Normal, Kind::File);
+    place.open().db().put_node(&added).unwrap();
+    assert!(odd("an addition").contains(&"e/new".to_owned()));
+    let gone = NodeRow::new("e/gone", 0, Presence::NotPresent, Kind::File);
+    place.open().db().put_node(&gone).unwrap();
+    assert!(odd("a child that is not there").contains(&"e/gone".to_owned()));
+    let shallow = "UPDATE nodes SET depth = 'files' WHERE wc_id = ?1 AND local_relpath = 'd'";
+    place.open().db().execute(shallow, [1]).unwrap();
+    assert!(odd("a shallow directory").contains(&"d".to_owned()));
+
+    // A change that is taken back says nothing.
+    let wc = place.open();
+    let failed: Result<()> = wc.db().write(|db| {
+        db.bump_all(9, "UPDATE nodes SET revision = 9 WHERE wc_id = ?1 AND op_depth = 0", [1])?;
+        Err(Error::Cancelled)
+    });
+    failed.unwrap_err();
+    drop(wc);
+    assert_eq!(place.even("a failure").unwrap().revision, Revnum(4));
+
+    // What another program changes is not known.
+    let other = rusqlite::Connection::open(layout::db(&place.root)).unwrap();
+    other.execute("UPDATE nodes SET revision = 8 WHERE local_relpath = 'one'", []).unwrap();
+    assert!(place.even("another program").is_none());
 }

@@ -1,0 +1,125 @@
+//! Files that a thread writes behind the edit: small texts gather, and while the next ones come those before
+//! are checked and written. People are told of each in the order of the edit, once it is written; the first
+//! failure ends the export, as it would if each file were written when it comes.
+
+use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
+
+use sapwood_core::{ErrorCode, Exact as _, Md5, SvnError, SvnResult};
+use sapwood_wc::translate::Translation;
+
+use super::FileForm;
+
+/// So many files are written together.
+const FILES: usize = 256;
+/// So many bytes wait in memory at most, while as many are written.
+const BYTES: usize = 4 << 20;
+
+/// A file whose text is here.
+pub(super) struct File {
+    pub(super) to: PathBuf,
+    pub(super) form: FileForm,
+    pub(super) translation: Translation,
+    pub(super) text: Vec<u8>,
+    /// What the text must be.
+    pub(super) expected: Option<Md5>,
+}
+
+/// What people are told of, in order.
+pub(super) enum Step {
+    /// A directory that is there, as it is shown.
+    Dir(String),
+    /// A file, as it is shown.
+    File(String, Box<File>),
+}
+
+/// What there is to tell, up to the first failure.
+type Done = (Vec<Told>, SvnResult<()>);
+
+/// A path as it is shown, and whether it is a file.
+pub(super) struct Told {
+    pub(super) shown: String,
+    pub(super) is_file: bool,
+}
+
+/// Steps that wait, and those that are being taken.
+#[derive(Default)]
+pub(super) struct Behind {
+    waiting: Vec<Step>,
+    files: usize,
+    bytes: usize,
+    taken: Option<JoinHandle<Done>>,
+}
+
+impl Behind {
+    /// Whether a step must wait for others.
+    pub(super) const fn is_busy(&self) -> bool {
+        !self.waiting.is_empty() || self.taken.is_some()
+    }
+
+    /// Adds a step.
+    pub(super) fn add(&mut self, step: Step, tell: &mut dyn FnMut(Told)) -> SvnResult<()> {
+        if let Step::File(_, file) = &step {
+            self.files = self.files.plus(1);
+            self.bytes = self.bytes.plus(file.text.len());
+        }
+        self.waiting.push(step);
+        if self.files < FILES && self.bytes < BYTES {
+            return Ok(());
+        }
+        self.wait(tell)?;
+        let steps = self.gathered();
+        self.taken = Some(thread::spawn(|| take(steps)));
+        Ok(())
+    }
+
+    /// Takes all steps that there are.
+    pub(super) fn finish(&mut self, tell: &mut dyn FnMut(Told)) -> SvnResult<()> {
+        self.wait(tell)?;
+        tell_all(take(self.gathered()), tell)
+    }
+
+    fn gathered(&mut self) -> Vec<Step> {
+        (self.files, self.bytes) = (0, 0);
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// Waits for those that are being taken; after a failure there are no others.
+    fn wait(&mut self, tell: &mut dyn FnMut(Told)) -> SvnResult<()> {
+        let Some(taken) = self.taken.take() else { return Ok(()) };
+        let done = taken.join().unwrap_or_else(|_| {
+            (Vec::new(), Err(SvnError::internal("a thread that writes files")))
+        });
+        tell_all(done, tell).inspect_err(|_| drop(self.gathered()))
+    }
+}
+
+fn tell_all((told, result): Done, tell: &mut dyn FnMut(Told)) -> SvnResult<()> {
+    told.into_iter().for_each(tell);
+    result
+}
+
+fn take(steps: Vec<Step>) -> Done {
+    let mut told = Vec::with_capacity(steps.len());
+    for step in steps {
+        let (shown, is_file) = match step {
+            Step::Dir(shown) => (shown, false),
+            Step::File(shown, file) => match file.write() {
+                Ok(()) => (shown, true),
+                Err(error) => return (told, Err(error)),
+            },
+        };
+        told.push(Told { shown, is_file });
+    }
+    (told, Ok(()))
+}
+
+impl File {
+    pub(super) fn write(self) -> SvnResult<()> {
+        if self.expected.is_some_and(|expected| expected != Md5::of(&self.text)) {
+            let message = format!("Checksum mismatch for '{}'", self.to.display());
+            return Err(SvnError::new(ErrorCode::CHECKSUM_MISMATCH, message));
+        }
+        self.form.write_bytes(&self.to, self.text, &self.translation)
+    }
+}
