@@ -13,6 +13,9 @@ use sapwood_server::common::config::{AccessConfig, Blanket, Login, UsernameCase}
 use sapwood_server::settings::{BulkUpdates, HttpSettings, Location, Network, Redirect, Settings};
 use serde::Deserialize;
 
+/// Most seconds that changes of DAV programs wait for the rest of a save.
+const MOST_WAIT: u64 = 60;
+
 /// The file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -35,6 +38,7 @@ pub(super) struct File {
     http_v2: Option<bool>,
     gzip: bool,
     autoversioning: bool,
+    autoversioning_wait: Option<u64>,
     trusted_proxies: Vec<String>,
     location: Vec<Place>,
     redirect: Vec<Moved>,
@@ -220,6 +224,9 @@ impl File {
         settings.v2 = self.http_v2.unwrap_or(settings.v2);
         settings.gzip = self.gzip;
         settings.autoversioning |= self.autoversioning;
+        if let Some(seconds) = self.autoversioning_wait {
+            settings.autoversioning_wait = Duration::from_secs(seconds.min(MOST_WAIT));
+        }
         Ok(())
     }
 

@@ -6,6 +6,8 @@ use sapwood_wire_dav::ifheader::{self, State};
 
 use super::super::get::etag;
 use super::super::session::{DavResult, Fail, Session};
+use super::saves::State as Waits;
+use super::settle;
 
 fn failed() -> Fail {
     Fail::status(412, "A condition of the request does not hold")
@@ -17,18 +19,25 @@ fn failed() -> Fail {
 /// 412 when it does not hold, 400 when it makes no sense.
 pub(super) fn check(session: &Session<'_>, root: &Root, path: &str) -> DavResult {
     let head = session.head;
-    let node = root.find(path)?;
+    let state = settle::state(session, path);
+    let is_made = matches!(state, Some(Waits::Made(..)));
+    let node = match state {
+        Some(Waits::Gone { .. }) => None,
+        _ => root.find(path)?,
+    };
+    let names_any = |list: &str| list.split(',').any(|item| item.trim() == "*");
     let names = |list: &str, node: &Node| {
         let tag = etag(node);
         list.split(',').any(|item| item.trim() == "*" || item.trim() == tag)
     };
     if let Some(list) = head.header("if-match")
         && !node.as_ref().is_some_and(|node| names(list, node))
+        && !(is_made && names_any(list))
     {
         return Err(failed());
     }
     if let Some(list) = head.header("if-none-match")
-        && node.as_ref().is_some_and(|node| names(list, node))
+        && (node.as_ref().is_some_and(|node| names(list, node)) || (is_made && names_any(list)))
     {
         return Err(failed());
     }
