@@ -162,8 +162,7 @@ impl Default for Selection {
             systems: System::ALL.to_vec(),
             formats: Format::ALL.to_vec(),
             packings: Packing::ALL.to_vec(),
-            // There is no server for http yet.
-            accesses: vec![Access::Svn, Access::File],
+            accesses: Access::ALL.to_vec(),
             rules: Rules::ALL.to_vec(),
             caches: Caches::ALL.to_vec(),
             states: State::ALL.to_vec(),

@@ -12,6 +12,7 @@
 
 pub mod axes;
 pub mod heatup;
+pub mod http;
 pub mod machine;
 pub mod matrix;
 pub mod programs;

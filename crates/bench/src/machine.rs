@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sapwood_core::exact::Exact as _;
+
 /// Ticks a second in what `/proc` tells: the same on all machines that Linux runs on today.
 const TICKS: f64 = 100.0;
 
@@ -79,12 +81,28 @@ impl Drop for Group {
 #[derive(Debug)]
 pub(crate) struct Counters {
     pid: u32,
+    /// Whether those that it starts count, too.
+    with_others: bool,
     group: Option<Group>,
 }
 
 impl Counters {
     pub(crate) fn of(pid: u32) -> Self {
-        Self { pid, group: Group::of(pid) }
+        Self { pid, with_others: false, group: Group::of(pid) }
+    }
+
+    /// The same of a process and all that it starts from now on.
+    pub(crate) fn with_others(pid: u32) -> Self {
+        Self { with_others: true, ..Self::of(pid) }
+    }
+
+    /// Notes the processes that were started before the first was noted.
+    pub(crate) fn gather(&self) {
+        let Some(group) = self.group.as_ref().filter(|_| self.with_others) else { return };
+        for pid in descendants(self.pid) {
+            // One that has ended meanwhile is none.
+            let _ = fs::write(group.folder.join("cgroup.procs"), pid.to_string());
+        }
     }
 
     pub(crate) const fn clock(&self) -> CpuClock {
@@ -99,13 +117,13 @@ impl Counters {
         if let Some(group) = &self.group {
             return group.seconds();
         }
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?;
-        parse_stat(&stat)
+        let seconds = |pid: u32| parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
+        self.sum(seconds)
     }
 
     /// Read calls until now.
     pub(crate) fn reads(&self) -> Option<u64> {
-        field(&format!("/proc/{}/io", self.pid), "syscr:")
+        self.sum(|pid| field(&format!("/proc/{pid}/io"), "syscr:"))
     }
 
     /// The most memory it ever held, in MiB.
@@ -119,9 +137,37 @@ impl Counters {
     }
 
     fn status(&self, name: &str) -> Option<f64> {
-        let kib = field(&format!("/proc/{}/status", self.pid), name)?;
+        let kib = self.sum(|pid| field(&format!("/proc/{pid}/status"), name))?;
         Some(f64::from(u32::try_from(kib).ok()?) / 1024.0)
     }
+
+    /// The sum over all processes that count.
+    fn sum<N: std::iter::Sum>(&self, of: impl Fn(u32) -> Option<N>) -> Option<N> {
+        let own = of(self.pid)?;
+        let others = if self.with_others { descendants(self.pid) } else { Vec::new() };
+        let others = others.into_iter().filter_map(of);
+        Some(std::iter::once(own).chain(others).sum())
+    }
+}
+
+/// The processes that a process started and that run, and those that these started.
+fn descendants(pid: u32) -> Vec<u32> {
+    let pids = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let parent = |pid: u32| field(&format!("/proc/{pid}/status"), "PPid:");
+    let all: Vec<_> =
+        pids.filter_map(|pid| Some((pid, u32::try_from(parent(pid)?).ok()?))).collect();
+    let (mut found, mut at) = (vec![pid], 0);
+    while let Some(of) = found.get(at).copied() {
+        at = at.plus(1);
+        let own = all.iter().filter(|(pid, parent)| *parent == of && !found.contains(pid));
+        let own: Vec<u32> = own.map(|(pid, _)| *pid).collect();
+        found.extend(own);
+    }
+    found.remove(0);
+    found
 }
 
 /// Processor seconds out of `/proc/PID/stat`, whose second field may hold anything in parentheses.
@@ -201,7 +247,7 @@ mod tests {
     #[test]
     fn our_own_counters() {
         // Without joining a group: that would move the test runner.
-        let own = Counters { pid: std::process::id(), group: None };
+        let own = Counters { pid: std::process::id(), with_others: false, group: None };
         assert!(own.cpu().unwrap() >= 0.0);
         assert!(own.held_mib().unwrap() > 0.0);
         assert!(own.peak_mib().unwrap() >= own.held_mib().unwrap() - 1.0);

@@ -16,6 +16,7 @@ use sapwood_core::{CancelToken, SvnError, SvnResult};
 use crate::axes::{
     Access, Axis as _, Caches, Format, Packing, Request, Rules, Selection, State, System,
 };
+use crate::http;
 use crate::machine;
 use crate::programs::{self, Programs, Usage};
 use crate::repositories::{Repositories, Say, Source};
@@ -213,9 +214,14 @@ impl Run<'_> {
                 about.push((system.title().to_owned(), programs.version()));
             }
         }
-        about.push(("clients of svn:".to_owned(), plan.client.title().to_owned()));
+        about.push(("clients of servers".to_owned(), plan.client.title().to_owned()));
         for caches in &plan.selection.caches {
             about.push((caches.title().to_owned(), server_options(*caches).join(" ")));
+            if plan.selection.accesses.contains(&Access::Http) {
+                let (httpd, ours) = (http::directives(*caches), http::settings(*caches));
+                let told = format!("{}; Sapwood: {}", httpd.join(", "), ours.join(", "));
+                about.push((format!("{} of http:", caches.title()), told));
+            }
         }
         about.push(("runs of each".to_owned(), plan.repeat.to_string()));
     }
@@ -236,10 +242,6 @@ impl Run<'_> {
             self.note(format!(
                 "The system's caches cannot be dropped here ({error}): nothing cold was measured."
             ));
-        }
-        if self.selection.accesses.contains(&Access::Http) {
-            self.selection.accesses.retain(|access| *access != Access::Http);
-            self.note("There is no server for http: yet.".to_owned());
         }
         self.selection.systems = self.plan.systems();
         let with_reference = self.selection.systems.contains(&System::Reference);
@@ -280,7 +282,7 @@ impl Run<'_> {
         let mut runs: BTreeMap<Cell, u32> = BTreeMap::new();
         for place in places {
             for state in self.selection.states.iter().copied() {
-                if place.access == Access::Svn || state != State::HotServer {
+                if place.access != Access::File || state != State::HotServer {
                     runs.entry(place.cell(state)).or_default();
                 }
             }
@@ -393,10 +395,14 @@ impl Run<'_> {
 
     /// Whether there is such a place; a note says what is missing.
     fn possible(&mut self, place: &Place) -> bool {
-        let served = place.access == Access::Svn;
+        let served = place.access != Access::File;
         if (place.format == Format::Fsx && place.system == System::Sapwood)
             || (served && place.request == Request::Dump)
         {
+            return false;
+        }
+        if place.access == Access::Http && place.system == System::Reference && !http::has_httpd() {
+            self.note("There is no httpd with mod_dav_svn: http: is Sapwood's only.".to_owned());
             return false;
         }
         let whose = if served { self.plan.client } else { place.system };
@@ -420,7 +426,7 @@ impl Run<'_> {
         let wants = |state| self.selection.states.contains(&state);
         let (cold, hot, hottest) =
             (wants(State::Cold), wants(State::HotOs), wants(State::HotServer));
-        if place.access != Access::Svn {
+        if place.access == Access::File {
             if cold {
                 drop_caches()?;
                 let usage = self.local(repositories, place, programs)?;
@@ -437,9 +443,17 @@ impl Run<'_> {
         let Some(client) = self.plan.programs(self.plan.client) else { return Ok(()) };
         let Plan { tree, file, .. } = self.plan;
         let path = repositories.path(place.format, place.packing);
+        let rules = rules::files(place.rules, &path, tree, file)?;
         let mut options = server_options(place.caches);
-        options.extend(rules::options(place.rules, &path, tree, file)?);
-        let start = || Server::start(programs, &repositories.folder, &options);
+        if let Some(rules) = &rules {
+            options.extend(["--config-file".to_owned(), rules.config.display().to_string()]);
+        }
+        let authz = rules.as_ref().map(|rules| rules.authz.as_path());
+        let folder = &repositories.folder;
+        let start = || match place.access {
+            Access::Http => Server::start_http(programs, folder, (place.caches, authz)),
+            _ => Server::start(programs, folder, &options),
+        };
         if cold {
             let server = start()?;
             drop_caches()?;
@@ -529,8 +543,10 @@ fn ways(chosen: &Selection) -> Vec<(Access, Rules)> {
     let mut ways = Vec::new();
     for access in chosen.accesses.iter().copied() {
         match access {
-            Access::Svn => ways.extend(chosen.rules.iter().map(|rules| (access, *rules))),
-            _ => ways.push((access, Rules::Open)),
+            Access::Svn | Access::Http => {
+                ways.extend(chosen.rules.iter().map(|rules| (access, *rules)));
+            }
+            Access::File => ways.push((access, Rules::Open)),
         }
     }
     ways

@@ -72,6 +72,17 @@ impl Programs {
         }
     }
 
+    /// A command that runs our server of all protocols, without arguments yet.
+    pub(crate) fn serve(&self) -> Command {
+        let (executable, word) = match &self.place {
+            Place::Folder(folder) => (folder.join("sapwood"), "serve"),
+            Place::Single(executable, _) => (executable.clone(), "serve"),
+        };
+        let mut command = Command::new(executable);
+        command.arg(word);
+        command
+    }
+
     /// What the program says its version is; empty if it says nothing.
     #[must_use]
     pub fn version(&self) -> String {

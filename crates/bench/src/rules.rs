@@ -20,14 +20,23 @@ const MOST: usize = 50_000;
 /// The cache for looking, in bytes.
 const CACHE: usize = 16 << 20;
 
-/// The options that make a server apply `rules` to the repository at `path`. `tree` and `file` are
+/// The files of rules.
+#[derive(Debug)]
+pub(crate) struct Files {
+    /// A `svnserve.conf` that names the rules.
+    pub(crate) config: PathBuf,
+    /// The rules.
+    pub(crate) authz: PathBuf,
+}
+
+/// The files that make a server apply `rules` to the repository at `path`. `tree` and `file` are
 /// what is asked for: neither they nor what they are in is hidden.
 ///
 /// # Errors
 /// When the repository cannot be read or the files not be written.
-pub(crate) fn options(rules: Rules, path: &Path, tree: &str, file: &str) -> SvnResult<Vec<String>> {
+pub(crate) fn files(rules: Rules, path: &Path, tree: &str, file: &str) -> SvnResult<Option<Files>> {
     if rules == Rules::Open {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let (config, authz) = (path.with_extension("conf"), path.with_extension("authz"));
     if !config.exists() {
@@ -39,7 +48,7 @@ pub(crate) fn options(rules: Rules, path: &Path, tree: &str, file: &str) -> SvnR
             format!("[general]\nanon-access = read\nauthz-db = {}\n", authz.to_string_lossy());
         write(&config, &text)?;
     }
-    Ok(vec!["--config-file".to_owned(), config.to_string_lossy().into_owned()])
+    Ok(Some(Files { config, authz }))
 }
 
 fn write(path: &PathBuf, text: &str) -> SvnResult<()> {

@@ -29,12 +29,15 @@ fn a_matrix_and_its_report() {
     let dir = folder.path();
     let reference = Programs::reference();
     let reference = reference.dir().to_str().unwrap();
+    // httpd reads them as nobody.
+    let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(dir, all).unwrap();
     let only = "open,f6,f8,unpacked,medium,hot-os,hot-server,null-log,null-blame,dump";
     let mut matrix = vec!["matrix", "w", "-q", "--against", reference, "--scale", "0.0003"];
     matrix.extend(["--repeat", "1", "--only", only, "--json", "m.json", "--csv", "m.csv"]);
     let tables = done(dir, &matrix);
-    // Over svn: two requests in two states, over file: three in one; two formats, two systems.
-    let runs = (2 * 2 + 3) * 2 * 2;
+    // Over svn: and http: two requests in two states, over file: three in one; two formats, two systems.
+    let runs = (2 * 2 * 2 + 3) * 2 * 2;
     assert_eq!(read(dir, "m.csv").lines().count(), runs + 1, "{tables}");
     for title in ["Elapsed time", "Ratio of formats", "Reference against Sapwood, elapsed time"] {
         assert!(tables.contains(&format!("### {title}\n")), "{title}: {tables}");

@@ -9,7 +9,10 @@ use sapwood_testkit::Programs;
 mod places;
 use places::{ADA, BOB, Served};
 
-const PLACES: &str = r#"
+/// Each request is a revision.
+const AT_ONCE: &str = "autoversioning-wait = 0\n";
+
+const PLACES: &str = r#"autoversioning-wait = 0
 [[location]]
 url = "/dav"
 folder = "."
@@ -52,10 +55,10 @@ impl Served {
     }
 }
 
-/// Debian's test suite for WebDAV servers, whole.
+/// Debian's test suite for WebDAV servers, whole: with changes that wait, as is usual.
 #[test]
 fn litmus_passes_whole() {
-    let served = Served::start(PLACES);
+    let served = Served::start(&PLACES.replace(AT_ONCE, ""));
     let url = format!("http://127.0.0.1:{}/dav/repo/", served.port);
     let programs: Vec<_> = ["basic", "copymove", "props", "locks", "http"]
         .into_iter()
@@ -231,4 +234,165 @@ fn locks_of_files_are_subversions_and_others_are_the_servers() {
     let told =
         served.request("LOCK", "/dav/repo/not-there", &svn, &LOCK.replace("SCOPE", "exclusive"));
     assert_eq!(status(&told), 409);
+}
+
+/// How long a change waits that nothing follows, in tests in which that does not happen.
+const LONG: &str = "autoversioning-wait = 60\n";
+
+impl Served {
+    fn saving(wait: &str) -> Self {
+        Self::start(&PLACES.replace(AT_ONCE, wait))
+    }
+
+    /// What the youngest revision changed.
+    fn last_change(&self) -> String {
+        let log = self.look(&["log", "-q", "-v", "-r", "HEAD", "URL"]);
+        let paths = log.lines().filter(|line| line.starts_with("   "));
+        paths.map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[test]
+fn several_requests_of_one_save_are_one_revision() {
+    let served = Served::saving(LONG);
+    let mut youngest = served.youngest();
+    let mut is_one_more = |what: &str| {
+        youngest += 1;
+        assert_eq!((served.youngest(), &*served.last_change()), (youngest, what));
+    };
+    // A file is made empty, looked at, and written.
+    assert_eq!(served.ada("PUT", "/dav/repo/new", "Content-Type: image/png\r\n", ""), 201);
+    let shown = served.request("PROPFIND", "/dav/repo/new", &format!("{ADA}Depth: 0\r\n"), "");
+    assert!(shown.contains("<D:getcontentlength>0<") && shown.contains("image/png"), "{shown}");
+    assert_eq!(served.ada("HEAD", "/dav/repo/new", "", ""), 200);
+    assert_eq!(served.ada("PUT", "/dav/repo/new", "If-None-Match: *\r\n", "text"), 412);
+    assert_eq!(served.ada("PUT", "/dav/repo/new", "", "text"), 204);
+    is_one_more("A /new");
+    assert_eq!(served.look(&["propget", "svn:mime-type", "--strict", "URL/new"]), "image/png");
+    // It is locked before it is there, gets properties, and is written.
+    let body = LOCK.replace("SCOPE", "exclusive");
+    let locked = served.request("LOCK", "/dav/repo/locked", ADA, &body);
+    let token = locked.split("lock-token: <").nth(1).and_then(|rest| rest.split('>').next());
+    let token = token.unwrap_or_else(|| panic!("{locked}"));
+    assert_eq!(status(&locked), 201);
+    let shown = format!("If: (<{token}>)\r\n");
+    assert_eq!(served.ada("PROPPATCH", "/dav/repo/locked", &shown, TWO), 207);
+    assert_eq!(served.ada("PUT", "/dav/repo/locked", "", "text"), 423);
+    assert_eq!(served.ada("PUT", "/dav/repo/locked", &shown, "text"), 204);
+    is_one_more("A /locked");
+    let info = served.look(&["info", "URL/locked"]);
+    assert!(info.contains(&format!("Lock Token: {token}")), "{info}");
+    let token = format!("Lock-Token: <{token}>\r\n");
+    assert_eq!(served.ada("UNLOCK", "/dav/repo/locked", &token, ""), 204);
+    // Directories, and what is in them.
+    for directory in ["/dav/repo/d", "/dav/repo/d/e"] {
+        assert_eq!(served.ada("MKCOL", directory, "", ""), 201);
+        assert_eq!(served.ada("MKCOL", directory, "", ""), 405);
+    }
+    assert_eq!(served.ada("PUT", "/dav/repo/d/e/f", "", "text"), 201);
+    is_one_more("A /d, A /d/e, A /d/e/f");
+    // All that is in a directory is deleted before it.
+    for path in ["/dav/repo/d/e/f", "/dav/repo/d/e", "/dav/repo/d"] {
+        assert_eq!(served.ada("DELETE", path, "", ""), 204, "{path}");
+        assert_eq!(served.ada("GET", path, "", ""), 404, "{path}");
+        assert_eq!(served.ada("DELETE", path, "", ""), 404, "{path}");
+    }
+    assert_eq!(served.ada("PUT", "/dav/repo/d/x", "", "text"), 409);
+    // Somebody else asks.
+    assert_eq!(status(&served.get("/dav/repo/d/e/f", BOB)), 404);
+    is_one_more("D /d");
+    // A file that is deleted and written again keeps its history.
+    assert_eq!(served.ada("DELETE", "/dav/repo/new", "", ""), 204);
+    assert_eq!(served.ada("PUT", "/dav/repo/new", "", "other"), 201);
+    is_one_more("M /new");
+    // It makes room for another one.
+    assert_eq!(served.ada("PUT", "/dav/repo/other", "", "third"), 201);
+    is_one_more("A /other");
+    assert_eq!(served.ada("DELETE", "/dav/repo/new", "", ""), 204);
+    assert_eq!(served.ada("MOVE", "/dav/repo/other", "Destination: /dav/repo/new\r\n", ""), 201);
+    let before = served.youngest();
+    is_one_more(&format!("R /new (from /other:{}), D /other", before - 1));
+    // What was made and is gone again never was.
+    assert_eq!(served.ada("PUT", "/dav/repo/never", "", ""), 201);
+    assert_eq!(served.ada("DELETE", "/dav/repo/never", "", ""), 204);
+    assert_eq!(served.ada("GET", "/dav/repo/never", "", ""), 404);
+    // Subversion's clients see all that there is.
+    assert_eq!(served.ada("PUT", "/dav/repo/empty", "", ""), 201);
+    let url = format!("http://127.0.0.1:{}/dav/repo", served.port);
+    let login = ["--username", "bob", "--password", "b", "--no-auth-cache", "--non-interactive"];
+    let listed = Programs::reference().run("svn", [&["ls", &url][..], &login].concat());
+    assert!(listed.expect_success("svn ls").stdout_text().contains("empty"));
+    is_one_more("A /empty");
+    // What has nothing to do with it is a revision of its own.
+    assert_eq!(served.ada("MKCOL", "/dav/repo/alone", "", ""), 201);
+    assert_eq!(served.ada("PUT", "/dav/repo/new", "", "fourth"), 204);
+    let log = served.look(&["log", "-q", "-v", "-l", "2", "URL"]);
+    assert!(log.contains("A /alone") && log.contains("M /new"), "{log}");
+}
+
+#[test]
+fn what_waits_is_not_lost() {
+    let mut served = Served::saving(LONG);
+    let before = served.youngest();
+    assert_eq!(served.ada("PUT", "/dav/repo/empty", "", ""), 201);
+    assert_eq!(served.ada("DELETE", "/dav/repo/trunk", "", ""), 204);
+    assert_eq!(served.youngest(), before);
+    // A page, and a list, of the directory has it.
+    assert!(served.get("/dav/repo/", ADA).contains("empty"));
+    assert_eq!(served.youngest(), before + 1);
+    assert_eq!(served.ada("MKCOL", "/dav/repo/trunk", "", ""), 201);
+    let listed = served.request("PROPFIND", "/dav/repo/", &format!("{ADA}Depth: 1\r\n"), "");
+    assert!(listed.contains("/dav/repo/trunk/"), "{listed}");
+    assert_eq!(served.youngest(), before + 2);
+    assert_eq!(served.ada("PUT", "/dav/repo/trunk/last", "", ""), 201);
+    served.end();
+    assert_eq!((served.youngest(), &*served.last_change()), (before + 3, "A /trunk/last"));
+}
+
+#[test]
+fn what_nothing_follows_is_a_revision_soon() {
+    let served = Served::saving("autoversioning-wait = 1\n");
+    let before = served.youngest();
+    for (path, made) in [("/dav/repo/one", before + 1), ("/dav/repo/two", before + 2)] {
+        assert_eq!(served.ada("PUT", path, "", ""), 201);
+        // Bounded: a failure is that it never comes.
+        let comes = (0..600).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            served.youngest() == made
+        });
+        assert!(comes, "{path}");
+    }
+}
+
+#[test]
+fn what_a_hook_may_refuse_does_not_wait() {
+    let served = Served::saving(LONG);
+    let before = served.youngest();
+    let hook = served.repo.path().join("hooks/pre-commit");
+    std::fs::write(&hook, "#!/bin/sh\necho no >&2\nexit 1\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&hook, mode).unwrap();
+    assert!(served.ada("PUT", "/dav/repo/empty", "", "") >= 400);
+    assert!(served.ada("DELETE", "/dav/repo/trunk", "", "") >= 400);
+    assert_eq!(served.ada("GET", "/dav/repo/empty", "", ""), 404);
+    assert_eq!(served.youngest(), before);
+}
+
+/// A hook that is told of a revision, and asks this server before it ends, gets its answer.
+#[test]
+fn a_hook_may_ask_the_server_that_it_is_of() {
+    let served = Served::saving(LONG);
+    let (hook, told) =
+        (served.repo.path().join("hooks/post-commit"), served.repo.parent().join("told"));
+    let url = format!("http://127.0.0.1:{}/dav/repo", served.port);
+    let text = format!(
+        "#!/bin/sh\n/usr/bin/svn ls --non-interactive --no-auth-cache --username bob --password b {url} >{}\n",
+        told.display()
+    );
+    std::fs::write(&hook, text).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&hook, mode).unwrap();
+    assert_eq!(served.ada("PUT", "/dav/repo/empty", "", ""), 201);
+    assert_eq!(status(&served.get("/dav/repo/empty", BOB)), 200);
+    assert!(std::fs::read_to_string(told).unwrap().contains("empty"));
 }

@@ -4,6 +4,11 @@ use std::fmt;
 
 use md5::Digest as _;
 
+/// The hexadecimal digit of a number below sixteen.
+fn digit(number: u8) -> char {
+    char::from(if number < 10 { b'0' | number } else { (b'a' - 10).wrapping_add(number) })
+}
+
 macro_rules! digest_type {
     ($(#[$doc:meta])* $name:ident, $hasher:ident, $engine:ty, $len:literal) => {
         $(#[$doc])*
@@ -28,13 +33,13 @@ macro_rules! digest_type {
             /// The lower-case hexadecimal form.
             #[must_use]
             pub fn to_hex(&self) -> String {
-                self.to_string()
+                self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.iter().try_for_each(|b| write!(f, "{b:02x}"))
+                f.write_str(&self.to_hex())
             }
         }
 

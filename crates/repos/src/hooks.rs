@@ -214,6 +214,12 @@ impl Hooks {
         self.run(hook, &args, input)
     }
 
+    /// Whether there is one of the hooks `names`, or something that keeps one from being found.
+    #[must_use]
+    pub fn has_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| !matches!(self.find(name), Ok(None)))
+    }
+
     /// The program of the hook `name`, if there is one.
     fn find(&self, name: &str) -> SvnResult<Option<PathBuf>> {
         let path = self.folder.join(name);

@@ -433,6 +433,14 @@ impl TxnEditor {
     /// # Errors
     /// E160024 and E160028 for conflicts with what came in between, what `pre-commit` refuses.
     pub fn commit(self) -> SvnResult<Committed> {
+        self.commit_telling(|| ())
+    }
+
+    /// The same; `there` is called when the revision is there, before its hook runs.
+    ///
+    /// # Errors
+    /// As [`TxnEditor::commit`].
+    pub fn commit_telling(self, there: impl FnOnce()) -> SvnResult<Committed> {
         let Self { repository, hooks, user, lock_tokens, mut txn, .. } = self;
         // A committer without a name shows no tokens.
         hooks.pre_commit(&mut txn, if user.is_some() { &lock_tokens } else { &[] })?;
@@ -448,6 +456,7 @@ impl TxnEditor {
         let name = txn.name();
         let writer = Arc::clone(txn.writer());
         let sapwood_fs::txn::Committed { revision, mut props } = txn.commit_for_props()?;
+        there();
         let after = writer.take_error_after_commit();
         let hook = hooks.post_commit(revision, &name);
         // The hook may have changed them.

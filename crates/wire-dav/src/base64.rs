@@ -39,12 +39,27 @@ impl Encoder {
 
 const DIGITS: [u8; 64] = *b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+/// The two digits of each twelve bits.
+static PAIRS: [[u8; 2]; 1 << 12] = {
+    let mut pairs = [[0; 2]; 1 << 12];
+    let mut bits = 0;
+    while bits < 1 << 12 {
+        #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+        {
+            // While it is compiled.
+            pairs[bits] = [DIGITS[bits >> 6], DIGITS[bits & 63]];
+            bits += 1;
+        }
+    }
+    pairs
+};
+
 /// Appends the digits of whole groups.
 fn encode(bytes: &[u8], out: &mut Vec<u8>) {
     out.reserve(bytes.len().div_ceil(3).times(4));
-    let digit = |bits: u32| {
-        let at = usize::try_from(bits & 63).unwrap_or(0);
-        DIGITS.get(at).copied().unwrap_or(b'A')
+    let pair = |bits: u32| {
+        let at = usize::try_from(bits & 0xfff).unwrap_or(0);
+        PAIRS.get(at).copied().unwrap_or([b'A'; 2])
     };
     let mut buffer = [0u8; CHUNK / 3 * 4];
     for chunk in bytes.chunks(CHUNK) {
@@ -52,7 +67,8 @@ fn encode(bytes: &[u8], out: &mut Vec<u8>) {
         let places = buffer.as_chunks_mut::<4>().0;
         for ([a, b, c], place) in groups.iter().zip(places) {
             let bits = u32::from_be_bytes([0, *a, *b, *c]);
-            *place = [digit(bits >> 18), digit(bits >> 12), digit(bits >> 6), digit(bits)];
+            let ([a, b], [c, d]) = (pair(bits >> 12), pair(bits));
+            *place = [a, b, c, d];
         }
         out.extend_from_slice(buffer.head(groups.len().times(4)));
     }

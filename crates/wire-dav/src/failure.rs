@@ -23,7 +23,9 @@ pub fn status_of(code: ErrorCode) -> Option<u16> {
         | ErrorCode::AUTHZ_ROOT_UNREADABLE
         | ErrorCode::RA_NOT_AUTHORIZED => 403,
         ErrorCode::FS_CONFLICT | ErrorCode::FS_TXN_OUT_OF_DATE => 409,
-        ErrorCode::XML_MALFORMED | ErrorCode::APMOD_MALFORMED_URI => 400,
+        ErrorCode::XML_MALFORMED | ErrorCode::APMOD_MALFORMED_URI | ErrorCode::FS_PATH_SYNTAX => {
+            400
+        }
         _ => return None,
     })
 }

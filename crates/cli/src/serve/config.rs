@@ -14,6 +14,9 @@ use sapwood_server::dav::{ClientAuthorities, Master};
 use sapwood_server::settings::{BulkUpdates, HttpSettings, Location, Network, Redirect, Settings};
 use serde::Deserialize;
 
+/// Most seconds that changes of DAV programs wait for the rest of a save.
+const MOST_WAIT: u64 = 60;
+
 /// The file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
@@ -39,6 +42,7 @@ pub(super) struct File {
     http_v2: Option<bool>,
     gzip: bool,
     autoversioning: bool,
+    autoversioning_wait: Option<u64>,
     trusted_proxies: Vec<String>,
     location: Vec<Place>,
     redirect: Vec<Moved>,
@@ -265,6 +269,9 @@ impl File {
         settings.gzip = self.gzip;
         settings.requires_certificate = self.require_certificate;
         settings.autoversioning |= self.autoversioning;
+        if let Some(seconds) = self.autoversioning_wait {
+            settings.autoversioning_wait = Duration::from_secs(seconds.min(MOST_WAIT));
+        }
         Ok(())
     }
 

@@ -60,6 +60,18 @@ impl Served {
         Self { child: serve(&file), port, repo }
     }
 
+    /// The server's process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends the server as an administrator would, and waits for that.
+    pub(crate) fn end(&mut self) {
+        let pid = self.child.id().to_string();
+        assert!(std::process::Command::new("kill").arg(pid).status().unwrap().success());
+        self.child.wait().unwrap();
+    }
+
     pub(crate) fn get(&self, path: &str, headers: &str) -> String {
         self.request("GET", path, headers, "")
     }

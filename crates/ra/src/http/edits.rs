@@ -1,17 +1,18 @@
 //! Reports that the server answers with an edit: update, switch, status, diff, replay.
 
-use std::io::{Seek as _, SeekFrom, Write as _};
+use std::io::{Read, Seek as _, SeekFrom, Write as _};
 
 use sapwood_core::exact::Exact;
 use sapwood_core::{Depth, PropList, Revnum, SvnError, SvnResult, uri};
-use sapwood_delta::{Editor, FullText, TextDelta};
+use sapwood_delta::{Editor, FullText, StoredDelta, TextDelta};
+use sapwood_wire_dav::headers;
 use sapwood_wire_dav::report::drive::{Fetch, replay, update};
 use sapwood_wire_dav::report::update::{Item, Wanted};
 use sapwood_wire_dav::report::{ask, request};
 use sapwood_wire_dav::xml::Document;
 use tempfile::SpooledTempFile;
 
-use super::client::{Call, LIMITS};
+use super::client::{Call, Client, LIMITS};
 use super::pipeline::Pipeline;
 use super::places::{Bulk, path_of};
 use super::session::HttpSession;
@@ -58,6 +59,8 @@ impl Spool {
 struct Fetcher<'s> {
     session: &'s HttpSession,
     ahead: Pipeline,
+    /// Where the trees of revisions are, if what is at a path was there before, too: in an update.
+    trees: Option<&'s str>,
 }
 
 impl Fetch for Fetcher<'_> {
@@ -69,26 +72,56 @@ impl Fetch for Fetcher<'_> {
         self.ahead.has_room()
     }
 
-    fn announce(&mut self, address: &str) {
-        self.ahead.ask(&self.session.client, &path_of(address));
+    fn base(&self, address: &str, revision: Revnum) -> Option<String> {
+        let path = path_of(address);
+        let (now, below) = path.strip_prefix(self.trees?)?.strip_prefix('/')?.split_once('/')?;
+        Revnum::parse(now.as_bytes())?;
+        Some(format!("{}/{revision}/{below}", self.trees?))
+    }
+
+    fn announce(&mut self, address: &str, base: Option<&str>) {
+        self.ahead.ask(&self.session.client, &path_of(address), base);
     }
 
     fn text(
         &mut self,
         address: &str,
-        _: Option<&str>,
+        base: Option<&str>,
         take: &mut dyn FnMut(&mut dyn TextDelta) -> SvnResult<()>,
     ) -> SvnResult<()> {
         let target = path_of(address);
         let client = &self.session.client;
-        if self.ahead.text(client, &target, &mut |text| take(&mut FullText::new(text)))? {
+        let mut give = |text: &mut dyn Read, is_delta: bool| {
+            if is_delta {
+                take(&mut StoredDelta::new(text))
+            } else {
+                take(&mut FullText::new(text))
+            }
+        };
+        if self.ahead.text(client, &target, &mut give)? {
             return Ok(());
         }
-        let call = Call::new("GET", &target).with("accept-encoding", client.packings());
-        let mut reply = client.expect(&call, &[200])?;
-        take(&mut FullText::new(&mut reply))?;
+        let mut reply = client.expect(&text_call(client, &target, base), &[200])?;
+        let is_delta = reply.header("content-type").is_some_and(is_delta);
+        give(&mut reply, is_delta)?;
         reply.finish()
     }
+}
+
+/// The request for a text: as a delta, if the server has the `base`.
+pub(super) fn text_call<'a>(client: &Client, target: &'a str, base: Option<&str>) -> Call<'a> {
+    let call = Call::new("GET", target);
+    match base {
+        None => call.with("accept-encoding", client.packings()),
+        Some(base) => {
+            call.with("accept-encoding", client.delta_packings()).with(headers::VR_BASE, base)
+        }
+    }
+}
+
+/// Whether a media type is that of deltas.
+pub(super) fn is_delta(media_type: &str) -> bool {
+    media_type.trim() == headers::SVNDIFF_TYPE
 }
 
 impl HttpSession {
@@ -135,7 +168,9 @@ impl HttpSession {
         };
         let mut spool = Spool::new();
         spool.write(&wanted.begin())?;
-        Ok(Box::new(HttpReport { session: self, editor, spool, text_deltas, piece: Vec::new() }))
+        let is_update = matches!(request.kind, ReportKind::Update { .. });
+        let piece = Vec::new();
+        Ok(Box::new(HttpReport { session: self, editor, spool, text_deltas, is_update, piece }))
     }
 
     fn replay_target(&self, revision: Revnum) -> SvnResult<(String, Option<String>)> {
@@ -211,6 +246,7 @@ struct HttpReport<'s> {
     editor: &'s mut dyn Editor,
     spool: Spool,
     text_deltas: bool,
+    is_update: bool,
     piece: Vec<u8>,
 }
 
@@ -266,7 +302,9 @@ impl Report for HttpReport<'_> {
     }
 
     fn finish(self: Box<Self>) -> SvnResult<()> {
-        let Self { session, editor, mut spool, text_deltas, .. } = *self;
+        let Self { session, editor, mut spool, text_deltas, is_update, .. } = *self;
+        let trees = session.places.stubs.as_ref().filter(|_| is_update);
+        let trees = trees.map(|stubs| stubs.rev_root.as_str());
         spool.write(&ask::end_update(Vec::new()))?;
         let call = Call::new("REPORT", session.places.report_target())
             .with("accept-encoding", session.client.delta_packings())
@@ -274,7 +312,7 @@ impl Report for HttpReport<'_> {
         let driven = session.client.expect(&call, &[200]).and_then(|mut reply| {
             let document = Document::open(&mut reply, LIMITS)?;
             let ahead = Pipeline::new(session.client.options.connections);
-            update::drive(document, text_deltas, editor, &mut Fetcher { session, ahead })?;
+            update::drive(document, text_deltas, editor, &mut Fetcher { session, ahead, trees })?;
             reply.finish()
         });
         if driven.is_err() {

@@ -14,7 +14,8 @@ use sapwood_core::exact::{Cut as _, Exact as _};
 use sapwood_core::{SvnError, SvnResult};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::client::{Call, Client};
+use super::client::Client;
+use super::edits::{is_delta, text_call};
 use super::transport::Wire;
 
 /// Requests on their way on one connection, at most.
@@ -46,8 +47,18 @@ pub(super) struct Pipeline {
 struct Line {
     wire: Option<Open>,
     /// What was asked for and not read yet, with the bytes of the request.
-    asked: VecDeque<(String, usize)>,
+    asked: VecDeque<Asked>,
     tries: u32,
+}
+
+/// A request that was sent.
+#[derive(Debug)]
+struct Asked {
+    target: String,
+    /// Where the text is that the client has.
+    base: Option<String>,
+    /// Its bytes.
+    len: usize,
 }
 
 struct Open {
@@ -69,6 +80,8 @@ struct Head {
     /// `None` when it comes in chunks.
     length: Option<u64>,
     gzip: bool,
+    /// The body is a delta.
+    is_delta: bool,
     /// The connection ends after it.
     last: bool,
 }
@@ -82,7 +95,7 @@ impl Head {
             return None;
         }
         let status = first.next()?.parse().ok()?;
-        let mut head = Self { status, length: None, gzip: false, last: false };
+        let mut head = Self { status, length: None, gzip: false, is_delta: false, last: false };
         let mut chunked = false;
         for line in lines.filter(|line| !line.is_empty()) {
             let (name, value) = line.split_once(':')?;
@@ -102,6 +115,7 @@ impl Head {
                     "identity" => {}
                     _ => return None,
                 },
+                "content-type" => head.is_delta = is_delta(value),
                 "connection" => head.last |= value.eq_ignore_ascii_case("close"),
                 _ => {}
             }
@@ -253,16 +267,16 @@ impl Line {
         }
         self.wire = None;
         let mut requests = Vec::new();
-        for (target, _) in &self.asked {
-            requests.extend(request(client, target)?);
+        for asked in &self.asked {
+            requests.extend(request(client, &asked.target, asked.base.as_deref())?);
         }
         self.send(client, &requests)?;
         Ok(true)
     }
 }
 
-fn request(client: &Client, target: &str) -> SvnResult<Vec<u8>> {
-    client.head_of(&Call::new("GET", target).with("accept-encoding", client.packings()))
+fn request(client: &Client, target: &str, base: Option<&str>) -> SvnResult<Vec<u8>> {
+    client.head_of(&text_call(client, target, base))
 }
 
 impl Pipeline {
@@ -275,7 +289,7 @@ impl Pipeline {
     /// Whether more may be asked for ahead.
     pub(super) fn has_room(&self) -> bool {
         let free = |line: &Line| {
-            let bytes = line.asked.iter().fold(0usize, |sum, (_, len)| sum.plus(*len));
+            let bytes = line.asked.iter().fold(0usize, |sum, asked| sum.plus(asked.len));
             line.asked.len() < DEPTH && bytes < UNANSWERED
         };
         !self.broken && (self.lines.len() < self.most || self.lines.get(self.ask).is_none_or(free))
@@ -283,7 +297,7 @@ impl Pipeline {
 
     /// Asks for a text that will be read after all that were asked for before. What goes wrong is met
     /// when it is read.
-    pub(super) fn ask(&mut self, client: &Client, target: &str) {
+    pub(super) fn ask(&mut self, client: &Client, target: &str, base: Option<&str>) {
         if self.broken {
             return;
         }
@@ -291,27 +305,28 @@ impl Pipeline {
             self.lines.push(Line::default());
         }
         let Some(line) = self.lines.get_mut(self.ask) else { return };
-        let Ok(request) = request(client, target) else {
+        let Ok(request) = request(client, target, base) else {
             self.broken = true;
             return;
         };
         // A connection that has ended meanwhile is made anew when it is read from, and all that is
         // left is asked for again.
         let sends = line.wire.is_some() || line.asked.is_empty();
-        line.asked.push_back((target.to_owned(), request.len()));
+        let (base, len) = (base.map(str::to_owned), request.len());
+        line.asked.push_back(Asked { target: target.to_owned(), base, len });
         if sends && line.send(client, &request).is_err() {
             line.wire = None;
         }
         self.ask = self.ask.plus(1) % self.most;
     }
 
-    /// Hands the text that was asked for first to `take`; false when it must be asked for in the
+    /// Hands the text that was asked for first to `take`, and whether it is a delta; false when it must be asked for in the
     /// ordinary way.
     pub(super) fn text(
         &mut self,
         client: &Client,
         target: &str,
-        take: &mut dyn FnMut(&mut dyn Read) -> SvnResult<()>,
+        take: &mut dyn FnMut(&mut dyn Read, bool) -> SvnResult<()>,
     ) -> SvnResult<bool> {
         if self.broken {
             return Ok(false);
@@ -319,7 +334,7 @@ impl Pipeline {
         // Until the end tells otherwise.
         self.broken = true;
         let Some(line) = self.lines.get_mut(self.read) else { return Ok(false) };
-        if line.asked.front().is_none_or(|(first, _)| first != target) {
+        if line.asked.front().is_none_or(|first| first.target != target) {
             return Ok(false);
         }
         let head = loop {
@@ -338,9 +353,9 @@ impl Pipeline {
         let left = head.length.unwrap_or(0);
         let mut body = Body { open, client, left, chunked, first: true, over: false };
         if head.gzip {
-            take(&mut MultiGzDecoder::new(&mut body))?;
+            take(&mut MultiGzDecoder::new(&mut body), head.is_delta)?;
         } else {
-            take(&mut body)?;
+            take(&mut body, head.is_delta)?;
         }
         // An end that was not reached yet: the taker has all that it wants.
         io::copy(&mut body, &mut io::sink()).map_err(SvnError::from_stream)?;

@@ -170,6 +170,8 @@ pub struct HttpSettings {
     pub v2: bool,
     /// As [`Location::autoversioning`], for what is served besides.
     pub autoversioning: bool,
+    /// How long such changes wait for the rest of the save that they belong to, if they carry no text.
+    pub autoversioning_wait: Duration,
     /// Commits that may be under way at one time.
     pub transactions: usize,
     /// Time without a request after which such a commit is given up.
@@ -191,6 +193,7 @@ impl Default for HttpSettings {
             gzip: false,
             v2: true,
             autoversioning: false,
+            autoversioning_wait: Duration::from_secs(3),
             transactions: 1000,
             transaction_idle: Duration::from_secs(24 * 3600),
             requires_certificate: false,

@@ -53,6 +53,8 @@ pub struct Shared {
     pub proved: Proved,
     /// Locks of DAV programs that repositories cannot have.
     pub held: crate::dav::auto::held::HeldLocks,
+    /// Changes of DAV programs that wait for the rest of a save.
+    pub saves: crate::dav::auto::saves::Saves,
     /// How many http connections may be open.
     pub places: Arc<crate::dav::places::Places>,
     /// Commits over http that are under way.
@@ -105,6 +107,7 @@ impl Shared {
             nonces: crate::dav::digest::Nonces::default(),
             proved: Proved::default(),
             held: crate::dav::auto::held::HeldLocks::default(),
+            saves: crate::dav::auto::saves::Saves::default(),
             txns: crate::dav::txns::OpenTxns::default(),
             open: Mutex::new(HashMap::new()),
         }
@@ -133,6 +136,11 @@ impl Shared {
             open.insert(path.to_owned(), (identity, repository.at_rest()));
         }
         Ok(repository)
+    }
+
+    /// Makes revisions of the changes of DAV programs that wait in a repository.
+    pub fn settle(&self, repository: &Path) {
+        self.saves.settle(self, |save| save.is_of(repository));
     }
 
     /// Reads every configuration file anew, and opens the log file anew. (SIGHUP)

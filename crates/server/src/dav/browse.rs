@@ -1,8 +1,10 @@
 //! Pages for people: a folder of repositories, a directory of a revision.
 
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
 use sapwood_core::path::{basename, components};
 use sapwood_core::{DirentFields, NodeKind, Revnum, uri};
@@ -23,8 +25,10 @@ use sapwood_wire_dav::Resource;
 /// Plain enough for any browser, in the light and in the dark.
 const STYLE: &str = ":root{color-scheme:light dark}\
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
-table{border-collapse:collapse;width:100%}td,th{padding:.2rem .6rem;text-align:left}\
+h1{font-size:1.6rem;line-height:1.3;overflow-wrap:anywhere}\
+table{border-collapse:collapse;width:100%}td,th{padding:.2rem .6rem;text-align:left;vertical-align:top}\
 tr:nth-child(odd) td{background:#8881}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\
+td.n,td.k{white-space:nowrap}td:first-child{overflow-wrap:anywhere}td.d{padding:.2rem 0}\
 a{text-decoration:none}a:hover{text-decoration:underline}\
 footer{margin-top:2rem;opacity:.6;font-size:.85rem}\
 @media(max-width:40rem){.w{display:none}}";
@@ -191,6 +195,41 @@ fn size(bytes: u64) -> String {
     }
 }
 
+/// How long ago something was, for people.
+fn age(seconds: i64) -> String {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    const DAY: i64 = 24 * HOUR;
+    let (count, unit) = match seconds {
+        ..MINUTE => return "now".to_owned(),
+        MINUTE..HOUR => (seconds / MINUTE, "minute"),
+        HOUR..DAY => (seconds / HOUR, "hour"),
+        DAY..5_184_000 => (seconds / DAY, "day"),
+        5_184_000..63_072_000 => (seconds / (30 * DAY), "month"),
+        _ => (seconds / (365 * DAY), "year"),
+    };
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {unit}{s}")
+}
+
+/// The same for a date as it is stored.
+fn age_of(date: &str) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let then = Timestamp::parse(date.as_bytes()).map(|then| then.0.div_euclid(1_000_000));
+    match (then, i64::try_from(now)) {
+        (Ok(then), Ok(now)) => age(now.checked_sub(then).unwrap_or(0)),
+        _ => String::new(),
+    }
+}
+
+/// A date as it is stored, for people.
+fn shown_date(date: &str) -> String {
+    match (date.get(..10), date.get(11..16)) {
+        (Some(day), Some(time)) => format!("{day} {time} UTC"),
+        _ => String::new(),
+    }
+}
+
 /// The page of a directory.
 pub(super) fn directory(
     session: &Session<'_>,
@@ -219,12 +258,11 @@ pub(super) fn directory(
     entries.each(fields.into(), &session.access, &session.shared.cancel, |entry| -> DavResult {
         let details = entry.details(fields)?;
         let committed = details.committed.as_ref();
-        let date = committed.and_then(|info| info.date()?.get(..10));
         rows.push(Row {
             name: entry.name().to_owned(),
             is_dir: entry.kind() == NodeKind::Dir,
             created: committed.map(|info| info.revision),
-            date: date.unwrap_or("").to_owned(),
+            date: committed.and_then(|info| info.date()).unwrap_or("").to_owned(),
             author: committed.and_then(|info| info.author()).unwrap_or("").to_owned(),
             size: details.size.map_or(String::new(), size),
         });
@@ -253,6 +291,7 @@ struct Row {
     name: String,
     is_dir: bool,
     created: Option<Revnum>,
+    /// When it was changed last, as stored.
     date: String,
     author: String,
     size: String,
@@ -284,11 +323,11 @@ fn listing(
         p { "Revision " (revision) }
         table {
             thead { tr {
-                th { "Name" } th.n { "Size" } th.n { "Revision" } th.w { "Date" } th.w { "Author" }
+                th { "Name" } th {} th.n { "Size" } th { "Age" } th.n.w { "Revision" } th.w { "Author" }
             } }
             tbody {
                 @if !parts.is_empty() {
-                    tr { td colspan="5" { a href={ "../" (query) } { ".." } } }
+                    tr { td colspan="6" { a href={ "../" (query) } { ".." } } }
                 }
                 @for row in rows {
                     @let slash = if row.is_dir { "/" } else { "" };
@@ -296,9 +335,16 @@ fn listing(
                         td { a href={ "./" (uri::encode(basename(&row.name))) (slash) (query) } {
                             (row.name) (slash)
                         } }
+                        td.d {
+                            @if !row.is_dir {
+                                a download title="Download" href={
+                                    "./" (uri::encode(basename(&row.name))) (query)
+                                } { "\u{2193}" }
+                            }
+                        }
                         td.n { (row.size) }
-                        td.n { @if let Some(created) = row.created { (created) } }
-                        td.w { (row.date) }
+                        td.k title=(shown_date(&row.date)) { (age_of(&row.date)) }
+                        td.n.w { @if let Some(created) = row.created { (created) } }
                         td.w { (row.author) }
                     }
                 }
@@ -317,5 +363,14 @@ mod tests {
         assert_eq!(size(1023), "1023 B");
         assert_eq!(size(1536), "1.5 KiB");
         assert_eq!(size(5 << 30), "5.0 GiB");
+    }
+
+    #[test]
+    fn times_for_people() {
+        let ages = [-5, 59, 60, 7200, 86_400, 5_183_999, 5_184_000, 63_072_000];
+        let told = ["now", "now", "1 minute", "2 hours", "1 day", "59 days", "2 months", "2 years"];
+        assert_eq!(ages.map(age), told);
+        assert_eq!(shown_date("2007-05-10T12:34:56.000000Z"), "2007-05-10 12:34 UTC");
+        assert_eq!((shown_date("x"), age_of("x")), (String::new(), String::new()));
     }
 }

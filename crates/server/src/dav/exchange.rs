@@ -468,7 +468,7 @@ impl Exchange {
         if self.out.is_empty() {
             return Ok(());
         }
-        let full = std::mem::replace(&mut self.out, Vec::with_capacity(CHUNK.plus(4096)));
+        let full = std::mem::replace(&mut self.out, Vec::with_capacity(CHUNK.plus(CHUNK / 2)));
         self.send_piece(full, false)
     }
 

@@ -43,6 +43,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// A running http server. It ends when this is dropped, or by [`HttpServer::stop`].
 #[derive(Debug)]
 pub struct HttpServer {
+    shared: Arc<Shared>,
     stop: watch::Sender<bool>,
     runtime: Option<Runtime>,
     address: SocketAddr,
@@ -78,7 +79,7 @@ impl HttpServer {
             tokio::net::TcpListener::from_std(socket).map_err(failed)?
         };
         runtime.spawn(accept(listener, Arc::clone(shared), tls, stopped));
-        Ok(Self { stop, runtime: Some(runtime), address })
+        Ok(Self { shared: Arc::clone(shared), stop, runtime: Some(runtime), address })
     }
 
     /// Where it listens.
@@ -96,6 +97,7 @@ impl HttpServer {
         let _ = self.stop.send(true);
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_timeout(FAREWELL);
+            self.shared.saves.settle_all(&self.shared);
         }
     }
 }
@@ -183,7 +185,7 @@ async fn serve(
         .header_read_timeout(HEAD_TIME)
         .max_headers(MAX_HEADERS)
         .max_buf_size(MAX_HEAD)
-        .pipeline_flush(true)
+        // Not `pipeline_flush`: with it hyper keeps all that a client does not read.
         // A client that has said all may close its side, and still gets its reply.
         .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
@@ -205,6 +207,7 @@ async fn answer(
     let (send, receive) = oneshot::channel();
     let handle = Handle::current();
     tokio::task::spawn_blocking(move || {
+        let watch = handle.clone();
         let limits = shared.settings.limits;
         let body = Body::new(body, handle.clone(), limits);
         let mut exchange = Exchange::new(body, send, handle, limits.stall);
@@ -213,7 +216,21 @@ async fn answer(
         head.certificate = peer.certificate;
         exchange.takes_gzip = http.gzip && packing::is_taken(&head);
         methods::handle(&shared, head, &mut exchange);
+        if shared.saves.needs_watch() {
+            watch.spawn(settle(shared));
+        }
     });
     // A handler that ends without a reply has failed in a way that it should not.
     Ok(receive.await.unwrap_or_else(|_| ReplyBody::internal_error()))
+}
+
+/// Makes revisions of what waits for the rest of a save, until nothing does.
+async fn settle(shared: Arc<Shared>) {
+    let wait = shared.settings.http.autoversioning_wait;
+    while let Some(due) = shared.saves.next_due(wait) {
+        tokio::time::sleep_until(due.into()).await;
+        let shared = Arc::clone(&shared);
+        // A fault of ours in one is no reason to leave the others.
+        let _ = tokio::task::spawn_blocking(move || shared.saves.settle_due(&shared, wait)).await;
+    }
 }

@@ -56,13 +56,7 @@ pub(super) fn propfind(session: &Session<'_>, exchange: &mut Exchange) -> DavRes
         None | Some("infinity") => Depth::Infinity,
         Some(_) => return Err(Fail::status(400, "An invalid Depth header was specified.")),
     };
-    let body = exchange.body.read_all(MAX_BODY)?;
-    let root = if body.iter().all(u8::is_ascii_whitespace) {
-        None
-    } else {
-        Some(Document::open(&*body, Limits::default())?.into_root()?)
-    };
-    let wanted = Wanted::read(root.as_ref())?;
+    let wanted = read(exchange)?;
     match &session.resource {
         Resource::Me | Resource::Vcc => match session.head.header("label") {
             Some(label) => {
@@ -92,6 +86,69 @@ pub(super) fn propfind(session: &Session<'_>, exchange: &mut Exchange) -> DavRes
             None => in_transaction(session, exchange, &wanted),
         },
     }
+}
+
+/// What properties are asked for.
+fn read(exchange: &mut Exchange) -> DavResult<Wanted> {
+    let body = exchange.body.read_all(MAX_BODY)?;
+    let root = if body.iter().all(u8::is_ascii_whitespace) {
+        None
+    } else {
+        Some(Document::open(&*body, Limits::default())?.into_root()?)
+    };
+    Ok(Wanted::read(root.as_ref())?)
+}
+
+/// The properties of what waits to be made ([`super::auto`]).
+pub(super) fn waiting(
+    session: &Session<'_>,
+    exchange: &mut Exchange,
+    path: &str,
+    (kind, props): (NodeKind, &PropList),
+) -> DavResult {
+    let wanted = read(exchange)?;
+    let is_file = kind == NodeKind::File;
+    let mut locks = Vec::new();
+    super::auto::discovered(session, path, &mut locks);
+    let locks = String::from_utf8_lossy(&locks).into_owned();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.ok().and_then(|now| i64::try_from(now.as_micros()).ok()).unwrap_or(0);
+    let now = Timestamp(now).to_string();
+    let given = props.get_str(sapwood_core::props::names::MIME_TYPE);
+    let live = [
+        "resourcetype",
+        "getcontentlength",
+        "getcontenttype",
+        "creationdate",
+        "getlastmodified",
+        "supportedlock",
+        "lockdiscovery",
+    ];
+    let live = live.map(|name| Name::new(NS_DAV, name));
+    let mut response = Response::default();
+    fill(&mut response, &wanted, &live, (props, true), |name| {
+        let text = |text: &str| Some(Value::Text(text.to_owned()));
+        Ok(match (name.namespace.as_str(), name.name.as_str()) {
+            (NS_DAV, "resourcetype") if is_file => text(""),
+            (NS_DAV, "resourcetype") => Some(Value::Xml("<D:collection/>".to_owned())),
+            (NS_DAV, "getcontentlength") if is_file => text("0"),
+            (NS_DAV, "getcontenttype") if is_file => text(given.unwrap_or("text/plain")),
+            (NS_DAV, "getcontenttype") => text("text/html; charset=UTF-8"),
+            (NS_DAV, "creationdate") => text(&now),
+            (NS_DAV, "getlastmodified") => super::get::http_date(&now).map(Value::Text),
+            (NS_DAV, "supportedlock") => locks_that_there_are(session, is_file),
+            (NS_DAV, "lockdiscovery") => Some(Value::Xml(locks.clone())),
+            _ => None,
+        })
+    })?;
+    let mut href = session.address(&session.resource);
+    if !is_file && !href.ends_with('/') {
+        href.push('/');
+    }
+    begin(exchange);
+    response.write(exchange.out(), &href);
+    propfind::end(exchange.out());
+    Ok(())
 }
 
 /// Whether nothing is at the path but a lock: of a file that was deleted since.
@@ -410,7 +467,7 @@ impl Tree<'_> {
             (NS_DAV, "version-controlled-configuration") if !is_version => {
                 Some(href(&self.session.address(&Resource::Vcc)))
             }
-            (NS_DAV, "supportedlock") => self.locks_that_there_are(is_file),
+            (NS_DAV, "supportedlock") => locks_that_there_are(self.session, is_file),
             (NS_DAV, "lockdiscovery") => Some(Value::Xml(self.active_lock(node))),
             (NS_SVN_DAV, "baseline-relative-path") if !is_version => {
                 text(to_relpath(node.path()).to_owned())
@@ -427,20 +484,6 @@ impl Tree<'_> {
         })
     }
 
-    fn locks_that_there_are(&self, is_file: bool) -> Option<Value> {
-        let of = |scope: &str| {
-            format!(
-                "<D:lockentry><D:lockscope><D:{scope}/></D:lockscope><D:locktype><D:write/>\
-                 </D:locktype></D:lockentry>"
-            )
-        };
-        Some(match (super::auto::is_on(self.session), is_file) {
-            (true, _) => Value::Xml(of("exclusive") + &of("shared")),
-            (false, true) => Value::Xml(of("exclusive")),
-            (false, false) => Value::Text(String::new()),
-        })
-    }
-
     fn active_lock(&self, node: &Node) -> String {
         let found = self.locks.iter().flatten().find(|lock| lock.path == node.path());
         let mut xml = Vec::new();
@@ -451,6 +494,20 @@ impl Tree<'_> {
         super::auto::discovered(self.session, node.path(), &mut xml);
         String::from_utf8_lossy(&xml).into_owned()
     }
+}
+
+fn locks_that_there_are(session: &Session<'_>, is_file: bool) -> Option<Value> {
+    let of = |scope: &str| {
+        format!(
+            "<D:lockentry><D:lockscope><D:{scope}/></D:lockscope><D:locktype><D:write/>\
+             </D:locktype></D:lockentry>"
+        )
+    };
+    Some(match (super::auto::is_on(session), is_file) {
+        (true, _) => Value::Xml(of("exclusive") + &of("shared")),
+        (false, true) => Value::Xml(of("exclusive")),
+        (false, false) => Value::Text(String::new()),
+    })
 }
 
 /// A revision in which the node is at its path: that of its last change, unless it came here by a

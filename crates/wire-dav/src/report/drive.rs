@@ -37,8 +37,14 @@ pub trait Fetch {
         false
     }
 
-    /// The text at `address` will be fetched after all that were announced before.
-    fn announce(&mut self, _address: &str) {}
+    /// Where the client's own text of a file is that is at `address` now and was there, by the same
+    /// path, in `revision`; none if that is not known, or not asked for.
+    fn base(&self, _address: &str, _revision: Revnum) -> Option<String> {
+        None
+    }
+
+    /// The text at `address` will be fetched, with that base, after all that were announced before.
+    fn announce(&mut self, _address: &str, _base: Option<&str>) {}
 
     /// Hands a file's text to `take`, as a delta against nothing, or against the text at `base`.
     fn text(

@@ -357,17 +357,19 @@ impl<'t, S: Sink> UpdateEditor<'t, S> {
     }
 
     /// Writes the address of a node's version.
-    fn checked_in(&mut self, path: String, revision: Revnum) {
-        let resource = if self.style.v2 {
-            Resource::RevisionRoot(revision, path)
-        } else {
-            Resource::Version(revision, path)
-        };
+    fn checked_in(&mut self, path: &str, revision: Revnum) {
         let Self { sink, style, .. } = self;
         let out = sink.buffer();
         out.raw("<D:checked-in><D:href>");
         out.text(&style.root);
-        out.text(&resource.path(&style.special));
+        // As `Resource::path` makes it, without texts in between: there is one of each node.
+        out.raw("/");
+        out.text(&style.special);
+        out.raw(if style.v2 { "/rvr/" } else { "/ver/" });
+        out.number(revision.0);
+        if path != "/" {
+            out.text(&uri::encode(path));
+        }
         out.raw("</D:href></D:checked-in>\n");
     }
 
@@ -403,7 +405,7 @@ impl<'t, S: Sink> UpdateEditor<'t, S> {
             out.raw("\"");
         }
         out.raw(">\n");
-        self.checked_in(real, target.revision);
+        self.checked_in(&real, target.revision);
         Ok(self.push(child))
     }
 
@@ -422,7 +424,7 @@ impl<'t, S: Sink> UpdateEditor<'t, S> {
         out.attribute("name", basename(path));
         replay::revision(out, base);
         out.raw(">\n");
-        self.checked_in(real, target.revision);
+        self.checked_in(&real, target.revision);
         Ok(self.push(child))
     }
 
@@ -510,7 +512,7 @@ impl<S: Sink> Editor for UpdateEditor<'_, S> {
         if !self.has_target {
             let real = root.real().to_owned();
             let revision = self.targets.target(&real)?.revision;
-            self.checked_in(real, revision);
+            self.checked_in(&real, revision);
         }
         Ok(self.push(root))
     }

@@ -38,9 +38,35 @@ pub fn is_xml_safe(bytes: &[u8]) -> bool {
     })
 }
 
-fn escape(out: &mut Vec<u8>, text: &str, special: &[u8]) {
+/// What is escaped in text, and in attributes.
+const IN_TEXT: u8 = 1;
+const IN_ATTRIBUTES: u8 = 2;
+
+/// Where each byte is escaped.
+static ESCAPED: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut at = 0;
+    while at < 256 {
+        #[allow(clippy::indexing_slicing, clippy::as_conversions)]
+        #[allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
+        {
+            // While it is compiled.
+            table[at] = match at as u8 {
+                b'<' | b'>' | b'&' | b'\r' => IN_TEXT | IN_ATTRIBUTES,
+                b'"' | b'\n' | b'\t' => IN_ATTRIBUTES,
+                _ => 0,
+            };
+            at += 1;
+        }
+    }
+    table
+};
+
+fn escape(out: &mut Vec<u8>, text: &str, place: u8) {
+    let is_escaped =
+        |byte: &u8| ESCAPED.get(usize::from(*byte)).is_some_and(|places| places & place != 0);
     let mut rest = text.as_bytes();
-    while let Some(at) = rest.iter().position(|b| special.contains(b)) {
+    while let Some(at) = rest.iter().position(is_escaped) {
         let (before, after) = rest.split_at_checked(at).unwrap_or((rest, &[]));
         out.extend_from_slice(before);
         let (byte, after) = after.split_first().map_or((b'?', after), |(b, rest)| (*b, rest));
@@ -66,11 +92,11 @@ impl Xml for Vec<u8> {
     }
 
     fn text(&mut self, text: &str) {
-        escape(self, text, b"<>&\r");
+        escape(self, text, IN_TEXT);
     }
 
     fn attribute_text(&mut self, text: &str) {
-        escape(self, text, b"<>&\"\r\n\t");
+        escape(self, text, IN_ATTRIBUTES);
     }
 
     fn number(&mut self, number: u64) {

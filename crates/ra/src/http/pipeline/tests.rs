@@ -109,12 +109,12 @@ fn fetch(client: &Client, connections: usize, count: usize) {
     let mut asked = 0;
     for number in 0..count {
         while asked < count && pipeline.has_room() {
-            pipeline.ask(client, &format!("/{asked}"));
+            pipeline.ask(client, &format!("/{asked}"), None);
             asked += 1;
         }
         let path = format!("/{number}");
         let mut found = String::new();
-        let mut take = |text: &mut dyn Read| {
+        let mut take = |text: &mut dyn Read, _: bool| {
             text.read_to_string(&mut found).map(drop).map_err(SvnError::from_stream)
         };
         assert!(pipeline.text(client, &path, &mut take).unwrap(), "{path} is left");
@@ -139,9 +139,9 @@ fn what_is_unusual_is_left() {
     let client = client(server(1000, true, 1));
     let mut pipeline = Pipeline::new(2);
     for path in ["/1", "/none", "/2"] {
-        pipeline.ask(&client, path);
+        pipeline.ask(&client, path, None);
     }
-    let mut take = |text: &mut dyn Read| {
+    let mut take = |text: &mut dyn Read, _: bool| {
         io::copy(text, &mut io::sink()).map(drop).map_err(SvnError::from_stream)
     };
     assert!(pipeline.text(&client, "/1", &mut take).unwrap());
@@ -154,16 +154,16 @@ fn what_is_unusual_is_left() {
     let silent = super::tests::client(listener.local_addr().unwrap().port());
     std::thread::spawn(move || listener.incoming().for_each(drop));
     let mut pipeline = Pipeline::new(2);
-    pipeline.ask(&silent, "/1");
+    pipeline.ask(&silent, "/1", None);
     assert!(!pipeline.text(&silent, "/1", &mut take).unwrap());
 }
 
 #[test]
 fn heads() {
     let parse = |text: &str| Head::parse(&text.replace('\n', "\r\n"));
-    let plain = Head { status: 200, length: Some(5), gzip: false, last: false };
+    let plain = Head { status: 200, length: Some(5), gzip: false, is_delta: false, last: false };
     assert_eq!(parse("HTTP/1.1 200 OK\nContent-Length: 5"), Some(plain));
-    let other = Head { status: 404, length: None, gzip: true, last: true };
+    let other = Head { status: 404, length: None, gzip: true, is_delta: false, last: true };
     let text =
         "HTTP/1.1 404\nconnection: Close\nTransfer-Encoding: chunked\nContent-Encoding: gzip";
     assert_eq!(parse(text), Some(other));

@@ -1,4 +1,6 @@
-//! PUT, MKCOL, DELETE, COPY and MOVE at plain URLs: each makes a revision.
+//! PUT, MKCOL, DELETE, COPY and MOVE at plain URLs: each makes a revision, or waits for what belongs to it.
+
+use std::io::Read as _;
 
 use sapwood_core::path::{dirname, is_ancestor};
 use sapwood_core::props::names as prop_names;
@@ -10,7 +12,9 @@ use sapwood_wire_dav::Resource;
 use super::super::exchange::Exchange;
 use super::super::get::etag;
 use super::super::session::{DavResult, Fail, Session};
-use super::{all_tokens, begin, commit, conditions, locked, may_change, refused, youngest};
+use super::saves::{State, What};
+use super::settle::{self, together};
+use super::{all_tokens, begin, conditions, locked, may_change, refused, youngest};
 use crate::common::access::Required;
 
 /// What of a path changes.
@@ -39,8 +43,8 @@ pub(super) fn check_held(session: &Session<'_>, path: &str, change: Change) -> D
 }
 
 /// The parent of what is to be made must be a directory.
-fn need_parent(root: &Root, path: &str) -> DavResult {
-    if root.kind(dirname(path))? == Some(NodeKind::Dir) {
+pub(super) fn need_parent(session: &Session<'_>, root: &Root, path: &str) -> DavResult {
+    if settle::kind(session, root, dirname(path))? == Some(NodeKind::Dir) {
         return Ok(());
     }
     Err(Fail::status(409, "The parent collection is not there"))
@@ -51,14 +55,14 @@ fn exists(path: &str) -> Fail {
     Fail::with(SvnError::new(ErrorCode::FS_ALREADY_EXISTS, message), 405)
 }
 
-fn not_there(path: &str) -> Fail {
+pub(super) fn not_there(path: &str) -> Fail {
     SvnError::new(ErrorCode::FS_NOT_FOUND, format!("'{path}' is not there")).into()
 }
 
 /// PUT: the text of a file.
 pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
     let root = youngest(session)?;
-    let is_new = match root.kind(path)? {
+    let is_new = match settle::kind(session, &root, path)? {
         Some(NodeKind::Dir) => return Err(Fail::status(405, "Cannot PUT to a collection")),
         Some(NodeKind::File) => false,
         None => true,
@@ -68,25 +72,71 @@ pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange, path: &str) ->
     }
     if is_new {
         may_change(session, path)?;
-        need_parent(&root, path)?;
+        need_parent(session, &root, path)?;
     }
     conditions::check(session, &root, path)?;
     check_held(session, path, if is_new { Change::Membership } else { Change::Own })?;
-    let mut editor = begin(session)?;
-    if is_new {
+    let status = if is_new { 201 } else { 204 };
+    let state = settle::state(session, path);
+    let mut first = [0];
+    let revision = if root.kind(path)?.is_none() {
+        let count = exchange.body.read(&mut first).map_err(SvnError::from_stream)?;
+        let waits = match (count, &state) {
+            (0, None) => wait_for_more(session, path, NodeKind::File)?,
+            (0, Some(State::Made(..))) => true,
+            _ => false,
+        };
+        if waits {
+            exchange.status(status);
+            return Ok(());
+        }
+        let text = &mut first.get(..count).unwrap_or(&[]).chain(&mut exchange.body);
+        write(session, path, text)?
+    } else {
+        write(session, path, &mut exchange.body)?
+    };
+    let made = session.repository.fs().revision_root(revision)?;
+    if let Some(node) = made.find(path)? {
+        exchange.header("etag", &etag(&node)?);
+    }
+    exchange.status(status);
+    Ok(())
+}
+
+/// Makes the revision of a file's text, and tells which it is.
+fn write(session: &Session<'_>, path: &str, text: &mut dyn std::io::Read) -> DavResult<Revnum> {
+    let (mut editor, joined) = together(session, path, NodeKind::File)?;
+    if editor.kind(path)?.is_none() {
         editor.add(path, NodeKind::File, &session.access).map_err(refused)?;
         set_media_type(session, &mut editor, path)?;
     } else {
         editor.check_writable(path, NodeKind::File, None, &session.access)?;
+        if editor.node_revision(path)?.is_none() {
+            set_media_type(session, &mut editor, path)?;
+        }
     }
-    editor.set_text(path, &mut exchange.body, None).map_err(refused)?;
-    let committed = commit(session, editor, path)?;
-    let made = session.repository.fs().revision_root(committed.revision)?;
-    if let Some(node) = made.find(path)? {
-        exchange.header("etag", &etag(&node)?);
+    editor.set_text(path, text, None).map_err(refused)?;
+    Ok(settle::commit(session, editor, joined, path)?.revision)
+}
+
+/// Lets what is made empty wait for what follows. False when it has to be made at once.
+pub(super) fn wait_for_more(session: &Session<'_>, path: &str, kind: NodeKind) -> DavResult<bool> {
+    if !settle::may_wait(session) {
+        return Ok(false);
     }
-    exchange.status(if is_new { 201 } else { 204 });
-    Ok(())
+    // What would be refused is refused now.
+    let mut editor = begin(session)?;
+    for change in &settle::join(session).changes {
+        if change.is_made_above(path) {
+            settle::replay(&mut editor, change, &session.access).map_err(refused)?;
+        }
+    }
+    editor.add(path, kind, &session.access).map_err(refused)?;
+    if kind == NodeKind::File {
+        set_media_type(session, &mut editor, path)?;
+    }
+    let props = editor.node_props(path)?;
+    Ok(settle::hold(session, path, What::Make(kind, props)))
 }
 
 /// A new file keeps what its sender says that it is, unless that says nothing.
@@ -110,17 +160,19 @@ pub(super) fn mkcol(session: &Session<'_>, exchange: &mut Exchange, path: &str) 
     }
     may_change(session, path)?;
     let root = youngest(session)?;
-    if root.kind(path)?.is_some() {
+    if settle::kind(session, &root, path)?.is_some() {
         return Err(exists(path));
     }
-    need_parent(&root, path)?;
+    need_parent(session, &root, path)?;
     conditions::check(session, &root, path)?;
     check_held(session, path, Change::Membership)?;
-    let mut editor = begin(session)?;
-    editor.add(path, NodeKind::Dir, &session.access).map_err(refused)?;
-    commit(session, editor, path)?;
     exchange.status(201);
-    Ok(())
+    if settle::state(session, path).is_none() && wait_for_more(session, path, NodeKind::Dir)? {
+        return Ok(());
+    }
+    let (mut editor, joined) = together(session, path, NodeKind::Dir)?;
+    editor.add(path, NodeKind::Dir, &session.access).map_err(refused)?;
+    settle::commit(session, editor, joined, path).map(drop)
 }
 
 /// DELETE: of a file, or of a directory with all in it.
@@ -130,17 +182,35 @@ pub(super) fn delete(session: &Session<'_>, exchange: &mut Exchange, path: &str)
         return Err(Fail::status(403, "The repository itself cannot be deleted"));
     }
     let root = youngest(session)?;
-    if root.kind(path)?.is_none() {
+    if settle::kind(session, &root, path)?.is_none() {
         return Err(not_there(path));
     }
     conditions::check(session, &root, path)?;
     check_held(session, path, Change::Tree)?;
+    exchange.status(204);
+    match (root.kind(path)?, settle::state(session, path)) {
+        (Some(_), None) if wait_to_delete(session, path)? => {}
+        (None, Some(State::Made(..))) if settle::unmake(session, path) => {}
+        _ => {
+            settle::settle_own(session);
+            let mut editor = begin(session)?;
+            editor.delete(path, None, &session.access).map_err(refused)?;
+            super::commit(session, editor, path)?;
+        }
+    }
+    forget_locks(session, path);
+    Ok(())
+}
+
+/// Lets a deletion wait for that of the directory. False when it has to be made at once.
+fn wait_to_delete(session: &Session<'_>, path: &str) -> DavResult<bool> {
+    if !settle::may_wait(session) {
+        return Ok(false);
+    }
+    // What would be refused is refused now.
     let mut editor = begin(session)?;
     editor.delete(path, None, &session.access).map_err(refused)?;
-    commit(session, editor, path)?;
-    forget_locks(session, path);
-    exchange.status(204);
-    Ok(())
+    Ok(settle::hold(session, path, What::Delete(editor.lock_tokens().to_vec())))
 }
 
 /// What is gone has no locks.
@@ -173,14 +243,18 @@ pub(super) fn copy(
     if is_move {
         may_change(session, source)?;
     }
+    let joined = settle::replaces(session, source, &path);
+    if joined.is_none() {
+        settle::settle_own(session);
+    }
     let revision = session.youngest()?;
     let root = session.repository.fs().revision_root(revision)?;
     let kind = root.kind(source)?.ok_or_else(|| not_there(source))?;
     if path == "/" || is_ancestor(&path, source) || (is_move && is_ancestor(source, &path)) {
         return Err(Fail::status(403, "The Destination contains, or is in, what is copied"));
     }
-    need_parent(&root, &path)?;
-    let is_there = root.kind(&path)?.is_some();
+    need_parent(session, &root, &path)?;
+    let is_there = settle::kind(session, &root, &path)?.is_some();
     if is_there && session.head.header("overwrite").is_some_and(|o| o.trim() == "F") {
         return Err(Fail::status(412, "The Destination is there already"));
     }
@@ -190,6 +264,9 @@ pub(super) fn copy(
         check_held(session, source, Change::Tree)?;
     }
     let mut editor = begin(session)?;
+    for change in joined.iter().flat_map(|joined| &joined.changes) {
+        settle::replay(&mut editor, change, &session.access).map_err(refused)?;
+    }
     if is_there {
         editor.delete(&path, None, &session.access).map_err(refused)?;
     }
@@ -207,7 +284,7 @@ pub(super) fn copy(
     if is_move {
         editor.delete(source, None, &session.access).map_err(refused)?;
     }
-    commit(session, editor, &path)?;
+    settle::commit(session, editor, joined, &path)?;
     if is_move {
         forget_locks(session, source);
     }

@@ -6,6 +6,8 @@ use sapwood_wire_dav::ifheader::{self, State};
 
 use super::super::get::{etag, tags};
 use super::super::session::{DavResult, Fail, Session};
+use super::saves::State as Waits;
+use super::settle;
 
 fn failed() -> Fail {
     Fail::status(412, "A condition of the request does not hold")
@@ -17,10 +19,19 @@ fn failed() -> Fail {
 /// 412 when it does not hold, 400 when it makes no sense.
 pub(super) fn check(session: &Session<'_>, root: &Root, path: &str) -> DavResult {
     let head = session.head;
-    let node = root.find(path)?;
+    let state = settle::state(session, path);
+    let is_made = matches!(state, Some(Waits::Made(..)));
+    let node = match state {
+        Some(Waits::Gone { .. }) => None,
+        _ => root.find(path)?,
+    };
     let tag = node.as_ref().map(etag).transpose()?;
+    // What waits to be made is there, but has no tag yet.
     let names = |list: &str| {
-        tag.as_ref().is_some_and(|tag| tags(list).any(|said| said == "*" || said == tag))
+        tags(list).any(|said| match &tag {
+            Some(tag) => said == "*" || said == tag,
+            None => is_made && said == "*",
+        })
     };
     if let Some(list) = head.header("if-match")
         && !names(list)

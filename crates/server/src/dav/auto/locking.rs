@@ -2,15 +2,16 @@
 //! as [`super::held`] has them; and of files that are not there yet, which are made empty.
 
 use sapwood_core::{ErrorCode, NodeKind, SvnError};
+use sapwood_fs::Root;
 use sapwood_wire_dav::xml::{Document, Limits};
 use sapwood_wire_dav::{Resource, headers, lock as wire};
 
 use super::super::exchange::Exchange;
 use super::super::locks;
 use super::super::session::{DavResult, Fail, Session};
-use super::changes::{Change, check_held};
+use super::changes::{Change, check_held, need_parent, wait_for_more};
 use super::held::{Held, end_after};
-use super::{all_tokens, begin, commit, conditions, locked, may_change, refused, youngest};
+use super::{all_tokens, conditions, locked, may_change, refused, settle, youngest};
 use crate::common::access::Required;
 
 pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange, path: &str) -> DavResult {
@@ -27,15 +28,17 @@ pub(super) fn lock(session: &Session<'_>, exchange: &mut Exchange, path: &str) -
         Some(_) => return Err(Fail::status(400, "The Depth of a lock is 0 or infinity")),
     };
     let root = youngest(session)?;
-    let kind = root.kind(path)?;
+    let kind = settle::kind(session, &root, path)?;
     conditions::check(session, &root, path)?;
     let is_dir = kind == Some(NodeKind::Dir);
     check_others(session, path, wanted.is_shared, is_deep && is_dir)?;
+    // Until a file that waits is in the repository, the repository has no lock of it.
+    let mut waits = root.kind(path)?.is_none();
     if kind.is_none() {
-        make_empty(session, path)?;
+        waits = make_empty(session, &root, path)?;
         exchange.status(201);
     }
-    if !is_dir && !wanted.is_shared {
+    if !is_dir && !wanted.is_shared && !waits {
         return locks::make(session, exchange, path, &wanted);
     }
     let token =
@@ -95,17 +98,22 @@ fn check_others(session: &Session<'_>, path: &str, is_shared: bool, with_below: 
     }
 }
 
-/// Makes an empty file, so that there is something to lock.
-fn make_empty(session: &Session<'_>, path: &str) -> DavResult {
+/// Makes an empty file, so that there is something to lock. Whether it waits for its text.
+fn make_empty(session: &Session<'_>, root: &Root, path: &str) -> DavResult<bool> {
     may_change(session, path)?;
-    let root = youngest(session)?;
-    if root.kind(sapwood_core::path::dirname(path))? != Some(NodeKind::Dir) {
-        return Err(Fail::status(409, "The parent collection is not there"));
-    }
+    need_parent(session, root, path)?;
     check_held(session, path, Change::Membership)?;
-    let mut editor = begin(session)?;
-    editor.add(path, NodeKind::File, &session.access).map_err(refused)?;
-    commit(session, editor, path).map(drop)
+    if settle::state(session, path).is_none() && wait_for_more(session, path, NodeKind::File)? {
+        return Ok(true);
+    }
+    let (mut editor, joined) = settle::together(session, path, NodeKind::File)?;
+    if editor.kind(path)?.is_none() {
+        editor.add(path, NodeKind::File, &session.access).map_err(refused)?;
+    } else {
+        editor.set_text(path, &mut std::io::empty(), None).map_err(refused)?;
+    }
+    settle::commit(session, editor, joined, path)?;
+    Ok(false)
 }
 
 /// A LOCK without a body wants a lock to last longer.

@@ -6,16 +6,20 @@
 //! * `locking`: LOCK, UNLOCK; [`held`]: locks that a repository cannot have.
 //! * `conditions`: what a request depends on.
 //!
-//! Each request is a commit of its own, on top of the youngest revision.
+//! * [`saves`]: what waits for the rest of the save that it belongs to; `settle`: revisions of it.
+//!
+//! A request is a commit of its own, on top of the youngest revision, unless it carries no text and waits.
 
 mod changes;
 mod conditions;
 pub mod held;
 mod locking;
 mod properties;
+pub mod saves;
+mod settle;
 
 use sapwood_core::path::dirname;
-use sapwood_core::{ErrorCode, PropList, SvnError};
+use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_fs::Root;
 use sapwood_repos::{Committed, TxnEditor};
 use sapwood_wire_dav::{Resource, ifheader};
@@ -41,6 +45,9 @@ pub(super) fn is_on(session: &Session<'_>) -> bool {
 /// Answers the request if it is one that becomes a revision, or has to do with locks of other
 /// programs.
 pub(super) fn answer(session: &Session<'_>, exchange: &mut Exchange) -> Option<DavResult> {
+    if let Some(answered) = settle::before(session, exchange) {
+        return Some(answered);
+    }
     let Resource::Public(path) = &session.resource else { return None };
     if !is_on(session) {
         return None;
@@ -85,11 +92,26 @@ fn begin(session: &Session<'_>) -> DavResult<TxnEditor> {
     Ok(editor)
 }
 
+/// How many paths a log message names.
+const MOST_NAMED: usize = 20;
+
+/// Says what a revision is: a change of `paths`.
+fn describe(editor: &mut TxnEditor, paths: &[&str]) -> SvnResult<()> {
+    let mut log = "Autoversioning commit:  a non-deltaV client made a change to".to_owned();
+    for path in paths.iter().take(MOST_NAMED) {
+        log.push('\n');
+        log.push_str(path);
+    }
+    if let Some(more @ 1..) = paths.len().checked_sub(MOST_NAMED) {
+        log.push_str(&format!("\nand {more} more"));
+    }
+    editor.set_prop(sapwood_core::props::names::LOG, Some(log.as_bytes()))?;
+    editor.set_prop(AUTOVERSIONED, Some(b"*"))
+}
+
 /// Makes the revision; `path` is what it is about.
 fn commit(session: &Session<'_>, mut editor: TxnEditor, path: &str) -> DavResult<Committed> {
-    let log = format!("Autoversioning commit:  a non-deltaV client made a change to\n{path}");
-    editor.set_prop(sapwood_core::props::names::LOG, Some(log.as_bytes()))?;
-    editor.set_prop(AUTOVERSIONED, Some(b"*"))?;
+    describe(&mut editor, &[path])?;
     let committed = editor.commit().map_err(refused)?;
     session.log_command(&Operation::Commit { revision: committed.revision });
     if let Some(why) = &committed.post_commit_error {

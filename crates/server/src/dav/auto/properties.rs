@@ -1,6 +1,6 @@
 //! PROPPATCH at plain URLs: properties of any name and namespace.
 
-use sapwood_core::{ErrorCode, SvnError};
+use sapwood_core::SvnError;
 use sapwood_repos::TxnEditor;
 use sapwood_wire_dav::proppatch::{self, Change};
 use sapwood_wire_dav::xml::{Document, Limits};
@@ -8,8 +8,8 @@ use sapwood_wire_dav::{NS_DAV, NS_SVN_DAV, dead};
 
 use super::super::exchange::Exchange;
 use super::super::session::{DavResult, Fail, Session};
-use super::changes::{Change as Of, check_held};
-use super::{begin, commit, conditions, refused, youngest};
+use super::changes::{Change as Of, check_held, not_there};
+use super::{begin, conditions, refused, settle, youngest};
 
 /// Bytes of a body.
 const MAX_BODY: u64 = 64 << 20;
@@ -19,10 +19,10 @@ pub(super) fn proppatch(session: &Session<'_>, exchange: &mut Exchange, path: &s
     let limits = Limits { bytes: MAX_BODY, ..Limits::default() };
     let changes = proppatch::read_any(Document::open(&mut exchange.body, limits)?)?;
     let root = youngest(session)?;
-    let Some(kind) = root.kind(path)? else {
-        let message = format!("'{path}' is not there");
-        return Err(SvnError::new(ErrorCode::FS_NOT_FOUND, message).into());
+    let Some(kind) = settle::kind(session, &root, path)? else {
+        return Err(not_there(path));
     };
+    let waits = root.kind(path)?.is_none();
     conditions::check(session, &root, path)?;
     check_held(session, path, Of::Own)?;
     exchange.status(207);
@@ -34,7 +34,14 @@ pub(super) fn proppatch(session: &Session<'_>, exchange: &mut Exchange, path: &s
         proppatch::failure(exchange.out(), &href, &changes, live, (status, message));
         return Ok(());
     }
+    if !waits {
+        settle::settle_own(session);
+    }
     let mut editor = begin(session)?;
+    let joined = waits.then(|| settle::join(session));
+    for change in joined.iter().flat_map(|joined| &joined.changes) {
+        settle::replay(&mut editor, change, &session.access).map_err(refused)?;
+    }
     editor.check_writable(path, kind, None, &session.access)?;
     let before = editor.node_props(path)?;
     for change in &changes {
@@ -47,8 +54,11 @@ pub(super) fn proppatch(session: &Session<'_>, exchange: &mut Exchange, path: &s
             return Ok(());
         }
     }
-    if editor.node_props(path)? != before {
-        commit(session, editor, path)?;
+    let after = editor.node_props(path)?;
+    let goes_on_waiting =
+        waits && session.shared.saves.set_props(&settle::who(session), path, &after);
+    if after != before && !goes_on_waiting {
+        settle::commit(session, editor, joined, path)?;
     }
     proppatch::success(exchange.out(), &href, &changes);
     Ok(())

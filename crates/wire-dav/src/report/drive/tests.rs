@@ -209,6 +209,62 @@ fn an_update_that_names_texts() {
     assert_eq!(recorder.calls.last().unwrap(), "close");
 }
 
+/// Knows where the client's own texts are.
+#[derive(Default)]
+struct Known(Vec<String>);
+
+impl Fetch for Known {
+    fn props(&mut self, _: &str) -> SvnResult<PropList> {
+        Ok(PropList::new())
+    }
+
+    fn has_room(&self) -> bool {
+        true
+    }
+
+    fn base(&self, address: &str, revision: Revnum) -> Option<String> {
+        Some(format!("{address}@{revision}"))
+    }
+
+    fn announce(&mut self, address: &str, base: Option<&str>) {
+        self.0.push(format!("announce {address} {}", base.unwrap_or("-")));
+    }
+
+    fn text(
+        &mut self,
+        address: &str,
+        base: Option<&str>,
+        take: &mut dyn FnMut(&mut dyn TextDelta) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        self.0.push(format!("text {address} {}", base.unwrap_or("-")));
+        take(&mut FullText::new(&b"fetched"[..]))
+    }
+}
+
+#[test]
+fn only_what_the_client_has_at_the_same_place_is_a_base() {
+    let checked_in = |name: &str| {
+        format!("<D:checked-in><D:href>/r/{name}</D:href></D:checked-in><S:fetch-file/>")
+    };
+    let body = format!(
+        "<S:update-report xmlns:S='svn:' xmlns:D='DAV:' inline-props='true'><S:open-directory rev='3'>\
+         <S:open-file name='f' rev='3'>{}</S:open-file><S:add-file name='g'>{}</S:add-file>\
+         <S:add-directory name='copy' copyfrom-path='/d' copyfrom-rev='2'><S:open-file name='h' rev='2'>{}\
+         </S:open-file></S:add-directory></S:open-directory></S:update-report>",
+        checked_in("f"),
+        checked_in("g"),
+        checked_in("h"),
+    );
+    let document = Document::open(body.as_bytes(), Limits::default()).unwrap();
+    let mut fetch = Known::default();
+    update::drive(document, true, &mut Recorder::default(), &mut fetch).unwrap();
+    let expected: Vec<String> = ["announce", "text"]
+        .into_iter()
+        .flat_map(|what| ["/r/f /r/f@3", "/r/g -", "/r/h -"].map(|rest| format!("{what} {rest}")))
+        .collect();
+    assert_eq!(fetch.0, expected);
+}
+
 #[test]
 fn a_replay() {
     let mut body = Vec::new();

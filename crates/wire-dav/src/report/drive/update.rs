@@ -6,7 +6,7 @@ use std::io::Read;
 use sapwood_core::exact::Exact as _;
 use sapwood_core::path::join;
 use sapwood_core::props::names;
-use sapwood_core::{Md5, SvnResult};
+use sapwood_core::{Md5, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta, Window};
 
 use super::{Fetch, MAX_DEPTH, MAX_VALUE, Text, child_name, copy_from, md5, revision};
@@ -20,6 +20,10 @@ struct Node {
     path: String,
     is_file: bool,
     added: bool,
+    /// Whether it, or a directory that it is in, was added.
+    is_new: bool,
+    /// The revision that the client has it in.
+    base: Option<Revnum>,
     /// Where the node's version is.
     address: Option<String>,
     /// Whether its properties are to be fetched.
@@ -56,6 +60,8 @@ enum Item {
 struct Seen {
     address: Option<String>,
     fetch: bool,
+    is_new: bool,
+    base: Option<Revnum>,
 }
 
 /// Items that were read ahead, to announce what will be fetched.
@@ -200,7 +206,11 @@ impl<'e, R: Read> Driver<'e, R> {
         match item {
             Item::Start(element) => {
                 let fetch = element.name == "add-file";
-                ahead.open.push(Seen { address: None, fetch });
+                let is_new = element.name.starts_with("add-")
+                    || ahead.open.last().is_some_and(|seen| seen.is_new);
+                // What is wrong with it is said when it is come to.
+                let base = revision(element, "rev").ok().flatten();
+                ahead.open.push(Seen { address: None, fetch, is_new, base });
             }
             Item::Whole(element) => {
                 let Some(seen) = ahead.open.last_mut() else { return };
@@ -211,8 +221,12 @@ impl<'e, R: Read> Driver<'e, R> {
             }
             Item::Text(text) => ahead.bytes = ahead.bytes.plus(text.len()),
             Item::End => {
-                if let Some(Seen { address: Some(address), fetch: true }) = ahead.open.pop() {
-                    self.fetch.announce(&address);
+                if let Some(Seen { address: Some(address), fetch: true, is_new, base }) =
+                    ahead.open.pop()
+                {
+                    let base = base.filter(|_| !is_new);
+                    let base = base.and_then(|base| self.fetch.base(&address, base));
+                    self.fetch.announce(&address, base.as_deref());
                 }
             }
         }
@@ -309,11 +323,14 @@ impl<'e, R: Read> Driver<'e, R> {
             };
             (handle, path)
         };
+        let is_new = added || self.nodes.last().is_some_and(|node| node.is_new);
         self.nodes.push(Node {
             handle,
             path,
             is_file,
             added,
+            is_new,
+            base,
             address: None,
             fetch_props: added && !self.inline_props,
             fetch_text: (added && is_file && !self.send_all).then_some(None),
@@ -407,6 +424,7 @@ impl<'e, R: Read> Driver<'e, R> {
         let (handle, is_file, added) = (node.handle, node.is_file, node.added);
         let entry = std::mem::take(&mut node.entry);
         let (fetch_props, fetch_text) = (node.fetch_props, node.fetch_text);
+        let had = node.base.filter(|_| !node.is_new);
         let address = node.address.clone();
         for (name, value) in &entry {
             self.change_prop(name, Some(value.as_bytes()))?;
@@ -428,7 +446,8 @@ impl<'e, R: Read> Driver<'e, R> {
         }
         let Self { fetch, editor, .. } = self;
         let mut result: SvnResult<()> = Ok(());
-        fetch.text(&address, None, &mut |delta| {
+        let had = had.and_then(|had| fetch.base(&address, had));
+        fetch.text(&address, had.as_deref(), &mut |delta| {
             result = editor.apply_textdelta(handle, base, delta);
             result.clone()
         })?;
