@@ -88,6 +88,15 @@ How the figures came about, what was tried and not taken, and older runs:
 ## Requests to a new server, nothing in the system's caches
 
 {cold}
+## Over http
+
+Sapwood's http: beside Apache httpd 2.4 (event MPM) with mod_dav_svn 1.14.2, and beside Sapwood's own svn:, of one process. Clients are the
+reference's, but for the checkout of the large tree, which is by Sapwood's `svn`. `httpd` has 1 GB of cache, `SVNCacheRevProps` and
+`SVNBlockRead` on and no compression; `httpd, Prefer` also `SVNCacheFullTexts On` and `SVNAllowBulkUpdates Prefer`. Sapwood runs with its
+defaults. The machine was busy with other work: the ratios of processor time say most. What was mended on the way, and what is not reached:
+[results/http-2026-11-24.md](results/http-2026-11-24.md).
+
+{http}
 ## Everyday work on a working copy
 
 Sapwood's `svn` beside the reference's and git, on the same files, each with a repository and a working copy of its own. The machine was
@@ -107,7 +116,12 @@ def benchmarks():
                plain("System calls, 2,100 files in 270 directories", "working-copy-calls.tsv"),
                plain("System calls, 5,000 files in 650 directories", "working-copy-calls-5000.tsv")]
     other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv")]
-    return BENCHMARKS.format(made=MADE, hot="\n".join(hot), cold="\n".join(cold), other="\n".join(other),
+    http = [plain("Server's processor time, third time, s", "http-hot.tsv"),
+            plain("Server's processor time, new server, s", "http-new.tsv"),
+            plain("Memory, MiB", "http-memory.tsv"), plain("Commits over http", "http-commits.tsv"),
+            plain("Checkout of 40,908 files by Sapwood's svn", "http-checkout.tsv"),
+            plain("`bulk-updates`, at a distance and not", "http-bulk.tsv")]
+    return BENCHMARKS.format(made=MADE, http="\n".join(http), hot="\n".join(hot), cold="\n".join(cold), other="\n".join(other),
                              working="\n".join(working))
 
 
