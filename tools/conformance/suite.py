@@ -31,8 +31,10 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = HERE.parent.parent / "docs/results/conformance.tsv"
-# Experiments of the reference, which 1.14 promises nothing of.
+# Experiments of the reference, which 1.14 promises nothing of: run when they are named.
 LEFT_OUT = {"shelf_tests", "shelf2_tests", "svnmover_tests"}
+# What these test files want in SVN_EXPERIMENTAL_COMMANDS.
+EXPERIMENTS = {"shelf_tests": "shelf3", "shelf2_tests": "shelf2"}
 HELPERS = ("entries-dump", "lock-helper", "atomic-ra-revprop-change")
 LINE = re.compile(r"^(PASS|FAIL|SKIP|XFAIL|XPASS|WIMP|XWIMP):\s+(\S+)\.py (\d+):")
 
@@ -97,7 +99,7 @@ def run_file(given, name):
             if given.serve:
                 server, url = serve(given.serve, given.scheme, tests, log)
                 words += ["--url", url]
-            environment = dict(os.environ, LC_ALL="C.UTF-8")
+            environment = dict(os.environ, LC_ALL="C.UTF-8", SVN_EXPERIMENTAL_COMMANDS=EXPERIMENTS.get(name, ""))
             done = subprocess.run(words, cwd=tests, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                   timeout=given.timeout)
             text = done.stdout

@@ -11,7 +11,7 @@
 
 mod against;
 mod git;
-mod local;
+pub(crate) mod local;
 mod nodes;
 mod remote;
 mod repos;
@@ -70,12 +70,12 @@ pub enum Sink<'a> {
 }
 
 impl Sink<'_> {
-    const fn is_summary(&self) -> bool {
+    pub(crate) const fn is_summary(&self) -> bool {
         matches!(self, Self::Summary(_))
     }
 
     /// Runs a comparison with the processor; also says whether texts are wanted.
-    fn with(
+    pub(crate) fn with(
         self,
         ctx: &Context,
         places: Places,
@@ -166,6 +166,12 @@ fn of_working_copy(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnR
     };
     let changelists = changelists(request);
     sink.with(ctx, places, &mut |processor, _| {
+        for name in request.changelists {
+            if let Some(version) = crate::shelf::of_changelist(&node.wc, name)? {
+                let what = (node.relpath.as_str(), request.depth);
+                crate::shelf::v3::diff(ctx, &version, what, request.ignore_ancestry, processor)?;
+            }
+        }
         let mut local = local::Local {
             ctx,
             wc: &node.wc,

@@ -49,6 +49,7 @@ pub mod resolver;
 pub mod revert;
 pub mod revision;
 pub mod revprops;
+pub mod shelf;
 pub mod status;
 pub mod switch;
 pub mod target;

@@ -71,6 +71,17 @@ pub fn status(
     }
     let abspath = ctx.absolute(target);
     let (wc, relpath) = ctx.working_copy(&abspath).map_err(|e| not_working_copy(e, &abspath))?;
+    let mut lists: Vec<&String> = options.changelists.iter().collect();
+    lists.sort_unstable();
+    for name in lists {
+        if let Some(version) = crate::shelf::of_changelist(&wc, name)? {
+            for mut status in crate::shelf::v3::statuses(ctx, &version, &relpath)? {
+                status.changelist = Some(name.clone());
+                let at = Place { wc: &wc, shown: target, relpath: &relpath };
+                show(&at, status, options, visit)?;
+            }
+        }
+    }
     wc.status(&relpath, &walk_options(ctx, options), &mut |status| {
         let at = Place { wc: &wc, shown: target, relpath: &relpath };
         show(&at, status, options, visit).map_err(Into::into)

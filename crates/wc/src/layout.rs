@@ -6,6 +6,7 @@
 //! | `pristine/XX/SHA1.svn-base` | the texts that were checked out, read-only |
 //! | `tmp/` | files that are being written; emptied by cleanup |
 //! | `sapwood/` | what is ours alone, and may be deleted at any moment |
+//! | `experimental/` | [shelves](crate::shelf) |
 //! | `format`, `entries` | the text `12`: it stops programs before 1.7 |
 
 use std::fs;
@@ -25,6 +26,8 @@ pub const DB: &str = "wc.db";
 pub const PRISTINE: &str = "pristine";
 /// Temporary files.
 pub const TMP: &str = "tmp";
+/// What only experimental subcommands know of: shelves.
+pub const EXPERIMENTAL: &str = "experimental";
 /// What `format` and `entries` hold.
 pub const OLD_FORMAT: &str = "12\n";
 

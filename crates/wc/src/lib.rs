@@ -36,6 +36,7 @@ pub mod relocate;
 pub mod report;
 pub mod repos_lock;
 pub mod root;
+pub mod shelf;
 pub mod status;
 pub mod summary;
 pub mod text_base;

@@ -1,4 +1,4 @@
-//! The tables of `docs/formats/wc.md` are those of the code.
+//! The tables of `docs/formats/wc.md` and `shelves.md` are those of the code.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // also in the helpers of tests
 
@@ -9,8 +9,12 @@ const PAGE: &str = include_str!("../../../docs/formats/wc.md");
 
 /// The rows of a table, cell by cell, that follow a header row.
 fn rows(header: &str) -> Vec<Vec<&'static str>> {
-    let start = PAGE.find(header).unwrap_or_else(|| panic!("no table begins with {header}"));
-    let lines = PAGE[start..].lines().skip(2).take_while(|line| line.starts_with('|'));
+    rows_of(PAGE, header)
+}
+
+fn rows_of(page: &'static str, header: &str) -> Vec<Vec<&'static str>> {
+    let start = page.find(header).unwrap_or_else(|| panic!("no table begins with {header}"));
+    let lines = page[start..].lines().skip(2).take_while(|line| line.starts_with('|'));
     lines.map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
 }
 
@@ -99,4 +103,45 @@ fn words_of_conflicts() {
     assert_eq!(said("operation"), Operation::ALL.map(Operation::word));
     assert_eq!(said("reason"), Reason::ALL.map(Reason::word));
     assert_eq!(said("action"), Action::ALL.map(Action::word));
+}
+
+#[test]
+fn shelves() {
+    use sapwood_wc::shelf::{Shelf, Store, v2};
+    use sapwood_wc::status::{State, Status};
+    const SHELVES: &str = include_str!("../../../docs/formats/shelves.md");
+    let letters = rows_of(SHELVES, "| letter | state |");
+    let states = [
+        State::None,
+        State::Normal,
+        State::Added,
+        State::Deleted,
+        State::Replaced,
+        State::Modified,
+    ];
+    assert_eq!(letters.len(), states.len());
+    for (row, state) in letters.iter().zip(states) {
+        assert_eq!(words(row[0]), [v2::letter(state).to_string()]);
+        assert_eq!(row[1], state.word());
+    }
+    // A version of each store has the name that the page gives it.
+    let folder = tempfile::tempdir().unwrap();
+    let wc =
+        sapwood_wc::WorkingCopy::create(folder.path(), sapwood_wc::Options::default()).unwrap();
+    let files = rows_of(SHELVES, "| file | holds |");
+    for (store, row) in [(Store::V2, 2), (Store::V3, 3)] {
+        let mut shelf = Shelf::open_or_create(&wc, store, "foo", false).unwrap();
+        let place = shelf.next_place().unwrap();
+        std::fs::create_dir(&place).unwrap();
+        shelf.complete().unwrap();
+        shelf.set_revprops(sapwood_core::PropList::new()).unwrap();
+        let name = words(files[row][0])[0].replace("HEX", "666f6f").replace("NNN", "001");
+        let dir = folder.path().join(".svn/experimental/shelves").join(store.folder());
+        assert_eq!(place, dir.join(name));
+        for row in &files[..2] {
+            assert!(dir.join(words(row[0])[0].replace("HEX", "666f6f")).exists());
+        }
+    }
+    assert!(SHELVES.contains("`f MM  12`"));
+    assert_eq!(v2::Meta::of(&Status::default()).kind, None);
 }

@@ -367,7 +367,8 @@ fn run_external(
     }
 }
 
-fn summarize(
+/// Prints one line of a summary.
+pub(super) fn summarize(
     out: &Out,
     anchor: &str,
     ignore_props: bool,

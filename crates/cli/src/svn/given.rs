@@ -140,7 +140,8 @@ pub(crate) struct Options {
     pub(crate) non_interactive: bool,
 }
 
-fn number(text: &str) -> SvnResult<i32> {
+/// A number that an option or an argument is to be.
+pub(super) fn number(text: &str) -> SvnResult<i32> {
     let wrong = |text: String| SvnError::new(ErrorCode::INCORRECT_PARAMS, text);
     let word = text.trim_ascii_start();
     match word.parse::<i64>() {

@@ -3,6 +3,7 @@
 use sapwood_core::SvnResult;
 
 use super::options::{GLOBAL, Opt};
+use super::shelves::commands;
 use super::{COMMANDS, Command, Invocation, find};
 use crate::command::{RA_MODULES, name, to_text, version_text};
 use crate::report;
@@ -56,7 +57,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         }
         return invocation.out.text(&text);
     }
-    invocation.out.text(&general())
+    invocation.out.text(&general(verbose))
 }
 
 /// Where credentials are kept.
@@ -82,16 +83,23 @@ fn system() -> String {
     )
 }
 
-fn general() -> String {
-    let mut text = HEADER.to_owned();
-    for command in COMMANDS.iter().filter(|command| !command.name.is_empty()) {
-        text.push_str("   ");
-        text.push_str(&title(command));
-        text.push('\n');
+fn general(verbose: bool) -> String {
+    let mut text = format!("{HEADER}{}", list(COMMANDS));
+    match (commands(), verbose) {
+        ([], _) => {}
+        (experiments, true) => {
+            text.push_str(&format!("Experimental subcommands:\n{}", list(experiments)));
+        }
+        (_, false) => text.push_str("(Use '-v' to show experimental subcommands.)\n\n"),
     }
-    text.push('\n');
     text.push_str(FOOTER);
     text
+}
+
+/// The names of subcommands, a line each.
+fn list(commands: &[Command]) -> String {
+    let names = commands.iter().filter(|command| !command.name.is_empty()).map(title);
+    names.map(|title| format!("   {title}\n")).chain(["\n".to_owned()]).collect()
 }
 
 /// A subcommand's name with its aliases.
@@ -155,7 +163,10 @@ pub(crate) fn manual() -> crate::manual::Manual {
             "svn SUBCOMMAND [OPTIONS] [ARGS]".to_owned(),
             "svn help SUBCOMMAND".to_owned(),
         ],
-        text: "Works on files and folders of a working copy, and on URLs of a repository."
+        text: "Works on files and folders of a working copy, and on URLs of a repository.\n\n\
+            With SVN_EXPERIMENTAL_COMMANDS=shelf2 or shelf3 in the environment there are more \
+            subcommands: x-shelve, x-unshelve and their kin put local changes aside and bring them \
+            back. 'svn help -v' lists them."
             .to_owned(),
         options: GLOBAL.iter().map(|opt| described(opt, None)).collect(),
         parts: COMMANDS.iter().filter(|c| !c.name.is_empty()).map(part).collect(),

@@ -45,6 +45,7 @@ mod relocate;
 mod resolve;
 mod resolved;
 mod revert;
+mod shelves;
 mod size;
 mod status;
 mod switch;
@@ -56,6 +57,15 @@ mod unlock;
 mod update;
 mod upgrade;
 mod usual;
+mod x_shelf_diff;
+mod x_shelf_drop;
+mod x_shelf_list;
+mod x_shelf_list_by_paths;
+mod x_shelf_log;
+mod x_shelf_save;
+mod x_shelve;
+mod x_unshelve;
+mod x_wc_copy_mods;
 mod xml_out;
 
 use std::collections::VecDeque;
@@ -182,7 +192,8 @@ static VERSION: Command = Command {
 
 /// The subcommand of this name or alias.
 fn find(name: &str) -> Option<&'static Command> {
-    COMMANDS.iter().find(|c| c.name == name || c.aliases.contains(&name))
+    let mut all = COMMANDS.iter().chain(shelves::commands());
+    all.find(|c| c.name == name || c.aliases.contains(&name))
 }
 
 /// What a subcommand does that is in the table before its code is.
@@ -615,7 +626,7 @@ mod tests {
     #[test]
     fn names_are_unique_and_options_consistent() {
         let mut names: Vec<&str> = Vec::new();
-        for command in COMMANDS {
+        for command in COMMANDS.iter().chain(shelves::all_commands()) {
             names.push(command.name);
             names.extend(command.aliases);
             assert!(command.help.ends_with('\n') && command.help.contains("usage: "));
@@ -628,5 +639,6 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), all);
         assert!(COMMANDS.iter().map(|c| c.name).is_sorted());
+        assert!(shelves::all_commands().iter().map(|c| c.name).is_sorted());
     }
 }

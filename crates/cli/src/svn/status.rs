@@ -7,6 +7,7 @@ use std::rc::Rc;
 use sapwood_client::revision::Revision;
 use sapwood_client::status::{Shown, StatusOptions, join_shown, status};
 use sapwood_client::tree_conflict;
+use sapwood_core::config::Config;
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
 use sapwood_core::hashorder;
@@ -172,6 +173,29 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         printer.summary()?;
     }
     Ok(())
+}
+
+/// Prints the line of one status, as `svn status` would from the root of the working copy.
+pub(super) fn print_one(
+    out: &Out,
+    config: &Config,
+    wc: &WorkingCopy,
+    status: &Status,
+) -> SvnResult<()> {
+    let mut printer = Printer {
+        out: out.clone(),
+        xml: false,
+        quiet: false,
+        detailed: false,
+        last_changed: false,
+        updates: false,
+        colour: colour::wanted(config)?,
+        lists: HashMap::new(),
+        order: Vec::new(),
+        conflicts: [0; 3],
+    };
+    let target = Rc::new(Seen { path: String::new(), abspath: wc.root().to_owned() });
+    printer.line(&target, &status.relpath, wc, status)
 }
 
 /// What the first column shows.

@@ -102,7 +102,7 @@ impl Drive<'_> {
     }
 
     /// Tells what is about to happen to an item.
-    fn announce(&self, item: &Item) -> SvnResult<()> {
+    pub(crate) fn announce(&self, item: &Item) -> SvnResult<()> {
         let changes = item.changes;
         let copied = item.copy_from.is_some();
         let shown = item.abspath().display().to_string();

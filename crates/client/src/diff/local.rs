@@ -48,18 +48,18 @@ struct Waiting {
 }
 
 /// A comparison of a node with its BASE.
-pub(super) struct Local<'a> {
-    pub(super) ctx: &'a Context,
-    pub(super) wc: &'a WorkingCopy,
+pub(crate) struct Local<'a> {
+    pub(crate) ctx: &'a Context,
+    pub(crate) wc: &'a WorkingCopy,
     /// What is compared, below the root.
-    pub(super) target: &'a str,
-    pub(super) ignore_ancestry: bool,
-    pub(super) changelists: &'a HashSet<String>,
-    pub(super) processor: &'a mut dyn Processor,
+    pub(crate) target: &'a str,
+    pub(crate) ignore_ancestry: bool,
+    pub(crate) changelists: &'a HashSet<String>,
+    pub(crate) processor: &'a mut dyn Processor,
 }
 
 impl Local<'_> {
-    pub(super) fn run(&mut self, depth: Depth) -> SvnResult<()> {
+    pub(crate) fn run(&mut self, depth: Depth) -> SvnResult<()> {
         let mut found = Vec::new();
         let options = status::Options {
             depth,

@@ -244,7 +244,7 @@ impl Apply<'_, '_> {
         let state = merge.wc().merge_node_props(
             &PropsMerge {
                 relpath: &relpath,
-                locations: merge.locations(&relpath, None, kind, kind),
+                locations: Some(merge.locations(&relpath, None, kind, kind)),
                 left,
                 changes: &changes,
                 dry_run: merge.options.dry_run,
@@ -295,7 +295,7 @@ impl Apply<'_, '_> {
         merge.wc().merge_node_props(
             &PropsMerge {
                 relpath: &relpath,
-                locations: merge.locations(&relpath, None, None, Some(NodeKind::Dir)),
+                locations: Some(merge.locations(&relpath, None, None, Some(NodeKind::Dir))),
                 left: &PropList::new(),
                 changes: &changes,
                 dry_run,

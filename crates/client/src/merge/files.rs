@@ -136,7 +136,7 @@ impl Apply<'_, '_> {
                 let props = merge.wc().merge_node_props(
                     &PropsMerge {
                         relpath: &relpath,
-                        locations: merge.locations(&relpath, None, kind, kind),
+                        locations: Some(merge.locations(&relpath, None, kind, kind)),
                         left: changed.left,
                         changes: &changes,
                         dry_run: merge.options.dry_run,

@@ -311,10 +311,10 @@ impl AddedTree<'_, '_> {
         let state = conflict.wc.merge_node_props(
             &sapwood_wc::merge::PropsMerge {
                 relpath,
-                locations: [
+                locations: Some([
                     location(self.revisions.0, None),
                     location(self.revisions.1, Some(NodeKind::Dir)),
-                ],
+                ]),
                 left: &PropList::new(),
                 changes: &PropList::new().diff_to(&regular(props)),
                 dry_run: false,

@@ -23,7 +23,7 @@ pub struct PropsMerge<'a> {
     /// The node, below the working copy's root.
     pub relpath: &'a str,
     /// What the two sides are, for the record of a conflict.
-    pub locations: [Location; 2],
+    pub locations: Option<[Location; 2]>,
     /// The properties that the change was made to.
     pub left: &'a PropList,
     /// The change.
@@ -154,7 +154,7 @@ impl WorkingCopy {
             return Ok(merged.state);
         }
         let conflict = merged.conflict.map(|prop| {
-            let mut conflict = Self::conflict_of(&merge.locations);
+            let mut conflict = Self::conflict_of(merge.locations.clone());
             conflict.prop = Some(prop);
             conflict
         });
@@ -162,8 +162,9 @@ impl WorkingCopy {
         Ok(merged.state)
     }
 
-    fn conflict_of([left, right]: &[Location; 2]) -> Conflict {
-        Conflict::new(Operation::Merge, Some(left.clone()), Some(right.clone()))
+    fn conflict_of(locations: Option<[Location; 2]>) -> Conflict {
+        let [left, right] = locations.map_or([None, None], |both| both.map(Some));
+        Conflict::new(Operation::Merge, left, right)
     }
 
     /// Merges a change of a text and of properties. Needs a lock on the parent.
@@ -202,8 +203,7 @@ impl WorkingCopy {
         }
         let text = merge_text(self, &text)?;
         let conflict = (text.conflict.is_some() || props.conflict.is_some()).then(|| {
-            let [left, right] = merge.locations.clone().map_or([None, None], |both| both.map(Some));
-            let mut conflict = Conflict::new(Operation::Merge, left, right);
+            let mut conflict = Self::conflict_of(merge.locations.clone());
             conflict.text = text.conflict;
             conflict.prop = props.conflict;
             conflict
