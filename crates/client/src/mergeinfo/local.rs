@@ -96,7 +96,7 @@ pub fn find(
             }
         }
     };
-    let below = path::skip_ancestor(at, relpath).unwrap_or_default();
+    let below = path::skip_ancestor(at, relpath).unwrap_or("");
     Ok(match found {
         Some(found) if !below.is_empty() => {
             Found { mergeinfo: Some(found.with_suffix(below).only(true)), inherited: true }
