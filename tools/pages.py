@@ -95,6 +95,12 @@ busy with other work: ratios within a row say something, seconds by the clock li
 in one run, and do not depend on the machine.
 
 {working}
+## Merges
+
+Both clients at both servers, over a tunnel, on the same branches; the processor time is the client's alone, and the ratios are of
+Subversion's client to ours at the same server. Requests are counted by the server's log and do not depend on the machine.
+
+{merging}
 ## Administration and commits
 
 {other}"""
@@ -108,7 +114,7 @@ def benchmarks():
                plain("System calls, 5,000 files in 650 directories", "working-copy-calls-5000.tsv")]
     other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv")]
     return BENCHMARKS.format(made=MADE, hot="\n".join(hot), cold="\n".join(cold), other="\n".join(other),
-                             working="\n".join(working))
+                             working="\n".join(working), merging=plain("400 files, 100 revisions", "merge.tsv"))
 
 
 CONFORMANCE = """# Conformance: Subversion's own test suite
