@@ -210,7 +210,7 @@ pub(crate) fn write(path: &Path, name: &str, value: &impl Stored) -> SvnResult<(
     Ok(())
 }
 
-/// Reads what [`write`] wrote under this name; `None` when there is nothing of the kind.
+/// Reads what [`write()`] wrote under this name; `None` when there is nothing of the kind.
 pub(crate) fn read<T: Stored>(path: &Path, name: &str) -> Option<T> {
     let mut all = Vec::new();
     fs::File::open(path).ok()?.take(LIMIT).read_to_end(&mut all).ok()?;
