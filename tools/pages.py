@@ -104,6 +104,12 @@ busy with other work: ratios within a row say something, seconds by the clock li
 in one run, and do not depend on the machine.
 
 {working}
+## Merges
+
+Both clients at both servers, over a tunnel, on the same branches; the processor time is the client's alone, and the ratios are of
+Subversion's client to ours at the same server. Requests are counted by the server's log and do not depend on the machine.
+
+{merging}
 ## Administration and commits
 
 {other}"""
@@ -122,7 +128,7 @@ def benchmarks():
             plain("Checkout of 40,908 files by Sapwood's svn", "http-checkout.tsv"),
             plain("`bulk-updates`, at a distance and not", "http-bulk.tsv")]
     return BENCHMARKS.format(made=MADE, http="\n".join(http), hot="\n".join(hot), cold="\n".join(cold), other="\n".join(other),
-                             working="\n".join(working))
+                             working="\n".join(working), merging=plain("400 files, 100 revisions", "merge.tsv"))
 
 
 CONFORMANCE = """# Conformance: Subversion's own test suite

@@ -1,7 +1,7 @@
 //! Measuring: repositories made from a seed ([`repo`]), the matrix of requests to our programs and
 //! the reference's ([`matrix`]), the heat-up of a server's cache ([`heatup`]), and what is made of
 //! the results: tables and a page ([`report`]). Everyday work on a working copy of a made tree
-//! ([`tree`]) is measured by [`working`].
+//! ([`tree`]) is measured by [`working`], merges of made branches by [`merging`].
 //!
 //! The matrix is the one with which Subversion's developers measured their formats in 2014; where
 //! its set-ups come from is said at [`repo::PROFILES`] and [`server::server_options`].
@@ -15,6 +15,7 @@ pub mod heatup;
 pub mod http;
 pub mod machine;
 pub mod matrix;
+pub mod merging;
 pub mod programs;
 pub mod repo;
 pub mod report;

@@ -16,6 +16,7 @@ mod input;
 mod install_links;
 mod locale;
 mod manual;
+mod mergeinfo_tidy;
 mod output;
 mod programs;
 mod progress;

@@ -50,6 +50,13 @@ pub(crate) static PROGRAMS: &[Program] = &[
         manual: Some(crate::watch::manual),
     },
     Program {
+        name: "mergeinfo-tidy",
+        linked: false,
+        about: "find svn:mergeinfo in a working copy that says nothing, and remove it",
+        run: crate::mergeinfo_tidy::run,
+        manual: Some(crate::mergeinfo_tidy::manual),
+    },
+    Program {
         name: "install-links",
         linked: false,
         about: "link every program's name to this program in a folder",

@@ -89,3 +89,22 @@ fn wrong_usage() {
     assert_eq!(std::fs::read_dir(dir).unwrap().count(), 0, "something was left");
     assert!(done(dir, &["make-repo"]).contains("Asked for:"));
 }
+
+#[test]
+fn merges_of_small_branches() {
+    let folder = tempfile::tempdir().unwrap();
+    let reference = Programs::reference();
+    let reference = reference.dir().to_str().unwrap();
+    let mut merge = vec!["merge", "w", "-q", "--against", reference, "--repeat", "1"];
+    merge.extend(["--files", "60", "--revisions", "12", "--subtrees", "1,6", "--json", "m.json"]);
+    let tables = done(folder.path(), &merge);
+    // Each program at each server.
+    for (work, lines) in [("catch-up", 8), ("cherry-pick", 8), ("reintegrate", 8), ("diff", 4)] {
+        let found = tables.lines().filter(|line| line.starts_with(&format!("| {work} |")));
+        assert_eq!(found.count(), lines, "{work}: {tables}");
+    }
+    assert!(!tables.contains(" subtrees by "), "{tables}");
+    assert!(read(folder.path(), "m.json").contains("\"requests\""));
+    let wrong = bench(folder.path(), &["merge", "w", "--only", "nonsense"]);
+    assert!(!wrong.status.success());
+}

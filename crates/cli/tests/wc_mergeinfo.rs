@@ -205,40 +205,98 @@ fn random_merges() {
     }
 }
 
-/// Where each subtree came from is asked once, though both the ranges and the record need it. The
-/// server's log tells.
-#[test]
-fn lines_of_subtrees_are_asked_for_once() {
+/// A repository with a branch `B` of `T`, of which so many parts have mergeinfo of their own, and a working
+/// copy `b` of the branch at a server that logs what it is asked.
+fn branch_with_parts(parts: usize) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let script = format!(
-        "set -e; svnadmin create repo; svn co -q file://$PWD/repo m; cd m; mkdir -p T/d1 T/d2 T/d3; \
-         for d in 1 2 3; do seq 9 > T/d$d/f; done; svn add -q T; svn ci -qm 1; svn up -q; \
+        "set -e; svnadmin create repo; svn co -q file://$PWD/repo m; cd m; all=$(seq {parts}); \
+         for d in $all; do mkdir -p T/d$d; seq 9 > T/d$d/f; done; svn add -q T; svn ci -qm 1; svn up -q; \
          svn cp -q T B; svn ci -qm 2; svn up -q; \
-         for d in 1 2 3; do echo $d >> T/d$d/f; svn ci -qm change; done; svn up -q; \
-         for d in 1 2 3; do svn ps -q svn:mergeinfo /T/d$d:3 B/d$d; done; svn ci -qm record; \
+         for d in $all; do echo $d >> T/d$d/f; svn ci -qm change; done; svn up -q; \
+         for d in $all; do svn ps -q svn:mergeinfo /T/d$d:$((d + 2)) B/d$d; \
+         echo $d >> B/d$d/f; done; svn ci -qm record; svn up -q; \
+         echo last >> T/d1/f; svn ci -qm last; \
          cd ..; printf 'exec svnserve -t --log-file {0}/log\\n' > tunnel; \
          export SVN_SSH='sh {0}/tunnel'; svn co -q svn+ssh://x{0}/repo/B b; rm log",
         at.display()
     );
-    let done = std::process::Command::new("sh").args(["-c", &script]).current_dir(at).status();
+    let mut command = std::process::Command::new("sh");
+    command.env("SVN_I_LOVE_CORRUPTED_WORKING_COPIES_SO_DISABLE_SLEEP_FOR_TIMESTAMPS", "yes");
+    let done = command.args(["-c", &script]).current_dir(at).status();
     assert!(done.unwrap().success());
+    folder
+}
+
+/// What a merge of `T` asks, without the names and times of the server's log.
+fn requests(
+    at: &std::path::Path,
+    programs: &sapwood_testkit::Programs,
+    words: &[&str],
+) -> Vec<String> {
     let url = format!("svn+ssh://x{}/repo/T", at.display());
-    let merged = sapwood_testkit::Programs::ours()
-        .command("svn")
-        .args(["merge", "-q", &url, "b"])
-        .env("SVN_SSH", format!("sh {}/tunnel", at.display()))
-        .current_dir(at)
-        .output()
-        .unwrap();
+    let mut command = programs.command("svn");
+    command.args(["merge", "-q"]).args(words).args([url.as_str(), "b"]);
+    command.env("SVN_SSH", format!("sh {}/tunnel", at.display())).current_dir(at);
+    let merged = command.output().unwrap();
     assert!(merged.status.success(), "{merged:?}");
     let log = std::fs::read_to_string(at.join("log")).unwrap();
-    let mut asked: Vec<&str> = log
-        .lines()
-        .filter_map(|line| line.split_once("get-location-segments /T/").map(|(_, rest)| rest))
-        .collect();
-    asked.sort_unstable();
-    let all = asked.len();
-    asked.dedup();
-    assert_eq!((asked.len(), all), (3, 3), "{log}");
+    std::fs::remove_file(at.join("log")).unwrap();
+    log.lines().map(|line| line.splitn(6, ' ').nth(5).unwrap_or(line).to_owned()).collect()
+}
+
+fn count(requests: &[String], word: &str) -> usize {
+    requests.iter().filter(|line| line.starts_with(word)).count()
+}
+
+/// Where each subtree came from is asked once, though both the ranges and the record need it. The
+/// server's log tells.
+#[test]
+fn lines_of_subtrees_are_asked_for_once() {
+    let folder = branch_with_parts(2);
+    let all = requests(folder.path(), &sapwood_testkit::Programs::ours(), &[]);
+    assert_eq!(count(&all, "get-location-segments /T/d"), 2, "{all:#?}");
+}
+
+/// Many subtrees are no reason to ask more, as they are for 1.14.
+#[test]
+fn many_subtrees_cost_no_requests() {
+    let ours = sapwood_testkit::Programs::ours();
+    let [few, many] = [4, 9].map(|parts| {
+        let folder = branch_with_parts(parts);
+        let all = requests(folder.path(), &ours, &[]);
+        let reference = branch_with_parts(parts);
+        let theirs = requests(reference.path(), &sapwood_testkit::Programs::reference(), &[]);
+        let [one, other] = [&folder, &reference].map(|folder| {
+            let state = "svn st; svn pl -vR .; find . -name .svn -prune -o -type f -print | sort | xargs md5sum";
+            let mut command = std::process::Command::new("sh");
+            let output = command.args(["-c", state]).current_dir(folder.path().join("b")).output();
+            let text = String::from_utf8_lossy(&output.unwrap().stdout).into_owned();
+            text.replace(&folder.path().display().to_string(), "")
+        });
+        assert_eq!(one, other);
+        assert!(all.len() * 2 <= theirs.len(), "{all:#?}\n{theirs:#?}");
+        all
+    });
+    assert_eq!(few.len(), many.len(), "{few:#?}\n{many:#?}");
+    assert_eq!(count(&many, "diff "), 1, "{many:#?}");
+}
+
+/// What a dry run asked of the past is not asked again.
+#[test]
+fn a_dry_run_spares_the_merge_its_questions() {
+    let folder = branch_with_parts(4);
+    let ours = sapwood_testkit::Programs::ours();
+    let dry = requests(folder.path(), &ours, &["--dry-run"]);
+    for word in ["log ", "get-location-segments ", "get-mergeinfo "] {
+        assert!(count(&dry, word) > 0, "{word}: {dry:#?}");
+    }
+    let real = requests(folder.path(), &ours, &[]);
+    for word in ["log ", "get-location-segments ", "check-path "] {
+        assert_eq!(count(&real, word), 0, "{word}: {real:#?}");
+    }
+    let asked: Vec<_> = real.iter().filter(|line| line.starts_with("get-mergeinfo ")).collect();
+    assert!(asked.iter().all(|line| !dry.contains(line)), "{real:#?}");
+    assert_eq!(count(&real, "diff "), 1, "{real:#?}");
 }

@@ -163,6 +163,39 @@ fn progress_is_shown_to_people() {
     assert_eq!(checkout("-q", "2>&1 | cat"), "", "in a pipe");
 }
 
+/// So does a merge: revisions and nodes.
+#[test]
+fn progress_of_a_merge_is_shown_to_people() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let tunnel =
+        "#!/bin/sh\nsvnserve -t -r . | { dd bs=1 count=20000 status=none; sleep 1.6; cat; }\n";
+    std::fs::write(at.join("slow"), tunnel).unwrap();
+    at_terminal(
+        at,
+        "chmod +x slow; svnadmin create r; svn co -q file://$PWD/r i; cd i; mkdir t; \
+         for i in $(seq 60); do echo > t/$i; done; svn add -q t; svn ci -qm 1; svn up -q; \
+         svn cp -q t b; svn ci -qm 2; for i in $(seq 60); do seq 300 > t/$i; done; svn ci -qm 3",
+    );
+    let slow = |after: &str| {
+        at_terminal(
+            at,
+            &format!(
+                "rm -rf b; svn co -q --config-option config:tunnels:slow=./slow svn+slow://h/r/b b; \
+                 svn merge -q --config-option config:tunnels:slow=./slow svn+slow://h/r/t b {after}"
+            ),
+        )
+    };
+    let shown = slow("");
+    let (save, clear) = ("\x1b7", "\x1b8\x1b[K");
+    let line =
+        shown.rsplit_once(save).and_then(|(_, rest)| rest.split_once(clear)).expect(&shown).0;
+    assert!(line.starts_with("r3, ") || line.starts_with("r2-3, "), "{shown}");
+    assert!(line.contains(" nodes, ") && line.ends_with("/s"), "{shown}");
+    assert!(shown.ends_with(clear), "{shown:?}");
+    assert_eq!(slow("2>&1 | cat").rsplit(clear).next(), Some(""), "in a pipe");
+}
+
 /// Colours are there for those who asked for them.
 #[test]
 fn colours_are_asked_for_by_configuration() {

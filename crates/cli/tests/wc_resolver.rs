@@ -182,3 +182,43 @@ mkdir trunk/n; echo mine > trunk/n/a; echo m > trunk/n/m; svn add -q trunk/n";
 mkdir trunk/n; echo mine > trunk/n/a; svn add -q trunk/n; svn ci -q -m mine; svn up -q";
     converses(setup, "svn merge -c3 ^/b trunk", &[&["h", "m", "mf"], &["R"], &["M", "tf"]]);
 }
+
+/// What the log said of moves is kept: the next conflict is explained without another log, by another process too.
+/// What is kept may be deleted.
+#[test]
+fn the_next_conflict_is_explained_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().display().to_string();
+    let script = format!(
+        "set -e; svnadmin create repo; svn co -q file://$PWD/repo m; cd m; mkdir d e; \
+         for f in one two three; do seq 5 > d/$f; done; svn add -q d e; svn ci -qm 1; svn up -q; \
+         for f in one two three; do svn mv -q d/$f e/$f; done; svn ci -qm 2; \
+         for n in 3 4 5; do echo $n > $n; svn add -q $n; svn ci -qm r$n; done; cd ..; \
+         printf 'exec svnserve -t --log-file {at}/log\\n' > tunnel; export SVN_SSH='sh {at}/tunnel'; \
+         svn co -q -r1 svn+ssh://x{at}/repo wc; for f in one two three; do echo mine >> wc/d/$f; done; \
+         svn up -q --accept postpone wc; rm log"
+    );
+    let mut command = std::process::Command::new("sh");
+    let done = command.args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let logs = |file: &str| {
+        let mut command = Programs::ours().command("svn");
+        command.args(["resolve", "-q", "--accept", "recommended", file]);
+        command.env("SVN_SSH", format!("sh {at}/tunnel")).current_dir(folder.path().join("wc"));
+        let done = command.output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+        let log = std::fs::read_to_string(folder.path().join("log")).unwrap();
+        std::fs::remove_file(folder.path().join("log")).unwrap();
+        log.lines().filter(|line| line.contains(" log (")).count()
+    };
+    let kept = folder.path().join("wc/.svn/sapwood/history");
+    assert!(logs("d/one") > 0);
+    assert!(kept.is_file());
+    assert_eq!(logs("d/two"), 0);
+    std::fs::remove_file(&kept).unwrap();
+    assert!(logs("d/three") > 0);
+    for file in ["one", "two", "three"] {
+        let text = std::fs::read_to_string(folder.path().join("wc/e").join(file)).unwrap();
+        assert_eq!(text, "1\n2\n3\n4\n5\nmine\n", "{file}");
+    }
+}

@@ -12,6 +12,7 @@ use sapwood_ra::{CommitInfo, Session, Settings};
 use sapwood_wc::{Options, WorkingCopy};
 
 use crate::commit_item::{CommitItem, LogMessage};
+use crate::remembering::History;
 
 /// The caller of operations: configuration, how sessions are opened, and what is told or asked
 /// meanwhile. Not for several threads: an operation that has some tells from its first one.
@@ -26,6 +27,8 @@ pub struct Context {
     pub relocates_unchecked: bool,
     /// Working copies that are open: a root's database is opened once.
     open: RefCell<Vec<WorkingCopy>>,
+    /// What was said of the past of repositories, by the working copy that it is kept beside.
+    histories: RefCell<Vec<(PathBuf, Rc<History>)>>,
     /// Is told what happens; `None` when the caller does not want to know.
     pub notify: Option<Rc<NotifyCallback>>,
     /// Writes log messages; without it messages are empty.
@@ -73,6 +76,7 @@ impl Context {
             wc: Options::default(),
             relocates_unchecked: false,
             open: RefCell::default(),
+            histories: RefCell::default(),
             notify: None,
             log_message: None,
             committed: None,
@@ -126,6 +130,26 @@ impl Context {
     /// Forgets a working copy that is no more: another one may come to be in its place.
     pub fn forget(&self, root: &Path) {
         self.open.borrow_mut().retain(|known| known.root() != root);
+    }
+
+    /// What is known of the past of a repository, and kept beside a working copy.
+    pub(crate) fn history(&self, root: &Path, uuid: &str) -> Rc<History> {
+        let mut known = self.histories.borrow_mut();
+        let same = |(at, history): &&(PathBuf, Rc<History>)| at == root && history.is_of(uuid);
+        if let Some((_, history)) = known.iter().find(same) {
+            return Rc::clone(history);
+        }
+        let history = History::of(root, uuid);
+        known.push((root.to_owned(), Rc::clone(&history)));
+        history
+    }
+
+    /// Keeps what was learned of the past.
+    pub(crate) fn keep_histories(&self) {
+        for (_, history) in self.histories.borrow().iter() {
+            // It spares questions and is worth no error.
+            let _ = history.save();
+        }
     }
 
     /// The user's `config` file.

@@ -10,6 +10,7 @@ pub mod log;
 pub mod place;
 pub mod remote;
 pub mod summary;
+pub mod tidy;
 
 use std::collections::BTreeMap;
 

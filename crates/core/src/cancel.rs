@@ -18,6 +18,8 @@ pub struct CancelToken {
 struct Watch {
     outer: CancelToken,
     asked: AtomicU32,
+    /// In how many looks `gone` is asked once.
+    every: u32,
     gone: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
@@ -41,7 +43,19 @@ impl CancelToken {
     /// 64 looks at the token, by any thread.
     #[must_use]
     pub fn or_when(&self, gone: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        let watch = Watch { outer: self.clone(), asked: AtomicU32::new(0), gone: Box::new(gone) };
+        let (outer, asked) = (self.clone(), AtomicU32::new(0));
+        let watch = Watch { outer, asked, every: LOOKS, gone: Box::new(gone) };
+        Self { watch: Some(Arc::new(watch)), ..Self::default() }
+    }
+
+    /// A token that asks at every look, with the number of the look: so that a test stops work wherever it
+    /// can be stopped.
+    #[must_use]
+    pub fn at_look(ends: impl Fn(u32) -> bool + Send + Sync + 'static) -> Self {
+        let looks = AtomicU32::new(0);
+        let gone = move || ends(looks.fetch_add(1, Ordering::Relaxed).wrapping_add(1));
+        let outer = Self::new();
+        let watch = Watch { outer, asked: AtomicU32::new(0), every: 1, gone: Box::new(gone) };
         Self { watch: Some(Arc::new(watch)), ..Self::default() }
     }
 
@@ -66,7 +80,7 @@ impl CancelToken {
         // moment may count as one.
         let looks = watch.asked.load(Ordering::Relaxed).wrapping_add(1);
         watch.asked.store(looks, Ordering::Relaxed);
-        self.ends_with(watch, looks.is_multiple_of(LOOKS))
+        self.ends_with(watch, looks.is_multiple_of(watch.every))
     }
 
     fn ends_with(&self, watch: &Watch, ask: bool) -> bool {
@@ -116,6 +130,14 @@ mod tests {
         token.cancel();
         assert!(!token.was_noticed());
         assert!(work.is_cancelled() && token.was_noticed());
+    }
+
+    #[test]
+    fn a_token_that_is_cancelled_at_a_look() {
+        let token = CancelToken::at_look(|look| look == 3);
+        let looks = [0; 5].map(|_| token.is_cancelled());
+        assert_eq!(looks, [false, false, true, true, true]);
+        assert!(CancelToken::at_look(|look| look == 1).check().is_err());
     }
 
     #[test]

@@ -124,6 +124,10 @@ pub enum Action {
     MergeElideInfo,
     /// A merge is complete.
     MergeCompleted,
+    /// A merge that was stopped goes on.
+    MergeGoesOn,
+    /// Something of a merge is not as a user may think: `error` says what.
+    MergeWarning,
     /// A copy from another repository begins.
     ForeignCopyBegin,
     /// There is a tree conflict.

@@ -22,6 +22,7 @@ use crate::db::{Sha1Column, below};
 use crate::error::{Error, Result};
 use crate::layout;
 use crate::pristine::remove_file;
+use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::translate::Translation;
 use crate::view::{Status, stat_file};
@@ -61,6 +62,14 @@ impl TextBaseFile {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Leaves the file for work items that name it; one of them removes it.
+    pub(crate) fn leave(mut self, wc: &WorkingCopy, work: &mut Vec<WorkItem>) -> Result<()> {
+        if std::mem::take(&mut self.temporary) {
+            work.push(WorkItem::FileRemove { relpath: wc.relpath(&self.path)? });
+        }
+        Ok(())
     }
 }
 

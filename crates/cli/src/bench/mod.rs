@@ -5,6 +5,7 @@ mod heatup;
 mod make_repo;
 mod make_tree;
 mod matrix;
+mod merging;
 mod output;
 mod plan;
 mod report;
@@ -50,6 +51,8 @@ const OPTIONS: &[OptionSpec] = &[
     name::FILES.value(None, "make ARG files (default: 40908)"),
     name::DIRECTORIES.value(None, "make ARG directories (default: 5334)"),
     name::MEGABYTES.value(None, "make ARG MB in all (default: 250)"),
+    name::REVISIONS.value(None, "of ARG revisions (default: 500)"),
+    name::SUBTREES.value(None, "with mergeinfo on so many nodes, as '1,100,1000' (default)"),
     name::NO_GIT.flag(None, "leave git out"),
     name::CALLS.flag(None, "count system calls too, with strace"),
     name::QUICK.flag(None, "a small history, formats 6 and 8, medium caches"),
@@ -82,6 +85,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
     matrix::COMMAND,
     heatup::COMMAND,
     working::COMMAND,
+    merging::COMMAND,
     report::COMMAND,
 ];
 

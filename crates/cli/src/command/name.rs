@@ -120,6 +120,7 @@ names! {
     REPEAT = "repeat";
     REPOSITORY = "repository";
     REVISION = "revision";
+    REVISIONS = "revisions";
     REVPROP = "revprop";
     ROOT_URL = "root-url";
     SCALE = "scale";
@@ -137,6 +138,7 @@ names! {
     STEAL_LOCK = "steal-lock";
     STOP_ON_COPY = "stop-on-copy";
     STRICT = "strict";
+    SUBTREES = "subtrees";
     SYNC_PASSWORD = "sync-password";
     SYNC_TRUST_SERVER_CERT_FAILURES = "sync-trust-server-cert-failures";
     SYNC_USERNAME = "sync-username";

@@ -66,6 +66,7 @@ pub(super) const COMMAND: Command = Command {
         (Opt::Force, "delete files too whose contents differ"),
     ],
     revisions: Revisions::Ranges,
+    shows_progress: true,
     run,
     ..Command::DEFAULT
 };

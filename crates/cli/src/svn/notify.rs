@@ -255,7 +255,7 @@ impl Notifier {
             | Action::CommitCopiedReplaced
             | Action::CommitPostfixTxdelta
             | Action::CommitFinalizing => self.commit_step(value, &path),
-            Action::FailedLock | Action::FailedUnlock => {
+            Action::FailedLock | Action::FailedUnlock | Action::MergeWarning => {
                 if let Some(error) = value.error {
                     out.warn(error);
                 }
@@ -265,6 +265,7 @@ impl Notifier {
             | Action::ForeignMergeBegin
             | Action::MergeRecordInfoBegin
             | Action::MergeElideInfo
+            | Action::MergeGoesOn
             | Action::ForeignCopyBegin => out.text(&merge_line(value, &path)),
             Action::Patch => {
                 self.received_change.set(true);
@@ -541,6 +542,9 @@ fn merge_line(value: &Notify<'_>, path: &str) -> String {
     let range = value.range.map(|(start, end)| (start.0, end.0));
     match value.action {
         Action::MergeElideInfo => return format!("--- Eliding mergeinfo from '{path}':\n"),
+        Action::MergeGoesOn => {
+            return format!("--- Going on with the merge into '{path}' that was stopped:\n");
+        }
         Action::ForeignCopyBegin => {
             return match range {
                 None => format!("--- Copying from foreign repository URL '{path}':\n"),

@@ -1,4 +1,5 @@
-//! How far a transfer is, for a person who waits: files, bytes and rate, on a line of the terminal that is
+//! How far a transfer or a merge is, for a person who waits: files, bytes and rate, and the revisions of a
+//! merge, on a line of the terminal that is
 //! taken away before anything else is written there. 1.14 shows nothing of the kind.
 //!
 //! Invariants: nothing is shown unless standard error is a terminal that can move its cursor; the line
@@ -138,8 +139,9 @@ impl Progress {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(EVERY) {
                 let (files, bytes) = meter.read();
                 let speed = rate.take(Instant::now(), bytes);
-                if files > 0 || bytes > 0 {
-                    line().show(&text(files, bytes, speed), width());
+                let revisions = meter.revisions();
+                if files > 0 || bytes > 0 || revisions.is_some() {
+                    line().show(&text(revisions, files, bytes, speed), width());
                 }
             }
         };
@@ -185,10 +187,24 @@ impl Rate {
     }
 }
 
-/// The text of the line.
-fn text(files: u64, bytes: u64, speed: u64) -> String {
-    let word = if files == 1 { "file" } else { "files" };
-    format!("{} {word}, {}, {}/s", grouped(files), size(bytes), size(speed))
+/// The text of the line. A merge says its revisions, and how many nodes it changed.
+fn text(revisions: Option<[(u64, u64); 2]>, files: u64, bytes: u64, speed: u64) -> String {
+    let word = match (revisions, files) {
+        (None, 1) => "file",
+        (None, _) => "files",
+        (Some(_), 1) => "node",
+        (Some(_), _) => "nodes",
+    };
+    let range = |(from, to): (u64, u64)| match from == to {
+        true => format!("r{to}"),
+        false => format!("r{from}-{to}"),
+    };
+    let merge = match revisions {
+        None => String::new(),
+        Some([now, all]) if now == all => format!("{}, ", range(now)),
+        Some([now, all]) => format!("{} of {}, ", range(now), range(all)),
+    };
+    format!("{merge}{} {word}, {}, {}/s", grouped(files), size(bytes), size(speed))
 }
 
 /// A number of bytes as people read it, in steps of a thousand.
@@ -214,8 +230,12 @@ mod tests {
 
     #[test]
     fn what_the_line_says() {
-        assert_eq!(text(1, 999, 0), "1 file, 999 B, 0 B/s");
-        assert_eq!(text(12_345, 56_780_000, 1_234), "12,345 files, 56.7 MB, 1.2 kB/s");
+        assert_eq!(text(None, 1, 999, 0), "1 file, 999 B, 0 B/s");
+        assert_eq!(text(None, 12_345, 56_780_000, 1_234), "12,345 files, 56.7 MB, 1.2 kB/s");
+        let merge = |now| text(Some([now, (4, 40)]), 1, 0, 0);
+        assert_eq!(merge((4, 9)), "r4-9 of r4-40, 1 node, 0 B, 0 B/s");
+        assert_eq!(merge((5, 5)), "r5 of r4-40, 1 node, 0 B, 0 B/s");
+        assert_eq!(merge((4, 40)), "r4-40, 1 node, 0 B, 0 B/s");
         assert_eq!(size(4 << 30), "4.2 GB");
         assert_eq!(size(1000), "1.0 kB");
     }

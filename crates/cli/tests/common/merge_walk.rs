@@ -152,7 +152,22 @@ impl Walk {
         self.commit();
     }
 
+    /// What the reference has committed may leave its working copy with other depths, or with files that an
+    /// update does not bring back: both begin a merge with the same.
+    fn begin_alike(&self) {
+        if self.state("ours") == self.state("theirs") {
+            return;
+        }
+        for side in ["ours", "theirs"] {
+            let (from, to) = (self.url(""), self.wc(side));
+            std::fs::remove_dir_all(&to).unwrap();
+            let command = &mut Programs::reference().command("svn");
+            assert!(command.args(["co", "-q", &from]).arg(to).status().unwrap().success());
+        }
+    }
+
     fn merge(&mut self) {
+        self.begin_alike();
         let (from, to) = (self.branch(), self.branch());
         let below = match self.rng.below(4) {
             0 => format!("/{}", self.rng.pick(&DIRS)),

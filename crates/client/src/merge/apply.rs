@@ -50,7 +50,7 @@ impl Sides {
 }
 
 /// An open node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Node {
     pub(super) relpath: String,
     pub(super) kind: NodeKind,
@@ -182,6 +182,14 @@ impl<'m, 'a> Apply<'m, 'a> {
         self.next = self.next.wrapping_add(1);
         self.nodes.insert(self.next, node);
         Ok(self.next)
+    }
+
+    /// Opens a node again that was open when the merge was stopped.
+    pub(super) fn open_again(&mut self, parent: Option<u64>, mut node: Node) -> u64 {
+        node.parent = parent;
+        self.next = self.next.wrapping_add(1);
+        self.nodes.insert(self.next, node);
+        self.next
     }
 
     /// A directory that stands above a single file, so that its deletion and addition are a

@@ -11,6 +11,7 @@ use super::record::{self, write_one};
 use super::remaining::{Calculation, own_history};
 use super::run::{PathMergeinfo, RangeConflict};
 use super::source::MergeSource;
+use super::stage::Stage;
 use super::{subtrees, trim};
 use crate::mergeinfo::local::{explicit, find_anywhere};
 use crate::mergeinfo::{MergeRange, RangeList};
@@ -22,34 +23,93 @@ pub(super) fn directory(
     catalog: Option<&mut PathMergeinfo>,
     quiet: bool,
 ) -> SvnResult<Option<RangeConflict>> {
+    let mut stage = match merge.stage.take() {
+        Some(stage) => stage,
+        None => begin(merge, source)?,
+    };
+    merge.undo.clear();
+    if !stage.merged {
+        let result = all_slices(merge, &mut stage);
+        stage.merged = result.is_ok();
+        keep(merge, &stage, result)?;
+    }
+    let mut range = stage.range;
+    if let Some(found) = &stage.conflict {
+        range.end = found.range.right.revision;
+    }
+    if merge.records_mergeinfo() {
+        // The record is taken back when it is not made to its end.
+        merge.undo.clear();
+        let fspath = source.primary().fspath();
+        let result = record_in(merge, &range, &fspath, catalog, quiet);
+        keep(merge, &stage, result)?;
+    }
+    Ok(stage.conflict)
+}
+
+/// Keeps how far it came when it goes no further.
+fn keep<T>(merge: &mut Merge<'_>, stage: &Stage, result: SvnResult<T>) -> SvnResult<T> {
+    if result.is_err() {
+        merge.stage = Some(stage.clone());
+    }
+    result
+}
+
+fn record_in(
+    merge: &mut Merge<'_>,
+    range: &MergeRange,
+    fspath: &str,
+    catalog: Option<&mut PathMergeinfo>,
+    quiet: bool,
+) -> SvnResult<()> {
+    record::directory(merge, range, fspath, catalog, quiet)?;
+    if range.start < range.end {
+        record::additions(merge, range, fspath, quiet, false)?;
+    }
+    Ok(())
+}
+
+/// Finds out what is missing where.
+fn begin(merge: &mut Merge<'_>, source: &MergeSource) -> SvnResult<Stage> {
+    let mut stage = Stage::new(source.clone());
     merge.paths = subtrees::collect(merge)?;
     merge.find_remaining(source)?;
-    let mut range = source.range();
-    let mut conflict = None;
     if !merge.reintegrate {
         if let Some(start) = first_revision(merge, source, |range| range.start) {
-            range.start = start;
+            stage.range.start = start;
         }
+        merge.learn_changes(source)?;
         if !source.is_reverse() {
             merge.drop_inoperative(source)?;
         }
         merge.fit_to_parents(source)?;
-        conflict = slices(merge, source)?;
-        if let Some(found) = &conflict {
-            range.end = found.range.right.revision;
-        }
+    }
+    Ok(stage)
+}
+
+fn all_slices(merge: &mut Merge<'_>, stage: &mut Stage) -> SvnResult<()> {
+    if !merge.reintegrate {
+        stage.conflict = slices(merge, stage)?;
     } else if !merge.options.record_only {
         merge.begun = None;
-        merge.drive_dir(source)?;
+        merge.drive_dir(&stage.source)?;
     }
-    if merge.records_mergeinfo() {
-        let fspath = source.primary().fspath();
-        record::directory(merge, &range, &fspath, catalog, quiet)?;
-        if range.start < range.end {
-            record::additions(merge, &range, &fspath, quiet)?;
-        }
+    Ok(())
+}
+
+/// Records what is whole of a merge that is stopped: the slices before the one under way.
+pub(super) fn record_whole(merge: &mut Merge<'_>) -> SvnResult<()> {
+    let Some(stage) = merge.stage.clone().filter(|_| merge.records_mergeinfo()) else {
+        return Ok(());
+    };
+    let Some(whole) = stage.whole.filter(|_| !stage.recorded) else { return Ok(()) };
+    let range = MergeRange { end: whole, ..stage.range };
+    let fspath = stage.source.primary().fspath();
+    record::directory(merge, &range, &fspath, None, false)?;
+    if range.start < range.end {
+        record::additions(merge, &range, &fspath, false, true)?;
     }
-    Ok(conflict)
+    Ok(())
 }
 
 /// The boundary from which on something is left to be merged, taken from the first range of each node.
@@ -64,44 +124,68 @@ fn first_revision(
 }
 
 /// Merges slice after slice, until nothing is left or there are conflicts.
-fn slices(merge: &mut Merge<'_>, source: &MergeSource) -> SvnResult<Option<RangeConflict>> {
-    let reverse = source.is_reverse();
+fn slices(merge: &mut Merge<'_>, stage: &mut Stage) -> SvnResult<Option<RangeConflict>> {
+    let source = stage.source.clone();
     loop {
-        merge.ctx.check_cancel()?;
-        let start = first_revision(merge, source, |range| range.start);
-        let end = first_revision(merge, source, |range| range.end);
-        let (Some(start), Some(mut end)) = (start, end) else { return Ok(None) };
-        // The edit begins with the target: a slice must not reach into what the target needs only
-        // from a later revision on.
-        let first = merge.paths.first().and_then(MergePath::next).map(|range| range.start);
-        if let Some(first) = first.filter(|first| *first != start) {
-            end = if reverse { end.max(first) } else { end.min(first) };
-        }
-        for entry in merge.paths.iter_mut().filter(|entry| !entry.absent) {
-            cut(entry.remaining.as_mut(), end);
-        }
-        merge.begun = None;
+        let Some((start, end)) = next_slice(merge, stage, &source) else { return Ok(None) };
         let slice = source.part(start, end);
-        merge.drive_dir(&slice)?;
+        if !stage.driven {
+            merge.ctx.check_cancel()?;
+            merge.begun = None;
+            merge.drive_dir(&slice)?;
+            stage.driven = true;
+        }
         if !merge.options.dry_run {
             take_new_mergeinfo(merge)?;
+            merge.undo.clear();
         }
-        let deleted = &merge.deleted_mergeinfo;
-        let target = &merge.target.relpath;
-        merge.paths.retain(|entry| entry.relpath == *target || !deleted.contains(&entry.relpath));
-        for entry in merge.paths.iter_mut().filter(|entry| !entry.absent) {
-            if entry.next().is_some_and(|range| range.end == end)
-                && let Some(remaining) = &mut entry.remaining
-            {
-                remaining.0.remove(0);
-            }
-        }
+        finish_slice(merge, stage, end);
         if !merge.conflicted.is_empty() {
             let right = source.right.revision;
             let rest = (end != right).then(|| source.part(end, right));
             return Ok(merge.range_conflict(&slice, rest));
         }
     }
+}
+
+/// The slice under way, or the next one: what all nodes that need its beginning need.
+fn next_slice(
+    merge: &mut Merge<'_>,
+    stage: &mut Stage,
+    source: &MergeSource,
+) -> Option<(u64, u64)> {
+    if stage.slice.is_some() {
+        return stage.slice;
+    }
+    let start = first_revision(merge, source, |range| range.start);
+    let end = first_revision(merge, source, |range| range.end);
+    let (start, mut end) = (start?, end?);
+    // The edit begins with the target: a slice must not reach into what the target needs only
+    // from a later revision on.
+    let first = merge.paths.first().and_then(MergePath::next).map(|range| range.start);
+    if let Some(first) = first.filter(|first| *first != start) {
+        end = if source.is_reverse() { end.max(first) } else { end.min(first) };
+    }
+    for entry in merge.paths.iter_mut().filter(|entry| !entry.absent) {
+        cut(entry.remaining.as_mut(), end);
+    }
+    stage.slice = Some((start, end));
+    stage.slice
+}
+
+/// A slice is whole: no node needs it any more.
+fn finish_slice(merge: &mut Merge<'_>, stage: &mut Stage, end: u64) {
+    let deleted = &merge.deleted_mergeinfo;
+    let target = &merge.target.relpath;
+    merge.paths.retain(|entry| entry.relpath == *target || !deleted.contains(&entry.relpath));
+    for entry in merge.paths.iter_mut().filter(|entry| !entry.absent) {
+        if entry.next().is_some_and(|range| range.end == end)
+            && let Some(remaining) = &mut entry.remaining
+        {
+            remaining.0.remove(0);
+        }
+    }
+    (stage.slice, stage.driven, stage.whole) = (None, false, Some(end));
 }
 
 /// Cuts the first range in two if a revision is within it.
@@ -129,7 +213,7 @@ fn take_new_mergeinfo(merge: &mut Merge<'_>) -> SvnResult<()> {
         let above = find_anywhere(&node, session.as_ref(), Inherit::NearestAncestor, false)?;
         if let Some(above) = above.mergeinfo {
             own.merge(&above);
-            write_one(merge.ctx, merge.wc(), &relpath, Some(&own), false)?;
+            write_one(merge.wc(), &merge.undo, &relpath, Some(&own), None)?;
         }
         let place = merge.paths.binary_search_by(|entry| path::compare(&entry.relpath, &relpath));
         if let Err(place) = place {
@@ -177,7 +261,17 @@ pub(super) fn file(
         if let (Some(first), Some(last)) = (remaining.0.first(), remaining.0.last()) {
             (range.start, range.end) = (first.start, last.end);
         }
-        conflict = file_slices(merge, source, related, &remaining)?;
+        let mut whole = None;
+        let result = file_slices(merge, source, related, &remaining, &mut whole);
+        if let (Err(_), Some(end)) = (&result, whole)
+            && merge.records_mergeinfo()
+        {
+            // What is merged is recorded, so that the same merge goes on behind it.
+            range.end = end;
+            let before = found.inherited.then_some(found.mergeinfo.clone()).flatten();
+            record::file(merge, source, &range, &implicit, before.as_ref(), None, quiet)?;
+        }
+        conflict = result?;
         if let Some(found) = &conflict {
             range.end = found.range.right.revision;
         }
@@ -194,6 +288,7 @@ fn file_slices(
     source: &MergeSource,
     related: bool,
     remaining: &RangeList,
+    whole: &mut Option<u64>,
 ) -> SvnResult<Option<RangeConflict>> {
     let ranges = match remaining.0.len() {
         0 | 1 => remaining.clone(),
@@ -206,6 +301,7 @@ fn file_slices(
         merge.begun = None;
         let slice = source.part(range.start, range.end);
         merge.drive_file(&slice, related)?;
+        *whole = Some(range.end);
         if !merge.conflicted.is_empty() {
             let right = source.right.revision;
             let rest = (range.end != right).then(|| source.part(range.end, right));

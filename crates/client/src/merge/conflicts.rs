@@ -64,6 +64,7 @@ impl Merge<'_> {
         victim: &Victim<'_>,
         existing: Option<&Recorded>,
     ) -> SvnResult<Option<Recorded>> {
+        self.changed.insert(victim.relpath.to_owned());
         if self.notes_paths() {
             self.touched.tree_conflicts.insert(victim.relpath.to_owned());
         }
@@ -141,6 +142,8 @@ impl Merge<'_> {
     }
 
     fn note_merged(&mut self, relpath: &str) {
+        self.ctx.wc.meter.add_file();
+        self.changed.insert(relpath.to_owned());
         if self.notes_paths() {
             self.touched.merged.insert(relpath.to_owned());
         }
@@ -177,6 +180,8 @@ impl Apply<'_, '_> {
         kind: NodeKind,
     ) -> SvnResult<()> {
         let merge = &mut *self.merge;
+        merge.ctx.wc.meter.add_file();
+        merge.changed.insert(relpath.to_owned());
         if merge.notes_paths() {
             merge.touched.added.remove(relpath);
             merge.touched.merged.insert(relpath.to_owned());

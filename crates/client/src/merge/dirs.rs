@@ -1,8 +1,9 @@
-//! Directories: what is decided when they are opened, and what closing them does.
+//! Directories: what is decided when they are opened, and what closing them does. A change that has begun
+//! is not stopped halfway.
 
 use sapwood_core::notify::{Action as Told, State};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnResult};
+use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, SvnResult};
 use sapwood_wc::conflict::{Action, PropChange, PropState, Reason};
 use sapwood_wc::merge::PropsMerge;
 use sapwood_wc::root::disk_kind;
@@ -333,7 +334,7 @@ impl Apply<'_, '_> {
         }
         if same && !self.merge.options.dry_run {
             let target = [relpath.clone()];
-            match wc.delete_unchecked(&target, false, self.merge.ctx.cancel(), &|_| {}) {
+            match wc.delete_unchecked(&target, false, &CancelToken::new(), &|_| {}) {
                 Ok(()) => {}
                 Err(error) => {
                     let error = sapwood_core::SvnError::from(error);

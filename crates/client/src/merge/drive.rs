@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::rc::Rc;
 
-use sapwood_core::{PropList, SvnError, SvnResult, path};
+use sapwood_core::{Depth, Exact as _, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
 use super::Merge;
@@ -13,12 +13,51 @@ use super::files::Changed;
 use super::paths::{MergePath, parents};
 use super::props::changes_between;
 use super::source::MergeSource;
+use super::stage::Reached;
 use crate::diff::sides::Text;
 use crate::mergeinfo::place::{Place, visit};
 
 /// Errors of files that a merge needs for a while.
 pub(super) fn temporary_failed(error: &std::io::Error) -> SvnError {
     SvnError::io(error, "Can't create temporary file")
+}
+
+/// What the other side is told that there is: the revision of each path, none of one that is gone.
+type ToTell = Vec<(String, Option<u64>)>;
+
+/// The target begins with a revision, some paths below it with others; what is done is as it is in the
+/// last revision.
+fn told(start: u64, below: Vec<(String, u64)>, done: Option<(&Reached, u64)>) -> ToTell {
+    let mut all: ToTell = below.into_iter().map(|(path, start)| (path, Some(start))).collect();
+    if let Some((reached, end)) = done {
+        all.retain(|(path, _)| !reached.covers(path) && !reached.gone.contains(path));
+        // Of a directory that is being added, the other side knows no first revision to begin with.
+        let told = |path: &&String| !reached.is_within_addition(path);
+        let gone = reached.gone.iter().filter(|path| !reached.covers(path)).filter(told);
+        all.extend(gone.map(|path| (path.clone(), None)));
+        all.extend(reached.done.iter().filter(told).map(|path| (path.clone(), Some(end))));
+        all.sort_by(|a, b| path::compare(&a.0, &b.0));
+    }
+    all.insert(0, (String::new(), Some(start)));
+    all
+}
+
+/// Reports, and drives the editor.
+fn tell(
+    session: &dyn Session,
+    request: &ReportRequest<'_>,
+    all: &ToTell,
+    depth: Depth,
+    editor: &mut RangeEditor<'_, '_>,
+) -> SvnResult<()> {
+    let mut report = session.report(request, editor)?;
+    for (relpath, revision) in all {
+        match revision {
+            Some(revision) => report.set_path(relpath, Revnum(*revision), depth, false, None)?,
+            None => report.delete_path(relpath)?,
+        }
+    }
+    report.finish()
 }
 
 impl Merge<'_> {
@@ -28,12 +67,21 @@ impl Merge<'_> {
             .map_err(|e| temporary_failed(&e))
     }
 
+    /// Says which revisions come, of all of the present source.
+    fn show_progress(&self, now: &MergeSource) {
+        let range = |source: &MergeSource| {
+            let (one, other) = (source.left.revision, source.right.revision);
+            (one.min(other).plus(1), one.max(other))
+        };
+        self.ctx.wc.meter.set_revisions(range(now), range(&self.source));
+    }
+
     /// A file of the repository and its properties.
     pub(super) fn fetch(
         &self,
         session: &dyn Session,
         at: &str,
-        revision: sapwood_core::Revnum,
+        revision: Revnum,
     ) -> SvnResult<(Text, PropList)> {
         let mut file = self.temporary()?;
         let found = session.get_file(at, Some(revision), Some(&mut file), true)?;
@@ -42,17 +90,33 @@ impl Merge<'_> {
     }
 
     /// Merges one range of a directory. Where mergeinfo counts, the first range that is left of each
-    /// of [`Merge::paths`] says where the difference begins for it.
+    /// of [`Merge::paths`] says where the difference begins for it. What is left of a range that was
+    /// stopped is merged; how far it came when it is stopped is in [`Merge::reached`] then.
     ///
     /// # Errors
     /// Those of the sessions and of the working copy.
     pub fn drive_dir(&mut self, source: &MergeSource) -> SvnResult<()> {
+        let reached = std::mem::take(&mut self.reached);
+        if reached.is_done("") {
+            return Ok(());
+        }
+        self.show_progress(source);
         let depth = self.depth();
         let starts = if self.honors_mergeinfo() { Some(self.starts(source)) } else { None };
         let (start, below) = starts.unwrap_or((source.left.revision, Vec::new()));
+        if self
+            .changes
+            .as_ref()
+            .is_some_and(|known| known.are_none(start, &below, source.right.revision))
+        {
+            return Ok(());
+        }
         let (primary, other) = (Rc::clone(&self.left), Rc::clone(&self.right));
         let (from, to) = (source.left.url(), source.right.url());
         let ignore_ancestry = self.options.ignore_ancestry;
+        // What is done need not come again. The other side knows it by its path in the last revision.
+        let known = source.left.relpath == source.right.relpath;
+        let report = told(start, below, known.then_some((&reached, source.right.revision)));
         visit(primary.as_ref(), &from, || {
             visit(other.as_ref(), &from, || {
                 let request = ReportRequest {
@@ -61,14 +125,13 @@ impl Merge<'_> {
                     depth,
                     kind: ReportKind::Diff { versus_url: &to, ignore_ancestry, text_deltas: true },
                 };
-                let mut editor = RangeEditor::new(self, other.as_ref(), source);
-                let mut report = primary.report(&request, &mut editor)?;
-                report.set_path("", sapwood_core::Revnum(start), depth, false, None)?;
-                for (relpath, revision) in &below {
-                    let revision = sapwood_core::Revnum(*revision);
-                    report.set_path(relpath, revision, depth, false, None)?;
+                let mut editor = RangeEditor::new(self, other.as_ref(), source, reached);
+                let result = tell(primary.as_ref(), &request, &report, depth, &mut editor);
+                if result.is_err() {
+                    let reached = editor.into_reached();
+                    self.reached = reached;
                 }
-                report.finish()
+                result
             })
         })
     }
@@ -108,8 +171,9 @@ impl Merge<'_> {
     /// Those of the sessions and of the working copy.
     pub fn drive_file(&mut self, source: &MergeSource, related: bool) -> SvnResult<()> {
         self.begun = None;
+        self.show_progress(source);
         let side = |session: &Rc<dyn Session>, place: &Place| {
-            let revision = sapwood_core::Revnum(place.revision);
+            let revision = Revnum(place.revision);
             visit(session.as_ref(), &place.url(), || self.fetch(session.as_ref(), "", revision))
         };
         let (left_text, left) = side(&self.left, &source.left)?;

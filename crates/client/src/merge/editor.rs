@@ -19,6 +19,7 @@ use super::drive::temporary_failed;
 use super::files::Changed;
 use super::props::is_regular;
 use super::source::MergeSource;
+use super::stage::{OpenNode, Reached};
 use crate::diff::sides::Text;
 
 /// An open directory or file of the edit.
@@ -44,6 +45,9 @@ pub(super) struct RangeEditor<'m, 'a> {
     target_revision: Revnum,
     open: HashMap<u64, Open>,
     next: u64,
+    /// How far it came, now or before it was stopped. What was open then is taken when it is opened
+    /// again.
+    reached: Reached,
 }
 
 fn wrong_handle() -> SvnError {
@@ -64,6 +68,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         merge: &'m mut Merge<'a>,
         session: &'m dyn Session,
         source: &MergeSource,
+        reached: Reached,
     ) -> Self {
         let (left, right) = (source.left_revision(), source.right_revision());
         Self {
@@ -73,7 +78,24 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             target_revision: right,
             open: HashMap::new(),
             next: 0,
+            reached,
         }
+    }
+
+    /// How far it came.
+    pub(super) fn into_reached(self) -> Reached {
+        let Self { apply, open, mut reached, .. } = self;
+        for open in open.into_values() {
+            let Some(node) = open.node.and_then(|id| apply.node(id).ok()) else { continue };
+            let node = OpenNode {
+                skip: open.skip,
+                skip_children: open.skip_children,
+                added: open.added,
+                node: node.clone(),
+            };
+            reached.open.insert(open.below, node);
+        }
+        reached
     }
 
     fn put(&mut self, open: Open) -> Handle {
@@ -106,10 +128,18 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             None => None,
         };
         let sides = if base.is_some() { Sides::BOTH } else { Sides::ADDED };
-        let opened = match above {
-            Some((_, true) | (None, _)) => None,
-            Some((Some(id), false)) => Some(self.apply_open(below, Some(id), kind, sides)?),
-            None => Some(self.apply_open(below, None, kind, sides)?),
+        let wanted = matches!(above, None | Some((Some(_), false)));
+        let opened = if !wanted || self.reached.is_done(below) {
+            None
+        } else {
+            let parent = above.and_then(|above| above.0);
+            Some(match self.reached.open.remove(below) {
+                Some(again) if again.added == base.is_none() => {
+                    let OpenNode { skip, skip_children, node, .. } = again;
+                    Opened { id: self.apply.open_again(parent, node), skip, skip_children }
+                }
+                _ => self.apply_open(below, parent, kind, sides)?,
+            })
         };
         Ok(self.put(Open {
             below: below.to_owned(),
@@ -160,7 +190,9 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             })?),
         };
         let mut file = self.apply.merge.temporary()?;
-        io::copy(&mut ApplyReader::new(delta, source), &mut file).map_err(SvnError::from_stream)?;
+        let copied = io::copy(&mut ApplyReader::new(delta, source), &mut file);
+        let bytes = usize::try_from(copied.map_err(SvnError::from_stream)?).unwrap_or(usize::MAX);
+        self.apply.merge.ctx.wc.meter.add_bytes(bytes);
         file.flush().map_err(|e| temporary_failed(&e))?;
         Ok(Text::Temporary(Rc::new(file.into_temp_path())))
     }
@@ -284,11 +316,16 @@ impl Editor for RangeEditor<'_, '_> {
     fn delete_entry(&mut self, below: &str, _: Option<Revnum>, parent: Handle) -> SvnResult<()> {
         let above = self.get(parent)?;
         let Some(id) = above.node.filter(|_| !above.skip_children) else { return Ok(()) };
-        match self.session.check_path(below, Some(self.revision))? {
-            Some(NodeKind::File) => self.deleted_file(below, id),
-            Some(NodeKind::Dir) => self.deleted_dir(below, id),
-            None => Ok(()),
+        if self.reached.gone.contains(below) {
+            return Ok(());
         }
+        match self.session.check_path(below, Some(self.revision))? {
+            Some(NodeKind::File) => self.deleted_file(below, id)?,
+            Some(NodeKind::Dir) => self.deleted_dir(below, id)?,
+            None => {}
+        }
+        self.reached.gone.insert(below.to_owned());
+        Ok(())
     }
 
     fn add_directory(
@@ -317,10 +354,15 @@ impl Editor for RangeEditor<'_, '_> {
     fn close_directory(&mut self, dir: Handle) -> SvnResult<()> {
         let mut open = self.close(dir)?;
         let Some(id) = open.node else { return Ok(()) };
-        if !open.skip {
-            self.end_dir(&mut open, id)?;
+        if !open.skip
+            && let Err(error) = self.end_dir(&mut open, id)
+        {
+            // It is still open for the merge that goes on.
+            self.open.insert(dir.0, open);
+            return Err(error);
         }
         self.apply.close(id);
+        self.reached.finish(&open.below);
         Ok(())
     }
 
@@ -390,9 +432,13 @@ impl Editor for RangeEditor<'_, '_> {
             if let (Some(sum), Some((_, right, _))) = (sum, &open.texts) {
                 check_sum(&open.below, right, &sum)?;
             }
-            self.end_file(&mut open, id)?;
+            if let Err(error) = self.end_file(&mut open, id) {
+                self.open.insert(file.0, open);
+                return Err(error);
+            }
         }
         self.apply.close(id);
+        self.reached.finish(&open.below);
         Ok(())
     }
 

@@ -3,7 +3,6 @@
 use sapwood_core::notify::{Action, Notify, State};
 use sapwood_core::{Inherit, SvnResult};
 use sapwood_ra::Session;
-use sapwood_wc::WorkingCopy;
 
 use super::Merge;
 use super::record::write_one;
@@ -58,41 +57,6 @@ fn readable<T>(result: SvnResult<T>) -> SvnResult<Option<T>> {
     }
 }
 
-/// Takes the mergeinfo of a node away if it is redundant. Looks no higher than `limit`; without it
-/// in the repository too (with `session`, or else a new one).
-pub(super) fn elide(
-    ctx: &Context,
-    wc: &WorkingCopy,
-    relpath: &str,
-    limit: Option<&str>,
-    session: Option<&dyn Session>,
-) -> SvnResult<()> {
-    if limit == Some(relpath) {
-        return Ok(());
-    }
-    let Some(Some(own)) = readable(explicit(wc, relpath))? else { return Ok(()) };
-    let above = find(wc, relpath, Inherit::NearestAncestor, limit, Invalid::Refuse);
-    let Some(above) = readable(above)? else { return Ok(()) };
-    let mut inherited = above.mergeinfo;
-    if inherited.is_none() {
-        if limit.is_some() {
-            return Ok(());
-        }
-        let node = Node::find(ctx, &wc.abspath(relpath).to_string_lossy())?;
-        let Some(found) = readable(from_repository(ctx, &node, session))? else { return Ok(()) };
-        inherited = found;
-    }
-    if !is_redundant(inherited.as_ref(), &own) {
-        return Ok(());
-    }
-    write_one(ctx, wc, relpath, None, false)?;
-    let path = wc.abspath(relpath);
-    let shown = path.to_string_lossy();
-    ctx.tell(&Notify::new(Action::MergeElideInfo, &shown));
-    ctx.tell(&Notify { props: State::Changed, ..Notify::new(Action::UpdateUpdate, &shown) });
-    Ok(())
-}
-
 fn from_repository(
     ctx: &Context,
     node: &Node,
@@ -111,10 +75,47 @@ fn from_repository(
 }
 
 impl Merge<'_> {
+    /// Takes the mergeinfo of a node away if it is redundant. Looks no higher than `limit`; without
+    /// it in the repository too (with `session`, or else a new one).
+    pub(super) fn elide(
+        &self,
+        relpath: &str,
+        limit: Option<&str>,
+        session: Option<&dyn Session>,
+    ) -> SvnResult<()> {
+        let (ctx, wc) = (self.ctx, self.wc());
+        if limit == Some(relpath) {
+            return Ok(());
+        }
+        let Some(Some(own)) = readable(explicit(wc, relpath))? else { return Ok(()) };
+        let above = find(wc, relpath, Inherit::NearestAncestor, limit, Invalid::Refuse);
+        let Some(above) = readable(above)? else { return Ok(()) };
+        let mut inherited = above.mergeinfo;
+        if inherited.is_none() {
+            if limit.is_some() {
+                return Ok(());
+            }
+            let node = self.node(relpath)?;
+            let Some(found) = readable(from_repository(ctx, &node, session))? else {
+                return Ok(());
+            };
+            inherited = found;
+        }
+        if !is_redundant(inherited.as_ref(), &own) {
+            return Ok(());
+        }
+        write_one(wc, &self.undo, relpath, None, None)?;
+        let path = wc.abspath(relpath);
+        let shown = path.to_string_lossy();
+        ctx.tell(&Notify::new(Action::MergeElideInfo, &shown));
+        ctx.tell(&Notify { props: State::Changed, ..Notify::new(Action::UpdateUpdate, &shown) });
+        Ok(())
+    }
+
     /// Takes the target's mergeinfo away when what is above says the same.
     pub(super) fn elide_target(&self) -> SvnResult<()> {
         let session = self.same_repos.then_some(self.left.as_ref());
-        elide(self.ctx, self.wc(), &self.target.relpath, None, session)
+        self.elide(&self.target.relpath, None, session)
     }
 }
 

@@ -11,6 +11,7 @@ use super::automatic::{self, AutomaticMerge};
 use super::normalize::sources_of;
 use super::run::{Done, PathMergeinfo, Run, Sessions, run};
 use super::source::MergeSource;
+use super::stopped::{Stopped, is_stop};
 use super::target::{Allowed, MergeTarget, lock_place};
 use super::{MergeOptions, record};
 use crate::context::Context;
@@ -79,11 +80,14 @@ fn locked(
     work: impl FnOnce() -> SvnResult<()>,
 ) -> SvnResult<()> {
     if dry_run {
-        return work();
+        let result = work();
+        ctx.keep_histories();
+        return result;
     }
     let (wc, place) = lock_place(ctx, target)?;
     let lock = wc.lock(&place, -1)?;
     let result = work();
+    ctx.keep_histories();
     let released = lock.release();
     settle(ctx);
     result?;
@@ -154,8 +158,8 @@ fn two(
     }
     check_revision(left, left_revision)?;
     check_revision(right, right_revision)?;
-    let (first, one) = shared(Place::open(ctx, left, left_revision)?);
-    let (second, two) = shared(Place::open(ctx, right, right_revision)?);
+    let (first, one) = shared(Place::open(ctx, left, left_revision)?, target);
+    let (second, two) = shared(Place::open(ctx, right, right_revision)?, target);
     check_same_repository(&one, &one.url(), &two.uuid, None, &two.url())?;
     let same_repos = target.is_in_repository_of(&one);
     let ancestor = match options.ignore_mergeinfo {
@@ -208,8 +212,11 @@ fn run_plain(
 }
 
 /// A session that a run can have.
-fn shared((session, place): (Box<dyn Session>, Place)) -> (Rc<dyn Session>, Place) {
-    (Rc::from(session), place)
+fn shared(
+    (session, place): (Box<dyn Session>, Place),
+    target: &MergeTarget,
+) -> (Rc<dyn Session>, Place) {
+    (target.remembering(Rc::from(session)), place)
 }
 
 /// Merges the difference of two places that have a common ancestor, neither being it, and records
@@ -223,6 +230,21 @@ fn cousins(
     same_repos: bool,
     options: &MergeOptions,
 ) -> SvnResult<Done> {
+    let older = Stopped::older(&whole_of(source, target, options, same_repos))?;
+    if let Some(older) = older.filter(|_| !options.record_only && !options.dry_run) {
+        let done = cousins(ctx, target, [left, right], &older, common, same_repos, options)?;
+        let error = SvnError::new(
+            ErrorCode::CLIENT_NOT_READY_TO_MERGE,
+            format!(
+                "The merge that was stopped is complete; what came after r{} is left for a merge after \
+                 the next commit",
+                older.right.revision
+            ),
+        );
+        let shown = target.shown();
+        ctx.tell(&Notify { error: Some(&error), ..Notify::new(Action::MergeWarning, &shown) });
+        return Ok(done);
+    }
     let way = |from: u64, to: u64| {
         RangeList(match from == to {
             true => Vec::new(),
@@ -236,17 +258,7 @@ fn cousins(
     let mut done = Done::default();
     let options = MergeOptions { ignore_mergeinfo: false, ..options.clone() };
     if !options.record_only {
-        let whole = Run {
-            sources: std::slice::from_ref(source),
-            target,
-            options: MergeOptions { record_only: false, ..options.clone() },
-            related: true,
-            same_repos,
-            reintegrate: true,
-            quiet: false,
-            only: None,
-            catalog: None,
-        };
+        let whole = whole_of(source, target, &options, same_repos);
         done = run(ctx, whole, [Some(Rc::clone(&left)), Some(Rc::clone(&right))])?;
         if done.is_stopped() {
             return Ok(done);
@@ -261,10 +273,55 @@ fn cousins(
     }
     let shown = target.shown();
     ctx.tell(&Notify::new(Action::MergeRecordInfoBegin, &shown));
-    let touched = (!options.record_only).then_some(&done.touched);
+    let recorded = record_cousins(ctx, target, &[on, back], [left, right], &options, &done);
+    if let Err(error) = recorded {
+        if options.record_only || !is_stop(&error) {
+            return Err(error);
+        }
+        let whole = whole_of(source, target, &options, same_repos);
+        return Err(match Stopped::keep_whole(&whole, &done) {
+            Ok(()) => error,
+            Err(other) => error.with_cause(other),
+        });
+    }
+    recorded
+}
+
+/// The merge of the difference itself.
+fn whole_of<'r>(
+    source: &'r MergeSource,
+    target: &'r MergeTarget,
+    options: &MergeOptions,
+    same_repos: bool,
+) -> Run<'r> {
+    Run {
+        sources: std::slice::from_ref(source),
+        target,
+        options: MergeOptions { record_only: false, ..options.clone() },
+        related: true,
+        same_repos,
+        reintegrate: true,
+        quiet: false,
+        only: None,
+        catalog: None,
+    }
+}
+
+/// Records the way on from the ancestor, and the way back to it.
+fn record_cousins(
+    ctx: &Context,
+    target: &MergeTarget,
+    ways: &[Vec<MergeSource>; 2],
+    [left, right]: [Rc<dyn Session>; 2],
+    options: &MergeOptions,
+    done: &Done,
+) -> SvnResult<Done> {
+    let mut done = done.clone();
+    let touched = done.touched.clone();
+    let touched = (!options.record_only).then_some(&touched);
     let mut catalogs = [PathMergeinfo::new(), PathMergeinfo::new()];
     let mut conflict = done.conflict.clone();
-    for (sources, catalog) in [on, back].iter().zip(&mut catalogs) {
+    for (sources, catalog) in ways.iter().zip(&mut catalogs) {
         let part = run(
             ctx,
             Run {
@@ -272,7 +329,7 @@ fn cousins(
                 target,
                 options: MergeOptions { record_only: true, ..options.clone() },
                 related: true,
-                same_repos,
+                same_repos: true,
                 reintegrate: true,
                 quiet: true,
                 only: touched,
@@ -312,7 +369,7 @@ pub fn merge_peg(
     }
     locked(ctx, target, options.dry_run, || {
         let target = MergeTarget::open(ctx, target, any(options.allow_mixed))?;
-        let (session, place) = shared(Place::open(ctx, source, peg)?);
+        let (session, place) = shared(Place::open(ctx, source, peg)?, &target);
         let ranges = numbers(ctx, session.as_ref(), source, ranges)?;
         let sources = sources_of(session.as_ref(), &place, &ranges)?;
         let same_repos = target.is_in_repository_of(&place);
@@ -367,12 +424,23 @@ fn merge_automatic(
                 ),
             ));
         };
-        let (session, place) = shared(Place::open(ctx, source, peg)?);
+        let (session, place) = shared(Place::open(ctx, source, peg)?, &target);
         let (shown, root) = (target.shown(), target.root.as_str());
         check_same_repository(&place, source, &target.uuid, Some(root), &shown)?;
         (automatic::find(ctx, session.as_ref(), &place, &target)?, session)
     };
     locked(ctx, path, options.dry_run, || do_automatic(ctx, &merge, path, options, session))
+}
+
+/// What a target may be that must be clean: as a merge of this source (of any, if it is not known yet) left
+/// it that was stopped.
+fn clean_or_stopped(
+    ctx: &Context,
+    path: &str,
+    source: Option<&MergeSource>,
+    dry_run: bool,
+) -> SvnResult<Allowed> {
+    Ok(if !dry_run && Stopped::waits(ctx, path, source)? { any(false) } else { CLEAN })
 }
 
 fn do_automatic(
@@ -382,7 +450,12 @@ fn do_automatic(
     options: &MergeOptions,
     right: Rc<dyn Session>,
 ) -> SvnResult<()> {
-    let allowed = if merge.reintegrate_like { CLEAN } else { any(options.allow_mixed) };
+    let source =
+        MergeSource { left: merge.base.clone(), right: merge.right.clone(), ancestral: false };
+    let allowed = match merge.reintegrate_like {
+        true => clean_or_stopped(ctx, path, Some(&source), options.dry_run)?,
+        false => any(options.allow_mixed),
+    };
     let target = MergeTarget::open(ctx, path, allowed)?;
     if !merge.reintegrate_like {
         // Which subtree needs which revisions is found out from all since the common ancestor.
@@ -408,11 +481,9 @@ fn do_automatic(
             )));
         }
     }
-    let base: Rc<dyn Session> = Rc::from(sapwood_ra::open(&merge.base.url(), &ctx.ra)?);
+    let base = target.remembering(Rc::from(sapwood_ra::open(&merge.base.url(), &ctx.ra)?));
     // Refuses what a reintegrate merge refuses, as revisions that the source lacks.
     automatic::find_reintegrate(ctx, right.as_ref(), &merge.right, &target)?;
-    let source =
-        MergeSource { left: merge.base.clone(), right: merge.right.clone(), ancestral: false };
     let options = MergeOptions { ignore_ancestry: false, ..options.clone() };
     let sessions = [base, right];
     cousins(ctx, &target, sessions, &source, &merge.ancestor, true, &options)?.check(&target)
@@ -430,7 +501,9 @@ pub fn merge_reintegrate(
     options: &MergeOptions,
 ) -> SvnResult<()> {
     locked(ctx, path, options.dry_run, || {
-        let target = MergeTarget::open(ctx, path, CLEAN)?;
+        let dry_run = options.dry_run;
+        let allowed = clean_or_stopped(ctx, path, None, dry_run)?;
+        let target = MergeTarget::open(ctx, path, allowed)?;
         let Some(place) = &target.place else {
             return Err(SvnError::new(
                 ErrorCode::CLIENT_UNRELATED_RESOURCES,
@@ -441,13 +514,15 @@ pub fn merge_reintegrate(
                 ),
             ));
         };
-        let other: Rc<dyn Session> = Rc::from(sapwood_ra::open(&place.url(), &ctx.ra)?);
-        let (session, from) = shared(Place::open(ctx, source, peg)?);
+        let other = target.remembering(Rc::from(sapwood_ra::open(&place.url(), &ctx.ra)?));
+        let (session, from) = shared(Place::open(ctx, source, peg)?, &target);
         let (shown, root) = (target.shown(), target.root.as_str());
         check_same_repository(&from, source, &target.uuid, Some(root), &shown)?;
         let found = automatic::find_reintegrate(ctx, session.as_ref(), &from, &target)?;
         let Some((source, common)) = found else { return Ok(()) };
         let source = MergeSource { ancestral: false, ..source };
+        let allowed = clean_or_stopped(ctx, path, Some(&source), dry_run)?;
+        let target = MergeTarget::open(ctx, path, allowed)?;
         let sessions = [other, session];
         cousins(ctx, &target, sessions, &source, &common, true, options)?.check(&target)
     })

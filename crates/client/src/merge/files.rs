@@ -1,8 +1,9 @@
-//! Files: what is decided when they are opened, and what becomes of them.
+//! Files: what is decided when they are opened, and what becomes of them. A change that has begun is not
+//! stopped halfway.
 
 use sapwood_core::notify::{Action as Told, State};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, NodeKind, PropList, SvnError, SvnResult, path};
+use sapwood_core::{CancelToken, Depth, NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_wc::conflict::{Action, PropChange, PropState, Reason, TextOutcome, kept_extension};
 use sapwood_wc::merge::{FileMerge, PropsMerge};
 use sapwood_wc::translate::{Translation, same_as_pristine};
@@ -230,14 +231,14 @@ impl Apply<'_, '_> {
             }
             if merge.same_repos {
                 let origin = merge.origin_of(&relpath, revision)?;
-                wc.add_repos_file(&relpath, pristine, props, Some(&origin), merge.ctx.cancel())?;
+                wc.add_repos_file(&relpath, pristine, props, Some(&origin), &CancelToken::new())?;
                 if props.get(names::MERGEINFO).is_some() {
                     merge.new_mergeinfo.insert(relpath.clone());
                 }
             } else {
                 let kept = |name: &str| is_regular(name) && name != names::MERGEINFO;
                 let props = props.iter().filter(|(name, _)| kept(name)).collect();
-                wc.add_foreign_file(&relpath, pristine, &props, merge.ctx.cancel())?;
+                wc.add_foreign_file(&relpath, pristine, &props, &CancelToken::new())?;
             }
         }
         merge.record_add(&relpath, NodeKind::File, replaces);
@@ -276,7 +277,7 @@ impl Apply<'_, '_> {
         let merge = &mut *self.merge;
         if !merge.options.dry_run {
             let target = [relpath.clone()];
-            merge.wc().delete_unchecked(&target, false, merge.ctx.cancel(), &|_| {})?;
+            merge.wc().delete_unchecked(&target, false, &CancelToken::new(), &|_| {})?;
         }
         merge.deleted_mergeinfo.insert(relpath.clone());
         self.deleted(&relpath, parent, NodeKind::File)

@@ -15,10 +15,11 @@
 //! | `normalize` | which places a range of history is merged from |
 //! | `aware` | slices of what is missing, one after the other |
 //! | `subtrees`, `paths` | the nodes of the target that need ranges of their own |
-//! | `remaining`, `trim` | what each of them needs |
+//! | `remaining`, `trim`, `changes` | what each of them needs |
 //! | `record`, `elide` | that it was merged |
 //! | `automatic`, `reintegrate` | what is to be merged when no revisions are given |
 //! | `begin` | the line that says which revisions come next |
+//! | `stage`, `stopped` | how far a merge came that is stopped, and going on with it |
 //!
 //! A [`Merge`] is the state of one run over some sources; everything that happens to paths is noted
 //! in it, for those who record what was merged. Paths are relpaths below the working copy's root.
@@ -27,6 +28,7 @@ mod apply;
 mod automatic;
 mod aware;
 mod begin;
+pub mod changes;
 mod conflicts;
 mod dirs;
 pub mod drive;
@@ -42,6 +44,8 @@ mod reintegrate;
 mod remaining;
 pub mod run;
 pub mod source;
+pub mod stage;
+mod stopped;
 mod subtrees;
 pub mod target;
 mod trim;
@@ -61,6 +65,7 @@ pub use self::entry::{TwoSources, merge_peg, merge_reintegrate, merge_two, merge
 pub use self::paths::MergePath;
 pub(crate) use self::props::props_state;
 pub use self::source::MergeSource;
+use self::stage::{Reached, Stage, Undo};
 pub use self::target::MergeTarget;
 use crate::context::Context;
 use crate::mergeinfo::place::Lines;
@@ -156,6 +161,16 @@ pub struct Merge<'a> {
     pub lines: Lines,
     /// The path of the last line that said which revisions come.
     pub begun: Option<String>,
+    /// Every path that was changed or is in conflict now, over all sources.
+    pub changed: BTreeSet<String>,
+    /// How far the present source came when it was stopped.
+    pub stage: Option<Stage>,
+    /// How far its edit came.
+    pub reached: Reached,
+    /// What the missing revisions of the source change, if that was asked.
+    pub changes: Option<changes::Changes>,
+    /// Mergeinfo that a step wrote over which is not done yet.
+    pub undo: Undo,
 }
 
 impl std::fmt::Debug for Merge<'_> {

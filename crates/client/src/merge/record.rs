@@ -6,16 +6,16 @@ use std::rc::Rc;
 
 use sapwood_core::notify::{Action, Notify, State};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, Inherit, NodeKind, Revnum, SvnResult, path};
+use sapwood_core::{CancelToken, Depth, ErrorCode, Inherit, NodeKind, Revnum, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::props::Change;
 
 use super::Merge;
-use super::elide::elide;
 use super::paths::parents;
 use super::remaining::forward;
 use super::run::PathMergeinfo;
 use super::source::MergeSource;
+use super::stage::Undo;
 use super::target::MergeTarget;
 use super::trim::plain_log;
 use crate::context::Context;
@@ -23,21 +23,24 @@ use crate::mergeinfo::local::{Invalid, explicit, find};
 use crate::mergeinfo::place::{Place, visit};
 use crate::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 
-/// Sets the mergeinfo of a node or takes it away; tells so if wanted.
+/// Sets the mergeinfo of a node or takes it away, not to be stopped halfway; tells so if `told` is a
+/// caller.
 pub(super) fn write_one(
-    ctx: &Context,
     wc: &WorkingCopy,
+    undo: &Undo,
     relpath: &str,
     mergeinfo: Option<&Mergeinfo>,
-    tell: bool,
+    told: Option<&Context>,
 ) -> SvnResult<()> {
     let value = mergeinfo.map(|mergeinfo| mergeinfo.to_value().into_bytes());
     let view = wc.require_view(relpath)?;
     let has = |props: sapwood_core::PropList| props.get(names::MERGEINFO).map(<[u8]>::to_vec);
-    let changed = has(view.props()?) != has(view.pristine_props()?);
+    let before = has(view.props()?);
+    let changed = before != has(view.pristine_props()?);
+    undo.note(relpath, before);
     let change = Change { name: names::MERGEINFO, value: value.as_deref(), force: true };
-    wc.set_prop(relpath, change, Depth::Empty, &HashSet::new(), ctx.cancel(), &|_| {})?;
-    if tell {
+    wc.set_prop(relpath, change, Depth::Empty, &HashSet::new(), &CancelToken::new(), &|_| {})?;
+    if let Some(ctx) = told {
         let path = wc.abspath(relpath);
         let shown = path.to_string_lossy();
         let props = if changed { State::Merged } else { State::Changed };
@@ -51,7 +54,8 @@ pub(super) fn write(ctx: &Context, target: &MergeTarget, all: PathMergeinfo) -> 
     let mut all: Vec<(String, Mergeinfo)> = all.into_iter().collect();
     all.sort_by(|a, b| path::compare(&a.0, &b.0));
     for (relpath, mergeinfo) in all {
-        known(write_one(ctx, &target.wc, &relpath, Some(&mergeinfo), true))?;
+        let undo = Undo::default();
+        known(write_one(&target.wc, &undo, &relpath, Some(&mergeinfo), Some(ctx)))?;
     }
     Ok(())
 }
@@ -135,7 +139,7 @@ impl Merge<'_> {
                 catalog.entry(relpath.to_owned()).or_default().merge(&mergeinfo);
                 Ok(())
             }
-            None => known(write_one(self.ctx, wc, relpath, Some(&mergeinfo), true)),
+            None => known(write_one(wc, &self.undo, relpath, Some(&mergeinfo), Some(self.ctx))),
         }
     }
 
@@ -242,7 +246,7 @@ impl Merge<'_> {
             }
             if !entry.record && entry.child_of_noninheritable {
                 // It got some before the merge, in case it would be touched.
-                write_one(self.ctx, self.wc(), &relpath, None, false)?;
+                write_one(self.wc(), &self.undo, &relpath, None, None)?;
             }
             if entry.record && entry.switched {
                 switched.insert(path::dirname(&relpath).to_owned());
@@ -317,7 +321,7 @@ pub(super) fn directory(
             }
             if entry.inherited {
                 let before = entry.before.as_ref();
-                write_one(merge.ctx, merge.wc(), &entry.relpath, before, false)?;
+                write_one(merge.wc(), &merge.undo, &entry.relpath, before, None)?;
             }
             if let Some(gap) = &gap {
                 let left = RangeList::remove(gap, &forward(&ranges, reverse), false);
@@ -335,7 +339,7 @@ pub(super) fn directory(
                 Some(true) => None,
                 _ => Some(merge.target.relpath.as_str()),
             };
-            elide(merge.ctx, merge.wc(), &entry.relpath, limit, None)?;
+            merge.elide(&entry.relpath, limit, None)?;
         }
     }
     Ok(())
@@ -360,6 +364,7 @@ pub(super) fn additions(
     range: &MergeRange,
     fspath: &str,
     quiet: bool,
+    partial: bool,
 ) -> SvnResult<()> {
     let wc = merge.wc();
     for relpath in &merge.touched.added {
@@ -378,14 +383,20 @@ pub(super) fn additions(
             revision: range.end,
         };
         // It came at some revision of the range, perhaps more than once.
-        let history = merge.lines.history(merge.right.as_ref(), &place, range.end, range.start)?;
+        let session = merge.right.as_ref();
+        let history = match merge.lines.history(session, &place, range.end, range.start) {
+            // What a merge that is stopped adds may be younger than what is recorded of it.
+            Err(error) if partial && error.code() == ErrorCode::FS_NOT_FOUND => continue,
+            other => other?,
+        };
         let mut all = Mergeinfo::new();
         all.0.insert(source, RangeList::one(range.start, range.end, true));
         let mut all = all.intersect(&history.mergeinfo, false);
         if let Some(own) = own {
             all.merge(&own);
         }
-        write_one(merge.ctx, wc, relpath, Some(&all), !quiet)?;
+        let told = (!quiet).then_some(merge.ctx);
+        write_one(wc, &merge.undo, relpath, Some(&all), told)?;
     }
     Ok(())
 }
@@ -408,7 +419,7 @@ pub(super) fn file(
         return Ok(());
     }
     if before.is_some() {
-        write_one(merge.ctx, merge.wc(), target, before, false)?;
+        write_one(merge.wc(), &merge.undo, target, before, None)?;
     }
     if !quiet {
         merge.tell_recording(target, (first.start, last.end));

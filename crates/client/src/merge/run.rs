@@ -12,6 +12,8 @@ use sapwood_wc::conflict::Conflict;
 
 use super::paths::MergePath;
 use super::source::MergeSource;
+use super::stage::{Reached, Stage, Undo};
+use super::stopped::{Found, Stopped};
 use super::target::MergeTarget;
 use super::{Merge, MergeOptions, Touched, aware};
 use crate::context::Context;
@@ -57,6 +59,8 @@ pub struct Run<'r> {
 pub struct Done {
     /// The paths that were touched.
     pub touched: BTreeSet<String>,
+    /// The paths that are changed or in conflict now.
+    pub changed: BTreeSet<String>,
     /// The range that left conflicts open, and whether it was the last one.
     pub conflict: Option<(MergeSource, bool)>,
 }
@@ -92,6 +96,7 @@ fn session_to(
     ctx: &Context,
     known: Option<Rc<dyn Session>>,
     url: &str,
+    target: &MergeTarget,
 ) -> SvnResult<Rc<dyn Session>> {
     if let Some(session) = known {
         match session.reparent(url) {
@@ -100,7 +105,7 @@ fn session_to(
             Err(error) => return Err(error),
         }
     }
-    Ok(Rc::from(sapwood_ra::open(url, &ctx.ra)?))
+    Ok(target.remembering(Rc::from(sapwood_ra::open(url, &ctx.ra)?)))
 }
 
 fn check_record_only(run: &Run<'_>) -> SvnResult<()> {
@@ -119,31 +124,79 @@ fn check_record_only(run: &Run<'_>) -> SvnResult<()> {
 /// Sessions that are open already, for both sides of what is merged.
 pub type Sessions = [Option<Rc<dyn Session>>; 2];
 
-/// Merges the sources.
+/// Merges the sources. What was stopped before goes on.
 ///
 /// # Errors
 /// Those of sessions and of the working copy.
-pub fn run(ctx: &Context, mut run: Run<'_>, mut sessions: Sessions) -> SvnResult<Done> {
+pub fn run(ctx: &Context, mut run: Run<'_>, sessions: Sessions) -> SvnResult<Done> {
     if run.options.record_only {
         check_record_only(&run)?;
         if run.options.dry_run {
             return Ok(Done::default());
         }
     }
-    let mut touched = Touched::default();
-    if let Some(only) = run.only.filter(|_| run.options.record_only) {
+    match Stopped::find(ctx, &run)? {
+        None => through(ctx, &mut run, sessions, None),
+        Some(Found::Same(stopped)) => through(ctx, &mut run, sessions, Some(*stopped)),
+        Some(Found::Older(stopped)) => {
+            let asked = run.sources;
+            let older = stopped.sources.clone();
+            let mut first = Run { sources: &older, ..run };
+            let done = through(ctx, &mut first, sessions, Some(*stopped))?;
+            if done.conflict.is_some() {
+                return Ok(done);
+            }
+            let mut rest = Run { sources: asked, ..first };
+            let mut all = through(ctx, &mut rest, [None, None], None)?;
+            all.touched.extend(done.touched);
+            all.changed.extend(done.changed);
+            Ok(all)
+        }
+    }
+}
+
+/// Goes through the sources, or those that are left. What was found of a merge that was stopped is kept again
+/// when nothing comes of it.
+fn through(
+    ctx: &Context,
+    run: &mut Run<'_>,
+    sessions: Sessions,
+    mut stopped: Option<Stopped>,
+) -> SvnResult<Done> {
+    let result = sources(ctx, run, sessions, &mut stopped);
+    match (result, stopped) {
+        (Err(error), Some(stopped)) => Err(match stopped.keep_again(&run.target.wc) {
+            Ok(()) => error,
+            Err(other) => error.with_cause(other),
+        }),
+        (result, _) => result,
+    }
+}
+
+fn sources(
+    ctx: &Context,
+    run: &mut Run<'_>,
+    mut sessions: Sessions,
+    stopped: &mut Option<Stopped>,
+) -> SvnResult<Done> {
+    let (mut touched, mut changed) = (Touched::default(), BTreeSet::new());
+    let mut first = 0;
+    let mut done = Done::default();
+    if let Some(stopped) = &*stopped {
+        (touched, changed, first) = (stopped.touched.clone(), stopped.changed(), stopped.at);
+        done.conflict.clone_from(&stopped.conflict);
+    } else if let Some(only) = run.only.filter(|_| run.options.record_only) {
         touched.merged.clone_from(only);
     }
     let mut capable = None;
-    let mut done = Done::default();
     let count = run.sources.len();
-    for (at, source) in run.sources.iter().enumerate() {
+    for (at, source) in run.sources.iter().enumerate().skip(first) {
         if source.left == source.right {
             continue;
         }
         let [left, right] = &mut sessions;
-        let first = session_to(ctx, left.take(), &source.left.url())?;
-        let second = session_to(ctx, right.take(), &source.right.url())?;
+        let first = session_to(ctx, left.take(), &source.left.url(), run.target)?;
+        let second = session_to(ctx, right.take(), &source.right.url(), run.target)?;
         sessions = [Some(Rc::clone(&first)), Some(Rc::clone(&second))];
         let mergeinfo_capable = match capable {
             Some(known) => known,
@@ -167,26 +220,54 @@ pub fn run(ctx: &Context, mut run: Run<'_>, mut sessions: Sessions) -> SvnResult
             right: second,
             lines: Lines::default(),
             begun: None,
+            changed: std::mem::take(&mut changed),
+            stage: None,
+            reached: Reached::default(),
+            undo: Undo::default(),
+            changes: None,
         };
-        let conflict = merge.whole(&mut run)?;
-        if !run.options.dry_run {
-            merge.elide_target()?;
+        if let Some(inside) = stopped.as_mut().and_then(|stopped| stopped.inside.take()) {
+            merge.take_up(inside)?;
         }
-        touched = merge.touched;
+        *stopped = None;
+        let conflict = match merge.one_source(run) {
+            Ok(conflict) => conflict,
+            Err(error) => return Err(merge.stop(run, at, error)),
+        };
+        (touched, changed) = (merge.touched, merge.changed);
         if let Some(conflict) = conflict {
             let last = at.plus(1) == count && conflict.remaining.is_none();
             done.conflict = Some((conflict.range, last));
             break;
         }
     }
+    *stopped = None;
     if !done.is_stopped() {
         ctx.tell(&Notify::new(Action::MergeCompleted, &run.target.shown()));
     }
-    done.touched = touched.all();
+    (done.touched, done.changed) = (touched.all(), changed);
     Ok(done)
 }
 
 impl Merge<'_> {
+    /// Merges the present source, and takes away what the target need not say.
+    fn one_source(&mut self, run: &mut Run<'_>) -> SvnResult<Option<RangeConflict>> {
+        let conflict = match self.stage.take_if(|stage| stage.recorded) {
+            Some(stage) => stage.conflict,
+            None => self.whole(run)?,
+        };
+        if !run.options.dry_run {
+            self.undo.clear();
+            if let Err(error) = self.elide_target() {
+                let stage = Stage::new(self.source.clone());
+                let conflict = conflict.clone();
+                self.stage = Some(Stage { recorded: true, conflict, ..stage });
+                return Err(error);
+            }
+        }
+        Ok(conflict)
+    }
+
     /// Merges the present source as far as conflicts allow. Those that can be settled at once are,
     /// and it goes on.
     fn whole(&mut self, run: &mut Run<'_>) -> SvnResult<Option<RangeConflict>> {
@@ -221,15 +302,22 @@ impl Merge<'_> {
         catalog: Option<&mut PathMergeinfo>,
         quiet: bool,
     ) -> SvnResult<Option<RangeConflict>> {
-        self.paths.clear();
+        if self.stage.is_none() {
+            self.paths.clear();
+        }
         let result = if self.honors_mergeinfo() {
             aware::directory(self, source, catalog, quiet)?
         } else {
-            self.paths.push(MergePath {
-                remaining: Some(source.ranges()),
-                ..MergePath::new(self.target.relpath.clone())
-            });
-            self.drive_dir(source)?;
+            if self.stage.take().is_none() {
+                self.paths.push(MergePath {
+                    remaining: Some(source.ranges()),
+                    ..MergePath::new(self.target.relpath.clone())
+                });
+            }
+            if let Err(error) = self.drive_dir(source) {
+                self.stage = Some(Stage::new(source.clone()));
+                return Err(error);
+            }
             self.range_conflict(source, None)
         };
         self.paths.clear();

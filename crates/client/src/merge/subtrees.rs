@@ -231,7 +231,7 @@ impl Subtrees<'_> {
                 let limit = Some(self.target);
                 let found =
                     find(self.wc, &child, Inherit::NearestAncestor, limit, Invalid::Refuse)?;
-                write_one(merge.ctx, self.wc, &child, found.mergeinfo.as_ref(), false)?;
+                write_one(self.wc, &merge.undo, &child, found.mergeinfo.as_ref(), None)?;
             }
         }
         Ok(())

@@ -1,12 +1,16 @@
 //! What is merged into, and whether it is fit for it.
 
+use std::rc::Rc;
+
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
+use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::root::disk_kind;
 use sapwood_wc::view::Status;
 
 use crate::context::Context;
 use crate::mergeinfo::place::Place;
+use crate::remembering::{History, Remembering};
 use crate::working::Node;
 
 /// A node of a working copy that is merged into.
@@ -22,6 +26,8 @@ pub struct MergeTarget {
     pub root: String,
     /// The repository's UUID.
     pub uuid: String,
+    /// What is known of its past.
+    pub(super) history: Rc<History>,
 }
 
 /// What a target may be.
@@ -54,7 +60,9 @@ impl MergeTarget {
                 (root, uuid)
             }
         };
-        let found = Self { wc: node.wc.clone(), relpath: node.relpath.clone(), place, root, uuid };
+        let history = ctx.history(node.wc.root(), &uuid);
+        let (wc, relpath) = (node.wc.clone(), node.relpath.clone());
+        let found = Self { wc, relpath, place, root, uuid, history };
         found.check(&node, allowed)?;
         Ok(found)
     }
@@ -69,6 +77,11 @@ impl MergeTarget {
     #[must_use]
     pub fn is_in_repository_of(&self, place: &Place) -> bool {
         self.root == place.root && self.uuid == place.uuid
+    }
+
+    /// A session that knows what was asked about the target's repository before.
+    pub(super) fn remembering(&self, session: Rc<dyn Session>) -> Rc<dyn Session> {
+        Remembering::wrap(session, &self.history)
     }
 
     /// Whether the target is a directory.

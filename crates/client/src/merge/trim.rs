@@ -179,6 +179,23 @@ impl Merge<'_> {
             let place = source.primary().below(self.below_target(&entry.relpath));
             let (one, other) = (source.left.revision, source.right.revision);
             let bounds = (one.min(other), one.max(other));
+            if let Some(changes) = &self.changes {
+                let at_youngest = place.at(&place.relpath, bounds.1);
+                match changes.presence(session.as_ref(), &at_youngest)? {
+                    Some(true) => {
+                        self.lines.learn(&at_youngest, changes.bounds());
+                        continue;
+                    }
+                    Some(false) => {
+                        let others = forward(&others, reverse);
+                        if let Some(entry) = self.paths.get_mut(at) {
+                            entry.remaining = Some(others);
+                        }
+                        continue;
+                    }
+                    None => {}
+                }
+            }
             if let Some(fitted) = fitted(&self.lines, &session, &place, bounds, &own, &others)?
                 && let Some(entry) = self.paths.get_mut(at)
             {

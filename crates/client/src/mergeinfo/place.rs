@@ -9,6 +9,7 @@ use sapwood_ra::Session;
 use super::{MergeRange, Mergeinfo, RangeList};
 use crate::context::Context;
 use crate::open::{Located, session_at};
+use crate::remembering::clipped;
 use crate::revision::Revision;
 use crate::working::Node;
 
@@ -155,13 +156,13 @@ pub fn segments(
     Ok(found)
 }
 
-/// Which node, and between which revisions.
-type Asked = (Place, u64, u64);
+/// A part of a line: between which revisions, and what it is there.
+type Part = (u64, u64, Vec<Segment>);
 
 /// What [`segments`] found, so that each question is asked once: the past does not change. As large as
 /// the number of places that are asked about.
 #[derive(Debug, Default)]
-pub struct Lines(RefCell<HashMap<Asked, Vec<Segment>>>);
+pub struct Lines(RefCell<HashMap<Place, Vec<Part>>>);
 
 impl Lines {
     /// What [`segments`] finds. An error is not kept.
@@ -175,13 +176,24 @@ impl Lines {
         youngest: u64,
         oldest: u64,
     ) -> SvnResult<Vec<Segment>> {
-        let asked = (place.clone(), youngest, oldest);
-        if let Some(known) = self.0.borrow().get(&asked) {
-            return Ok(known.clone());
+        if let Some(known) = self.0.borrow().get(place)
+            && let Some((_, _, whole)) =
+                known.iter().find(|(last, first, _)| youngest <= *last && *first <= oldest)
+        {
+            return Ok(clipped(whole, youngest, oldest));
         }
         let found = segments(session, place, youngest, oldest)?;
-        self.0.borrow_mut().insert(asked, found.clone());
+        let part = (youngest, oldest, found.clone());
+        self.0.borrow_mut().entry(place.clone()).or_default().push(part);
         Ok(found)
+    }
+
+    /// A log said that a place was the same between two revisions.
+    pub(crate) fn learn(&self, place: &Place, (oldest, youngest): (u64, u64)) {
+        let path = Some(place.relpath.clone());
+        let segment = Segment { start: Revnum(oldest), end: Revnum(youngest), path };
+        let part = (youngest, oldest, vec![segment]);
+        self.0.borrow_mut().entry(place.clone()).or_default().push(part);
     }
 
     /// What [`History::between`] finds.

@@ -51,12 +51,13 @@ impl std::fmt::Debug for Knowledge {
 }
 
 impl Knowledge {
-    fn of(&self, root: &str, uuid: &str) -> Rc<Repository> {
+    fn of(&self, ctx: &Context, wc: &WorkingCopy, root: &str, uuid: &str) -> Rc<Repository> {
         let mut known = self.0.borrow_mut();
         if let Some((_, repository)) = known.iter().find(|(url, _)| url == root) {
             return Rc::clone(repository);
         }
-        let repository = Rc::new(Repository::new(root, uuid));
+        let history = ctx.history(wc.root(), uuid);
+        let repository = Rc::new(Repository::new(root, uuid, history));
         known.push((root.to_owned(), Rc::clone(&repository)));
         repository
     }
@@ -154,7 +155,7 @@ impl<'c> TreeConflict<'c> {
         };
         Ok(Some(Self {
             ctx,
-            repository: knowledge.of(root, uuid),
+            repository: knowledge.of(ctx, wc, root, uuid),
             wc: wc.clone(),
             relpath: relpath.to_owned(),
             operation: conflict.operation,
@@ -225,6 +226,8 @@ impl<'c> TreeConflict<'c> {
         self.local = readable(self.local_details())?.flatten();
         self.recommend_local();
         self.tell(Told::EndSearchTreeConflictDetails, &self.relpath);
+        // The next conflict is explained from what this one has asked.
+        self.ctx.keep_histories();
         Ok(())
     }
 

@@ -13,7 +13,8 @@ use sapwood_ra::{LogChange, LogRequest, Session};
 
 use super::moves::{Copied, Gone, Revision};
 use crate::context::Context;
-use crate::mergeinfo::place::{History, Place};
+use crate::mergeinfo::place::{History as Line, Place};
+use crate::remembering::{History, Remembering};
 
 /// What is told of a revision without an author.
 const NOBODY: &str = "unknown author";
@@ -28,8 +29,9 @@ pub(super) type OfRevision<'r> = dyn FnMut(u64, String, &[LogChange<'_>]) -> Svn
 pub(super) struct Repository {
     root: String,
     uuid: String,
-    session: OnceCell<Box<dyn Session>>,
-    histories: Known<(String, u64), Option<Rc<History>>>,
+    session: OnceCell<Rc<dyn Session>>,
+    history: Rc<History>,
+    histories: Known<(String, u64), Option<Rc<Line>>>,
     ancestries: Known<(String, u64, String, u64, bool), bool>,
     scans: Known<(String, u64, u64), Rc<Vec<Revision>>>,
 }
@@ -67,8 +69,10 @@ fn author(value: Option<&[u8]>) -> String {
 }
 
 impl Repository {
-    pub(super) fn new(root: &str, uuid: &str) -> Self {
+    /// Nothing is known but what is kept beside a working copy.
+    pub(super) fn new(root: &str, uuid: &str, history: Rc<History>) -> Self {
         Self {
+            history,
             root: root.to_owned(),
             uuid: uuid.to_owned(),
             session: OnceCell::new(),
@@ -97,7 +101,8 @@ impl Repository {
         let session = match self.session.get() {
             Some(session) => session,
             None => {
-                let session = ctx.open_following(&self.url(path::dirname(relpath)))?;
+                let session = Rc::from(ctx.open_following(&self.url(path::dirname(relpath)))?);
+                let session = Remembering::wrap(session, &self.history);
                 self.session.get_or_init(|| session)
             }
         };
@@ -183,7 +188,7 @@ impl Repository {
     }
 
     /// The whole history of a node; `None` when there is no such node.
-    fn history(&self, ctx: &Context, relpath: &str, peg: u64) -> SvnResult<Option<Rc<History>>> {
+    fn history(&self, ctx: &Context, relpath: &str, peg: u64) -> SvnResult<Option<Rc<Line>>> {
         once(&self.histories, (relpath.to_owned(), peg), || {
             let (session, below) = self.session_for(ctx, relpath)?;
             let mut segments = Vec::new();
@@ -204,7 +209,7 @@ impl Repository {
                 relpath: relpath.to_owned(),
                 revision: peg,
             };
-            Ok(found(asked)?.map(|()| Rc::new(History::of_segments(&place, segments))))
+            Ok(found(asked)?.map(|()| Rc::new(Line::of_segments(&place, segments))))
         })
     }
 

@@ -260,6 +260,7 @@ impl AddUpdate<'_> {
         );
         let mut merged = merged?;
         merged.work.push(WorkItem::FileRemove { relpath: wc.relpath(&empty)? });
+        right.leave(wc, &mut merged.work)?;
         let content = match merged.outcome {
             TextOutcome::Conflict => State::Conflicted,
             TextOutcome::Merged | TextOutcome::Unchanged => State::Merged,

@@ -366,6 +366,7 @@ impl MoveUpdate<'_> {
                 };
                 conflict.text = merged.conflict;
                 work = merged.work;
+                left.leave(wc, &mut work)?;
             }
             if !conflict.is_resolved() {
                 let from = self.base_path(relpath)?;

@@ -649,6 +649,8 @@ impl MoveUpdate<'_> {
                 };
                 conflict.text = merged.conflict;
                 work = merged.work;
+                left.leave(wc, &mut work)?;
+                right.leave(wc, &mut work)?;
             } else {
                 content = State::Changed;
                 work.push(WorkItem::FileInstall {

@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use sapwood_core::path::{dirname, is_ancestor};
 use sapwood_core::props::names as prop_names;
-use sapwood_core::{ErrorCode, NodeKind, SvnError};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError};
 use sapwood_fs::Root;
 use sapwood_repos::TxnEditor;
 use sapwood_wire_dav::Resource;

@@ -1,0 +1,184 @@
+//! Measuring merges: our `svn` and the reference's, on the same branches, at both servers; and how many
+//! requests each makes, by the server's own log.
+//!
+//! [`history`] makes the branches, as a dump; [`site`] loads them, checks them out and runs what is measured;
+//! [`table`] shows what came of it. Invariants: each run begins with a fresh copy of the working copy, which is
+//! not part of its time; the programs take turns within each repetition. The server is a tunnel's,
+//! a process of its own for each session, whose time does not count.
+
+mod history;
+mod site;
+mod table;
+
+use std::path::PathBuf;
+
+use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
+use serde::{Deserialize, Serialize};
+
+use crate::axes::System;
+use crate::machine;
+use crate::programs::Programs;
+
+pub use history::Size;
+pub use table::to_markdown;
+
+/// What to measure, and where.
+#[derive(Debug)]
+pub struct Plan {
+    /// A folder that everything is made in.
+    pub folder: PathBuf,
+    /// How large the branches are.
+    pub size: Size,
+    /// How many nodes have mergeinfo of their own, a row of each kind for each number.
+    pub subtrees: Vec<u64>,
+    /// Our programs.
+    pub sapwood: Programs,
+    /// The reference's.
+    pub reference: Option<Programs>,
+    /// Which kinds of work.
+    pub work: Vec<Work>,
+    /// How often each is measured.
+    pub repeat: u32,
+}
+
+/// What is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Work {
+    /// All that a branch lacks is merged into it.
+    CatchUp,
+    /// One revision is.
+    CherryPick,
+    /// A branch goes back to where it came from.
+    Reintegrate,
+    /// What a branch has beyond its trunk is shown.
+    Diff,
+}
+
+impl Work {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::CatchUp, Self::CherryPick, Self::Reintegrate, Self::Diff];
+
+    /// What it is asked for by.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CatchUp => "catch-up",
+            Self::CherryPick => "cherry-pick",
+            Self::Reintegrate => "reintegrate",
+            Self::Diff => "diff",
+        }
+    }
+
+    /// Whether mergeinfo of nodes below matters to it.
+    const fn counts_subtrees(self) -> bool {
+        !matches!(self, Self::Diff)
+    }
+}
+
+/// All runs of one kind of work by one program at one server.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Row {
+    /// What was done.
+    pub work: Work,
+    /// How many nodes had mergeinfo of their own.
+    pub subtrees: u64,
+    /// Whose client.
+    pub client: System,
+    /// Whose server.
+    pub server: System,
+    /// Seconds by the clock, a value a run.
+    pub seconds: Vec<f64>,
+    /// Seconds of the client's processor time.
+    pub cpu: Vec<f64>,
+    /// Requests of one run, without the opening of sessions.
+    pub requests: u64,
+    /// Sessions that were opened.
+    pub sessions: u64,
+    /// The most memory that a run held, in MiB.
+    pub peak_mib: f64,
+    /// Why there are no figures, or fewer.
+    pub failure: Option<String>,
+}
+
+/// What a measurement found.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Findings {
+    /// The machine and the programs: name and value.
+    pub about: Vec<(String, String)>,
+    /// The figures.
+    pub rows: Vec<Row>,
+}
+
+impl Findings {
+    /// The figures as JSON, to be kept.
+    ///
+    /// # Errors
+    /// None that a value of this type can cause.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
+    }
+}
+
+/// Measures.
+///
+/// # Errors
+/// What making the repositories and working copies meets; E200015 when cancelled. Work that fails is a
+/// row that says so.
+pub fn run(plan: &Plan, say: &mut dyn FnMut(&str), cancel: &CancelToken) -> SvnResult<Findings> {
+    let mut rows = Vec::new();
+    for work in &plan.work {
+        let numbers: &[u64] = if work.counts_subtrees() { &plan.subtrees } else { &[0] };
+        for subtrees in numbers {
+            let site = site::prepare(plan, *work, *subtrees, say)?;
+            let mut here = Vec::new();
+            for server in site.systems() {
+                for client in site.systems() {
+                    here.push(Row::new(*work, *subtrees, client, server));
+                }
+            }
+            for _ in 0..plan.repeat {
+                for row in here.iter_mut().filter(|row| row.failure.is_none()) {
+                    if cancel.is_cancelled() {
+                        return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"));
+                    }
+                    site.measure(row);
+                }
+            }
+            for row in &here {
+                say(&table::line(row, &here));
+            }
+            rows.append(&mut here);
+        }
+    }
+    Ok(Findings { about: about(plan), rows })
+}
+
+impl Row {
+    const fn new(work: Work, subtrees: u64, client: System, server: System) -> Self {
+        Self {
+            work,
+            subtrees,
+            client,
+            server,
+            seconds: Vec::new(),
+            cpu: Vec::new(),
+            requests: 0,
+            sessions: 0,
+            peak_mib: 0.0,
+            failure: None,
+        }
+    }
+}
+
+/// The machine, the branches and the versions.
+fn about(plan: &Plan) -> Vec<(String, String)> {
+    let mut about = machine::about();
+    let Size { files, revisions } = plan.size;
+    about.push(("branches".to_owned(), format!("{revisions} revisions over {files} files")));
+    about.push(("Sapwood".to_owned(), plan.sapwood.version()));
+    if let Some(reference) = &plan.reference {
+        about.push(("Subversion".to_owned(), reference.version()));
+    }
+    about
+}

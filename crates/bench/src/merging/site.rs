@@ -1,0 +1,201 @@
+//! What is worked on: a repository, and a working copy of it for each server.
+
+use std::fs;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use sapwood_core::{ErrorCode, Exact as _, SvnError, SvnResult};
+
+use super::history::{Size, dump};
+use super::{Plan, Row, Work};
+use crate::axes::{Axis as _, System};
+use crate::programs::{Programs, Usage, measure};
+
+/// The place of one kind of work.
+#[derive(Debug)]
+pub(super) struct Site<'p> {
+    plan: &'p Plan,
+    folder: PathBuf,
+    work: Work,
+}
+
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> SvnError {
+    SvnError::io(error, format_args!("Can't {what} '{}'", path.display()))
+}
+
+/// Makes the repository and the working copies.
+pub(super) fn prepare<'p>(
+    plan: &'p Plan,
+    work: Work,
+    subtrees: u64,
+    say: &mut dyn FnMut(&str),
+) -> SvnResult<Site<'p>> {
+    fs::create_dir_all(&plan.folder).map_err(|e| cannot("create", &plan.folder, &e))?;
+    let folder = fs::canonicalize(&plan.folder).map_err(|e| cannot("find", &plan.folder, &e))?;
+    let back = matches!(work, Work::Reintegrate);
+    let Size { files, revisions } = plan.size;
+    let name = format!("{}-{files}-{revisions}-{subtrees}", if back { "back" } else { "on" });
+    let site = Site { plan, folder: folder.join(name), work };
+    if site.folder.join("complete").exists() {
+        return Ok(site);
+    }
+    say(&format!("making branches with {subtrees} subtrees"));
+    site.remove(&site.folder)?;
+    fs::create_dir_all(&site.folder).map_err(|e| cannot("create", &site.folder, &e))?;
+    site.load(subtrees, back)?;
+    for server in site.systems() {
+        site.write_tunnel(server)?;
+        let target = if back { "T" } else { "B" };
+        let setup = plan.reference.as_ref().unwrap_or(&plan.sapwood);
+        let mut command = setup.command("svn");
+        command.args(["checkout", "-q"]).arg(site.url(target)).arg(site.master(server));
+        site.run(&mut command, server)?;
+    }
+    let complete = site.folder.join("complete");
+    fs::write(&complete, b"").map_err(|e| cannot("write", &complete, &e))?;
+    Ok(site)
+}
+
+impl Site<'_> {
+    /// Whose programs there are.
+    pub(super) fn systems(&self) -> Vec<System> {
+        let reference = self.plan.reference.is_some().then_some(System::Reference);
+        reference.into_iter().chain([System::Sapwood]).collect()
+    }
+
+    fn programs(&self, system: System) -> &Programs {
+        match (system, &self.plan.reference) {
+            (System::Reference, Some(programs)) => programs,
+            _ => &self.plan.sapwood,
+        }
+    }
+
+    fn remove(&self, path: &Path) -> SvnResult<()> {
+        match fs::remove_dir_all(path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(cannot("remove", path, &e)),
+            _ => Ok(()),
+        }
+    }
+
+    fn load(&self, subtrees: u64, back: bool) -> SvnResult<()> {
+        let (file, repository) = (self.folder.join("dump"), self.folder.join("repository"));
+        let out = fs::File::create(&file).map_err(|e| cannot("create", &file, &e))?;
+        let mut out = BufWriter::new(out);
+        dump(&mut out, self.plan.size, subtrees, back)
+            .and_then(|()| out.flush())
+            .map_err(|e| cannot("write", &file, &e))?;
+        let complaints = self.folder.join("complaints");
+        measure(self.plan.sapwood.command("svnadmin").arg("create").arg(&repository), &complaints)?;
+        let input = fs::File::open(&file).map_err(|e| cannot("open", &file, &e))?;
+        let mut command = self.plan.sapwood.command("svnadmin");
+        command.args(["load", "-q"]).arg(&repository).stdin(input).stdout(Stdio::null());
+        crate::programs::run(&mut command, &complaints)?;
+        fs::remove_file(&file).map_err(|e| cannot("remove", &file, &e))
+    }
+
+    fn url(&self, below: &str) -> String {
+        format!("svn+ssh://bench{}/repository/{below}", self.folder.display())
+    }
+
+    fn master(&self, server: System) -> PathBuf {
+        self.folder.join(format!("master-{}", server.name()))
+    }
+
+    fn tunnel(&self, server: System) -> PathBuf {
+        self.folder.join(format!("tunnel-{}", server.name()))
+    }
+
+    /// A script that is the server, whatever a client asks its tunnel for.
+    fn write_tunnel(&self, server: System) -> SvnResult<()> {
+        let command = self.programs(server).command("svnserve");
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let words: Vec<String> =
+            words.map(|word| format!("'{}'", word.to_string_lossy())).collect();
+        let log = self.log();
+        let text = format!("exec {} -t --log-file '{}'\n", words.join(" "), log.display());
+        let path = self.tunnel(server);
+        fs::write(&path, text).map_err(|e| cannot("write", &path, &e))
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.join("log")
+    }
+
+    fn run(&self, command: &mut Command, server: System) -> SvnResult<Usage> {
+        command.env("SVN_SSH", format!("sh {}", self.tunnel(server).display()));
+        measure(command, &self.folder.join("complaints"))
+    }
+
+    /// Makes one run.
+    pub(super) fn measure(&self, row: &mut Row) {
+        match self.one(row) {
+            Ok((usage, sessions, requests)) => {
+                row.seconds.push(usage.wall);
+                row.cpu.push(usage.cpu);
+                row.peak_mib = row.peak_mib.max(usage.peak_mib);
+                (row.sessions, row.requests) = (sessions, requests);
+            }
+            Err(error) => row.failure = Some(error.message().to_owned()),
+        }
+    }
+
+    fn one(&self, row: &Row) -> SvnResult<(Usage, u64, u64)> {
+        let wc = self.folder.join("wc");
+        self.remove(&wc)?;
+        let mut copy = Command::new("cp");
+        measure(
+            copy.arg("-a").arg(self.master(row.server)).arg(&wc),
+            &self.folder.join("complaints"),
+        )?;
+        if let Err(error) = fs::remove_file(self.log())
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            return Err(cannot("remove", &self.log(), &error));
+        }
+        let mut command = self.programs(row.client).command("svn");
+        command.current_dir(&wc);
+        match self.work {
+            Work::CatchUp => command.args(["merge", "-q"]).arg(self.url("T")),
+            Work::CherryPick => {
+                let middle = self.plan.size.revisions.checked_div(2).unwrap_or(0);
+                let revision = middle.plus(3);
+                command.args(["merge", "-q", "-c", &revision.to_string()]).arg(self.url("T"))
+            }
+            Work::Reintegrate => command.args(["merge", "-q"]).arg(self.url("B")),
+            Work::Diff => command.args(["diff", &self.url("B"), &self.url("T")]),
+        };
+        command.args(["--non-interactive", "--username", "bench"]);
+        let usage = self.run(&mut command, row.server)?;
+        let log = fs::read_to_string(self.log()).map_err(|e| cannot("read", &self.log(), &e))?;
+        let (sessions, requests) = count(&log);
+        self.remove(&wc)?;
+        if requests == 0 {
+            return Err(SvnError::new(ErrorCode::BASE, "the server logged no requests"));
+        }
+        Ok((usage, sessions, requests))
+    }
+}
+
+/// Sessions and requests in a server's log.
+fn count(log: &str) -> (u64, u64) {
+    log.lines().fold((0, 0), |(sessions, requests): (u64, u64), line| {
+        match line.contains(" open 2 cap=") {
+            true => (sessions.plus(1), requests),
+            false => (sessions, requests.plus(1)),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_and_sessions_are_counted() {
+        let log = "1 2026-01-01T00:00:00Z - jo repo open 2 cap=(depth) /T SVN -\n\
+                   1 2026-01-01T00:00:00Z - jo repo get-latest-rev\n\
+                   1 2026-01-01T00:00:00Z - jo repo diff /T r1:2 depth=infinity\n";
+        assert_eq!(count(log), (1, 2));
+    }
+}

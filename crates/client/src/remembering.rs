@@ -1,0 +1,577 @@
+//! A session that asks each question about the past once: what a node is and was, which revisions changed
+//! it, and what was merged into it. The past does not change, so the answers may be kept beside a
+//! working copy, in `.svn/sapwood/history`: the merge after a dry run asks nothing again.
+//!
+//! Only questions that name their revisions are answered from memory, and of logs only those without revision
+//! properties but for the author, who is shown beside conflicts. Errors are not kept. The file is of one repository, counts for a
+//! day, and may be deleted at any moment.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use sapwood_core::date::Timestamp;
+use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::props::names;
+use sapwood_core::{
+    Depth, ErrorCode, Exact as _, Lock, NodeKind, PropList, Revnum, RevpropSelection, Segment,
+    SvnResult, path, uri,
+};
+use sapwood_delta::Editor;
+use sapwood_ra::session::{
+    CommitEditor, CommitRequest, FetchedDir, FetchedFile, FileRevReceiver, FileRevsRequest,
+    InheritedProps, ListRequest, LogChange, LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver,
+    ReplayRequest, Report, ReportRequest, RevpropChange, Told,
+};
+use sapwood_ra::{Capability, Dirent, DirentFields, Session};
+
+use crate::stored::{self, stored_struct};
+
+/// What the file is and in which version.
+const NAME: &str = "sapwood history 1";
+/// How many values are kept at most: paths of logs, places and lists.
+const LIMIT: usize = 200_000;
+/// For how long: a repository that was restored from a backup may have another past.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// One changed path of a log.
+#[derive(Clone, Debug)]
+struct Change {
+    path: String,
+    action: u8,
+    copy_from: Option<(String, u64)>,
+    kind: Option<NodeKind>,
+    text_mod: bool,
+    prop_mod: bool,
+}
+
+/// One revision of a log.
+#[derive(Clone, Debug)]
+struct Entry {
+    revision: Option<Revnum>,
+    changes: Vec<Change>,
+    revprops: Vec<(String, Vec<u8>)>,
+}
+
+/// The line of a node between two revisions.
+#[derive(Clone, Debug)]
+struct Line {
+    youngest: u64,
+    oldest: u64,
+    segments: Vec<Segment>,
+}
+
+/// What is known.
+#[derive(Clone, Debug, Default)]
+struct Answers {
+    uuid: String,
+    lines: HashMap<String, Vec<Line>>,
+    kinds: HashMap<String, Option<NodeKind>>,
+    places: HashMap<String, Vec<(Revnum, String)>>,
+    deletions: HashMap<String, Option<Revnum>>,
+    mergeinfo: HashMap<String, Vec<(String, Mergeinfo)>>,
+    logs: HashMap<String, Vec<Entry>>,
+}
+
+stored_struct!(Change { path, action, copy_from, kind, text_mod, prop_mod });
+stored_struct!(Entry { revision, changes, revprops });
+stored_struct!(Segment { start, end, path });
+stored_struct!(Line { youngest, oldest, segments });
+stored_struct!(Answers { uuid, lines, kinds, places, deletions, mergeinfo, logs });
+
+/// What was said of a repository so far, for any number of sessions.
+#[derive(Debug)]
+pub(crate) struct History {
+    answers: RefCell<Answers>,
+    /// How many values are kept.
+    size: std::cell::Cell<usize>,
+    /// Whether something came since it was read.
+    changed: std::cell::Cell<bool>,
+    file: PathBuf,
+}
+
+impl History {
+    /// What is kept beside a working copy about the repository of this UUID.
+    pub(crate) fn of(root: &Path, uuid: &str) -> Rc<Self> {
+        let file = sapwood_wc::layout::adm(root).join("sapwood").join("history");
+        let known = match is_fresh(&file) {
+            true => stored::read::<Answers>(&file, NAME).filter(|known| known.uuid == uuid),
+            false => None,
+        };
+        let answers =
+            known.unwrap_or_else(|| Answers { uuid: uuid.to_owned(), ..Answers::default() });
+        let size = answers.logs.values().flatten().map(|entry| entry.changes.len()).sum::<usize>();
+        Rc::new(Self {
+            answers: RefCell::new(answers),
+            size: std::cell::Cell::new(size),
+            changed: std::cell::Cell::default(),
+            file,
+        })
+    }
+
+    /// Whether it is of the repository of this UUID.
+    pub(crate) fn is_of(&self, uuid: &str) -> bool {
+        self.answers.borrow().uuid == uuid
+    }
+
+    /// Keeps it for the next time.
+    ///
+    /// # Errors
+    /// That the file cannot be written.
+    pub(crate) fn save(&self) -> SvnResult<()> {
+        if !self.changed.replace(false) {
+            return Ok(());
+        }
+        stored::write(&self.file, NAME, &*self.answers.borrow())
+    }
+
+    /// Whether an answer of so many values is to be kept.
+    fn takes(&self, count: usize) -> bool {
+        let size = self.size.get().plus(count).plus(1);
+        if size > LIMIT {
+            return false;
+        }
+        self.size.set(size);
+        self.changed.set(true);
+        true
+    }
+}
+
+/// Whether a file was written a short time ago.
+fn is_fresh(file: &Path) -> bool {
+    let written = file.metadata().and_then(|found| found.modified());
+    written.ok().and_then(|time| time.elapsed().ok()).is_some_and(|age| age < KEPT)
+}
+
+/// The part of a line between two revisions.
+pub(crate) fn clipped(segments: &[Segment], youngest: u64, oldest: u64) -> Vec<Segment> {
+    let within =
+        segments.iter().filter(|segment| segment.start.0 <= youngest && segment.end.0 >= oldest);
+    within
+        .map(|segment| Segment {
+            start: segment.start.max(Revnum(oldest)),
+            end: segment.end.min(Revnum(youngest)),
+            path: segment.path.clone(),
+        })
+        .collect()
+}
+
+/// A session with a memory. It moves to another URL when it has something to ask there.
+pub(crate) struct Remembering {
+    inner: Rc<dyn Session>,
+    history: Rc<History>,
+    root: String,
+    url: RefCell<String>,
+}
+
+impl Remembering {
+    /// A session that shares a memory, if the memory is of its repository.
+    pub(crate) fn wrap(inner: Rc<dyn Session>, history: &Rc<History>) -> Rc<dyn Session> {
+        if !history.is_of(&inner.uuid()) {
+            return inner;
+        }
+        let (root, url) = (inner.root_url(), RefCell::new(inner.url()));
+        Rc::new(Self { inner, history: Rc::clone(history), root, url })
+    }
+
+    /// A path of the session as the repository has it.
+    fn whole(&self, at: &str) -> Option<String> {
+        let base = uri::skip_ancestor(&self.root, &self.url.borrow())?;
+        Some(path::join(&base, at))
+    }
+
+    /// The session itself, where it is to be.
+    fn there(&self) -> SvnResult<&dyn Session> {
+        let url = self.url.borrow();
+        if self.inner.url() != *url {
+            self.inner.reparent(&url)?;
+        }
+        Ok(self.inner.as_ref())
+    }
+}
+
+/// The answer to a question in one of the maps, asked for when it is not known.
+macro_rules! once {
+    ($this:expr, $map:ident, $key:expr, $ask:expr, $size:expr) => {{
+        let key: String = $key;
+        if let Some(known) = $this.history.answers.borrow().$map.get(&key) {
+            return Ok(known.clone());
+        }
+        let answer = $ask?;
+        let size: usize = $size(&answer);
+        if $this.history.takes(size) {
+            $this.history.answers.borrow_mut().$map.insert(key, answer.clone());
+        }
+        Ok(answer)
+    }};
+}
+
+fn told_again(
+    entries: &[Entry],
+    receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+) -> SvnResult<()> {
+    for entry in entries {
+        let changes = entry.changes.iter().map(|change| LogChange {
+            path: &change.path,
+            action: change.action,
+            copy_from: change.copy_from.as_ref().map(|(from, at)| (from.as_str(), Revnum(*at))),
+            kind: change.kind,
+            text_mod: change.text_mod,
+            prop_mod: change.prop_mod,
+        });
+        receiver(&LogEntry {
+            revision: entry.revision,
+            has_children: false,
+            subtractive_merge: false,
+            changes: changes.collect(),
+            revprops: entry.revprops.iter().map(|(n, v)| (n.as_str(), v.as_slice())).collect(),
+        })?;
+    }
+    Ok(())
+}
+
+fn kept(entry: &LogEntry<'_>) -> Entry {
+    let changes = entry.changes.iter().map(|change| Change {
+        path: change.path.to_owned(),
+        action: change.action,
+        copy_from: change.copy_from.map(|(from, at)| (from.to_owned(), at.0)),
+        kind: change.kind,
+        text_mod: change.text_mod,
+        prop_mod: change.prop_mod,
+    });
+    let revprops = entry.revprops.iter().map(|(name, v)| ((*name).to_owned(), v.to_vec()));
+    Entry { revision: entry.revision, changes: changes.collect(), revprops: revprops.collect() }
+}
+
+impl Session for Remembering {
+    fn url(&self) -> String {
+        self.url.borrow().clone()
+    }
+
+    fn root_url(&self) -> String {
+        self.root.clone()
+    }
+
+    fn uuid(&self) -> String {
+        self.inner.uuid()
+    }
+
+    fn has_capability(&self, capability: Capability) -> SvnResult<bool> {
+        self.inner.has_capability(capability)
+    }
+
+    fn bytes_transferred(&self) -> u64 {
+        self.inner.bytes_transferred()
+    }
+
+    fn reparent(&self, url: &str) -> SvnResult<()> {
+        if uri::skip_ancestor(&self.root, url).is_none() {
+            return self.inner.reparent(url);
+        }
+        url.clone_into(&mut self.url.borrow_mut());
+        Ok(())
+    }
+
+    fn latest_revnum(&self) -> SvnResult<Revnum> {
+        self.inner.latest_revnum()
+    }
+
+    fn dated_revision(&self, time: Timestamp) -> SvnResult<Revnum> {
+        self.inner.dated_revision(time)
+    }
+
+    fn rev_proplist(&self, revision: Revnum) -> SvnResult<PropList> {
+        self.inner.rev_proplist(revision)
+    }
+
+    fn rev_prop(&self, revision: Revnum, name: &str) -> SvnResult<Option<Vec<u8>>> {
+        self.inner.rev_prop(revision, name)
+    }
+
+    fn change_rev_prop(&self, change: &RevpropChange<'_>) -> SvnResult<()> {
+        self.inner.change_rev_prop(change)
+    }
+
+    fn check_path(&self, at: &str, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
+        let (Some(whole), Some(revision)) = (self.whole(at), revision) else {
+            return self.there()?.check_path(at, revision);
+        };
+        once!(
+            self,
+            kinds,
+            format!("{whole}@{revision}"),
+            self.there()?.check_path(at, Some(revision)),
+            |_: &_| 1
+        )
+    }
+
+    fn stat(&self, at: &str, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
+        self.there()?.stat(at, revision)
+    }
+
+    fn get_file(
+        &self,
+        at: &str,
+        revision: Option<Revnum>,
+        contents: Option<&mut dyn Write>,
+        want_props: bool,
+    ) -> SvnResult<FetchedFile> {
+        self.there()?.get_file(at, revision, contents, want_props)
+    }
+
+    fn get_dir(
+        &self,
+        at: &str,
+        revision: Option<Revnum>,
+        entries: Option<DirentFields>,
+        want_props: bool,
+    ) -> SvnResult<FetchedDir> {
+        self.there()?.get_dir(at, revision, entries, want_props)
+    }
+
+    fn list(
+        &self,
+        request: &ListRequest<'_>,
+        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        self.there()?.list(request, receiver)
+    }
+
+    fn inherited_props(&self, at: &str, revision: Option<Revnum>) -> SvnResult<InheritedProps> {
+        self.there()?.inherited_props(at, revision)
+    }
+
+    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(String, Mergeinfo)>> {
+        let (Some(base), Some(revision)) = (self.whole(""), request.revision) else {
+            return self.there()?.mergeinfo(request);
+        };
+        let MergeinfoRequest { paths, inherit, include_descendants, .. } = request;
+        once!(
+            self,
+            mergeinfo,
+            // What comes back are paths below the session's.
+            format!("{base} {paths:?}@{revision} {inherit:?} {include_descendants}"),
+            self.there()?.mergeinfo(request),
+            |found: &Vec<(String, Mergeinfo)>| {
+                found.iter().map(|(_, mergeinfo)| mergeinfo.0.len()).sum()
+            }
+        )
+    }
+
+    fn log(
+        &self,
+        request: &LogRequest<'_>,
+        receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        let author_only = |names: &[&str]| names.iter().all(|name| *name == names::AUTHOR);
+        let plain = matches!(request.revprops, RevpropSelection::Names(list) if author_only(list))
+            && !request.include_merged_revisions;
+        let (Some(base), Some(start), Some(end), true) =
+            (self.whole(""), request.start, request.end, plain)
+        else {
+            return self.there()?.log(request, receiver);
+        };
+        let LogRequest { paths, limit, changed_paths, strict_node_history, .. } = request;
+        let paths: Vec<String> = paths.iter().map(|at| path::join(&base, at)).collect();
+        let with = request.revprops;
+        let key = format!(
+            "{paths:?} {start}:{end} {limit} {changed_paths} {strict_node_history} {with:?}"
+        );
+        let known = self.history.answers.borrow().logs.get(&key).cloned();
+        if let Some(known) = known {
+            return told_again(&known, receiver);
+        }
+        let (mut entries, mut count) = (Some(Vec::new()), 0usize);
+        let mut enough = None;
+        self.there()?.log(request, &mut |entry| {
+            count = count.plus(entry.changes.len()).plus(1);
+            match &mut entries {
+                Some(all) if count <= LIMIT => all.push(kept(entry)),
+                all => *all = None,
+            }
+            if enough.is_some() {
+                return Ok(());
+            }
+            match receiver(entry) {
+                // The rest comes anyhow, and another question may be about it.
+                Err(error) if error.code() == ErrorCode::CEASE_INVOCATION => {
+                    enough = Some(error);
+                    Ok(())
+                }
+                other => other,
+            }
+        })?;
+        if let Some(entries) = entries.filter(|_| self.history.takes(count)) {
+            self.history.answers.borrow_mut().logs.insert(key, entries);
+        }
+        enough.map_or(Ok(()), Err)
+    }
+
+    fn locations(
+        &self,
+        at: &str,
+        peg: Revnum,
+        revisions: &[Revnum],
+    ) -> SvnResult<Vec<(Revnum, String)>> {
+        let Some(whole) = self.whole(at) else {
+            return self.there()?.locations(at, peg, revisions);
+        };
+        once!(
+            self,
+            places,
+            format!("{whole}@{peg} {revisions:?}"),
+            self.there()?.locations(at, peg, revisions),
+            Vec::len
+        )
+    }
+
+    fn location_segments(
+        &self,
+        at: &str,
+        peg: Option<Revnum>,
+        start: Option<Revnum>,
+        end: Option<Revnum>,
+        receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        let (Some(whole), Some(peg), Some(Revnum(youngest)), Some(Revnum(oldest))) =
+            (self.whole(at), peg, start, end)
+        else {
+            return self.there()?.location_segments(at, peg, start, end, receiver);
+        };
+        let key = format!("{whole}@{peg}");
+        let known = self.history.answers.borrow().lines.get(&key).and_then(|lines| {
+            let line =
+                lines.iter().find(|line| line.oldest <= oldest && youngest <= line.youngest)?;
+            Some(clipped(&line.segments, youngest, oldest))
+        });
+        if let Some(known) = known {
+            return known.iter().try_for_each(receiver);
+        }
+        let mut segments = Vec::new();
+        self.there()?.location_segments(at, Some(peg), start, end, &mut |segment| {
+            segments.push(segment.clone());
+            receiver(segment)
+        })?;
+        if self.history.takes(segments.len()) {
+            let line = Line { youngest, oldest, segments };
+            self.history.answers.borrow_mut().lines.entry(key).or_default().push(line);
+        }
+        Ok(())
+    }
+
+    fn deleted_rev(&self, at: &str, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>> {
+        let Some(whole) = self.whole(at) else { return self.there()?.deleted_rev(at, peg, end) };
+        once!(
+            self,
+            deletions,
+            format!("{whole}@{peg} {end}"),
+            self.there()?.deleted_rev(at, peg, end),
+            |_: &_| 1
+        )
+    }
+
+    fn file_revs(
+        &self,
+        request: &FileRevsRequest<'_>,
+        receiver: &mut dyn FileRevReceiver,
+    ) -> SvnResult<()> {
+        self.there()?.file_revs(request, receiver)
+    }
+
+    fn get_lock(&self, at: &str) -> SvnResult<Option<Lock>> {
+        self.there()?.get_lock(at)
+    }
+
+    fn get_locks(&self, at: &str, depth: Depth) -> SvnResult<Vec<Lock>> {
+        self.there()?.get_locks(at, depth)
+    }
+
+    fn lock(
+        &self,
+        paths: &[(String, Option<Revnum>)],
+        comment: Option<&str>,
+        steal: bool,
+        outcome: Told<'_, Lock>,
+    ) -> SvnResult<()> {
+        self.there()?.lock(paths, comment, steal, outcome)
+    }
+
+    fn unlock(
+        &self,
+        paths: &[(String, Option<String>)],
+        break_lock: bool,
+        outcome: Told<'_, ()>,
+    ) -> SvnResult<()> {
+        self.there()?.unlock(paths, break_lock, outcome)
+    }
+
+    fn report<'s>(
+        &'s self,
+        request: &ReportRequest<'_>,
+        editor: &'s mut dyn Editor,
+    ) -> SvnResult<Box<dyn Report + 's>> {
+        self.there()?.report(request, editor)
+    }
+
+    fn replay(
+        &self,
+        revision: Revnum,
+        request: &ReplayRequest,
+        editor: &mut dyn Editor,
+    ) -> SvnResult<()> {
+        self.there()?.replay(revision, request, editor)
+    }
+
+    fn replay_range(
+        &self,
+        start: Revnum,
+        end: Revnum,
+        request: &ReplayRequest,
+        receiver: &mut dyn ReplayReceiver,
+    ) -> SvnResult<()> {
+        self.there()?.replay_range(start, end, request, receiver)
+    }
+
+    fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>> {
+        self.there()?.commit(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_line() {
+        let segment = |start, end, path: Option<&str>| Segment {
+            start: Revnum(start),
+            end: Revnum(end),
+            path: path.map(str::to_owned),
+        };
+        let line = [segment(1, 5, Some("a")), segment(6, 9, None), segment(10, 20, Some("b"))];
+        assert_eq!(clipped(&line, 20, 1), line);
+        assert_eq!(
+            clipped(&line, 12, 4),
+            [segment(4, 5, Some("a")), segment(6, 9, None), segment(10, 12, Some("b"))]
+        );
+        assert_eq!(clipped(&line, 8, 7), [segment(7, 8, None)]);
+        assert_eq!(clipped(&line, 30, 21), []);
+    }
+
+    #[test]
+    fn what_is_kept_is_of_one_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let history = History::of(folder.path(), "one");
+        assert!(history.takes(3));
+        let known = Some(NodeKind::Dir);
+        history.answers.borrow_mut().kinds.insert("a@3".to_owned(), known);
+        history.save().unwrap();
+        let again = History::of(folder.path(), "one");
+        assert_eq!(again.answers.borrow().kinds.get("a@3"), Some(&known));
+        assert!(History::of(folder.path(), "two").answers.borrow().kinds.is_empty());
+        assert!(!again.takes(LIMIT));
+    }
+}
