@@ -655,7 +655,7 @@ fn kills(store: &'static str, changes: &str) {
                 break;
             }
             runs += 1;
-            at *= 2;
+            at *= 3;
         }
     }
 }
