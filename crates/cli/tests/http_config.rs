@@ -94,7 +94,15 @@ fn what_a_trusted_proxy_says_and_the_access_log() {
     let served = Served::start(&format!("trusted-proxies = ['127.0.0.0/8']\n{place}"));
     assert!(served.get("/repo/trunk/", said).starts_with("HTTP/1.1 200"));
     assert!(served.get("/a", said).contains("location: https://svn.example.org/b\r\n"));
-    let log = fs::read_to_string(served.repo.parent().join("log")).unwrap();
+    // The lines are written when the replies are over, which the client knows a little earlier.
+    let path = served.repo.parent().join("log");
+    let written = |_| {
+        let log = fs::read_to_string(&path).unwrap();
+        let whole = log.lines().count() == 2;
+        (!whole).then(|| std::thread::sleep(std::time::Duration::from_millis(20)));
+        whole.then_some(log)
+    };
+    let log = (0..500).find_map(written).expect("both requests are logged");
     let first = log.lines().next().unwrap();
     assert!(first.starts_with("192.0.2.7 - ada ["), "{log}");
     assert!(first.contains("] \"GET /repo/trunk/ HTTP/1.1\" 200 "), "{log}");
@@ -103,6 +111,7 @@ fn what_a_trusted_proxy_says_and_the_access_log() {
     let served = Served::start(place);
     assert!(served.get("/repo/trunk/", said).starts_with("HTTP/1.1 403"));
     assert!(served.get("/a", said).contains("location: http://h:1/b\r\n"));
+    assert!(served.get("/ab", said).starts_with("HTTP/1.1 404"), "another name is not redirected");
 }
 
 #[test]

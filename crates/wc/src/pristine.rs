@@ -6,7 +6,7 @@
 //! until the user asks to remove them.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
@@ -142,19 +142,6 @@ impl WorkingCopy {
             }
             Error::io(e, "Can't open file", &path)
         })
-    }
-
-    /// Reads a whole text: for small ones.
-    ///
-    /// # Errors
-    /// As [`WorkingCopy::open_pristine`].
-    pub fn read_pristine(&self, sha1: &Sha1) -> Result<Vec<u8>> {
-        let mut text = Vec::new();
-        let path = layout::pristine(self.root(), sha1);
-        self.open_pristine(sha1)?
-            .read_to_end(&mut text)
-            .map_err(|e| Error::io(e, "Can't read file", &path))?;
-        Ok(text)
     }
 
     /// Removes the texts that nothing refers to.

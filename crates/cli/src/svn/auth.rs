@@ -11,7 +11,7 @@ use super::log::SEPARATOR;
 use super::options::Opt;
 use super::out::Out;
 use super::{Command, Invocation};
-use crate::command::{name, to_text};
+use crate::command::{name, to_text, usage_error};
 use crate::remote::config::user_dir;
 use crate::{report, user_date};
 
@@ -147,7 +147,10 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         return Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, ""));
     }
     let given = inv.opt.session.os_value(name::CONFIG_DIR).map(PathBuf::from);
-    let dir = given.or_else(user_dir).unwrap_or_default();
+    // Without a home a guess would be the present folder, where nothing may be removed.
+    let Some(dir) = given.or_else(user_dir) else {
+        return Err(usage_error("The user's home is not known: say --config-dir"));
+    };
     let shown = dir.display();
     let mut count = 0u64;
     for kept in all(&dir) {

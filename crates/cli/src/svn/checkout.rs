@@ -53,7 +53,10 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
         false if targets.len() == 1 => {
             return Err(SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, ""));
         }
-        false => targets.pop().map(|arg| arg.path).unwrap_or_default(),
+        false => {
+            let last = targets.pop().ok_or_else(|| SvnError::internal("no target is left"))?;
+            last.path
+        }
     };
     if !inv.opt.has(Opt::Quiet) {
         inv.notifier.set_manner(Manner::Checkout);

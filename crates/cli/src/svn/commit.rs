@@ -52,7 +52,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     }
     let base = base_dir(invocation, &targets);
     invocation.ask_for_message(Some(base))?;
-    let revprops = invocation.opt.revprops.clone().unwrap_or_default();
+    let revprops = invocation.opt.revprops();
     let no_unlock = invocation.ctx.config().get_bool("miscellany", "no-unlock", false)?;
     let options = commit::Options {
         depth: invocation.opt.depth_or(Depth::Infinity),

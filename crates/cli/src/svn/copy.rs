@@ -81,7 +81,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     }
     inv.ask_for_message(None)?;
     inv.tell_commits();
-    let revprops = inv.opt.revprops.clone().unwrap_or_default();
+    let revprops = inv.opt.revprops();
     let revprops = &revprops;
     let done = match sources {
         Some(sources) => {

@@ -64,7 +64,7 @@ fn on_urls(inv: &mut Invocation, targets: &[Arg]) -> SvnResult<()> {
     inv.ask_for_message(None)?;
     let urls = without_pegs(targets)?;
     inv.tell_commits();
-    let revprops = inv.opt.revprops.clone().unwrap_or_default();
+    let revprops = inv.opt.revprops();
     let done = delete_urls(&inv.ctx, &urls, &revprops);
     inv.end_of_commit(done)
 }

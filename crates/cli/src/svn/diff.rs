@@ -302,7 +302,8 @@ impl Method {
         &self,
     ) -> impl Fn([&str; 2], [&Text; 2], &mut dyn Write) -> SvnResult<()> + '_ {
         move |labels, texts, _| {
-            let command = self.command.as_deref().unwrap_or_default();
+            let command = self.command.as_deref();
+            let command = command.ok_or_else(|| SvnError::internal("no program was named"))?;
             run_external(&self.out, command, &self.words, labels, texts)
         }
     }

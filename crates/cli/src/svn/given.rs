@@ -346,6 +346,11 @@ impl Options {
         Ok(())
     }
 
+    /// The properties of `--with-revprop`; none without it.
+    pub(crate) fn revprops(&self) -> PropList {
+        self.revprops.clone().unwrap_or_default()
+    }
+
     /// The first range of `-r` and `-c`.
     pub(crate) fn range(&self) -> Range {
         self.ranges.first().copied().unwrap_or_default()

@@ -117,10 +117,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             info_local::info(ctx, &target.text, depth, &invocation.opt.changelists, &mut take)
         };
         match told {
-            Err(error)
-                if [ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::RA_ILLEGAL_URL]
-                    .contains(&error.code()) =>
-            {
+            Err(error) if error.is_nowhere() => {
                 out.warn(&error);
                 out.stderr("\n");
                 missing = true;

@@ -173,6 +173,7 @@ impl Messages {
             let path = match (&item.path, &self.base_dir) {
                 (None, _) => item.url.as_str(),
                 (Some(path), None) => path,
+                // What is elsewhere is `.`, as with 1.14.
                 (Some(path), Some(base)) => skip_ancestor(base, path).unwrap_or_default(),
             };
             let path = if path.is_empty() { "." } else { path };

@@ -68,7 +68,7 @@ fn on_urls(inv: &mut Invocation, targets: &[Arg]) -> SvnResult<()> {
     let urls = without_pegs(targets)?;
     inv.tell_commits();
     let parents = inv.has(Opt::Parents);
-    let revprops = inv.opt.revprops.clone().unwrap_or_default();
+    let revprops = inv.opt.revprops();
     let done = mkdir_urls(&inv.ctx, &urls, parents, &revprops);
     inv.end_of_commit(done).map_err(|error| {
         let missing = [ErrorCode::FS_NOT_DIRECTORY, ErrorCode::FS_NOT_FOUND, ErrorCode::ENOENT];

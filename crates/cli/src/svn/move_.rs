@@ -84,7 +84,7 @@ fn on_urls(inv: &mut Invocation, from: &[Arg], to: &Arg) -> SvnResult<()> {
             revision: Revision::Head,
         })
         .collect();
-    let revprops = inv.opt.revprops.clone().unwrap_or_default();
+    let revprops = inv.opt.revprops();
     let parents = inv.has(Opt::Parents);
     let how = How { is_move: true, parents, pin_externals: false, revprops: &revprops };
     let done = copy_urls(&inv.ctx, &sources, &to.text(), how);

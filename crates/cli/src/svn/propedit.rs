@@ -136,7 +136,7 @@ fn of_target(invocation: &mut Invocation, name: &str, target: &str) -> SvnResult
         let base = base.ok_or_else(|| {
             usage_error("Setting property on non-local targets needs a base revision")
         })?;
-        let revprops = invocation.opt.revprops.clone().unwrap_or_default();
+        let revprops = invocation.opt.revprops();
         let done = props::set_remote(&invocation.ctx, change, target, base, &revprops);
         return invocation.end_of_commit(done);
     }

@@ -450,7 +450,7 @@ impl Printer {
             } else {
                 self.out.text(&format!("\n--- Changelist '{name}':\n"))?;
             }
-            for held in self.lists.remove(&name).unwrap_or_default() {
+            for held in self.lists.remove(&name).into_iter().flatten() {
                 self.print(&held.target, &held.path, &held.wc, &held.status)?;
             }
             if self.xml {

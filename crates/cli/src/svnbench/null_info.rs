@@ -83,10 +83,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
                         .out
                         .text(&format!("Number of status notifications received: {count}\n"))?;
                 }
-                Err(error)
-                    if [ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::RA_ILLEGAL_URL]
-                        .contains(&error.code()) =>
-                {
+                Err(error) if error.is_nowhere() => {
                     invocation.out.flush()?;
                     report::warning(&error, "svnbench: ");
                     report::stderr("\n");

@@ -22,7 +22,7 @@ struct Place {
 
 /// Errors that mean that a node is not there at all.
 fn is_absent(error: &SvnError) -> bool {
-    [ErrorCode::CLIENT_UNRELATED_RESOURCES, ErrorCode::FS_NOT_FOUND].contains(&error.code())
+    error.is_not_there_then()
 }
 
 fn resolve(

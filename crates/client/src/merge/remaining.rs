@@ -140,12 +140,7 @@ impl Calculation<'_> {
                 "Cannot reverse-merge a range from a path's own future history; try updating first",
             )),
             Ok(_) => Ok(()),
-            Err(error)
-                if [ErrorCode::FS_NOT_FOUND, ErrorCode::CLIENT_UNRELATED_RESOURCES]
-                    .contains(&error.code()) =>
-            {
-                Ok(())
-            }
+            Err(error) if error.is_not_there_then() => Ok(()),
             Err(error) => Err(error),
         }
     }

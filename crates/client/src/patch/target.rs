@@ -165,9 +165,8 @@ impl Run<'_> {
     /// Looks at a path: what may not be touched is skipped.
     fn look(&self, target: &mut Target, abspath: &str, follow: bool) -> SvnResult<()> {
         let (wc, relpath) = self.place_of(abspath)?;
-        let missing = [ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::WC_NOT_WORKING_COPY];
         match wc.status_of(&relpath).map_err(SvnError::from) {
-            Err(error) if missing.contains(&error.code()) => {
+            Err(error) if error.is_not_versioned() => {
                 // Nothing above is versioned either.
                 if fs::symlink_metadata(abspath).is_ok() {
                     target.skipped = true;

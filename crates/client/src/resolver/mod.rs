@@ -28,7 +28,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use sapwood_core::notify::{Action as Told, Notify};
-use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
+use sapwood_core::{NodeKind, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason};
 
@@ -243,14 +243,7 @@ fn place(location: &Location) -> Option<(&str, u64)> {
 
 /// `None` in place of errors that say that something may not be read.
 fn readable<T>(result: SvnResult<T>) -> SvnResult<Option<T>> {
-    let hidden = |error: &SvnError| {
-        let codes = [
-            ErrorCode::AUTHZ_UNREADABLE,
-            ErrorCode::RA_NOT_AUTHORIZED,
-            ErrorCode::RA_DAV_FORBIDDEN,
-        ];
-        codes.into_iter().any(|code| error.has_code(code))
-    };
+    let hidden = |error: &SvnError| error.any(SvnError::is_hidden);
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if hidden(&error) => Ok(None),

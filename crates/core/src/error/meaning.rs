@@ -59,6 +59,12 @@ meanings! {
     is_not_versioned = WC_PATH_NOT_FOUND | WC_NOT_WORKING_COPY;
     /// A target is there neither in the working copy nor in the repository.
     is_no_target = WC_PATH_NOT_FOUND | FS_NOT_FOUND;
+    /// A node is not there in the other revision that was asked for.
+    is_not_there_then = CLIENT_UNRELATED_RESOURCES | FS_NOT_FOUND;
+    /// A target is neither in a working copy nor in a repository.
+    is_nowhere = WC_PATH_NOT_FOUND | RA_ILLEGAL_URL;
+    /// The rules for paths hide this, whichever part of the server says so.
+    is_hidden = AUTHZ_UNREADABLE | RA_NOT_AUTHORIZED | RA_DAV_FORBIDDEN;
     /// Something is there under a name that was to be added.
     is_entry_there = ENTRY_EXISTS;
     /// Another client changed a revision property in between.

@@ -551,7 +551,7 @@ impl Coming {
                     self.ended = true;
                     self.give_back();
                 }
-                Some(Ok(frame)) => self.piece = frame.into_data().unwrap_or_default(),
+                Some(Ok(frame)) => self.piece = frame.into_data().unwrap_or_else(|_| Bytes::new()),
                 Some(Err(error)) => return Err(broken(&error)),
             }
         }
@@ -565,7 +565,9 @@ impl Read for Coming {
             return Ok(0);
         }
         let len = buf.len().min(self.piece.len());
-        let (into, _) = buf.split_at_mut_checked(len).unwrap_or_default();
+        let Some(into) = buf.get_mut(..len) else {
+            return Err(io::Error::other(SvnError::internal("no room to read into")));
+        };
         self.piece.copy_to_slice(into);
         // An end that is there already gives the connection back at once.
         if self.piece.is_empty() && self.body.is_end_stream() && !self.ended {

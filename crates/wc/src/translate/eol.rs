@@ -1,7 +1,5 @@
 //! Line endings and the values of `svn:eol-style`.
 
-use sapwood_core::exact::Exact;
-
 /// A line ending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Eol {
@@ -25,17 +23,6 @@ impl Eol {
             Self::Cr => b"\r",
             Self::CrLf => b"\r\n",
         }
-    }
-
-    /// The first line ending in a text.
-    #[must_use]
-    pub fn detect(text: &[u8]) -> Option<Self> {
-        let at = memchr::memchr2(b'\n', b'\r', text)?;
-        Some(match (text.get(at), text.get(at.plus(1))) {
-            (Some(b'\r'), Some(b'\n')) => Self::CrLf,
-            (Some(b'\r'), _) => Self::Cr,
-            _ => Self::Lf,
-        })
     }
 }
 
@@ -88,8 +75,5 @@ mod tests {
         assert_eq!(EolStyle::parse(Some(b"native")), EolStyle::Native);
         assert_eq!(EolStyle::parse(Some(b"CRLF")).working(), Some(Eol::CrLf));
         assert_eq!(EolStyle::parse(Some(b"crlf")), EolStyle::Unknown);
-        assert_eq!(Eol::detect(b"a\r\nb\n"), Some(Eol::CrLf));
-        assert_eq!(Eol::detect(b"a\r"), Some(Eol::Cr));
-        assert_eq!(Eol::detect(b"a"), None);
     }
 }

@@ -175,8 +175,8 @@ fn assert_upgraded(root: &Path) {
     let paths: Vec<_> = rows.iter().map(|row| (row.relpath.as_str(), row.presence)).collect();
     assert_eq!(paths, ["", "f", "sub", "sub/f"].map(|path| (path, Presence::Normal)));
     for row in rows.iter().filter(|row| row.kind == Kind::File) {
-        let text = wc.read_pristine(&row.checksum.unwrap()).unwrap();
-        assert_eq!(text, b"text\n", "{}", row.relpath);
+        let text = wc.open_pristine(&row.checksum.unwrap()).unwrap();
+        assert_eq!(std::io::read_to_string(text).unwrap(), "text\n", "{}", row.relpath);
         assert_eq!(row.props().unwrap().get("p"), Some(&b"v"[..]), "{}", row.relpath);
     }
     assert!(!root.join("sub/.svn").exists(), "the folder of the directory below");
