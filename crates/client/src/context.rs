@@ -12,6 +12,7 @@ use sapwood_ra::{CommitInfo, Session, Settings};
 use sapwood_wc::{Options, WorkingCopy};
 
 use crate::commit_item::{CommitItem, LogMessage};
+use crate::nesting::Nesting;
 
 /// The caller of operations: configuration, how sessions are opened, and what is told or asked
 /// meanwhile. Not for several threads: an operation that has some tells from its first one.
@@ -26,6 +27,8 @@ pub struct Context {
     pub relocates_unchecked: bool,
     /// Working copies that are open: a root's database is opened once.
     open: RefCell<Vec<WorkingCopy>>,
+    /// Externals that are being brought.
+    pub(crate) nesting: Nesting,
     /// Is told what happens; `None` when the caller does not want to know.
     pub notify: Option<Rc<NotifyCallback>>,
     /// Writes log messages; without it messages are empty.
@@ -73,6 +76,7 @@ impl Context {
             wc: Options::default(),
             relocates_unchecked: false,
             open: RefCell::default(),
+            nesting: Nesting::default(),
             notify: None,
             log_message: None,
             committed: None,
@@ -89,6 +93,7 @@ impl Context {
         other.notify = Some(notify);
         // Locks are known to the working copies that hold them.
         other.open.clone_from(&self.open);
+        other.nesting = self.nesting.clone();
         other
     }
 
