@@ -443,3 +443,51 @@ fn externals_that_lead_out() {
         place.attack(&format!("the externals {}", value.escape_ascii()), &edit, false);
     }
 }
+
+/// An external that names what holds it is brought once, an external within an external that is the same
+/// is refused; 1.14 goes on until paths are too long for it.
+#[test]
+fn externals_that_bring_themselves() {
+    let folder = tempfile::tempdir().unwrap();
+    let ours = Programs::ours();
+    let run = |words: &str| {
+        let mut command = Command::new("sh");
+        let script = words.replace("URL", &format!("file://{}/repo", folder.path().display()));
+        let path = format!("{}:/usr/bin:/bin", ours.dir().display());
+        command.args(["-c", &script]).env("PATH", path).current_dir(folder.path());
+        Output::of(&mut command)
+    };
+    let good = |words: &str| run(words).expect_success(words);
+    good("svnadmin create repo; svn mkdir -q -m one URL/a URL/b; svn co -q URL wc");
+    good("svn ps -q svn:externals '^/a x' wc/a; svn ci -q -m two wc");
+    // A circle of two, and an older revision of oneself, which ends.
+    good("svn ps -q svn:externals '^/c y' wc/b; svn mkdir -q wc/c; svn ci -q -m three wc");
+    good(
+        "svn ps -q svn:externals \"$(printf '^/b z\\n-r1 ^/a a\\n-r2 ^/a@2 old')\" wc/c; svn ci -q -m four wc",
+    );
+    let found = |place: &str| {
+        let all = good(&format!("find {place} -name .svn -prune -o -type d -print | sort"));
+        String::from_utf8(all.stdout).unwrap().lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    for (words, place, wanted) in [
+        ("svn co URL/a one", "one", vec!["one", "one/x"]),
+        ("svn up one", "one", vec!["one", "one/x"]),
+        ("svn export URL/a two", "two", vec!["two", "two/x"]),
+        ("svn switch --ignore-ancestry URL/b one", "one", vec![]),
+        ("svn export URL/b three", "three", vec![]),
+    ] {
+        let said = run(words);
+        assert_eq!(said.code, 1, "{words}: {said:?}");
+        let text = String::from_utf8_lossy(&said.stderr);
+        assert!(text.contains("E205011") && text.contains("W195005"), "{words}: {text}");
+        assert!(text.contains("brings itself"), "{words}: {text}");
+        let found = found(place);
+        if wanted.is_empty() {
+            let below = |names: &str| found.contains(&format!("{place}/{names}"));
+            assert!(below("y") && below("y/z") && below("y/a") && below("y/old"), "{found:?}");
+            assert!(!below("y/z/y") && !below("y/old/x/x"), "{found:?}");
+        } else {
+            assert_eq!(found, wanted, "{words}");
+        }
+    }
+}

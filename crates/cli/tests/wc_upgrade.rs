@@ -10,6 +10,8 @@
 
 #[path = "common/old_wc.rs"]
 mod old_wc;
+#[path = "common/sides.rs"]
+mod sides;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -161,4 +163,74 @@ fn as_the_reference_upgrades_1_4() {
 #[test]
 fn as_the_reference_upgrades_1_0() {
     compare(4, 30_000..30_000 + count());
+}
+
+/// Rows of the queue as Subversion 1.7 wrote them, planted in working copies of today: cleanup does
+/// what 1.14's does. `plant` is a program that puts skels into the queue.
+#[test]
+fn work_that_1_7_left() {
+    sides::compare(
+        r#"
+seq 1 9 > f; seq 3 > t; mkdir -p d/e add; echo g > d/g; echo h > d/e/h; echo k > k; ln -s k l; echo r > r; echo p > p; echo b > b; echo x > x
+svn add -q f t d k l r p b x
+svn ci -q -m one
+svn up -q
+printf 'import sqlite3,sys\nc=sqlite3.connect(".svn/wc.db")\nfor w in sys.argv[1:]: c.execute("insert into work_queue (work) values (?)",(w.encode(),))\nc.commit()\n' > ../plant
+python3 ../plant '(record-fileinfo k)' '(record-fileinfo 1 r 16 1000000000000000)' '(record-fileinfo l 16 1000000000000000)' '(record-fileinfo nothing)' '(record-fileinfo d)'
+= cleanup
+stat -c '%n %Y' r; python3 -c 'import sqlite3; print(sqlite3.connect(".svn/wc.db").execute("select local_relpath, last_mod_time from nodes where local_relpath = \'r\'").fetchall())'
+= status -v
+svn rm -q --keep-local x; echo new > x; svn add -q x; echo changed >> b; svn ps -q p v p; svn mv -q d/g moved; echo own > d/own
+python3 ../plant '(base-remove f 2 -1 1 0)' '(base-remove t 1 1 1 0)' '(base-remove d 1 1 1 0)' '(base-remove x 2 -1 1 0)' '(base-remove b 2 -1 1 0)'
+= cleanup
+= status -v
+svn revert -q -R .
+svn up -q --force --accept working
+= status
+echo old > k.r1; echo new > k.r2; echo mine > k.mine; echo why > k.prej; echo why > dir_conflicts.prej
+python3 ../plant '(tmp-set-text-conflict-markers k 4 k.r1 4 k.r2 6 k.mine)' '(tmp-set-property-conflict-marker k 6 k.prej)' '(tmp-set-property-conflict-marker d/e 0 )' '(tmp-set-text-conflict-markers r 4 k.r1 0  0 )' '(tmp-set-property-conflict-marker p 4 k.r1)' '(tmp-set-text-conflict-markers p 0  4 k.r2 0 )'
+= cleanup
+= status
+= info k
+= info d/e
+= resolve -q --accept working k r p d/e
+= status
+"#,
+    );
+}
+
+/// After a kill an item may be done twice; 1.14 stops at an assertion or at a node that is gone.
+#[test]
+fn work_that_1_7_left_is_done_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let ours = Programs::ours();
+    let run = |program: &str, args: &[&str]| {
+        let mut command = ours.command(program);
+        let output = command.args(args).current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    run("svnadmin", &["create", "repo"]);
+    run("svn", &["checkout", "-q", &format!("file://{}/repo", folder.path().display()), "wc"]);
+    for name in ["f", "k", "k.old", "k.prej"] {
+        fs::write(folder.path().join("wc").join(name), name).unwrap();
+    }
+    run("svn", &["add", "-q", "wc/f", "wc/k"]);
+    run("svn", &["commit", "-q", "-m", "one", "wc"]);
+    let db = Connection::open(folder.path().join("wc/.svn/wc.db")).unwrap();
+    for _ in 0..2 {
+        for skel in [
+            "(base-remove f 2 -1 1 0)",
+            "(tmp-set-text-conflict-markers k 5 k.old 0  0 )",
+            "(tmp-set-property-conflict-marker k 6 k.prej)",
+        ] {
+            db.execute("INSERT INTO work_queue (work) VALUES (?1)", [skel.as_bytes()]).unwrap();
+        }
+    }
+    run("svn", &["cleanup", "wc"]);
+    let status = run("svn", &["status", "wc"]);
+    assert!(status.starts_with("CC      wc/k\n"), "{status}");
+    assert!(!folder.path().join("wc/f").exists());
+    let left: i64 = db.query_row("SELECT COUNT(*) FROM work_queue", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0);
 }

@@ -12,6 +12,7 @@ use sapwood_ra::{CommitInfo, Session, Settings};
 use sapwood_wc::{Options, WorkingCopy};
 
 use crate::commit_item::{CommitItem, LogMessage};
+use crate::nesting::Nesting;
 use crate::remembering::History;
 
 /// The caller of operations: configuration, how sessions are opened, and what is told or asked
@@ -29,6 +30,8 @@ pub struct Context {
     open: RefCell<Vec<WorkingCopy>>,
     /// What was said of the past of repositories, by the working copy that it is kept beside.
     histories: RefCell<Vec<(PathBuf, Rc<History>)>>,
+    /// Externals that are being brought.
+    pub(crate) nesting: Nesting,
     /// Is told what happens; `None` when the caller does not want to know.
     pub notify: Option<Rc<NotifyCallback>>,
     /// Writes log messages; without it messages are empty.
@@ -77,6 +80,7 @@ impl Context {
             relocates_unchecked: false,
             open: RefCell::default(),
             histories: RefCell::default(),
+            nesting: Nesting::default(),
             notify: None,
             log_message: None,
             committed: None,
@@ -93,6 +97,7 @@ impl Context {
         other.notify = Some(notify);
         // Locks are known to the working copies that hold them.
         other.open.clone_from(&self.open);
+        other.nesting = self.nesting.clone();
         other
     }
 

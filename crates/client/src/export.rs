@@ -638,6 +638,8 @@ fn export_externals(
             let (peg, revision) = crate::externals::revisions(&item);
             let source = Target { text: url, peg };
             let inner = Export { revision, depth: Depth::Infinity, overwrite: true, ..*how };
+            ctx.nesting.check(&source.text, revision)?;
+            let _inside = ctx.nesting.enter(&source.text, revision);
             export(ctx, &source, &to.to_string_lossy(), &inner).map(|_| ())
         })();
         crate::externals::wrap(ctx, &to, done)?;

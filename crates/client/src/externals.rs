@@ -234,6 +234,9 @@ fn bring_dir(
         return Err(SvnError::new(ErrorCode::WC_PATH_UNEXPECTED_STATUS, message));
     }
     let mut shared = None;
+    let fixed = Revision::Number(revision);
+    let endless = ctx.nesting.check(&url, fixed);
+    let _inside = ctx.nesting.enter(&url, fixed);
     if let Some(inner) = inner_root(ctx, &at) {
         let own = inner.url("")?;
         if own == url {
@@ -266,6 +269,7 @@ fn bring_dir(
     } else if at.is_dir() {
         return Err(sapwood_wc::Error::NotWorkingCopy(at).into());
     }
+    endless?;
     let source = Target { text: url.clone(), peg: Revision::Number(revision) };
     // What keeps no text bases has externals that keep none.
     let settings = wc.db().settings();

@@ -37,6 +37,7 @@ pub mod merge;
 pub mod mergeinfo;
 pub mod mirror;
 pub mod mkdir_urls;
+mod nesting;
 pub mod open;
 pub mod oplock;
 pub mod patch;

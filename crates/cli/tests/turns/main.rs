@@ -7,7 +7,8 @@
 //! alone makes of the same steps.
 //!
 //! `SAPWOOD_LONG=1` makes the walks longer; `SAPWOOD_TURNS=SEED` makes one walk only, prints its steps
-//! and leaves both places. `SAPWOOD_BIN=/usr/bin` lets the reference walk with itself.
+//! and leaves both places, and `SAPWOOD_TURNS=SEED:PERCENT` one in which so many steps are ours.
+//! `SAPWOOD_BIN=/usr/bin` lets the reference walk with itself.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -37,24 +38,26 @@ struct Walk {
     mixed: Site,
     /// Where only the reference works.
     model: Site,
+    /// How many of a hundred steps are ours.
+    share: usize,
     /// For the message of a failure.
     story: String,
 }
 
 impl Walk {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, share: usize) -> Self {
         let reference = Programs::reference();
         let mixed = Site::new(&reference);
         let model = Site::new(&reference);
         let rng = Rng::new(seed);
         let story = format!("seed {seed}\n");
-        Self { rng, reference, ours: Programs::ours(), mixed, model, story }
+        Self { rng, reference, ours: Programs::ours(), mixed, model, share, story }
     }
 
     /// Makes one step in both places and compares all that can be seen.
     fn step(&mut self, number: usize, aloud: bool) {
         let step = Step::choose(&mut self.rng, &self.model);
-        let by_ours = self.rng.chance(50);
+        let by_ours = self.rng.chance(self.share);
         let program = if by_ours { &self.ours } else { &self.reference };
         let line = format!("{number}: {} {step:?}", if by_ours { "ours" } else { "1.14" });
         if aloud {
@@ -98,9 +101,12 @@ impl Walk {
 fn walk(seed: u64) {
     let steps = if sapwood_testkit::long() { 1_000 } else { 40 };
     let only = std::env::var("SAPWOOD_TURNS").ok();
-    let seed =
-        only.as_deref().map_or(seed, |text| text.parse().expect("SAPWOOD_TURNS is a number"));
-    let mut walk = Walk::new(seed);
+    let (seed, share) = only.as_deref().map_or((seed, 50), |text| {
+        let (seed, share) = text.split_once(':').unwrap_or((text, "50"));
+        let wrong = "SAPWOOD_TURNS is SEED or SEED:PERCENT";
+        (seed.parse().expect(wrong), share.parse().expect(wrong))
+    });
+    let mut walk = Walk::new(seed, share);
     for number in 0..steps {
         walk.step(number, only.is_some());
     }

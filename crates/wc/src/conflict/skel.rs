@@ -271,6 +271,12 @@ impl Conflict {
         self.write_parts([self.write_tree(), self.write_prop(), self.write_text()])
     }
 
+    /// The same with properties first: where 1.14 adds them to a conflict of texts that is recorded.
+    #[must_use]
+    pub(crate) fn write_prop_first(&self) -> Vec<u8> {
+        self.write_parts([self.write_prop(), self.write_text(), self.write_tree()])
+    }
+
     fn write_text(&self) -> Option<Vec<u8>> {
         self.text.as_ref().map(write_text)
     }

@@ -6,6 +6,7 @@
 //!
 //! The skels are those of the format: a name and its arguments, numbers as digits.
 
+mod old;
 mod run;
 
 pub(crate) use run::{NEEDS_LOCK, Recorded};
@@ -99,7 +100,7 @@ pub enum WorkItem {
     SetTextConflict {
         /// The node.
         relpath: String,
-        /// The older, newer and local text, as far as there are such files.
+        /// The older, newer and local text, in this order, as far as there are such files.
         files: [Option<String>; 3],
     },
     /// Written by 1.7: marks a property conflict with its file.
@@ -127,6 +128,8 @@ impl WorkItem {
         match self {
             Self::FileRemove { relpath } => needed.contains(relpath),
             Self::FileMove { from, .. } => needed.contains(from),
+            // It takes away nodes whose sizes and times may wait to be recorded.
+            Self::BaseRemove { .. } => true,
             _ => false,
         }
     }
@@ -230,7 +233,8 @@ impl WorkItem {
             }
             b"dir-install" => Self::DirInstall { relpath: path(0)? },
             b"postupgrade" => Self::Postupgrade,
-            b"base-remove" => {
+            // With two arguments it is a form of 1.7's development, which no program does.
+            b"base-remove" if number(2).is_some() => {
                 Self::BaseRemove { relpath: path(0)?, not_present: number(1).filter(|n| *n >= 0) }
             }
             b"record-fileinfo" => {
@@ -294,6 +298,25 @@ mod tests {
             "(prej-install a/f (prop ()))",
         );
         there_and_back(&WorkItem::Postupgrade, "(postupgrade)");
+        there_and_back(
+            &WorkItem::BaseRemove { relpath: f(), not_present: None },
+            "(base-remove a/f 2 -1 1 0)",
+        );
+        there_and_back(
+            &WorkItem::BaseRemove { relpath: f(), not_present: Some(7) },
+            "(base-remove a/f 1 7 1 0)",
+        );
+        there_and_back(
+            &WorkItem::SetTextConflict {
+                relpath: f(),
+                files: [Some("o".to_owned()), None, Some("w".to_owned())],
+            },
+            "(tmp-set-text-conflict-markers a/f o 0  w)",
+        );
+        there_and_back(
+            &WorkItem::SetPropConflict { relpath: f(), prej: Some("p".to_owned()) },
+            "(tmp-set-property-conflict-marker a/f p)",
+        );
         there_and_back(&WorkItem::FileMove { from: f(), to: "b".to_owned() }, "(file-move a/f b)");
     }
 
@@ -306,6 +329,8 @@ mod tests {
             "(file-remove)",
             "(file-remove 4 ../x)",
             "(file-remove 4 /etc)",
+            "(base-remove f 1 1)",
+            "(tmp-set-text-conflict-markers f 4 ../x 0  0 )",
         ] {
             assert!(WorkItem::parse(bad.as_bytes()).is_err(), "{bad}");
         }

@@ -151,10 +151,16 @@ impl WorkingCopy {
             }
             WorkItem::RecordFileinfo { relpath, set_time } => {
                 let path = self.abspath(relpath);
-                let Some(stat) = stat_file(&path)?.filter(|s| s.file) else { return Ok(None) };
-                let Some(time) = set_time else { return Ok(Some((relpath.clone(), stat))) };
-                files::set_path_time(&path, Timestamp(*time))?;
-                Ok(stat_file(&path)?.map(|stat| (relpath.clone(), stat)))
+                let there = |stat: &FileStat| stat.file || stat.link;
+                let Some(mut stat) = stat_file(&path)?.filter(there) else { return Ok(None) };
+                if let Some(time) = set_time
+                    && stat.file
+                {
+                    files::set_path_time(&path, Timestamp(*time))?;
+                    let Some(now) = stat_file(&path)?.filter(there) else { return Ok(None) };
+                    stat = now;
+                }
+                Ok(Some((relpath.clone(), stat)))
             }
             WorkItem::PrejInstall { relpath, old_skel } => {
                 self.install_prej(relpath, old_skel.as_deref())?;
@@ -162,10 +168,7 @@ impl WorkingCopy {
             }
             WorkItem::BaseRemove { .. }
             | WorkItem::SetTextConflict { .. }
-            | WorkItem::SetPropConflict { .. } => Err(Error::new(
-                ErrorCode::WC_BAD_ADM_LOG,
-                "The queue was left by Subversion 1.7: run its cleanup first",
-            )),
+            | WorkItem::SetPropConflict { .. } => self.run_old(item).map(|()| None),
         }
     }
 

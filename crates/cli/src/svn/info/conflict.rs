@@ -52,7 +52,7 @@ impl Printer {
         if let Some(tree) = &conflicts.tree {
             line("Tree conflict", &tree.description);
         }
-        if let Some(names) = conflicts.props.as_ref().filter(|names| !names.is_empty()) {
+        if let Some(names) = &conflicts.props {
             line("Conflicted Properties", &names.join(" "));
         }
         if conflicts.tree.is_none() {

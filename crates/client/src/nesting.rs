@@ -1,0 +1,81 @@
+//! Externals within externals: which are being brought, so that none brings itself without end.
+//!
+//! The reference goes on until a path is too long for SQLite, some 240 levels down, and fails then.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+
+use crate::revision::Revision;
+
+/// How deep externals may bring externals.
+const MAX_NESTING: usize = 64;
+
+/// URL and revision of each external that is being brought, the outermost first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Nesting(Rc<RefCell<Vec<(String, Revision)>>>);
+
+/// As long as this lives, its external is being brought.
+pub(crate) struct Inside(Nesting);
+
+impl Nesting {
+    /// Begins to bring an external.
+    pub(crate) fn enter(&self, url: &str, revision: Revision) -> Inside {
+        self.0.borrow_mut().push((url.to_owned(), revision));
+        Inside(self.clone())
+    }
+
+    /// Refuses an external that is to be brought anew within itself: what is in it brings it once more,
+    /// and so on. (One that is there already may have been changed by its user, so that it ends.)
+    ///
+    /// # Errors
+    /// E195005.
+    pub(crate) fn check(&self, url: &str, revision: Revision) -> SvnResult<()> {
+        let above = self.0.borrow();
+        let same = |(other, at): &(String, Revision)| other == url && *at == revision;
+        if above.len() < MAX_NESTING && !above.iter().any(same) {
+            return Ok(());
+        }
+        let text = format!("The external at '{url}' brings itself");
+        Err(SvnError::new(ErrorCode::CLIENT_INVALID_EXTERNALS_DESCRIPTION, text))
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        self.0.0.borrow_mut().pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sapwood_core::Revnum;
+
+    use super::*;
+
+    #[test]
+    fn an_external_within_itself_is_refused_and_no_other() {
+        let nesting = Nesting::default();
+        let (one, two) = (Revision::Number(Revnum(1)), Revision::Number(Revnum(2)));
+        let outer = nesting.enter("file:///r/a", one);
+        assert!(nesting.check("file:///r/a", one).is_err());
+        assert!(nesting.check("file:///r/a", two).is_ok());
+        let inner = nesting.clone().enter("file:///r/b", one);
+        assert!(nesting.check("file:///r/b", one).is_err());
+        drop(inner);
+        assert!(nesting.check("file:///r/b", one).is_ok());
+        drop(outer);
+        assert!(nesting.check("file:///r/a", one).is_ok());
+    }
+
+    #[test]
+    fn the_depth_has_a_limit() {
+        let nesting = Nesting::default();
+        let urls = (0..MAX_NESTING).map(|at| format!("file:///r/{at}"));
+        let inside: Vec<Inside> = urls.map(|url| nesting.enter(&url, Revision::Head)).collect();
+        assert!(nesting.check("file:///other", Revision::Head).is_err());
+        drop(inside);
+        assert!(nesting.check("file:///other", Revision::Head).is_ok());
+    }
+}
