@@ -152,3 +152,42 @@ fn the_manifest_reader_reads_what_we_write() {
     assert_eq!(manifest.normal, set(&["sapwood-core", "itoa", "memchr"]));
     assert_eq!(manifest.dev, set(&["tempfile"]));
 }
+
+/// The Rust files below a folder.
+fn rust_files(dir: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// What is common to protocols, and the interfaces of `ra` and `server` above all, names no codec.
+#[test]
+fn codecs_stay_with_their_protocol() {
+    let places = [
+        ("ra", "sapwood_wire_svn", "svn"),
+        ("ra", "sapwood_wire_dav", "http"),
+        ("server", "sapwood_wire_svn", "svn"),
+        ("server", "sapwood_wire_dav", "dav"),
+    ];
+    let mut wrong = Vec::new();
+    for (name, codec, folder) in places {
+        let src = root().join("crates").join(name).join("src");
+        let (mut files, mut seen) = (Vec::new(), 0);
+        rust_files(&src, &mut files);
+        for file in files {
+            if std::fs::read_to_string(&file).unwrap().contains(codec) {
+                seen += 1;
+                if !file.starts_with(src.join(folder)) {
+                    wrong.push(format!("{} names {codec}", file.display()));
+                }
+            }
+        }
+        assert!(seen > 3, "{name} names {codec} in {seen} files only");
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}

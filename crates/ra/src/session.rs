@@ -13,13 +13,14 @@ use std::io::Write;
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::{
-    Depth, ErrorCode, Inherit, Lock, NodeKind, PropList, Revnum, RevpropSelection, Segment,
-    SvnError, SvnResult,
+    Depth, ErrorCode, Lock, NodeKind, PropList, Revnum, Segment, SvnError, SvnResult,
 };
 use sapwood_delta::Editor;
 pub use sapwood_delta::Report;
 
-pub use sapwood_core::{ChangedPath as LogChange, DirentFields, FileRev};
+pub use sapwood_core::{
+    ChangedPath as LogChange, DirentFields, FileRev, FileRevsRequest, LogRequest, MergeinfoRequest,
+};
 pub use sapwood_repos::FileRevReceiver;
 
 /// The version of Subversion whose behaviour this is.
@@ -92,48 +93,6 @@ pub struct FetchedDir {
     pub entries: Vec<(String, Dirent)>,
 }
 
-/// What to log.
-#[derive(Clone, Copy, Debug)]
-pub struct LogRequest<'a> {
-    /// Relpaths; none for the whole repository, an empty one for the session's URL.
-    pub paths: &'a [&'a str],
-    /// First revision to tell.
-    pub start: Option<Revnum>,
-    /// Last revision to tell.
-    pub end: Option<Revnum>,
-    /// At most so many revisions (merged ones not counted); 0 for all.
-    pub limit: u64,
-    /// Whether changed paths are wanted.
-    pub changed_paths: bool,
-    /// Whether to stop at copies.
-    pub strict_node_history: bool,
-    /// Whether to tell merged revisions below the merging one.
-    pub include_merged_revisions: bool,
-    /// Which revision properties are wanted.
-    pub revprops: RevpropSelection<'a>,
-}
-
-impl<'a> LogRequest<'a> {
-    /// The whole log of paths from one revision to another, across copies, without changed paths.
-    #[must_use]
-    pub fn whole(
-        paths: &'a [&'a str],
-        (start, end): (u64, u64),
-        revprops: RevpropSelection<'a>,
-    ) -> Self {
-        Self {
-            paths,
-            start: Some(Revnum(start)),
-            end: Some(Revnum(end)),
-            limit: 0,
-            changed_paths: false,
-            strict_node_history: false,
-            include_merged_revisions: false,
-            revprops,
-        }
-    }
-}
-
 /// One revision of a log.
 #[derive(Clone, Debug)]
 pub struct LogEntry<'a> {
@@ -191,32 +150,6 @@ pub struct ListRequest<'a> {
     pub depth: Depth,
     /// What to tell of each node.
     pub fields: DirentFields,
-}
-
-/// Which revisions of a file are wanted.
-#[derive(Clone, Copy, Debug)]
-pub struct FileRevsRequest<'a> {
-    /// The file, as of `end`.
-    pub path: &'a str,
-    /// First revision.
-    pub start: Option<Revnum>,
-    /// Last revision.
-    pub end: Option<Revnum>,
-    /// Whether to tell merged revisions too.
-    pub include_merged_revisions: bool,
-}
-
-/// Whose mergeinfo is wanted.
-#[derive(Clone, Copy, Debug)]
-pub struct MergeinfoRequest<'a> {
-    /// Relpaths.
-    pub paths: &'a [&'a str],
-    /// The revision.
-    pub revision: Option<Revnum>,
-    /// Where to look when a path has none itself.
-    pub inherit: Inherit,
-    /// Whether to tell what is below the paths too.
-    pub include_descendants: bool,
 }
 
 /// Properties that a path inherits: pairs of fspath-less relpath from the repository's root, and

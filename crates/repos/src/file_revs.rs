@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub use sapwood_core::FileRevsRequest;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::{
     CancelToken, ErrorCode, FileRev, Inherit, NodeKind, PropList, Revnum, SvnError, SvnResult,
@@ -16,19 +17,6 @@ use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
 use crate::mergeinfo::for_path;
 use crate::repository::Repository;
-
-/// Which file, which revisions.
-#[derive(Clone, Copy, Debug)]
-pub struct FileRevsRequest<'a> {
-    /// The fspath of the file in the younger of `start` and `end`.
-    pub path: &'a str,
-    /// First revision (`None`: youngest). Younger than `end` for the reverse order.
-    pub start: Option<Revnum>,
-    /// Last revision (`None`: youngest).
-    pub end: Option<Revnum>,
-    /// Whether to tell revisions that were merged into the file.
-    pub include_merged_revisions: bool,
-}
 
 /// Takes the revisions of a file, one after the other.
 pub trait FileRevReceiver {

@@ -15,6 +15,7 @@ mod search;
 mod spans;
 
 use sapwood_core::Exact;
+pub use sapwood_core::LogRequest;
 use std::sync::Arc;
 
 use sapwood_core::props::names;
@@ -29,27 +30,6 @@ use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
 use crate::forms::{Protocol, Viewer};
 use crate::repository::Repository;
-
-/// What to log.
-#[derive(Clone, Copy, Debug)]
-pub struct LogRequest<'a> {
-    /// Canonical fspaths; no paths mean everything.
-    pub paths: &'a [&'a str],
-    /// First revision to tell; `None`: youngest.
-    pub start: Option<Revnum>,
-    /// Last revision to tell; `None`: youngest. Older than `start` for youngest first.
-    pub end: Option<Revnum>,
-    /// At most so many revisions (merged ones not counted); 0 for all.
-    pub limit: u64,
-    /// Whether changed paths are wanted.
-    pub changed_paths: bool,
-    /// Whether to stop at copies.
-    pub strict_node_history: bool,
-    /// Whether to tell merged revisions below the merging one.
-    pub include_merged_revisions: bool,
-    /// Which revision properties are wanted.
-    pub revprops: RevpropSelection<'a>,
-}
 
 /// One changed path of a [`LogEntry`].
 #[derive(Clone, Copy, Debug)]

@@ -2,27 +2,15 @@
 
 pub(crate) mod changes;
 
+pub use sapwood_core::MergeinfoRequest;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::props::names::MERGEINFO;
-use sapwood_core::{CancelToken, ErrorCode, Inherit, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{CancelToken, ErrorCode, Inherit, SvnError, SvnResult, path};
 use sapwood_fs::{Node, Root};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
 use crate::repository::Repository;
-
-/// Whose mergeinfo is asked for.
-#[derive(Clone, Copy, Debug)]
-pub struct MergeinfoRequest<'a> {
-    /// Fspaths.
-    pub paths: &'a [&'a str],
-    /// The revision that they are in; `None`: youngest.
-    pub revision: Option<Revnum>,
-    /// Where it may come from.
-    pub inherit: Inherit,
-    /// Whether to tell that of what is below the paths, too.
-    pub include_descendants: bool,
-}
 
 /// Tells `receiver` the mergeinfo of each of the paths, and of what is below them if asked. Paths without mergeinfo, with malformed
 /// mergeinfo, or that may not be read, are not told.

@@ -69,17 +69,16 @@ impl Txn {
             }
         }
         text.clear();
+        let format = self.format();
         for (path, change, deletion) in self.tree.changes.with_deletions() {
-            // For a process that goes on with it: replacing can be undone where it is known what was there.
-            let (first, then) = match deletion {
+            match deletion {
+                // For a process that goes on with it: replacing can be undone where it is known what was there.
                 Some(deletion) => {
+                    line(path, deletion).write(format, false, &mut text);
                     let add = Change { kind: ChangeKind::Add, ..change.clone() };
-                    (deletion.clone(), Some(add))
+                    line(path, &add).write(format, false, &mut text);
                 }
-                None => (change.clone(), None),
-            };
-            for change in [Some(first), then].into_iter().flatten() {
-                line(path, &change).write(self.format(), false, &mut text);
+                None => line(path, change).write(format, false, &mut text),
             }
         }
         self.write_file(names::TXN_CHANGES, &text)?;

@@ -252,12 +252,7 @@ impl Session for FileSession {
         let mut catalog = Vec::new();
         sapwood_repos::mergeinfo_catalog(
             &self.repository,
-            &sapwood_repos::MergeinfoRequest {
-                paths: &wanted,
-                revision: request.revision,
-                inherit: request.inherit,
-                include_descendants: request.include_descendants,
-            },
+            &MergeinfoRequest { paths: &wanted, ..*request },
             ALL,
             &self.cancel,
             &mut |path, info| {
@@ -277,16 +272,7 @@ impl Session for FileSession {
         require_mergeinfo(self, request.include_merged_revisions)?;
         let wanted: Vec<String> = request.paths.iter().map(|path| self.at(path)).collect();
         let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
-        let request = sapwood_repos::LogRequest {
-            paths: &wanted,
-            start: request.start,
-            end: request.end,
-            limit: request.limit,
-            changed_paths: request.changed_paths,
-            strict_node_history: request.strict_node_history,
-            include_merged_revisions: request.include_merged_revisions,
-            revprops: request.revprops,
-        };
+        let request = LogRequest { paths: &wanted, ..*request };
         let merged = request.include_merged_revisions;
         let mut entries = Entries { merged, receiver };
         sapwood_repos::log_to(&self.repository, &request, ALL, &self.cancel, &mut entries)?;
@@ -329,12 +315,7 @@ impl Session for FileSession {
     ) -> SvnResult<()> {
         require_mergeinfo(self, request.include_merged_revisions)?;
         let path = self.at(request.path);
-        let request = sapwood_repos::FileRevsRequest {
-            path: &path,
-            start: request.start,
-            end: request.end,
-            include_merged_revisions: request.include_merged_revisions,
-        };
+        let request = FileRevsRequest { path: &path, ..*request };
         sapwood_repos::file_revs(&self.repository, &request, ALL, &self.cancel, receiver)?;
         Ok(())
     }
