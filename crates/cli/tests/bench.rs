@@ -29,7 +29,7 @@ fn a_matrix_and_its_report() {
     let dir = folder.path();
     let reference = Programs::reference();
     let reference = reference.dir().to_str().unwrap();
-    // httpd reads them as nobody.
+    // httpd reads them as a user without rights.
     let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(dir, all).unwrap();
     let only = "open,f6,f8,unpacked,medium,hot-os,hot-server,null-log,null-blame,dump";

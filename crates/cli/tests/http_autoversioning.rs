@@ -298,7 +298,7 @@ fn several_requests_of_one_save_are_one_revision() {
         assert_eq!(served.ada("DELETE", path, "", ""), 404, "{path}");
     }
     assert_eq!(served.ada("PUT", "/dav/repo/d/x", "", "text"), 409);
-    // Somebody else asks.
+    // Another user asks.
     assert_eq!(status(&served.get("/dav/repo/d/e/f", BOB)), 404);
     is_one_more("D /d");
     // A file that is deleted and written again keeps its history.

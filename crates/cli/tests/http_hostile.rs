@@ -207,7 +207,7 @@ fn several_ranges_and_odd_ones() {
         assert!(answer.starts_with("HTTP/1.1 416 "), "{range}: {answer}");
         assert!(answer.contains("content-range: bytes */10\r\n"), "{range}: {answer}");
     }
-    // Two on one connection, the first of which is not read to its end by anybody.
+    // Two on one connection, the first of which is not read to its end.
     let two = [
         served.bytes("GET", "/dav/repo/page", "Range: bytes=2-3\r\n", b""),
         served.bytes("GET", "/dav/repo/page", "Range: bytes=7-\r\n", b""),
@@ -289,7 +289,7 @@ fn resident(served: &Served) -> u64 {
     line.trim().trim_end_matches("kB").trim().parse().unwrap()
 }
 
-/// Clients that ask for much and do not read it cost little memory, and hold nobody up.
+/// Clients that ask for much and do not read it cost little memory, and hold up no other client.
 #[test]
 fn clients_that_do_not_read() {
     let served = Served::start(PLACES);

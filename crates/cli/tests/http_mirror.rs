@@ -256,7 +256,7 @@ fn a_master_over_https() {
     };
     let (_known, port) = pair.mirror(&master, "master-ca = 'authority'");
     make(port).expect_success("mkdir");
-    // One that nobody knows is not believed.
+    // One of an unknown authority is not believed.
     let (_unknown, port) = pair.mirror(&master, "");
     let told = make(port).stderr_text();
     assert!(told.contains("E175002") && told.contains("certificate"), "{told}");
@@ -265,7 +265,7 @@ fn a_master_over_https() {
 #[test]
 fn masters_that_are_not_there() {
     let pair = Pair::new();
-    // Nobody listens there.
+    // No server listens there.
     let (_mirror, port) = pair.mirror(&format!("http://127.0.0.1:{}/x", free_port()), "");
     let url = format!("http://127.0.0.1:{port}/mir%20ror/r%201");
     let svn = |args: &[&str]| -> Output {

@@ -19,7 +19,7 @@ mod places;
 use certificates::{Authority, Client, authority, revoked};
 use httpd::Httpd;
 
-/// Everybody may read the root, and ada alone anything else.
+/// All users may read the root, and ada alone anything else.
 const RULES: &str = "[/]\n* = r\nada = rw\n[/trunk]\n* =\nada = rw\n";
 
 /// Authorities, certificates and a repository that servers need.
@@ -166,7 +166,7 @@ fn certificates_say_who_it_is() {
         let author = svn(&programs, &["info", "--show-item=last-changed-author", &new], &options);
         assert_eq!(author.expect_success("info").stdout_text().trim(), "ada");
     }
-    // Over http nobody can show one.
+    // Over http no client can show one.
     let plain = format!("http://localhost:{}/needed/repo", served.http);
     let told = svn(&Programs::ours(), &["ls", &plain], &ground.options(None, "")).stderr_text();
     assert!(told.contains("E175013"), "{told}");

@@ -52,7 +52,7 @@ impl Side {
         })
     }
 
-    /// Runs a line of a script; what it said, in the order of lines, as nobody orders what is told of paths.
+    /// Runs a line of a script; what it said, in the order of lines, as what is told of paths has no order.
     fn run(&self, line: &str) -> String {
         let reference = Programs::reference();
         let mut command = Command::new("sh");

@@ -17,8 +17,8 @@ use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::props::names;
 use sapwood_core::{
-    Depth, ErrorCode, Exact as _, Lock, NodeKind, PropList, Revnum, RevpropSelection, Segment,
-    SvnResult, path, uri,
+    Depth, Exact as _, Lock, NodeKind, PropList, Revnum, RevpropSelection, Segment, SvnResult,
+    path, uri,
 };
 use sapwood_delta::Editor;
 use sapwood_ra::session::{
@@ -397,7 +397,7 @@ impl Session for Remembering {
             }
             match receiver(entry) {
                 // The rest comes anyhow, and another question may be about it.
-                Err(error) if error.code() == ErrorCode::CEASE_INVOCATION => {
+                Err(error) if error.is_ceased() => {
                     enough = Some(error);
                     Ok(())
                 }

@@ -386,7 +386,7 @@ pub(super) fn additions(
         let session = merge.right.as_ref();
         let history = match merge.lines.history(session, &place, range.end, range.start) {
             // What a merge that is stopped adds may be younger than what is recorded of it.
-            Err(error) if partial && error.code() == ErrorCode::FS_NOT_FOUND => continue,
+            Err(error) if partial && error.is_no_node() => continue,
             other => other?,
         };
         let mut all = Mergeinfo::new();

@@ -8,9 +8,7 @@
 use std::collections::HashMap;
 
 use sapwood_core::props::names;
-use sapwood_core::{
-    CancelToken, Depth, ErrorCode, Exact as _, Inherit, Revnum, SvnError, SvnResult, path,
-};
+use sapwood_core::{CancelToken, Depth, Exact as _, Inherit, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::props::Change;
@@ -151,7 +149,7 @@ impl Work<'_> {
     /// What a node would inherit; `None` when that cannot be told.
     fn inherited(&mut self, relpath: &str) -> SvnResult<Option<Mergeinfo>> {
         let readable = |result: SvnResult<super::local::Found>| match result {
-            Err(error) if error.code() == ErrorCode::MERGEINFO_PARSE_ERROR => Ok(None),
+            Err(error) if error.is_bad_mergeinfo() => Ok(None),
             other => other.map(Some),
         };
         let found = find(self.wc, relpath, Inherit::NearestAncestor, None, Invalid::Refuse);
@@ -162,7 +160,7 @@ impl Work<'_> {
         let node = Node::find(self.ctx, &self.wc.abspath(relpath).to_string_lossy())?;
         let session = self.session()?;
         let found = find_anywhere(&node, session, Inherit::NearestAncestor, true);
-        Ok(readable(found)?.map(|found| found.mergeinfo.unwrap_or_default()))
+        Ok(readable(found)?.map(|found| found.mergeinfo.unwrap_or(Mergeinfo::new())))
     }
 
     fn session(&mut self) -> SvnResult<&dyn Session> {

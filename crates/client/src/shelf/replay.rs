@@ -63,7 +63,10 @@ pub(super) fn harvest(
     harvest.finish(&|url, revision| Ok(check.kind(url, revision)?))?;
     let mut items = harvest.items;
     items.retain(|item| item.changes.changes_node());
-    condense(&mut items, &[])?;
+    // Sorts them; there may be none.
+    if !items.is_empty() {
+        condense(&mut items, &[])?;
+    }
     Ok(items)
 }
 

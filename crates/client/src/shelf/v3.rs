@@ -1,7 +1,7 @@
 //! Shelves of store `v3`: a version is a working copy of its own, of the youngest revision of the same URL, with the
 //! changes in it. Whatever can be committed can be put aside.
 //!
-//! Where somebody else changed a node since it was updated, that node of the version is taken back to the revision
+//! Where another user changed a node since it was updated, that node of the version is taken back to the revision
 //! that the change was made to: the change is shelved, and not what undoes the other one.
 
 use std::collections::HashSet;
@@ -199,7 +199,7 @@ pub(super) fn take_out(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnRe
             let depth = if whole { Depth::Infinity } else { Depth::Empty };
             match wc.revert(&status.relpath, depth, &options, quiet).map_err(SvnError::from) {
                 // Gone with what was above it.
-                Err(e) if e.code() == ErrorCode::WC_PATH_NOT_FOUND => {}
+                Err(e) if e.is_no_wc_node() => {}
                 other => other?,
             }
         }

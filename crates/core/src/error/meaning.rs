@@ -43,6 +43,8 @@ meanings! {
     is_not_offered = RA_NOT_IMPLEMENTED | UNSUPPORTED_FEATURE;
     /// There is no node at a path of a revision.
     is_no_node = FS_NOT_FOUND;
+    /// Another commit came in between.
+    is_conflict = FS_CONFLICT;
     /// There is a node where one was to be made.
     is_node_there = FS_ALREADY_EXISTS;
     /// The rules for paths let the user not read this.

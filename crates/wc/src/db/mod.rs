@@ -354,7 +354,7 @@ impl Db {
         self.tracking.set(Tracking::Ready);
     }
 
-    /// The state since which nobody but this connection changed what a status depends on, and what it touched
+    /// The state since which no other connection changed what a status depends on, and what it touched
     /// since then; nothing when that is not sure.
     pub(crate) fn since(&self) -> Option<Since> {
         let asked = self.read(|db| {

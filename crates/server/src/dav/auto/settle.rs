@@ -193,7 +193,7 @@ pub(super) fn make(
                 }
                 break;
             }
-            Err(error) if error.code() == ErrorCode::FS_CONFLICT && attempt < ATTEMPTS => {}
+            Err(error) if error.is_conflict() && attempt < ATTEMPTS => {}
             Err(error) => {
                 failed(&error);
                 break;

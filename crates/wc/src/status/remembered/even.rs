@@ -1,5 +1,5 @@
 //! What BASE is like but for some paths: in most working copies all of it is one revision, where its place
-//! says, complete, as deep as can be. Whoever knows that, and the few paths that differ, need not go through
+//! says, complete, as deep as can be. A caller that knows that, and the few paths that differ, need not go through
 //! the rows: a report of BASE has nothing else to say, and a bump to the same revision nothing else to do.
 //!
 //! A full status finds it out; the notes of our own changes carry it on. What it names may well be as all
