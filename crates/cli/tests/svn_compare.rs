@@ -13,7 +13,7 @@
     reason = "a failure is a failed test"
 )]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -163,6 +163,126 @@ fn wrong_usage() {
 #[test]
 fn every_subcommand() {
     compare(include_str!("svn_compare/everyday.txt"));
+}
+
+#[test]
+fn options_that_stand_nowhere_else() {
+    compare(include_str!("svn_compare/options.txt"));
+}
+
+/// An option as a subcommand's help names it: all its spellings, and whether it takes an argument.
+#[derive(Clone)]
+struct Listed {
+    spellings: Vec<String>,
+    has_argument: bool,
+    /// Whether all subcommands take it.
+    global: bool,
+}
+
+/// The options of a help text.
+fn listed(help: &str) -> Vec<Listed> {
+    let mut global = false;
+    let mut options = Vec::new();
+    for line in help.lines() {
+        global |= line.starts_with("Global options");
+        let Some((option, _)) = line.split_once(" : ").filter(|_| line.starts_with("  -")) else {
+            continue;
+        };
+        let words = option.split_whitespace().map(|word| word.trim_matches(['[', ']']));
+        let (spellings, others): (Vec<&str>, Vec<&str>) = words.partition(|w| w.starts_with('-'));
+        options.push(Listed {
+            spellings: spellings.into_iter().map(str::to_owned).collect(),
+            has_argument: !others.is_empty(),
+            global,
+        });
+    }
+    options
+}
+
+/// The pairs of a subcommand and an option that no line gives to `svn`; a global option is one pair.
+fn pairs_without_a_line(
+    subcommands: &[(Vec<String>, Vec<Listed>)],
+    lines: &[String],
+) -> BTreeSet<String> {
+    let key = |name: &str, option: &Listed| {
+        let name = if option.global { "any" } else { name };
+        format!("{name} {}", option.spellings.last().unwrap())
+    };
+    let mut missing: BTreeSet<String> = subcommands
+        .iter()
+        .flat_map(|(names, options)| options.iter().map(|option| key(&names[0], option)))
+        .collect();
+    let by_name: BTreeMap<&str, _> = subcommands
+        .iter()
+        .flat_map(|all| all.0.iter().map(move |name| (name.as_str(), all)))
+        .collect();
+    let commands = lines.iter().flat_map(|line| line.split(['&', '|', ';', '(', '`']));
+    for command in commands {
+        let words = command.split_whitespace().map(|word| word.trim_matches(['\'', '"', ')']));
+        let words: Vec<&str> = words.skip_while(|word| *word != "svn").skip(1).collect();
+        let Some((names, options)) = words.iter().find_map(|word| by_name.get(word)) else {
+            continue;
+        };
+        let find = |spelling: &str| {
+            options.iter().find(|option| option.spellings.iter().any(|known| known == spelling))
+        };
+        for word in words {
+            if word.starts_with("--") {
+                let found = find(word.split('=').next().unwrap());
+                missing.retain(|pair| found.is_none_or(|option| *pair != key(&names[0], option)));
+                continue;
+            }
+            // Letters in a row, up to the first that takes what follows as its argument.
+            for letter in word.strip_prefix('-').unwrap_or_default().chars() {
+                let Some(option) = find(&format!("-{letter}")) else { break };
+                missing.remove(&key(&names[0], option));
+                if option.has_argument {
+                    break;
+                }
+            }
+        }
+    }
+    missing
+}
+
+#[test]
+fn every_option_of_every_subcommand_has_a_line() {
+    let ours = Programs::ours();
+    let say =
+        |args: &[&str]| -> String { String::from_utf8(ours.run("svn", args).stdout).unwrap() };
+    // What 1.15 has beyond 1.14.
+    let later = ["--compatible-version", "--store-pristine"];
+    let mut subcommands = Vec::new();
+    for line in say(&["help"]).lines().filter_map(|line| line.strip_prefix("   ")) {
+        let names: Vec<String> =
+            line.split([' ', '(', ')', ',']).filter(|n| !n.is_empty()).map(str::to_owned).collect();
+        let mut options = listed(&say(&["help", "-v", &names[0]]));
+        options.retain(|option| !later.contains(&option.spellings[0].as_str()));
+        subcommands.push((names, options));
+    }
+    subcommands.retain(|(names, _)| names[0] != "'svn");
+    let (global, own): (Vec<&Listed>, Vec<&Listed>) =
+        subcommands.iter().flat_map(|(_, options)| options).partition(|option| option.global);
+    assert!(own.len() > 300 && global.len() > 300, "{} {}", own.len(), global.len());
+
+    let mut tables: Vec<String> = [
+        include_str!("svn_compare/base.txt"),
+        include_str!("svn_compare/everyday.txt"),
+        include_str!("svn_compare/info.txt"),
+        include_str!("svn_compare/log.txt"),
+        include_str!("svn_compare/update.txt"),
+        include_str!("svn_compare/usage.txt"),
+    ]
+    .into_iter()
+    .flat_map(lines)
+    .collect();
+    // The count sees what is not there.
+    let before = pairs_without_a_line(&subcommands, &tables);
+    assert!(before.contains("copy --pin-externals") && before.len() > 50, "{before:#?}");
+    assert!(!before.contains("info --show-item"), "{before:#?}");
+    tables.extend(lines(include_str!("svn_compare/options.txt")));
+    let missing = pairs_without_a_line(&subcommands, &tables);
+    assert!(missing.is_empty(), "{missing:#?}");
 }
 
 /// What a help text has in common with the reference's: the lines up to the last one of the usage, and

@@ -169,8 +169,7 @@ pub(crate) fn check_target(
         // The root of a working copy.
         return error(ErrorCode::ENTRY_EXISTS, format!("Path '{shown}' already exists"));
     }
-    let (wc, _) = ctx.working_copy(parent)?;
-    let relpath = wc.relpath(&abspath)?;
+    let (wc, relpath) = ctx.working_copy(&abspath)?;
     match wc.view(&relpath)?.map(|view| view.status()) {
         None | Some(Status::Deleted | Status::NotPresent) => {}
         Some(Status::Excluded | Status::ServerExcluded) => {
