@@ -17,6 +17,7 @@
 
 pub mod ask;
 pub mod monitor;
+mod mounts;
 pub mod protocol;
 pub mod tree;
 

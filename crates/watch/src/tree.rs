@@ -4,6 +4,9 @@
 //! for the root: that is another working copy. A directory's watch is set before the directory is
 //! read, so that no name can come unseen. The root is reached through a handle: that a directory
 //! above it gets another name is no matter.
+//!
+//! Of mounts the kernel tells nothing here: each question looks for them. While there are some below the root nothing is
+//! known, and when they change no older token is.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CStr;
@@ -17,6 +20,7 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::mounts;
 use crate::protocol::{CHANGED_MAX, Changed, Identity, Token};
 use crate::{Error, Result};
 
@@ -51,6 +55,10 @@ pub struct Tree {
     now: Token,
     /// Set when the root itself is gone.
     lost: bool,
+    /// Where the kernel lists what is mounted.
+    mountinfo: PathBuf,
+    /// What was mounted below the root when the last question came.
+    mounts: Vec<Vec<u8>>,
 }
 
 /// What an event was about, taken out of the buffer.
@@ -91,6 +99,8 @@ impl Tree {
             changes: HashMap::new(),
             now: Token { watch: new_name(), at: 0 },
             lost: false,
+            mountinfo: PathBuf::from("/proc/self/mountinfo"),
+            mounts: Vec::new(),
         };
         tree.add("")?;
         Ok(tree)
@@ -127,6 +137,14 @@ impl Tree {
     /// When it can no longer be watched.
     pub fn since(&mut self, token: Token) -> Result<(Option<Vec<Changed>>, Token)> {
         self.catch_up()?;
+        let mounts = self.mounts_below()?;
+        if mounts != self.mounts {
+            self.mounts = mounts;
+            self.begin_again()?;
+        }
+        if !self.mounts.is_empty() {
+            return Ok((None, self.now));
+        }
         if token.watch != self.now.watch || token.at > self.now.at {
             return Ok((None, self.now));
         }
@@ -134,6 +152,14 @@ impl Tree {
         let later = later.map(|(dir, change)| Changed { dir: dir.clone(), below: change.below });
         let changed: Vec<Changed> = later.take(CHANGED_MAX.saturating_add(1)).collect();
         Ok(((changed.len() <= CHANGED_MAX).then_some(changed), self.now))
+    }
+
+    /// What is mounted below the root, wherever that is by now.
+    fn mounts_below(&self) -> Result<Vec<Vec<u8>>> {
+        let handle = PathBuf::from(format!("/proc/self/fd/{}", self.root.as_raw_fd()));
+        let root = fs::read_link(&handle).map_err(|e| Error::io(e, "Can't look at", &self.path))?;
+        let failed = |e| Error::io(e, "Can't read", &self.mountinfo);
+        Ok(mounts::below(&fs::read(&self.mountinfo).map_err(failed)?, &root))
     }
 
     /// Takes in all that the kernel has to tell.

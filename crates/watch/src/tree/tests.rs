@@ -126,3 +126,26 @@ fn a_queue_that_overflows_is_noticed() {
     fs::write(root.join("a/x"), "again").unwrap();
     assert_eq!(place.since(later).unwrap(), ["a"]);
 }
+
+#[test]
+fn what_is_mounted_below_makes_all_unknown() {
+    let mut place = Place::new();
+    let list = place.folder.path().join("mountinfo");
+    let root = fs::canonicalize(place.root()).unwrap();
+    let line = format!("30 1 0:9 / {}/a rw - tmpfs tmpfs rw\n", root.display());
+    fs::write(&list, "29 1 0:8 / / rw - ext4 x rw\n").unwrap();
+    place.tree.mountinfo = list.clone();
+    let begin = place.token();
+    assert_eq!(place.since(begin).unwrap(), [""; 0], "mounts elsewhere do not matter");
+    fs::write(&list, &line).unwrap();
+    assert_eq!(place.since(begin), None);
+    let covered = place.token();
+    assert_eq!(place.since(covered), None, "as long as it is mounted");
+    fs::write(&list, "").unwrap();
+    assert_eq!(place.since(covered), None, "what was looked at is not what is there now");
+    assert_eq!(place.since(begin), None);
+    let after = place.token();
+    assert_eq!(place.since(after).unwrap(), [""; 0]);
+    fs::remove_file(&list).unwrap();
+    assert!(place.tree.since(after).is_err(), "nothing is known without the list");
+}
