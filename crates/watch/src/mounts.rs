@@ -7,7 +7,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// The lines of a `mountinfo` whose place is below `root`, whole: another mount at the same place is another line.
+/// The lines of a `mountinfo` whose place is below `root`.
 pub(crate) fn below(mountinfo: &[u8], root: &Path) -> Vec<Vec<u8>> {
     let root = root.as_os_str().as_bytes();
     let is_below = |line: &&[u8]| {

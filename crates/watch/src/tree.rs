@@ -6,7 +6,7 @@
 //! above it gets another name is no matter.
 //!
 //! Of mounts the kernel tells nothing here: each question looks for them. While there are some below the root nothing is
-//! known, and when they change no older token is.
+//! known, and when they have gone no older token is.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CStr;
@@ -57,8 +57,8 @@ pub struct Tree {
     lost: bool,
     /// Where the kernel lists what is mounted.
     mountinfo: PathBuf,
-    /// What was mounted below the root when the last question came.
-    mounts: Vec<Vec<u8>>,
+    /// Whether something was mounted below the root when the last question came.
+    is_covered: bool,
 }
 
 /// What an event was about, taken out of the buffer.
@@ -100,7 +100,7 @@ impl Tree {
             now: Token { watch: new_name(), at: 0 },
             lost: false,
             mountinfo: PathBuf::from("/proc/self/mountinfo"),
-            mounts: Vec::new(),
+            is_covered: false,
         };
         tree.add("")?;
         Ok(tree)
@@ -137,13 +137,14 @@ impl Tree {
     /// When it can no longer be watched.
     pub fn since(&mut self, token: Token) -> Result<(Option<Vec<Changed>>, Token)> {
         self.catch_up()?;
-        let mounts = self.mounts_below()?;
-        if mounts != self.mounts {
-            self.mounts = mounts;
-            self.begin_again()?;
-        }
-        if !self.mounts.is_empty() {
+        if self.has_mounts()? {
+            self.is_covered = true;
             return Ok((None, self.now));
+        }
+        if self.is_covered {
+            // What came below a mount meanwhile has no watch, and what was looked at is not what is there now.
+            self.begin_again()?;
+            self.is_covered = false;
         }
         if token.watch != self.now.watch || token.at > self.now.at {
             return Ok((None, self.now));
@@ -154,12 +155,12 @@ impl Tree {
         Ok(((changed.len() <= CHANGED_MAX).then_some(changed), self.now))
     }
 
-    /// What is mounted below the root, wherever that is by now.
-    fn mounts_below(&self) -> Result<Vec<Vec<u8>>> {
+    /// Whether something is mounted below the root, wherever that is by now.
+    fn has_mounts(&self) -> Result<bool> {
         let handle = PathBuf::from(format!("/proc/self/fd/{}", self.root.as_raw_fd()));
         let root = fs::read_link(&handle).map_err(|e| Error::io(e, "Can't look at", &self.path))?;
         let failed = |e| Error::io(e, "Can't read", &self.mountinfo);
-        Ok(mounts::below(&fs::read(&self.mountinfo).map_err(failed)?, &root))
+        Ok(!mounts::below(&fs::read(&self.mountinfo).map_err(failed)?, &root).is_empty())
     }
 
     /// Takes in all that the kernel has to tell.
