@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use sapwood_bench::merging::{Plan, Size, Work, run as measure, to_markdown};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use super::{bad_value, output, parsed, plan};
+use super::{bad_value, output, parsed, plan, selected};
 use crate::command::{Invocation, Options, Run, Subcommand, name};
 
 /// Files and revisions of the branches unless said otherwise.
@@ -59,7 +59,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         subtrees: subtrees(options)?,
         sapwood: plan::own_programs()?,
         reference: plan::reference(options, "svn")?,
-        work: selected(options)?,
+        work: selected(options, &Work::ALL, Work::name)?,
         repeat: parsed(options, name::REPEAT, "use a whole number")?.unwrap_or(plan::REPEAT).max(1),
     };
     let mut say = output::say(options.has(name::QUIET));
@@ -77,20 +77,4 @@ fn subtrees(options: &Options) -> SvnResult<Vec<u64>> {
     let Some(text) = options.value(name::SUBTREES)? else { return Ok(SUBTREES.to_vec()) };
     let numbers: Result<Vec<u64>, _> = text.split(',').map(|word| word.trim().parse()).collect();
     numbers.map_err(|_| bad_value(name::SUBTREES, &text, "use whole numbers, as '1,100'"))
-}
-
-/// The kinds of work that `--only` names, or all.
-fn selected(options: &Options) -> SvnResult<Vec<Work>> {
-    let text = options.values(name::ONLY)?.join(",");
-    let names: Vec<&str> = text.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
-    if names.is_empty() {
-        return Ok(Work::ALL.to_vec());
-    }
-    let find = |name: &&str| {
-        Work::ALL.into_iter().find(|work| work.name() == *name).ok_or_else(|| {
-            let known: Vec<&str> = Work::ALL.iter().map(|work| work.name()).collect();
-            bad_value(name::ONLY, name, &format!("use {}", known.join(", ")))
-        })
-    };
-    names.iter().map(find).collect()
 }

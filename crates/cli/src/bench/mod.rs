@@ -97,6 +97,26 @@ fn bad_value(option: Name, value: &str, wanted: &str) -> SvnError {
     )
 }
 
+/// The kinds of work that `--only` names, or all.
+fn selected<W: Copy>(
+    options: &Options,
+    all: &[W],
+    name: fn(W) -> &'static str,
+) -> SvnResult<Vec<W>> {
+    let text = options.values(name::ONLY)?.join(",");
+    let names: Vec<&str> = text.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
+    if names.is_empty() {
+        return Ok(all.to_vec());
+    }
+    let find = |wanted: &&str| {
+        all.iter().copied().find(|work| name(*work) == *wanted).ok_or_else(|| {
+            let known: Vec<&str> = all.iter().map(|work| name(*work)).collect();
+            bad_value(name::ONLY, wanted, &format!("use {}", known.join(", ")))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
 /// The value of an option that is read from text.
 fn parsed<T: std::str::FromStr>(
     options: &Options,

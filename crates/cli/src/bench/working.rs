@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use sapwood_bench::working::{Plan, Work, run as measure, to_markdown};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use super::{bad_value, make_tree, output, parsed, plan};
-use crate::command::{Invocation, Options, Run, Subcommand, name};
+use super::{make_tree, output, parsed, plan, selected};
+use crate::command::{Invocation, Run, Subcommand, name};
 
 const HELP: &str = "\
 usage: sapwood bench working-copy [--against DIR] FOLDER
@@ -50,7 +50,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         sapwood: plan::own_programs()?,
         reference: plan::reference(options, "svn")?,
         git: !options.has(name::NO_GIT),
-        work: selected(options)?,
+        work: selected(options, &Work::ALL, Work::name)?,
         repeat: parsed(options, name::REPEAT, "use a whole number")?.unwrap_or(plan::REPEAT).max(1),
         calls: options.has(name::CALLS),
     };
@@ -63,20 +63,4 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         output::file(&path, &text)?;
     }
     invocation.out.text(&to_markdown(&findings))
-}
-
-/// The kinds of work that `--only` names, or all.
-fn selected(options: &Options) -> SvnResult<Vec<Work>> {
-    let text = options.values(name::ONLY)?.join(",");
-    let names: Vec<&str> = text.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
-    if names.is_empty() {
-        return Ok(Work::ALL.to_vec());
-    }
-    let find = |name: &&str| {
-        Work::ALL.into_iter().find(|work| work.name() == *name).ok_or_else(|| {
-            let known: Vec<&str> = Work::ALL.iter().map(|work| work.name()).collect();
-            bad_value(name::ONLY, name, &format!("use {}", known.join(", ")))
-        })
-    };
-    names.iter().map(find).collect()
 }
