@@ -41,11 +41,16 @@ fn has_empty_component(path: &str) -> bool {
     pairs.fold(false, |found, (a, b)| found | ((*a == b'/') & (*b == b'/')))
 }
 
+/// Whether `path` is a relpath in canonical form.
+#[must_use]
+pub fn is_canonical_relpath(path: &str) -> bool {
+    !path.starts_with('/') && !path.ends_with('/') && !has_empty_component(path)
+}
+
 /// Makes any slash-separated string into a canonical relpath.
 #[must_use]
 pub fn canonical_relpath(path: &str) -> Cow<'_, str> {
-    let odd = path.starts_with('/') || path.ends_with('/') || has_empty_component(path);
-    if path.is_empty() || !odd {
+    if is_canonical_relpath(path) {
         return Cow::Borrowed(path);
     }
     Cow::Owned(path.split('/').filter(|p| !p.is_empty()).collect::<Vec<_>>().join("/"))

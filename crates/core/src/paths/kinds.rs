@@ -1,30 +1,49 @@
 //! The types themselves, and what all of them can do.
 
-use std::borrow::Borrow;
-use std::cmp::Ordering;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::ops::Deref;
+
+use ref_cast::{RefCastCustom, ref_cast_custom};
 
 use super::NotCanonical;
 use crate::{path, uri};
 
+/// Makes one kind of path: the borrowed type, the owned one, and what both can do.
 macro_rules! kind_of_path {
-    ($(#[$doc:meta])* $name:ident, $word:literal, $canonical:expr) => {
+    ($(#[$doc:meta])* $name:ident, $(#[$owned_doc:meta])* $owned:ident, $word:literal, $canonical:expr) => {
         $(#[$doc])*
-        #[derive(Clone, Copy)]
-        pub struct $name<S = String>(S);
+        #[derive(PartialEq, Eq, PartialOrd, Ord, Hash, RefCastCustom)]
+        #[repr(transparent)]
+        pub struct $name(str);
 
-        impl<S: AsRef<str>> $name<S> {
-            /// Takes text that is canonical already.
+        $(#[$owned_doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $owned(String);
+
+        impl $name {
+            #[ref_cast_custom]
+            const fn wrap(text: &str) -> &Self;
+
+            /// Takes text that should be canonical.
             ///
             /// # Errors
             /// When it is not.
-            pub fn new(text: S) -> Result<Self, NotCanonical> {
-                if Self::is_canonical(text.as_ref()) {
-                    return Ok(Self(text));
+            pub fn new(text: &str) -> Result<&Self, NotCanonical> {
+                if Self::is_canonical(text) {
+                    return Ok(Self::wrap(text));
                 }
-                Err(NotCanonical { text: text.as_ref().to_owned(), kind: $word })
+                Err(NotCanonical { text: text.to_owned(), kind: $word })
+            }
+
+            /// Takes text that is canonical by where it comes from: a row of the working copy's
+            /// database, a name put behind a path, the result of a conversion. Looked at in debug
+            /// builds only. What a user, a client or a server said goes through [`Self::new`].
+            #[must_use]
+            #[track_caller]
+            pub fn trusted(text: &str) -> &Self {
+                debug_assert!(Self::is_canonical(text), "{text:?} is not a canonical {}", $word);
+                Self::wrap(text)
             }
 
             fn is_canonical(text: &str) -> bool {
@@ -32,92 +51,184 @@ macro_rules! kind_of_path {
                 canonical(text)
             }
 
-            /// Text that the caller has made canonical.
-            pub(super) fn trusted(text: S) -> Self {
-                debug_assert!(Self::is_canonical(text.as_ref()), "{}", text.as_ref());
+            /// The text.
+            #[must_use]
+            pub const fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl $owned {
+            /// Takes text that should be canonical.
+            ///
+            /// # Errors
+            /// When it is not.
+            pub fn new(text: String) -> Result<Self, NotCanonical> {
+                match $name::is_canonical(&text) {
+                    true => Ok(Self(text)),
+                    false => Err(NotCanonical { text, kind: $word }),
+                }
+            }
+
+            /// As the borrowed type's `trusted`.
+            #[must_use]
+            #[track_caller]
+            pub fn trusted(text: String) -> Self {
+                debug_assert!($name::is_canonical(&text), "{text:?} is not a canonical {}", $word);
                 Self(text)
             }
 
-            /// The text.
-            pub fn as_str(&self) -> &str {
-                self.0.as_ref()
+            /// The same, borrowed.
+            #[must_use]
+            pub fn as_path(&self) -> &$name {
+                $name::wrap(&self.0)
             }
 
-            /// The same path, borrowed.
-            pub fn borrowed(&self) -> $name<&str> {
-                $name(self.0.as_ref())
-            }
-
-            /// The same path with text of its own.
-            pub fn to_owned(&self) -> $name<String> {
-                $name(self.0.as_ref().to_owned())
-            }
-
-            /// The same path with text that clones share.
-            pub fn to_shared(&self) -> $name<Arc<str>> {
-                $name(Arc::from(self.0.as_ref()))
-            }
-
-            /// What is inside.
-            pub fn into_inner(self) -> S {
+            /// The text, without a copy.
+            #[must_use]
+            pub fn into_string(self) -> String {
                 self.0
             }
         }
 
-        impl<S: AsRef<str>> AsRef<str> for $name<S> {
-            fn as_ref(&self) -> &str {
-                self.as_str()
+        // A path may be read as text everywhere; text becomes a path by the constructors alone.
+        impl Deref for $name {
+            type Target = str;
+
+            fn deref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Deref for $owned {
+            type Target = $name;
+
+            fn deref(&self) -> &$name {
+                self.as_path()
+            }
+        }
+
+        impl ToOwned for $name {
+            type Owned = $owned;
+
+            fn to_owned(&self) -> $owned {
+                $owned(self.0.to_owned())
+            }
+        }
+
+        impl Borrow<$name> for $owned {
+            fn borrow(&self) -> &$name {
+                self.as_path()
             }
         }
 
         // Equality, order and hash are those of the text, so that maps can be asked with a `&str`.
-        impl Borrow<str> for $name<String> {
+        impl Borrow<str> for $owned {
             fn borrow(&self) -> &str {
-                self.as_str()
+                &self.0
             }
         }
 
-        impl Borrow<str> for $name<Arc<str>> {
-            fn borrow(&self) -> &str {
-                self.as_str()
+        impl AsRef<$name> for $name {
+            fn as_ref(&self) -> &$name {
+                self
             }
         }
 
-        impl<S: AsRef<str>, T: AsRef<str>> PartialEq<$name<T>> for $name<S> {
-            fn eq(&self, other: &$name<T>) -> bool {
-                self.as_str() == other.as_str()
+        impl AsRef<$name> for $owned {
+            fn as_ref(&self) -> &$name {
+                self.as_path()
             }
         }
 
-        impl<S: AsRef<str>> Eq for $name<S> {}
-
-        impl<S: AsRef<str>, T: AsRef<str>> PartialOrd<$name<T>> for $name<S> {
-            fn partial_cmp(&self, other: &$name<T>) -> Option<Ordering> {
-                Some(self.as_str().cmp(other.as_str()))
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
             }
         }
 
-        impl<S: AsRef<str>> Ord for $name<S> {
-            fn cmp(&self, other: &Self) -> Ordering {
-                self.as_str().cmp(other.as_str())
+        impl AsRef<str> for $owned {
+            fn as_ref(&self) -> &str {
+                &self.0
             }
         }
 
-        impl<S: AsRef<str>> Hash for $name<S> {
-            fn hash<H: Hasher>(&self, state: &mut H) {
-                self.as_str().hash(state);
+        impl From<&$name> for $owned {
+            fn from(path: &$name) -> Self {
+                path.to_owned()
             }
         }
 
-        impl<S: AsRef<str>> fmt::Display for $name<S> {
+        impl From<$owned> for String {
+            fn from(path: $owned) -> Self {
+                path.0
+            }
+        }
+
+        impl<'a> From<&'a $name> for Cow<'a, $name> {
+            fn from(path: &'a $name) -> Self {
+                Cow::Borrowed(path)
+            }
+        }
+
+        impl PartialEq<str> for $name {
+            fn eq(&self, text: &str) -> bool {
+                &self.0 == text
+            }
+        }
+
+        impl PartialEq<str> for $owned {
+            fn eq(&self, text: &str) -> bool {
+                self.0 == text
+            }
+        }
+
+        impl PartialEq<&str> for $owned {
+            fn eq(&self, text: &&str) -> bool {
+                self.0 == *text
+            }
+        }
+
+        impl PartialEq<$name> for $owned {
+            fn eq(&self, path: &$name) -> bool {
+                self.0 == path.0
+            }
+        }
+
+        impl PartialEq<$owned> for $name {
+            fn eq(&self, path: &$owned) -> bool {
+                self.0 == path.0
+            }
+        }
+
+        impl PartialEq<&$name> for $owned {
+            fn eq(&self, path: &&$name) -> bool {
+                self.0 == path.0
+            }
+        }
+
+        impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
+                f.pad(&self.0)
             }
         }
 
-        impl<S: AsRef<str>> fmt::Debug for $name<S> {
+        impl fmt::Display for $owned {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!(stringify!($name), "({:?})"), self.as_str())
+                f.pad(&self.0)
+            }
+        }
+
+        // As text: a path within an error or a snapshot reads as it did before it had a type.
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.0, f)
+            }
+        }
+
+        impl fmt::Debug for $owned {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.0, f)
             }
         }
     };
@@ -126,13 +237,18 @@ macro_rules! kind_of_path {
 kind_of_path!(
     /// A path below something: a repository, a session's URL, a working copy. Not escaped.
     RelPath,
+    /// A [`RelPath`] with text of its own; the default is the root.
+    #[derive(Default)]
+    RelPathBuf,
     "relpath",
-    |text| path::canonical_relpath(text) == text
+    path::is_canonical_relpath
 );
 
 kind_of_path!(
     /// A path in a repository, from its root on. Not escaped.
     FsPath,
+    /// An [`FsPath`] with text of its own.
+    FsPathBuf,
     "repository path",
     path::is_canonical_fspath
 );
@@ -140,25 +256,27 @@ kind_of_path!(
 kind_of_path!(
     /// A URL, escaped.
     Url,
+    /// A [`Url`] with text of its own.
+    UrlBuf,
     "URL",
     |text| uri::canonicalize(text).is_ok_and(|canonical| canonical == text)
 );
 
 kind_of_path!(
-    /// A file or folder of this machine.
+    /// A file or folder of this machine, from the root on, as text.
     LocalPath,
+    /// A [`LocalPath`] with text of its own.
+    LocalPathBuf,
     "absolute path",
     |text| path::is_canonical_fspath(text) && !text.split('/').any(|name| matches!(name, "." | ".."))
 );
 
-impl RelPath<&'static str> {
-    pub(super) const fn root() -> Self {
-        Self("")
-    }
+impl RelPath {
+    /// The root of what relpaths are relative to.
+    pub const ROOT: &Self = Self::wrap("");
 }
 
-impl FsPath<&'static str> {
-    pub(super) const fn root() -> Self {
-        Self("/")
-    }
+impl FsPath {
+    /// The root of a repository.
+    pub const ROOT: &Self = Self::wrap("/");
 }

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::NotCanonical;
-use super::kinds::{LocalPath, RelPath};
+use super::kinds::{LocalPath, LocalPathBuf, RelPath};
 use crate::path;
 
-impl LocalPath<String> {
+impl LocalPathBuf {
     /// Makes an absolute path canonical: without doubled slashes and `.`, with `..` taking a name
     /// away (as text: links are not looked at).
     ///
@@ -27,39 +27,39 @@ impl LocalPath<String> {
     }
 }
 
-impl<'a> LocalPath<&'a str> {
+impl LocalPath {
     /// The folder that this is in; the root's is the root.
     #[must_use]
-    pub fn parent(self) -> Self {
-        Self::trusted(path::dirname(self.into_inner()))
+    pub fn parent(&self) -> &Self {
+        Self::trusted(path::dirname(self))
     }
 
     /// The last name, empty for the root.
     #[must_use]
-    pub fn name(self) -> &'a str {
-        path::basename(self.into_inner())
+    pub fn name(&self) -> &str {
+        path::basename(self)
     }
 
     /// What is left of this path below `above`; `None` when it is not at or below it.
     #[must_use]
-    pub fn below(self, above: LocalPath<&str>) -> Option<RelPath<&'a str>> {
-        path::skip_ancestor(above.into_inner(), self.into_inner()).map(RelPath::trusted)
+    pub fn below(&self, above: &Self) -> Option<&RelPath> {
+        path::skip_ancestor(above, self).map(RelPath::trusted)
     }
-}
 
-impl<S: AsRef<str>> LocalPath<S> {
     /// The path of what is `below` this one. Names that lead out of it are not: `None`.
     #[must_use]
-    pub fn join<T: AsRef<str>>(&self, below: &RelPath<T>) -> Option<LocalPath<String>> {
-        LocalPath::new(path::join(self.as_str(), below.as_str())).ok()
+    pub fn join(&self, below: &RelPath) -> Option<LocalPathBuf> {
+        LocalPathBuf::new(path::join(self, below)).ok()
     }
 
     /// As the system takes it.
-    pub fn as_path(&self) -> &Path {
+    #[must_use]
+    pub fn as_std(&self) -> &Path {
         Path::new(self.as_str())
     }
 
     /// The same, with text of its own.
+    #[must_use]
     pub fn to_path_buf(&self) -> PathBuf {
         PathBuf::from(self.as_str())
     }
@@ -71,17 +71,17 @@ mod tests {
 
     #[test]
     fn absolute_and_inside() {
-        let of = |text: &str| LocalPath::from_path(Path::new(text)).map(LocalPath::into_inner);
-        assert_eq!(of("/a//b/./c/../d/").as_deref(), Ok("/a/b/d"));
-        assert_eq!(of("/..").as_deref(), Ok("/"));
+        let of = |text: &str| LocalPathBuf::from_path(Path::new(text));
+        assert_eq!(of("/a//b/./c/../d/").unwrap(), "/a/b/d");
+        assert_eq!(of("/..").unwrap(), "/");
         assert!(of("a").is_err());
         let root = LocalPath::new("/wc").unwrap();
         let below = RelPath::new("a/b").unwrap();
-        let path = root.join(&below).unwrap();
-        assert_eq!(path.borrowed().below(root), Some(below));
-        assert_eq!(path.as_path(), Path::new("/wc/a/b"));
+        let path = root.join(below).unwrap();
+        assert_eq!(path.below(root), Some(below));
+        assert_eq!(path.as_std(), Path::new("/wc/a/b"));
         for out in ["..", "a/../../x", "./a"] {
-            assert!(root.join(&RelPath::new(out).unwrap()).is_none(), "{out}");
+            assert!(root.join(RelPath::new(out).unwrap()).is_none(), "{out}");
         }
     }
 }

@@ -7,12 +7,13 @@
 //! | [`Url`] | `svn://host/r/a%20b` | as [`crate::uri::canonicalize`] leaves it, escaped |
 //! | [`LocalPath`] | `/home/jo/wc` | absolute, no empty, `.` or `..` component, UTF-8 |
 //!
-//! Each is a wrapper around text of any kind (`&str`, `String`, `Arc<str>`), so that borrowed and
-//! owned paths are the same type with another parameter. Invariant: the text inside is canonical;
-//! the only ways in are constructors that check or make it so. What may stand in a *name* is
+//! Each is a wrapper around `str`, borrowed as `&RelPath` and owned as `RelPathBuf`, as `str` and
+//! `String` are. Invariant: the text inside is canonical; the only ways in are constructors that
+//! check it, make it so, or (`trusted`) take it from a place that did. What may stand in a *name* is
 //! another question (a repository may hold a file called `..`), which is asked where names are made.
 //!
-//! Two different kinds do not compare and do not join:
+//! A path reads as text wherever text is asked for (`Deref`); the way back is a constructor. Two
+//! different kinds do not compare, do not join, and cannot be handed over for one another:
 //!
 //! ```compile_fail
 //! use sapwood_core::paths::{FsPath, RelPath};
@@ -23,8 +24,14 @@
 //!
 //! ```compile_fail
 //! use sapwood_core::paths::{LocalPath, Url};
-//! fn open(_: Url<&str>) {}
+//! fn open(_: &Url) {}
 //! open(LocalPath::new("/srv/repo").unwrap());
+//! ```
+//!
+//! ```compile_fail
+//! use sapwood_core::paths::RelPath;
+//! fn node(_: &RelPath) {}
+//! node("/a");
 //! ```
 
 mod kinds;
@@ -36,7 +43,7 @@ use thiserror::Error;
 
 use crate::error::{ErrorCode, SvnError};
 
-pub use kinds::{FsPath, LocalPath, RelPath, Url};
+pub use kinds::{FsPath, FsPathBuf, LocalPath, LocalPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
 
 /// The text is not a canonical path of the kind that it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -1,14 +1,9 @@
 //! Paths in repositories, and their conversions.
 
-use super::kinds::{FsPath, RelPath};
+use super::kinds::{FsPath, FsPathBuf, RelPath, RelPathBuf};
 use crate::path;
 
-impl RelPath<&'static str> {
-    /// The root of what relpaths are relative to.
-    pub const ROOT: Self = Self::root();
-}
-
-impl RelPath<String> {
+impl RelPathBuf {
     /// Makes any slash-separated text into a relpath.
     #[must_use]
     pub fn canonicalize(text: &str) -> Self {
@@ -16,56 +11,77 @@ impl RelPath<String> {
     }
 }
 
-impl<'a> RelPath<&'a str> {
+impl RelPath {
     /// The path without its last name; the root's parent is the root.
     #[must_use]
-    pub fn parent(self) -> Self {
-        Self::trusted(path::dirname(self.into_inner()))
+    pub fn parent(&self) -> &Self {
+        Self::trusted(path::dirname(self))
     }
 
     /// The last name, empty for the root.
     #[must_use]
-    pub fn name(self) -> &'a str {
-        path::basename(self.into_inner())
+    pub fn name(&self) -> &str {
+        path::basename(self)
+    }
+
+    /// The parent and the last name.
+    #[must_use]
+    pub fn parent_and_name(&self) -> (&Self, &str) {
+        let (parent, name) = path::split(self);
+        (Self::trusted(parent), name)
     }
 
     /// What is left of this path below `above`; `None` when it is not at or below it.
     #[must_use]
-    pub fn below(self, above: RelPath<&str>) -> Option<Self> {
-        path::skip_ancestor(above.into_inner(), self.into_inner()).map(Self::trusted)
+    pub fn below(&self, above: &Self) -> Option<&Self> {
+        path::skip_ancestor(above, self).map(Self::trusted)
+    }
+
+    /// Whether this is `above` or below it.
+    #[must_use]
+    pub fn is_at_or_below(&self, above: &Self) -> bool {
+        path::is_ancestor(above, self)
+    }
+
+    /// The deepest path that both are at or below.
+    #[must_use]
+    pub fn common_ancestor(&self, other: &Self) -> &Self {
+        Self::trusted(path::common_ancestor(self, other))
     }
 
     /// The names, in order.
-    pub fn names(self) -> impl DoubleEndedIterator<Item = &'a str> {
-        path::components(self.into_inner())
+    pub fn names(&self) -> impl DoubleEndedIterator<Item = &str> {
+        path::components(self)
     }
-}
 
-impl<S: AsRef<str>> RelPath<S> {
     /// Whether this is the root.
+    #[must_use]
     pub fn is_root(&self) -> bool {
-        self.as_str().is_empty()
+        self.is_empty()
     }
 
-    /// The path of `below` (one name or several) below this one.
+    /// The path of `below` below this one.
     #[must_use]
-    pub fn join<T: AsRef<str>>(&self, below: &RelPath<T>) -> RelPath<String> {
-        RelPath::trusted(path::join(self.as_str(), below.as_str()))
+    pub fn join(&self, below: &Self) -> RelPathBuf {
+        RelPathBuf::trusted(path::join(self, below))
+    }
+
+    /// The path of one entry of this directory. The name has no slash and is not empty.
+    #[must_use]
+    #[track_caller]
+    pub fn child(&self, name: &str) -> RelPathBuf {
+        debug_assert!(!name.is_empty() && !name.contains('/'), "{name:?} is not one name");
+        RelPathBuf::trusted(path::join(self, name))
     }
 
     /// The same from the root of a repository on.
     #[must_use]
-    pub fn to_fspath(&self) -> FsPath<String> {
-        FsPath::trusted(format!("/{}", self.as_str()))
+    pub fn to_fspath(&self) -> FsPathBuf {
+        FsPathBuf::trusted(format!("/{}", self.as_str()))
     }
 }
 
-impl FsPath<&'static str> {
-    /// The root of a repository.
-    pub const ROOT: Self = Self::root();
-}
-
-impl FsPath<String> {
+impl FsPathBuf {
     /// Makes any slash-separated text into a repository path.
     #[must_use]
     pub fn canonicalize(text: &str) -> Self {
@@ -73,37 +89,73 @@ impl FsPath<String> {
     }
 }
 
-impl<'a> FsPath<&'a str> {
+impl FsPath {
     /// The path without its last name; the root's parent is the root.
     #[must_use]
-    pub fn parent(self) -> Self {
-        Self::trusted(path::dirname(self.into_inner()))
+    pub fn parent(&self) -> &Self {
+        Self::trusted(path::dirname(self))
     }
 
     /// The last name, empty for the root.
     #[must_use]
-    pub fn name(self) -> &'a str {
-        path::basename(self.into_inner())
+    pub fn name(&self) -> &str {
+        path::basename(self)
+    }
+
+    /// The parent and the last name.
+    #[must_use]
+    pub fn parent_and_name(&self) -> (&Self, &str) {
+        let (parent, name) = path::split(self);
+        (Self::trusted(parent), name)
     }
 
     /// What is left of this path below `above`; `None` when it is not at or below it.
     #[must_use]
-    pub fn below(self, above: FsPath<&str>) -> Option<RelPath<&'a str>> {
-        path::skip_ancestor(above.into_inner(), self.into_inner()).map(RelPath::trusted)
+    pub fn below(&self, above: &Self) -> Option<&RelPath> {
+        path::skip_ancestor(above, self).map(RelPath::trusted)
+    }
+
+    /// Whether this is `above` or below it.
+    #[must_use]
+    pub fn is_at_or_below(&self, above: &Self) -> bool {
+        path::is_ancestor(above, self)
+    }
+
+    /// The deepest path that both are at or below.
+    #[must_use]
+    pub fn common_ancestor(&self, other: &Self) -> &Self {
+        Self::trusted(path::common_ancestor(self, other))
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl DoubleEndedIterator<Item = &str> {
+        path::components(self)
+    }
+
+    /// Whether this is the root.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.len() == 1
     }
 
     /// The same without the leading slash.
     #[must_use]
-    pub fn to_relpath(self) -> RelPath<&'a str> {
-        RelPath::trusted(path::to_relpath(self.into_inner()))
+    pub fn to_relpath(&self) -> &RelPath {
+        RelPath::trusted(path::to_relpath(self))
     }
-}
 
-impl<S: AsRef<str>> FsPath<S> {
     /// The path of `below` below this one.
     #[must_use]
-    pub fn join<T: AsRef<str>>(&self, below: &RelPath<T>) -> FsPath<String> {
-        FsPath::trusted(path::join(self.as_str(), below.as_str()))
+    pub fn join(&self, below: &RelPath) -> FsPathBuf {
+        FsPathBuf::trusted(path::join(self, below))
+    }
+
+    /// The path of one entry of this directory. The name has no slash and is not empty.
+    #[must_use]
+    #[track_caller]
+    pub fn child(&self, name: &str) -> FsPathBuf {
+        debug_assert!(!name.is_empty() && !name.contains('/'), "{name:?} is not one name");
+        FsPathBuf::trusted(path::join(self, name))
     }
 }
 
@@ -119,11 +171,11 @@ mod tests {
         }
         for bad in ["/", "a/", "/a", "a//b"] {
             assert!(RelPath::new(bad).is_err(), "{bad}");
-            assert!(RelPath::new(RelPath::canonicalize(bad).into_inner()).is_ok());
+            assert!(RelPath::new(&RelPathBuf::canonicalize(bad)).is_ok());
         }
         for bad in ["", "a", "/a/", "//a"] {
             assert!(FsPath::new(bad).is_err(), "{bad}");
-            assert!(FsPath::new(FsPath::canonicalize(bad).into_inner()).is_ok());
+            assert!(FsPath::new(&FsPathBuf::canonicalize(bad)).is_ok());
         }
         assert_eq!(
             FsPath::new("a").unwrap_err().to_string(),
@@ -136,21 +188,34 @@ mod tests {
         let fs = FsPath::new("/a/b").unwrap();
         assert_eq!(fs.to_relpath().to_fspath(), fs);
         assert_eq!(FsPath::ROOT.to_relpath(), RelPath::ROOT);
-        assert_eq!(RelPath::ROOT.to_fspath(), FsPath::ROOT);
+        assert_eq!(&*RelPath::ROOT.to_fspath(), FsPath::ROOT);
         assert_eq!(fs.below(fs.parent()), Some(RelPath::new("b").unwrap()));
-        assert_eq!(FsPath::ROOT.join(&RelPath::new("x").unwrap()).as_str(), "/x");
+        assert_eq!(FsPath::ROOT.join(RelPath::new("x").unwrap()), "/x");
+        assert_eq!(fs.child("c"), "/a/b/c");
+        assert!(FsPath::ROOT.is_root() && !fs.is_root());
         let rel = RelPath::new("a/b").unwrap();
         assert_eq!((rel.parent().as_str(), rel.name()), ("a", "b"));
+        assert_eq!(rel.parent_and_name(), (rel.parent(), "b"));
         assert_eq!(rel.below(RelPath::ROOT), Some(rel));
         assert_eq!(rel.below(RelPath::new("a/bc").unwrap()), None);
-        assert_eq!(RelPath::ROOT.join(&rel), rel);
+        assert_eq!(rel.common_ancestor(RelPath::new("a/bc").unwrap()), "a");
+        assert_eq!(RelPath::ROOT.join(rel), rel);
+        assert_eq!(RelPath::ROOT.child("x"), "x");
         assert!(rel.names().eq(["a", "b"]));
     }
 
     #[test]
-    fn maps_are_asked_with_text() {
+    fn maps_are_asked_with_text_and_paths() {
         let mut map = HashMap::new();
-        map.insert(RelPath::new("a/b").unwrap().to_shared(), 1);
+        map.insert(RelPath::new("a/b").unwrap().to_owned(), 1);
         assert_eq!(map.get("a/b"), Some(&1));
+        assert_eq!(map.get(RelPath::new("a/b").unwrap()), Some(&1));
+    }
+
+    #[test]
+    #[should_panic(expected = "is not a canonical relpath")]
+    #[cfg(debug_assertions)]
+    fn trust_is_looked_at_in_debug_builds() {
+        let _ = RelPath::trusted("/a");
     }
 }

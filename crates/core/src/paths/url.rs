@@ -1,9 +1,9 @@
 //! URLs, and what lies between two of them.
 
-use super::kinds::{RelPath, Url};
+use super::kinds::{RelPath, RelPathBuf, Url, UrlBuf};
 use crate::uri;
 
-impl Url<String> {
+impl UrlBuf {
     /// Makes a URL canonical.
     ///
     /// # Errors
@@ -13,41 +13,46 @@ impl Url<String> {
     }
 }
 
-impl Url<&str> {
+impl Url {
     /// The URL without its last component, and that component, not escaped; `None` for a URL that
     /// names a host only.
     #[must_use]
-    pub fn split(self) -> Option<(Self, String)> {
-        let (parent, name) = uri::split(self.into_inner())?;
+    pub fn parent_and_name(&self) -> Option<(&Self, String)> {
+        let (parent, name) = uri::split(self)?;
         Some((Self::trusted(parent), name))
     }
 
     /// The longest URL that both are at or below.
     #[must_use]
-    pub fn common_ancestor(self, other: Url<&str>) -> Option<Self> {
-        uri::common_ancestor(self.into_inner(), other.into_inner()).map(Self::trusted)
+    pub fn common_ancestor(&self, other: &Self) -> Option<&Self> {
+        uri::common_ancestor(self, other).map(Self::trusted)
     }
-}
 
-impl<S: AsRef<str>> Url<S> {
     /// The URL of what is `below` this one.
     #[must_use]
-    pub fn join<T: AsRef<str>>(&self, below: &RelPath<T>) -> Url<String> {
-        Url::trusted(uri::join(self.as_str(), below.as_str()))
+    pub fn join(&self, below: &RelPath) -> UrlBuf {
+        UrlBuf::trusted(uri::join(self, below))
+    }
+
+    /// The URL of one entry of this directory. The name has no slash and is not empty.
+    #[must_use]
+    #[track_caller]
+    pub fn child(&self, name: &str) -> UrlBuf {
+        debug_assert!(!name.is_empty() && !name.contains('/'), "{name:?} is not one name");
+        UrlBuf::trusted(uri::join(self, name))
     }
 
     /// What leads from `above` to this URL, not escaped; `None` when this is not at or below it, or
     /// not UTF-8 without its escapes.
     #[must_use]
-    pub fn below<T: AsRef<str>>(&self, above: &Url<T>) -> Option<RelPath<String>> {
-        let rest = uri::skip_ancestor(above.as_str(), self.as_str())?;
-        RelPath::new(rest).ok()
+    pub fn below(&self, above: &Self) -> Option<RelPathBuf> {
+        RelPathBuf::new(uri::skip_ancestor(above, self)?).ok()
     }
 
     /// What the URL consists of.
     #[must_use]
     pub fn parts(&self) -> Option<uri::Parts<'_>> {
-        uri::Parts::of(self.as_str())
+        uri::Parts::of(self)
     }
 }
 
@@ -57,16 +62,17 @@ mod tests {
 
     #[test]
     fn above_and_below() {
-        let root = Url::canonicalize("SVN://Host/r/").unwrap();
+        let root = UrlBuf::canonicalize("SVN://Host/r/").unwrap();
         assert_eq!(root, Url::new("svn://host/r").unwrap());
         assert!(Url::new("svn://Host/r").is_err() && Url::new("/r").is_err());
         let below = RelPath::new("a b/c").unwrap();
-        let url = root.join(&below);
-        assert_eq!(url.as_str(), "svn://host/r/a%20b/c");
-        assert_eq!(url.below(&root), Some(below.to_owned()));
+        let url = root.join(below);
+        assert_eq!(url, "svn://host/r/a%20b/c");
+        assert_eq!(url, root.child("a b").child("c"));
+        assert_eq!(url.below(&root).as_deref(), Some(below));
         assert_eq!(root.below(&url), None);
-        let (parent, name) = url.borrowed().split().unwrap();
+        let (parent, name) = url.parent_and_name().unwrap();
         assert_eq!((parent.as_str(), name.as_str()), ("svn://host/r/a%20b", "c"));
-        assert_eq!(url.borrowed().common_ancestor(root.borrowed()), Some(root.borrowed()));
+        assert_eq!(url.common_ancestor(&root), Some(root.as_path()));
     }
 }
