@@ -1,7 +1,8 @@
-//! Files that a thread writes behind the edit: small texts gather, and while the next ones come those before
+//! Files that threads write behind the edit: small texts gather, and while the next ones come those before
 //! are checked and written. People are told of each in the order of the edit, once it is written; the first
-//! failure ends the export, as it would if each file were written when it comes.
+//! failure in that order ends the export. Of what comes after it in the edit some may be there already.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 
@@ -12,8 +13,10 @@ use super::FileForm;
 
 /// So many files are written together.
 const FILES: usize = 256;
-/// So many bytes wait in memory at most, while as many are written.
+/// So many bytes wait in memory at most, while [`WRITERS`] times as many are written.
 const BYTES: usize = 4 << 20;
+/// So many threads write. Checking and writing is more work than reading, so one would be waited for.
+const WRITERS: usize = 2;
 
 /// A file whose text is here.
 pub(super) struct File {
@@ -48,13 +51,14 @@ pub(super) struct Behind {
     waiting: Vec<Step>,
     files: usize,
     bytes: usize,
-    taken: Option<JoinHandle<Done>>,
+    /// In the order of the edit.
+    taken: VecDeque<JoinHandle<Done>>,
 }
 
 impl Behind {
     /// Whether a step must wait for others.
-    pub(super) const fn is_busy(&self) -> bool {
-        !self.waiting.is_empty() || self.taken.is_some()
+    pub(super) fn is_busy(&self) -> bool {
+        !self.waiting.is_empty() || !self.taken.is_empty()
     }
 
     /// Adds a step.
@@ -67,15 +71,19 @@ impl Behind {
         if self.files < FILES && self.bytes < BYTES {
             return Ok(());
         }
-        self.wait(tell)?;
+        if self.taken.len() >= WRITERS {
+            self.wait(tell)?;
+        }
         let steps = self.gathered();
-        self.taken = Some(thread::spawn(|| take(steps)));
+        self.taken.push_back(thread::spawn(|| take(steps)));
         Ok(())
     }
 
     /// Takes all steps that there are.
     pub(super) fn finish(&mut self, tell: &mut dyn FnMut(Told)) -> SvnResult<()> {
-        self.wait(tell)?;
+        while !self.taken.is_empty() {
+            self.wait(tell)?;
+        }
         tell_all(take(self.gathered()), tell)
     }
 
@@ -84,13 +92,17 @@ impl Behind {
         std::mem::take(&mut self.waiting)
     }
 
-    /// Waits for those that are being taken; after a failure there are no others.
+    /// Waits for the first of those that are being taken; after a failure there are no others.
     fn wait(&mut self, tell: &mut dyn FnMut(Told)) -> SvnResult<()> {
-        let Some(taken) = self.taken.take() else { return Ok(()) };
+        let Some(taken) = self.taken.pop_front() else { return Ok(()) };
         let done = taken.join().unwrap_or_else(|_| {
             (Vec::new(), Err(SvnError::internal("a thread that writes files")))
         });
-        tell_all(done, tell).inspect_err(|_| drop(self.gathered()))
+        tell_all(done, tell).inspect_err(|_| {
+            // What they wrote stays; nothing is told of it.
+            self.taken.drain(..).for_each(|other| drop(other.join()));
+            drop(self.gathered());
+        })
     }
 }
 

@@ -30,6 +30,7 @@ pub(crate) use remembered::{Even, Whole, ground};
 pub(crate) use table::{Layer, Node, ReposPath, Scope, Table};
 pub use value::{Changed, DiskKind, LockInfo, Remote, State, Status};
 
+use crate::db::{Kind, NodeRow};
 use crate::error::{Error, Result};
 use crate::ignore::Patterns;
 use crate::root::WorkingCopy;
@@ -114,6 +115,9 @@ impl WorkingCopy {
         let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
         let remembers = depth == Depth::Infinity && remembered::applies(self, options);
         // The question takes the lock under which no writer changes what is compared then.
+        // Of a file nothing is worth remembering: what is remembered of all others is not read for it.
+        let is_dir = |row: NodeRow| row.kind == Kind::Dir;
+        let remembers = remembers && self.db().base(relpath)?.is_some_and(is_dir);
         let known = match self.db().base("")?.filter(|_| remembers) {
             Some(root) => {
                 let root = root.repos_path.as_deref().unwrap_or("");
