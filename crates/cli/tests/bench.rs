@@ -98,8 +98,10 @@ fn merges_of_small_branches() {
     let mut merge = vec!["merge", "w", "-q", "--against", reference, "--repeat", "1"];
     merge.extend(["--files", "60", "--revisions", "12", "--subtrees", "1,6", "--json", "m.json"]);
     let tables = done(folder.path(), &merge);
-    // Each program at each server.
-    for (work, lines) in [("catch-up", 8), ("cherry-pick", 8), ("reintegrate", 8), ("diff", 4)] {
+    // Each program by file: and at each server.
+    let merges = [("catch-up", 12), ("cherry-pick", 12), ("reintegrate", 12), ("diff", 6)];
+    let others = [("resolve", 6), ("patch", 2), ("upgrade", 2)];
+    for (work, lines) in merges.into_iter().chain(others) {
         let found = tables.lines().filter(|line| line.starts_with(&format!("| {work} |")));
         assert_eq!(found.count(), lines, "{work}: {tables}");
     }

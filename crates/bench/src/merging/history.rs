@@ -16,17 +16,35 @@ pub struct Size {
     pub revisions: u64,
 }
 
+impl Size {
+    /// Tree conflicts to resolve.
+    pub(super) const fn conflicts(self) -> u64 {
+        if self.files < 20 { 1 } else { self.files / 20 }
+    }
+
+    /// Files that a patch changes.
+    pub(super) fn patched(self) -> u64 {
+        self.files.times(5) / 2
+    }
+
+    /// Nodes of a working copy to upgrade.
+    pub(super) fn upgraded(self) -> u64 {
+        self.files.times(20)
+    }
+}
+
 /// Files of a directory.
-const IN_DIRECTORY: u64 = 20;
+pub(super) const IN_DIRECTORY: u64 = 20;
 /// Lines of a file.
 const LINES: u64 = 40;
 
-fn path(file: u64) -> String {
+/// A file's path within its branch.
+pub(super) fn path(file: u64) -> String {
     format!("d{}/f{file}", file / IN_DIRECTORY)
 }
 
 /// The text of a file that was changed by a revision (or by none).
-fn text(file: u64, changed: Option<u64>) -> String {
+pub(super) fn text(file: u64, changed: Option<u64>) -> String {
     let mut text = String::new();
     let place = file.checked_rem(LINES).unwrap_or(0);
     for line in 0..LINES {

@@ -1,11 +1,12 @@
-//! Measuring merges: our `svn` and the reference's, on the same branches, at both servers; and how many
-//! requests each makes, by the server's own log.
+//! Measuring merges and what goes with them: our `svn` and the reference's, on the same branches, at both
+//! servers and by `file:`; and how many requests each makes, by the server's own log.
 //!
-//! [`history`] makes the branches, as a dump; [`site`] loads them, checks them out and runs what is measured;
-//! [`table`] shows what came of it. Invariants: each run begins with a fresh copy of the working copy, which is
+//! [`history`] makes the branches, as a dump, [`entries`] a working copy of 1.6; [`site`] loads them, checks them
+//! out and runs what is measured; [`table`] shows what came of it. Invariants: each run begins with a fresh copy of the working copy, which is
 //! not part of its time; the programs take turns within each repetition. The server is a tunnel's,
 //! a process of its own for each session, whose time does not count.
 
+mod entries;
 mod history;
 mod site;
 mod table;
@@ -53,11 +54,25 @@ pub enum Work {
     Reintegrate,
     /// What a branch has beyond its trunk is shown.
     Diff,
+    /// Tree conflicts are resolved: files that were changed here and moved there.
+    Resolve,
+    /// A patch of many files is applied.
+    Patch,
+    /// A working copy of 1.6 is upgraded.
+    Upgrade,
 }
 
 impl Work {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::CatchUp, Self::CherryPick, Self::Reintegrate, Self::Diff];
+    pub const ALL: [Self; 7] = [
+        Self::CatchUp,
+        Self::CherryPick,
+        Self::Reintegrate,
+        Self::Diff,
+        Self::Resolve,
+        Self::Patch,
+        Self::Upgrade,
+    ];
 
     /// What it is asked for by.
     #[must_use]
@@ -67,12 +82,20 @@ impl Work {
             Self::CherryPick => "cherry-pick",
             Self::Reintegrate => "reintegrate",
             Self::Diff => "diff",
+            Self::Resolve => "resolve",
+            Self::Patch => "patch",
+            Self::Upgrade => "upgrade",
         }
     }
 
     /// Whether mergeinfo of nodes below matters to it.
     const fn counts_subtrees(self) -> bool {
-        !matches!(self, Self::Diff)
+        matches!(self, Self::CatchUp | Self::CherryPick | Self::Reintegrate)
+    }
+
+    /// Whether it asks the repository for anything.
+    const fn asks(self) -> bool {
+        !matches!(self, Self::Patch | Self::Upgrade)
     }
 }
 
@@ -85,8 +108,8 @@ pub struct Row {
     pub subtrees: u64,
     /// Whose client.
     pub client: System,
-    /// Whose server.
-    pub server: System,
+    /// Whose server; none for `file:`, and for work that asks no repository.
+    pub server: Option<System>,
     /// Seconds by the clock, a value a run.
     pub seconds: Vec<f64>,
     /// Seconds of the client's processor time.
@@ -132,7 +155,7 @@ pub fn run(plan: &Plan, say: &mut dyn FnMut(&str), cancel: &CancelToken) -> SvnR
         for subtrees in numbers {
             let site = site::prepare(plan, *work, *subtrees, say)?;
             let mut here = Vec::new();
-            for server in site.systems() {
+            for server in site.servers() {
                 for client in site.systems() {
                     here.push(Row::new(*work, *subtrees, client, server));
                 }
@@ -155,7 +178,7 @@ pub fn run(plan: &Plan, say: &mut dyn FnMut(&str), cancel: &CancelToken) -> SvnR
 }
 
 impl Row {
-    const fn new(work: Work, subtrees: u64, client: System, server: System) -> Self {
+    const fn new(work: Work, subtrees: u64, client: System, server: Option<System>) -> Self {
         Self {
             work,
             subtrees,
@@ -176,6 +199,11 @@ fn about(plan: &Plan) -> Vec<(String, String)> {
     let mut about = machine::about();
     let Size { files, revisions } = plan.size;
     about.push(("branches".to_owned(), format!("{revisions} revisions over {files} files")));
+    let (conflicts, patched, nodes) =
+        (plan.size.conflicts(), plan.size.patched(), plan.size.upgraded());
+    let beside =
+        format!("{conflicts} conflicts, a patch of {patched} files, {nodes} nodes to upgrade");
+    about.push(("beside them".to_owned(), beside));
     about.push(("Sapwood".to_owned(), plan.sapwood.version()));
     if let Some(reference) = &plan.reference {
         about.push(("Subversion".to_owned(), reference.version()));

@@ -31,11 +31,20 @@ pub fn to_markdown(findings: &Findings) -> String {
                 row.work.name(),
                 row.subtrees,
                 row.client.title(),
-                row.server.title()
+                place(row)
             );
         }
     }
     out
+}
+
+/// Where a row's repository was asked.
+fn place(row: &Row) -> &'static str {
+    match row.server {
+        Some(server) => server.title(),
+        None if row.work.asks() => "file:",
+        None => "-",
+    }
 }
 
 /// One line of the table; ratios stand in our lines.
@@ -63,7 +72,7 @@ pub(super) fn line(row: &Row, all: &[Row]) -> String {
         "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {requests} | {:.0} |",
         row.work.name(),
         row.subtrees,
-        row.server.title(),
+        place(row),
         row.client.title(),
         seconds(&row.seconds),
         quotient(|row| &row.seconds),
@@ -85,7 +94,7 @@ mod tests {
             seconds: vec![seconds],
             cpu: vec![seconds / 2.0],
             requests,
-            ..Row::new(Work::CatchUp, 100, client, System::Sapwood)
+            ..Row::new(Work::CatchUp, 100, client, Some(System::Sapwood))
         };
         let all = [row(System::Reference, 4.0, 90), row(System::Sapwood, 1.0, 30)];
         assert_eq!(

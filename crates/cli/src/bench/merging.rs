@@ -17,12 +17,14 @@ const SUBTREES: [u64; 3] = [1, 100, 1000];
 const HELP: &str = "\
 usage: sapwood bench merge [--against DIR] FOLDER
 
-Measures merges by our 'svn' and by the one in DIR, each at both servers: a
-catch-up of a branch, a cherry pick, a branch that goes back, and the difference
-of two branches, with 1, 100 and 1,000 nodes that have mergeinfo of their own.
-Counts requests by the server's log.  Branches are made in FOLDER and stay
-there for the next measurement.  '--only catch-up,diff' measures only that,
-'--files 100 --revisions 50 --subtrees 1,10' smaller branches.
+Measures merges by our 'svn' and by the one in DIR, each by file: and at both
+servers: a catch-up of a branch, a cherry pick, a branch that goes back (with 1,
+100 and 1,000 nodes that have mergeinfo of their own), the difference of two
+branches, 100 tree conflicts that are resolved; and a patch of 5,000 files and
+the upgrade of 40,000 nodes, which ask no repository.  Counts requests by the
+server's log.  Branches are made in FOLDER and stay there for the next
+measurement.  '--only catch-up,diff' measures only that, '--files 100
+--revisions 50 --subtrees 1,10' smaller branches, patches and upgrades.
 ";
 
 pub(super) const COMMAND: Subcommand = Subcommand {
