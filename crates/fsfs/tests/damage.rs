@@ -16,7 +16,7 @@ use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::{CancelToken, Md5, NodeKind, Revnum};
 use sapwood_fsfs::{Caches, Filesystem, Node, OpenOptions};
 use sapwood_fsfs_format::Footer;
-use sapwood_testkit::{Packing, Repository, Shape, long};
+use sapwood_testkit::{Packing, Repository, Shape};
 
 /// Reads a tree as far as it can be read; counts what was right.
 fn read_node(node: &Node, depth: usize, right: &mut usize) {
@@ -173,10 +173,8 @@ fn every_byte(shape: &Shape, seed: u64) -> BTreeMap<String, Count> {
 }
 
 #[test]
+#[ignore = "takes minutes"]
 fn every_byte_of_a_few_shapes() {
-    if !long() {
-        return;
-    }
     let newest = every_byte(&Shape::new("1.10").shard(4).pack(Packing::Half), 5);
     // In the newest formats everything that is immutable has a checksum.
     assert_eq!(newest["revs"].unnoticed, 0);

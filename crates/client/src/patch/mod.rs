@@ -12,6 +12,7 @@ mod output;
 mod place;
 mod target;
 
+use std::cell::RefCell;
 use std::fs::{self, File};
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
@@ -47,8 +48,18 @@ struct Run<'r> {
     /// The folder that it is applied to, absolute.
     root: String,
     wc: WorkingCopy,
+    /// Where the last path was found.
+    place: RefCell<Option<Place>>,
     known: known::Known,
     witnesses: install::Witnesses,
+}
+
+/// A directory, and where it is in which working copy.
+struct Place {
+    /// Absolute.
+    dir: String,
+    wc: WorkingCopy,
+    relpath: String,
 }
 
 /// Applies a patch file.
@@ -82,6 +93,7 @@ pub fn patch(ctx: &Context, request: &Request<'_>) -> SvnResult<()> {
         file: PatchFile::new(file, how),
         root: root.to_string_lossy().into_owned(),
         wc: wc.clone(),
+        place: RefCell::new(None),
         known: known::Known::default(),
         witnesses: install::Witnesses::new(),
     };

@@ -18,10 +18,10 @@ use sapwood_wc::status::State;
 use sapwood_wc::translate::{EolStyle, Translation, special};
 use sapwood_wc::view::{Status, View};
 
-use super::Run;
 use super::content::Content;
 use super::output::Output;
 use super::place::Placed;
+use super::{Place, Run};
 
 /// A property that a patch is applied to.
 pub(super) struct PropTarget {
@@ -100,6 +100,10 @@ impl Target {
 impl Run<'_> {
     /// Looks at what a patch is about.
     pub(super) fn target(&self, patch: &Patch) -> SvnResult<Target> {
+        self.wc.db().questions(|| self.target_asked(patch))
+    }
+
+    fn target_asked(&self, patch: &Patch) -> SvnResult<Target> {
         let mut target = Target { operation: patch.operation, ..Target::default() };
         let has_text = !patch.hunks.is_empty() || patch.binary.is_some();
         let follow = match patch.operation {
@@ -387,9 +391,28 @@ impl Run<'_> {
         below.is_ok_and(|below| below.components().all(|part| part.as_os_str() != ".svn"))
     }
 
-    /// The working copy that a path is in, and the path in it.
+    /// The working copy that a path is in, and the path in it. Looked for once for all that is in the same
+    /// directory: a patch is about many files of few.
     pub(super) fn place_of(&self, abspath: &str) -> SvnResult<(WorkingCopy, String)> {
-        self.ctx.working_copy(abspath.as_ref())
+        let (dir, name) = path::split(abspath);
+        if let Some(place) = self.place.borrow().as_ref() {
+            let is_dir =
+                || disk_kind(abspath.as_ref()).map(|kind| kind.is_some_and(|k| k.is_dir()));
+            if place.dir == abspath && is_dir()? {
+                return Ok((place.wc.clone(), place.relpath.clone()));
+            }
+            // A directory may be the root of another working copy, and a link lead to one.
+            if place.dir == dir && is_leaf(abspath)? {
+                return Ok((place.wc.clone(), path::join(&place.relpath, name)));
+            }
+        }
+        let (wc, relpath) = self.ctx.working_copy(abspath.as_ref())?;
+        if !relpath.is_empty() && is_leaf(abspath)? {
+            let relpath = path::dirname(&relpath).to_owned();
+            let place = Place { dir: dir.to_owned(), wc: wc.clone(), relpath };
+            self.place.replace(Some(place));
+        }
+        Ok((wc, relpath))
     }
 
     /// The kind of what is under version control and not deleted.
@@ -400,6 +423,11 @@ impl Run<'_> {
             .filter(is_there)
             .map(|view| if view.is_dir() { NodeKind::Dir } else { NodeKind::File }))
     }
+}
+
+/// Whether nothing can be below a path: it is a file, or not there.
+fn is_leaf(abspath: &str) -> SvnResult<bool> {
+    Ok(disk_kind(abspath.as_ref())?.is_none_or(|kind| !kind.is_dir() && !kind.is_symlink()))
 }
 
 impl Target {
