@@ -172,7 +172,7 @@ impl Drop for Mounted {
 #[test]
 fn mounts_that_came_and_went_are_noticed_as_root() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("only root can mount");
+        // Only root can mount, as the name says.
         return;
     }
     let mut place = Place::new();
