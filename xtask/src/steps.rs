@@ -24,7 +24,10 @@ pub(crate) fn fmt() -> Result<(), String> {
 
 /// All lints, in all targets, as errors.
 pub(crate) fn clippy() -> Result<(), String> {
-    cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
+    cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])?;
+    // What is left out unless it is asked for.
+    let optional = ["clippy", "-p", "sapwood-cli", "--all-targets", "--features", "secret-service"];
+    cargo(&[optional.as_slice(), &["--", "-D", "warnings"]].concat())
 }
 
 /// For the loop of daily work: formatting, then lints and unit tests of the crates that differ from

@@ -269,7 +269,8 @@ fn seen(directories: usize) -> tempfile::TempDir {
 /// it says when nothing is remembered.
 #[test]
 fn work_on_everything_opens_only_what_changed() {
-    let lines = ["diff", "commit -m 2", "update", "update d", "status d", "diff d/7"];
+    let lines =
+        ["diff", "commit -m 2", "update", "update d", "status d", "diff d/7", "revert -R ."];
     let costs = [60, 240].map(|directories| {
         let folder = seen(directories);
         let wc = folder.path().join("wc");

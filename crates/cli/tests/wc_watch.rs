@@ -9,9 +9,14 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use sapwood_testkit::Programs;
+use sapwood_watch::ask;
+use sapwood_watch::monitor::Monitor;
+use sapwood_watch::protocol::Token;
 
 /// Small numbers from a seed.
 struct Dice(u64);
@@ -57,6 +62,51 @@ impl Place {
         self.folder.path().join("wc")
     }
 
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join("own/watch.socket")
+    }
+
+    /// Starts a monitor that is a child of the test, and waits until it answers.
+    fn monitor(&self) -> Child {
+        let mut command = self.command(&self.ours, "watch");
+        let mut child = command.arg("run").stderr(Stdio::null()).spawn().unwrap();
+        self.wait();
+        assert!(child.try_wait().unwrap().is_none(), "it goes on");
+        child
+    }
+
+    fn wait(&self) {
+        let answers = (0..1000).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            ask::list(&self.socket()).is_ok()
+        });
+        assert!(answers, "the monitor does not answer");
+    }
+
+    /// The directories that the monitor says have changed since a token, `None` when it does not know, and
+    /// the token of now.
+    fn since(&self, token: Token) -> (Option<Vec<String>>, Token) {
+        let (changed, now) = ask::since(&self.socket(), &self.wc(), token).unwrap();
+        (changed.map(|all| all.into_iter().map(|one| one.dir).collect()), now)
+    }
+
+    /// A token since which nothing changed. Tests beside this one that mount something make all unknown.
+    fn quiet(&self) -> Token {
+        let found = (0..200).find_map(|_| {
+            let (_, token) = self.since(Token::default());
+            let (changed, now) = self.since(token);
+            changed.is_some_and(|changed| changed.is_empty()).then_some(now)
+        });
+        found.unwrap()
+    }
+
+    /// Both programs say the same; what that is.
+    fn agree(&self, what: &str) -> Vec<String> {
+        let (ours, theirs) = (self.status(&self.ours), self.status(&self.reference));
+        assert_eq!(ours, theirs, "{what}");
+        ours
+    }
+
     fn command(&self, programs: &Programs, program: &str) -> Command {
         let mut command = match program {
             "watch" => programs.command("sapwood"),
@@ -66,7 +116,7 @@ impl Place {
             command.arg("watch");
         }
         command.current_dir(self.folder.path());
-        command.env("SAPWOOD_WATCH_SOCKET", self.folder.path().join("own/watch.socket"));
+        command.env("SAPWOOD_WATCH_SOCKET", self.socket());
         command.env("HOME", self.folder.path()).env("LC_ALL", "C.UTF-8");
         command
     }
@@ -149,4 +199,148 @@ fn status_as_without_a_monitor() {
     assert_eq!(gone.status.code(), Some(1));
     let said = String::from_utf8_lossy(&gone.stderr).into_owned();
     assert!(said.contains("E200000: No monitor runs"), "{said}");
+}
+
+/// The kernel's queue has an end; what happened after that is found all the same.
+#[test]
+fn a_queue_that_overflows() {
+    let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
+    let limit: usize = limit.trim().parse().unwrap();
+    assert!(
+        limit <= 1 << 20,
+        "fs.inotify.max_queued_events is {limit}: too many to fill the queue"
+    );
+    let place = Place::new();
+    let mut monitor = place.monitor();
+    place.watch(&["add", "wc"]);
+    assert_eq!(place.agree("at first"), [""; 0]);
+    let token = place.quiet();
+    let pid = Pid::from_child(&monitor);
+    kill_process(pid, Signal::STOP).unwrap();
+    for _ in 0..limit.div_ceil(2) {
+        // Equal events in a row would be made one.
+        for name in ["d0/sub/g0", "d1/sub/g0"] {
+            fs::write(place.wc().join(name), "text\n").unwrap();
+        }
+    }
+    fs::write(place.wc().join("d5/sub/deep/f0"), "lost\n").unwrap();
+    kill_process(pid, Signal::CONT).unwrap();
+    // It has much to read first: a program that asks only once walks.
+    place.wait();
+    assert_eq!(place.since(token).0, None, "events were lost");
+    assert_eq!(place.agree("after the overflow"), ["M       wc/d5/sub/deep/f0"]);
+    let token = place.quiet();
+    fs::write(place.wc().join("d4/sub/g1"), "more text\n").unwrap();
+    assert_eq!(place.since(token).0.unwrap(), ["d4/sub"], "it watches again");
+    assert_eq!(place.agree("later").len(), 2);
+    place.watch(&["stop"]);
+    monitor.wait().unwrap();
+}
+
+/// A monitor that is killed between two statuses, and another that comes, which has seen nothing of what
+/// happened between them.
+#[test]
+fn a_monitor_that_comes_later() {
+    let place = Place::new();
+    let mut monitor = place.monitor();
+    place.watch(&["add", "wc"]);
+    place.agree("at first");
+    let token = place.quiet();
+    monitor.kill().unwrap();
+    monitor.wait().unwrap();
+    fs::write(place.wc().join("d2/sub/g0"), "changed\n").unwrap();
+    fs::remove_file(place.wc().join("d3/sub/g1")).unwrap();
+    let mut monitor = place.monitor();
+    assert_eq!(place.watch(&["list"]), "", "it knows of none");
+    let told = place.agree("after the restart");
+    assert_eq!(told, ["!       wc/d3/sub/g1", "M       wc/d2/sub/g0"]);
+    let listed = place.watch(&["list"]);
+    assert_eq!(listed, format!("       19 {}\n", place.wc().display()), "the status told it");
+    assert_eq!(place.since(token).0, None);
+    place.quiet();
+    fs::write(place.wc().join("d2/sub/g0"), "text\n").unwrap();
+    assert_eq!(place.agree("watched again"), ["!       wc/d3/sub/g1"]);
+    place.watch(&["stop"]);
+    monitor.wait().unwrap();
+}
+
+/// More directories than may be watched: the working copy is not watched, until they have gone.
+#[test]
+fn too_many_directories() {
+    let place = Place::new();
+    let mut monitor = Monitor::new(&place.socket()).unwrap().with_most_directories(20);
+    let running = std::thread::spawn(move || monitor.run(&|| false).unwrap());
+    place.watch(&["add", "wc"]);
+    place.agree("at first");
+    for name in ["new/a", "new/b", "new/c"] {
+        fs::create_dir_all(place.wc().join(name)).unwrap();
+    }
+    fs::write(place.wc().join("d2/sub/g0"), "changed\n").unwrap();
+    let told = place.agree("beyond the limit");
+    assert_eq!(told, ["?       wc/new", "M       wc/d2/sub/g0"]);
+    assert_eq!(place.watch(&["list"]), "", "it is not watched");
+    let refused = place.command(&place.ours, "watch").args(["add", "wc"]).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains("there are too many directories"), "{said}");
+    fs::write(place.wc().join("d3/sub/g0"), "changed\n").unwrap();
+    assert_eq!(place.agree("not watched").len(), 3);
+    fs::remove_dir_all(place.wc().join("new")).unwrap();
+    assert_eq!(place.agree("watched again").len(), 2);
+    assert_eq!(place.watch(&["list"]), format!("       19 {}\n", place.wc().display()));
+    place.watch(&["stop"]);
+    running.join().unwrap();
+}
+
+/// What is mounted below a working copy, here and for one program alone.
+#[test]
+fn mounts_as_root() {
+    if !rustix::process::geteuid().is_root() {
+        // Only root can mount, as the name says.
+        return;
+    }
+    let place = Place::new();
+    let mut monitor = place.monitor();
+    place.watch(&["add", "wc"]);
+    place.agree("at first");
+    let token = place.quiet();
+    let below = place.wc().join("d1");
+    // For a program that the monitor's mounts are not those of.
+    let inside = |programs: &Programs| {
+        let svn = place.command(programs, "svn");
+        let mut command = place.command(programs, "svn");
+        let _ = command.args(["status", "wc"]);
+        let words: Vec<&std::ffi::OsStr> =
+            std::iter::once(command.get_program()).chain(command.get_args()).collect();
+        let mut apart = Command::new("unshare");
+        apart.args(["-m", "--propagation", "private", "sh", "-c"]);
+        apart.arg("mount -t tmpfs none wc/d1 && exec \"$@\"").arg("sh").args(words);
+        apart.envs(svn.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let done = apart.current_dir(place.folder.path()).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let theirs = inside(&place.reference);
+    assert!(theirs.contains("!       wc/d1/sub/g0\n"), "{theirs}");
+    assert_eq!(inside(&place.ours), theirs);
+    assert_eq!(place.since(token).0, Some(Vec::new()), "here nothing was mounted");
+    assert_eq!(place.agree("here"), [""; 0]);
+
+    let mount = || {
+        let done = Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&below).status();
+        assert!(done.unwrap().success(), "root can mount");
+    };
+    mount();
+    let told = place.status(&place.ours);
+    fs::write(below.join("new"), "").unwrap();
+    let more = (place.status(&place.ours), place.status(&place.reference));
+    assert!(Command::new("umount").arg("-l").arg(&below).status().unwrap().success());
+    assert_eq!(more.0, more.1);
+    assert_eq!(more.0.last().unwrap(), "?       wc/d1/new");
+    assert_eq!(told, more.0[..more.0.len() - 1]);
+    assert_eq!(told.len(), 8, "all of it is missing: {told:?}");
+    assert_eq!(place.agree("unmounted"), [""; 0]);
+    assert_eq!(place.since(token).0, None);
+    place.quiet();
+    place.watch(&["stop"]);
+    monitor.wait().unwrap();
 }

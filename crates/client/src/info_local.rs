@@ -1,9 +1,10 @@
 //! `svn info` of a working copy alone.
 
-use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_ra::Lock;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
+use sapwood_wc::node::prefix;
 use sapwood_wc::view::{Status, View};
 
 use crate::conflict_info::ConflictInfo;
@@ -118,13 +119,17 @@ fn one(
 /// What is known of one node.
 fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
     let relpath = view.relpath();
-    let (id, repos_path) = wc.repos_location(relpath)?;
-    let repository = wc.db().repository(id)?;
     let top = view.top();
     let shown: &NodeRow = match view.status() {
         Status::Deleted => view.pristine_row().unwrap_or(top),
         _ => top,
     };
+    let deleted = deleted_from(wc, view, shown)?;
+    let (id, repos_path) = match &deleted {
+        Some(place) => (place.repos_id, place.repos_path.clone()),
+        None => wc.repos_location(relpath)?,
+    };
+    let repository = wc.db().repository(id)?;
     // A copy may lack what its source has: nothing more is known than that.
     let unknown = view.status() == Status::Deleted && shown.presence == Presence::NotPresent;
     let absolute = |relpath: String| wc.abspath(&relpath).to_string_lossy().into_owned();
@@ -146,7 +151,8 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
     };
     // What was deleted out of a copy has no revision of its own.
     let in_copy = view.status() == Status::Deleted && shown.op_depth > 0;
-    let mut revision = shown.revision.filter(|_| !in_copy);
+    let revision = shown.revision.filter(|_| !in_copy);
+    let mut revision = deleted.map_or(revision, |place| place.revision);
     if view.status() == Status::Added {
         let origin = wc.origin(view)?;
         revision = origin.as_ref().map(|origin| origin.revision);
@@ -174,6 +180,31 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         working: Some(working),
         ..Info::default()
     })
+}
+
+/// Where a node was that is deleted from BASE: as the reference has it, where it is below the root of
+/// the deletion, and of the revision of that, even if BASE has the node itself from another place.
+struct DeletedFrom {
+    repos_id: i64,
+    repos_path: String,
+    revision: Option<Revnum>,
+}
+
+fn deleted_from(wc: &WorkingCopy, view: &View, shown: &NodeRow) -> SvnResult<Option<DeletedFrom>> {
+    if view.status() != Status::Deleted || shown.op_depth > 0 {
+        return Ok(None);
+    }
+    let root = prefix(view.relpath(), view.top().op_depth);
+    let at_root = wc.view(root)?;
+    let place = at_root
+        .as_ref()
+        .and_then(View::base)
+        .and_then(|base| Some((base.repos_id?, base.repos_path.as_deref()?, base.revision)));
+    let Some((repos_id, above, revision)) = place else {
+        return Err(sapwood_wc::Error::NodeNotFound(wc.abspath(root)).into());
+    };
+    let repos_path = path::join(above, path::rest_below(root, view.relpath())?);
+    Ok(Some(DeletedFrom { repos_id, repos_path, revision }))
 }
 
 fn schedule_of(view: &View) -> Schedule {

@@ -21,7 +21,8 @@ const LONG: Duration = Duration::from_secs(120);
 pub fn since(socket: &Path, root: &Path, token: Token) -> Option<(Option<Vec<Changed>>, Token)> {
     let identity = Identity::from(&fs::metadata(root).ok()?);
     let path = root.to_str()?.to_owned();
-    match put(socket, &Question::Since { root: identity, path, token }, SHORT).ok()? {
+    let mounts = Some(Identity::of_mounts().ok()?);
+    match put(socket, &Question::Since { root: identity, path, token, mounts }, SHORT).ok()? {
         Answer::Since { now, changed } => Some((changed, now)),
         _ => None,
     }

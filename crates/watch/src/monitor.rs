@@ -32,6 +32,10 @@ pub struct Monitor {
     /// Held as long as the process lives.
     _lock: File,
     trees: Vec<Tree>,
+    /// Its mount namespace; what is mounted in another is not seen.
+    mounts: Option<Identity>,
+    /// Directories that one working copy may have.
+    most: usize,
 }
 
 impl Monitor {
@@ -68,7 +72,21 @@ impl Monitor {
         let _ = fs::remove_file(socket);
         let listener = UnixListener::bind(socket);
         let listener = listener.map_err(|e| Error::io(e, "Can't listen at", socket))?;
-        Ok(Self { socket: socket.to_owned(), listener, _lock: lock, trees: Vec::new() })
+        Ok(Self {
+            socket: socket.to_owned(),
+            listener,
+            _lock: lock,
+            trees: Vec::new(),
+            mounts: Identity::of_mounts().ok(),
+            most: usize::MAX,
+        })
+    }
+
+    /// Refuses working copies of more directories, as the system does beyond its own limit
+    /// (`fs.inotify.max_user_watches`, for all of a user's programs together).
+    #[must_use]
+    pub fn with_most_directories(self, most: usize) -> Self {
+        Self { most, ..self }
     }
 
     /// Watches a working copy, and marks it so that the next monitor does so unasked.
@@ -78,7 +96,7 @@ impl Monitor {
     pub fn add(&mut self, path: &Path) -> Result<()> {
         let found = fs::metadata(path).map_err(|e| Error::io(e, "Can't look at", path))?;
         self.trees.retain(|tree| tree.identity() != Identity::from(&found));
-        let tree = Tree::watch(path)?;
+        let tree = Tree::watch(path, self.most)?;
         let mark = path.join(MARK);
         if let Some(folder) = mark.parent() {
             let _ = fs::create_dir(folder);
@@ -140,7 +158,10 @@ impl Monitor {
             Err(error) => Answer::Refused(error.to_string()),
         };
         match question {
-            Question::Since { root, path, token } => self.since(root, Path::new(&path), token),
+            Question::Since { mounts, .. } if mounts.is_none() || mounts != self.mounts => {
+                Answer::Since { now: Token::default(), changed: None }
+            }
+            Question::Since { root, path, token, .. } => self.since(root, Path::new(&path), token),
             Question::Add { path } => told(self.add(Path::new(&path))),
             Question::Forget { path } => told(self.forget(Path::new(&path))),
             Question::List => {

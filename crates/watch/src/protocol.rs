@@ -1,8 +1,9 @@
 //! What is asked of the monitor, and what it answers: one line of JSON each way, then the connection
 //! ends.
 
-use std::fs::Metadata;
+use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,17 @@ impl From<&Metadata> for Identity {
     }
 }
 
+impl Identity {
+    /// The mount namespace of this process: what is mounted for one is not for another, and a monitor sees
+    /// only what is mounted for itself.
+    ///
+    /// # Errors
+    /// When there is no `/proc`.
+    pub fn of_mounts() -> std::io::Result<Self> {
+        Ok(Self::from(&fs::metadata(Path::new("/proc/self/ns/mnt"))?))
+    }
+}
+
 /// A moment in what the monitor knows of a working copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Token {
@@ -48,6 +60,9 @@ pub enum Question {
         path: String,
         /// Since when.
         token: Token,
+        /// The mount namespace of the program that asks. Without it nothing is known.
+        #[serde(default)]
+        mounts: Option<Identity>,
     },
     /// Watch a working copy.
     Add {

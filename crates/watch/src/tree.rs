@@ -5,17 +5,20 @@
 //! read, so that no name can come unseen. The root is reached through a handle: that a directory
 //! above it gets another name is no matter.
 //!
-//! Of mounts the kernel tells nothing here: each question looks for them. While there are some below the root nothing is
-//! known, and when they have gone no older token is.
+//! Of mounts inotify tells nothing: each question looks for them. While there are some below the root nothing is
+//! known, and when they have gone no older token is. One that came and went between two questions is told of by the
+//! kernel's list of mounts, which remembers that it changed (proc(5)): then no older token is known either, since a
+//! walk between them may have seen what was mounted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CStr;
-use std::fs;
+use std::fs::{self, File};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -26,6 +29,8 @@ use crate::{Error, Result};
 
 /// The administrative folder.
 const ADM: &str = ".svn";
+/// Where the kernel lists what is mounted.
+const MOUNTINFO: &str = "/proc/self/mountinfo";
 /// Bytes of events that are read at once.
 const EVENTS: usize = 64 << 10;
 /// Numbers of file systems whose files change without this kernel's knowledge: NFS, SMB, CIFS, FUSE,
@@ -57,8 +62,12 @@ pub struct Tree {
     lost: bool,
     /// Where the kernel lists what is mounted.
     mountinfo: PathBuf,
-    /// Whether something was mounted below the root when the last question came.
+    /// The same list, open: polled, it says whether it changed since it was polled or opened.
+    mounts: File,
+    /// Whether something was, or may have been, mounted below the root since the watch began.
     is_covered: bool,
+    /// Directories that are watched at most.
+    most: usize,
 }
 
 /// What an event was about, taken out of the buffer.
@@ -69,12 +78,12 @@ struct Seen {
 }
 
 impl Tree {
-    /// Begins to watch a working copy.
+    /// Begins to watch a working copy, of at most so many directories.
     ///
     /// # Errors
     /// [`Error::Unwatchable`] for what is no root of a working copy, or lies on a network file
     /// system; what the system says, of its limits too.
-    pub fn watch(path: &Path) -> Result<Self> {
+    pub fn watch(path: &Path, most: usize) -> Result<Self> {
         let failed = |e: Errno| Error::io(e, "Can't open", path);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
@@ -89,6 +98,8 @@ impl Tree {
         }
         let found = fs::metadata(path).map_err(|e| Error::io(e, "Can't look at", path))?;
         let events = new_queue(path)?;
+        let mountinfo = PathBuf::from(MOUNTINFO);
+        let mounts = File::open(&mountinfo).map_err(|e| Error::io(e, "Can't open", &mountinfo))?;
         let mut tree = Self {
             path: path.to_owned(),
             root,
@@ -99,8 +110,10 @@ impl Tree {
             changes: HashMap::new(),
             now: Token { watch: new_name(), at: 0 },
             lost: false,
-            mountinfo: PathBuf::from("/proc/self/mountinfo"),
+            mountinfo,
+            mounts,
             is_covered: false,
+            most,
         };
         tree.add("")?;
         Ok(tree)
@@ -137,6 +150,7 @@ impl Tree {
     /// When it can no longer be watched.
     pub fn since(&mut self, token: Token) -> Result<(Option<Vec<Changed>>, Token)> {
         self.catch_up()?;
+        self.is_covered |= self.mounts_changed()?;
         if self.has_mounts()? {
             self.is_covered = true;
             return Ok((None, self.now));
@@ -153,6 +167,21 @@ impl Tree {
         let later = later.map(|(dir, change)| Changed { dir: dir.clone(), below: change.below });
         let changed: Vec<Changed> = later.take(CHANGED_MAX.saturating_add(1)).collect();
         Ok(((changed.len() <= CHANGED_MAX).then_some(changed), self.now))
+    }
+
+    /// Whether anything was mounted or unmounted, wherever, since the last call.
+    fn mounts_changed(&self) -> Result<bool> {
+        let mut list = [PollFd::new(&self.mounts, PollFlags::PRI | PollFlags::ERR)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        loop {
+            match poll(&mut list, Some(&now)) {
+                Ok(_) => break,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(Error::io(error, "Can't poll", &self.mountinfo)),
+            }
+        }
+        let [list] = list;
+        Ok(list.revents().intersects(PollFlags::PRI | PollFlags::ERR))
     }
 
     /// Whether something is mounted below the root, wherever that is by now.
@@ -288,7 +317,14 @@ impl Tree {
     /// tell.
     fn add(&mut self, dir: &str) -> Result<()> {
         let mut left = vec![dir.to_owned()];
+        let too_many = || {
+            let why = "there are too many directories (fs.inotify.max_user_watches)";
+            Err(Error::Unwatchable { path: self.path.clone(), why })
+        };
         while let Some(dir) = left.pop() {
+            if self.dirs.len() >= self.most {
+                return too_many();
+            }
             let way = self.way_to(&dir);
             let shown = || self.path.join(&dir);
             match inotify::add_watch(&self.events, &way, wanted()) {
@@ -302,10 +338,7 @@ impl Tree {
                     self.watches.insert(dir.clone(), watch);
                 }
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if !dir.is_empty() => continue,
-                Err(Errno::NOSPC) => {
-                    let why = "there are too many directories (fs.inotify.max_user_watches)";
-                    return Err(Error::Unwatchable { path: self.path.clone(), why });
-                }
+                Err(Errno::NOSPC) => return too_many(),
                 Err(error) => return Err(Error::io(error, "Can't watch", shown())),
             }
             match self.below(&way, dir.is_empty()) {

@@ -210,6 +210,8 @@ pub(crate) fn settings(
         system_user: system_user.clone(),
         trust: credentials.trust,
         gpg_agent: gpg_agent(&files.config),
+        password_store: password_store(&files.config),
+        agent_first: is_before(&files.config, "gpg-agent", "gnome-keyring"),
         asks_for_certificate: files.config.get_bool(
             "auth",
             "ssl-client-cert-file-prompt",
@@ -236,11 +238,46 @@ pub(crate) fn settings(
     })
 }
 
-/// gpg-agent, if the configuration lets passwords be kept there: where it listens, by the environment.
-fn gpg_agent(config: &sapwood_core::config::Config) -> Option<GpgAgent> {
+/// The names of the stores of passwords that the configuration allows, in the order in which they are tried.
+fn password_stores(config: &sapwood_core::config::Config) -> Vec<String> {
     let stores = config.get("auth", "password-stores");
     let stores = stores.as_deref().unwrap_or("gnome-keyring,kwallet,gpg-agent");
-    if !stores.split([' ', ',']).any(|store| store == "gpg-agent") {
+    stores.split([' ', ',']).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// Whether a store is tried before another, or that one not at all.
+fn is_before(config: &sapwood_core::config::Config, first: &str, second: &str) -> bool {
+    let stores = password_stores(config);
+    let place = |name: &str| stores.iter().position(|store| store == name);
+    place(first).is_some_and(|first| place(second).is_none_or(|second| first < second))
+}
+
+/// The session's Secret Service, if the configuration lets passwords be kept there and the environment says
+/// where its bus is.
+#[cfg(feature = "secret-service")]
+fn password_store(
+    config: &sapwood_core::config::Config,
+) -> Option<Arc<dyn sapwood_ra::auth::PasswordStore>> {
+    if !password_stores(config).iter().any(|store| store == "gnome-keyring") {
+        return None;
+    }
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let own = || Some(format!("unix:path={}/bus", variable("XDG_RUNTIME_DIR")?));
+    let address = variable("DBUS_SESSION_BUS_ADDRESS").or_else(own)?;
+    Some(Arc::new(sapwood_ra::auth::SecretService::at(address)))
+}
+
+/// Without the feature `secret-service` there is none.
+#[cfg(not(feature = "secret-service"))]
+fn password_store(
+    _: &sapwood_core::config::Config,
+) -> Option<Arc<dyn sapwood_ra::auth::PasswordStore>> {
+    None
+}
+
+/// gpg-agent, if the configuration lets passwords be kept there: where it listens, by the environment.
+fn gpg_agent(config: &sapwood_core::config::Config) -> Option<GpgAgent> {
+    if !password_stores(config).iter().any(|store| store == "gpg-agent") {
         return None;
     }
     let variable = |name: &str| std::env::var_os(name);

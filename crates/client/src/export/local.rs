@@ -153,8 +153,11 @@ fn export_file(
     let mut text: Box<dyn Read> = if working {
         form.is_working = true;
         form.props = view.props()?;
+        // The reference looks before it opens, and says so of what is missing.
+        let missing = fs::symlink_metadata(&from).is_err();
+        let what = if missing { "Can't stat" } else { "Can't open file" };
         special::read_normal(&from)
-            .map_err(|e| SvnError::io(&e, format!("Can't open file '{}'", from.display())))?
+            .map_err(|e| SvnError::io(&e, format!("{what} '{}'", from.display())))?
     } else {
         // Additions without history have no text but that on disk.
         let row = view.layers().find(|row| row.presence != Presence::BaseDeleted);

@@ -8,6 +8,8 @@
 mod certificate;
 mod client_certificate;
 mod gpg_agent;
+#[cfg(feature = "secret-service")]
+mod secret_service;
 pub mod store;
 pub mod trust;
 
@@ -23,6 +25,8 @@ use sapwood_core::{SvnResult, glob};
 pub use certificate::Description;
 pub use client_certificate::{Passphrase, Shown, Unlocked};
 pub use gpg_agent::GpgAgent;
+#[cfg(feature = "secret-service")]
+pub use secret_service::SecretService;
 pub use store::{CredentialKind, file_of, read, write};
 pub use trust::{Certificate, Decision, Failures};
 
@@ -90,6 +94,20 @@ pub trait Prompter: Send + Sync {
     fn store_plaintext_passphrase(&self, certificate: &str, file: &Path) -> SvnResult<bool>;
 }
 
+/// A store that keeps passwords for good and gives them back, so that in the `auth` folder only stands that
+/// it has one.
+pub trait PasswordStore: std::fmt::Debug + Send + Sync {
+    /// What the `auth` folder calls it.
+    fn passtype(&self) -> &'static str;
+
+    /// The password of a user, if it is there. The store may ask the person itself whether to give it, if that
+    /// one `can_be_asked`.
+    fn password(&self, realm: &str, user: &str, can_be_asked: bool) -> Option<String>;
+
+    /// Keeps a password; whether it is kept.
+    fn keep(&self, realm: &str, user: &str, password: &str, can_be_asked: bool) -> bool;
+}
+
 /// What is given from outside.
 #[derive(Clone, Debug, Default)]
 pub struct AuthOptions {
@@ -111,6 +129,10 @@ pub struct AuthOptions {
     pub trust: Failures,
     /// gpg-agent, when passwords may be kept there.
     pub gpg_agent: Option<GpgAgent>,
+    /// Another store of passwords, when they may be kept there.
+    pub password_store: Option<Arc<dyn PasswordStore>>,
+    /// Whether new passwords are left to gpg-agent before that store.
+    pub agent_first: bool,
     /// Whether a person is asked for the file of a certificate to show to a server.
     pub asks_for_certificate: bool,
 }
@@ -314,21 +336,26 @@ impl Attempts<'_> {
         let mut may_save = kept.is_none();
         if let Some(kept) = &kept {
             let kept_name = kept.get_str(store::USERNAME);
-            let readable = kept.get_str(store::PASSTYPE) == Some(PLAINTEXT);
-            let kept_password = |name: &str| {
-                kept.get_str(store::PASSWORD).filter(|_| readable && kept_name == Some(name))
+            let passtype = kept.get_str(store::PASSTYPE);
+            let elsewhere =
+                options.password_store.as_ref().filter(|store| passtype == Some(store.passtype()));
+            let readable = passtype == Some(PLAINTEXT) || elsewhere.is_some();
+            let kept_password = |name: &str| match elsewhere {
+                _ if kept_name != Some(name) => None,
+                Some(store) => store.password(self.realm, name, !options.non_interactive),
+                None => kept.get_str(store::PASSWORD).filter(|_| readable).map(str::to_owned),
             };
             if let Some(name) = &username {
                 may_save |= kept_name != Some(name);
                 if let Some(given) = &password {
-                    may_save |= readable && kept_password(name) != Some(given);
+                    may_save |= readable && kept_password(name).as_ref() != Some(given);
                 }
             }
             if username.is_none() {
                 username = kept_name.map(str::to_owned);
             }
             if let (Some(name), None) = (&username, &password) {
-                password = kept_password(name).map(str::to_owned);
+                password = kept_password(name);
             }
         }
         let username = username
@@ -392,7 +419,16 @@ impl Attempts<'_> {
         let mut kept = sapwood_core::PropList::new();
         kept.set(store::USERNAME, &simple.username);
         let agent = options.gpg_agent.as_ref().filter(|_| self.policy.passwords);
-        if agent.is_some_and(GpgAgent::is_there) {
+        let agent = || agent.is_some_and(GpgAgent::is_there);
+        let is_agents = options.agent_first && agent();
+        let store = options.password_store.as_ref();
+        let store = store.filter(|_| self.policy.passwords && !is_agents).filter(|store| {
+            let can_be_asked = !options.non_interactive;
+            store.keep(self.realm, &simple.username, &simple.password, can_be_asked)
+        });
+        if let Some(store) = store {
+            kept.set(store::PASSTYPE, store.passtype());
+        } else if is_agents || agent() {
             // The agent takes the password when it asks for it itself, the next time.
             kept.set(store::PASSTYPE, GPG_AGENT);
         } else if self.policy.passwords && self.plaintext(dir)? {

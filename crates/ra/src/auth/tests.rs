@@ -154,3 +154,76 @@ fn certificates_that_are_trusted() {
     let other = Certificate { der: b"another".to_vec(), ..Certificate::default() };
     assert_eq!(judge(here(), None, &other), wrong);
 }
+
+/// A store that remembers what it was given.
+#[derive(Debug, Default)]
+struct Shelf {
+    kept: Mutex<HashMap<(String, String), String>>,
+    is_locked: std::sync::atomic::AtomicBool,
+}
+
+impl PasswordStore for Shelf {
+    fn passtype(&self) -> &'static str {
+        "shelf"
+    }
+
+    fn password(&self, realm: &str, user: &str, can_be_asked: bool) -> Option<String> {
+        if self.is_locked.load(std::sync::atomic::Ordering::Relaxed) && !can_be_asked {
+            return None;
+        }
+        self.kept.lock().get(&(realm.to_owned(), user.to_owned())).cloned()
+    }
+
+    fn keep(&self, realm: &str, user: &str, password: &str, can_be_asked: bool) -> bool {
+        let usable = can_be_asked || !self.is_locked.load(std::sync::atomic::Ordering::Relaxed);
+        if usable {
+            let place = (realm.to_owned(), user.to_owned());
+            self.kept.lock().insert(place, password.to_owned());
+        }
+        usable
+    }
+}
+
+#[test]
+fn another_store_keeps_passwords() {
+    let dir = tempfile::tempdir().unwrap();
+    let shelf = Arc::new(Shelf::default());
+    let store: Arc<dyn PasswordStore> = shelf.clone();
+    let with = |username: Option<&str>, password: Option<&str>| {
+        let options = AuthOptions {
+            username: username.map(str::to_owned),
+            password: password.map(str::to_owned),
+            non_interactive: true,
+            password_store: Some(Arc::clone(&store)),
+            ..options(dir.path())
+        };
+        Authenticator::new(options, servers("[global]\nstore-plaintext-passwords = yes\n"), None)
+    };
+    let given = |username, password| {
+        let auth = with(Some(username), Some(password));
+        let mut attempts = auth.attempts(REALM, "localhost").unwrap();
+        attempts.next_credentials().unwrap().unwrap();
+        attempts.save().unwrap();
+        read(dir.path(), CredentialKind::Simple, REALM).unwrap()
+    };
+    let kept = given("jo", "secret");
+    assert_eq!(kept.get_str(store::PASSTYPE), Some("shelf"));
+    assert_eq!(kept.get_str(store::PASSWORD), None);
+    let found = |username| {
+        let auth = with(username, None);
+        let found = auth.attempts(REALM, "localhost").unwrap().next_credentials().unwrap();
+        found.map(|simple| (simple.username, simple.password, simple.may_save))
+    };
+    let jo = ("jo".to_owned(), "secret".to_owned(), false);
+    assert_eq!(found(None), Some(jo.clone()));
+    assert_eq!(found(Some("jo")), Some(jo));
+    assert_eq!(found(Some("else")), None);
+    given("jo", "new");
+    assert_eq!(found(None).unwrap().1, "new");
+
+    shelf.is_locked.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(found(None), None);
+    let kept = given("jo", "newer");
+    assert_eq!(kept.get_str(store::PASSTYPE), Some("simple"), "the next store");
+    assert_eq!(found(None).unwrap().1, "newer");
+}

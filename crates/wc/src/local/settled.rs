@@ -1,6 +1,7 @@
 //! Which nodes a revert need not look at: those that are in BASE alone, without local properties, and
 //! whose file on disk has the recorded size and time and the right bits. They are found as status finds
-//! them, with one scan of the database and one look a file, by several threads.
+//! them, with one scan of the database and one look a file, by several threads; or, after a full status, by what
+//! that found and what changed since ([`restless`]), with one look a file, or none where a monitor watches.
 
 use std::collections::HashSet;
 use std::ffi::CString;
@@ -8,13 +9,20 @@ use std::ffi::CString;
 use crate::db::{Kind, Presence};
 use crate::error::Result;
 use crate::root::WorkingCopy;
-use crate::status::{DiskKind, Look, Node, OpenDir, Scope, Table, over_directories};
+use crate::status::{DiskKind, Look, Node, OpenDir, Scope, Table, over_directories, restless};
 
 /// The nodes below a path that are not settled, and all directories above them up to the path.
 pub(super) fn unsettled(wc: &WorkingCopy, relpath: &str) -> Result<HashSet<String>> {
-    let table = wc.db().read(|db| Table::read(db, Scope::Subtree(relpath)))?;
+    let known = restless(wc, relpath);
+    let table = wc.db().read(|db| match &known {
+        Some(dirs) => Table::read_directories(db, &[], dirs),
+        None => Table::read(db, Scope::Subtree(relpath)),
+    })?;
     let root = wc.root();
     let found: Vec<u32> = over_directories(&table, |dir, _, found| {
+        if known.as_ref().is_some_and(|dirs| !dirs.contains(dir)) {
+            return;
+        }
         let open = OpenDir::open(&root.join(dir)).ok().flatten();
         for at in table.children(dir) {
             let Some(node) = table.node(*at) else { continue };
@@ -52,11 +60,7 @@ fn is_settled(dir: &OpenDir, node: &Node) -> bool {
         (Kind::Dir, DiskKind::Dir) => look(&format!("{}/.svn", node.name())).is_none(),
         (Kind::File, DiskKind::Special) => base.special && is_recorded(base, found),
         (Kind::File, DiskKind::File) => {
-            let read_only = found.mode & 0o200 == 0;
-            !base.special
-                && is_recorded(base, found)
-                && base.needs_lock == read_only
-                && base.executable == (found.mode & 0o100 != 0)
+            !base.special && is_recorded(base, found) && base.has_right_bits(found.mode)
         }
         _ => false,
     }

@@ -26,7 +26,7 @@ pub(crate) use assemble::markers;
 pub(crate) use fan_out::over_directories;
 pub use incoming::{Incoming, StatusEditor};
 pub(crate) use listing::{Look, OpenDir};
-pub(crate) use remembered::{Even, Whole, ground};
+pub(crate) use remembered::{Even, Whole, ground, restless};
 pub(crate) use table::{Layer, Node, ReposPath, Scope, Table};
 pub use value::{Changed, DiskKind, LockInfo, Remote, State, Status};
 

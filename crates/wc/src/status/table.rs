@@ -58,6 +58,18 @@ pub(crate) struct Layer {
     pub(crate) inherited: Option<Box<[u8]>>,
 }
 
+impl Layer {
+    /// Whether a file with these bits may be written to and run as its properties say.
+    pub(crate) const fn has_right_bits(&self, mode: u16) -> bool {
+        has_right_bits(mode, self.needs_lock, self.executable)
+    }
+}
+
+/// Whether a file is read-only where it needs a lock, and only there, and can be run where it should.
+pub(super) const fn has_right_bits(mode: u16, needs_lock: bool, executable: bool) -> bool {
+    needs_lock == (mode & 0o200 == 0) && executable == (mode & 0o100 != 0)
+}
+
 /// What `ACTUAL_NODE` says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Actual {

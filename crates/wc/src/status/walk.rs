@@ -14,7 +14,7 @@ use sapwood_core::{CancelToken, Depth, ErrorCode};
 
 use super::incoming::{Incoming, Told};
 use super::listing::{Look, OpenDir};
-use super::remembered::{self, Found};
+use super::remembered::{self, Found, FoundDir};
 use super::table::{Layer, Node, ReposPath, Table};
 use super::value::DiskKind;
 use crate::db::{Kind, Presence, read_inherited, read_props};
@@ -211,6 +211,8 @@ impl Walk<'_> {
         let place = Place { patterns, spoken };
         let mut found = Vec::new();
         let mut below = Vec::new();
+        let own_adm = !task.relpath.is_empty() && names.iter().any(|(name, _)| &**name == b".svn");
+        let mut is_calm = self.unversioned && !own_adm;
         let mut disk = names.into_iter().peekable();
         for at in self.table.children(&task.relpath) {
             let Some(node) = self.table.node(*at) else { continue };
@@ -224,6 +226,7 @@ impl Walk<'_> {
                     let what = format!("Can't stat '{}'", self.root.join(&*node.relpath).display());
                     Error::Io { what, error: e.into() }
                 })?;
+            is_calm &= has_right_bits(node, looked);
             self.versioned(task, *at, node, looked, &place, &mut found, &mut below);
         }
         for (name, kind) in disk {
@@ -231,7 +234,7 @@ impl Walk<'_> {
         }
         if let Some(list) = self.found {
             let stamp = stamp.filter(|_| self.is_in_order(&task.relpath, &found));
-            lock(list).push((task.relpath.clone(), stamp));
+            lock(list).push(FoundDir { dir: task.relpath.clone(), stamp, is_calm });
         }
         Ok((found, below))
     }
@@ -403,6 +406,14 @@ pub(super) fn special_of(node: &Node) -> bool {
     match node.actual.as_ref() {
         Some(actual) if actual.props_mod => actual.special,
         _ => node.top().is_some_and(|top| top.special),
+    }
+}
+
+/// Whether a file of BASE may be written to and run as its properties say.
+fn has_right_bits(node: &Node, look: Option<Look>) -> bool {
+    match (&node.base, look) {
+        (Some(base), Some(look)) if look.kind == DiskKind::File => base.has_right_bits(look.mode),
+        _ => true,
     }
 }
 

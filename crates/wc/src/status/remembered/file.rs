@@ -12,9 +12,21 @@ use super::{Context, Wanted};
 use crate::memory::{Changes, Reader, Since, State, notes, sum, touched, write_part};
 
 /// What the file begins with; another number for another form.
-const MAGIC: &[u8; 8] = b"sapstat4";
+const MAGIC: &[u8; 8] = b"sapstat5";
 /// What the first byte of a note says that tells what a status found.
 const FOUND: u8 = 2;
+/// What is said of a directory: it is in order.
+const IN_ORDER: u8 = 1;
+/// It is none any longer.
+const GONE: u8 = 2;
+/// It is in order, and a revert would do nothing in it.
+const CALM: u8 = 3;
+/// What is said of a file: it is a link or the like.
+pub(super) const SPECIAL: u8 = 1;
+/// It is to be read-only.
+pub(super) const NEEDS_LOCK: u8 = 2;
+/// It can be run.
+pub(super) const EXECUTABLE: u8 = 4;
 
 /// A directory in the file.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +34,8 @@ pub(super) struct Remembered<'b> {
     pub(super) dir: &'b str,
     /// Of a directory in order.
     pub(super) stamp: Option<Stamp>,
+    /// Whether a revert would have done nothing in it.
+    pub(super) is_calm: bool,
     pub(super) files: &'b [u8],
 }
 
@@ -115,7 +129,7 @@ impl<'b> Memory<'b> {
             match what {
                 // Files were only named because they might have been directories.
                 Noted::Touched if is_dir || before.is_some() => {
-                    all.push(Remembered { dir, stamp: None, files: &[] });
+                    all.push(Remembered { dir, stamp: None, is_calm: false, files: &[] });
                     self.touched.push(dir);
                 }
                 Noted::Found(found) => all.push(found),
@@ -196,7 +210,9 @@ fn entry<'b>(reader: &mut Reader<'b>) -> Option<(Remembered<'b>, bool)> {
     let known = reader.u8()?;
     let stamp = Stamp { inode: reader.u64()?, changed: reader.i64()?, written: reader.i64()? };
     let files = reader.part()?;
-    Some((Remembered { dir, stamp: (known == 1).then_some(stamp), files }, known == 2))
+    let is_calm = known == CALM;
+    let stamp = (is_calm || known == IN_ORDER).then_some(stamp);
+    Some((Remembered { dir, stamp, is_calm, files }, known == GONE))
 }
 
 fn read_context(reader: &mut Reader<'_>) -> Option<Context> {
@@ -227,6 +243,14 @@ pub(super) fn note_head(state: State, context: Context) -> Vec<u8> {
     out
 }
 
+const fn what_is_known(stamp: Option<Stamp>, is_calm: bool) -> u8 {
+    match stamp {
+        Some(_) if is_calm => CALM,
+        Some(_) => IN_ORDER,
+        None => 0,
+    }
+}
+
 fn write_entry(out: &mut Vec<u8>, dir: &str, known: u8, stamp: Option<Stamp>, files: &[u8]) {
     let stamp = stamp.unwrap_or_default();
     write_part(out, dir.as_bytes());
@@ -239,17 +263,22 @@ fn write_entry(out: &mut Vec<u8>, dir: &str, known: u8, stamp: Option<Stamp>, fi
 
 /// A directory as it was remembered.
 pub(super) fn write_again(out: &mut Vec<u8>, one: &Remembered<'_>) {
-    let known = u8::from(one.stamp.is_some());
-    write_entry(out, one.dir, known, one.stamp, one.files);
+    write_entry(out, one.dir, what_is_known(one.stamp, one.is_calm), one.stamp, one.files);
 }
 
 /// A directory that is none any longer.
 pub(super) fn write_gone(out: &mut Vec<u8>, dir: &str) {
-    write_entry(out, dir, 2, None, &[]);
+    write_entry(out, dir, GONE, None, &[]);
 }
 
-/// A directory as it was found: with a stamp when it is in order.
-pub(super) fn write_found(out: &mut Vec<u8>, table: &Table, dir: &str, stamp: Option<Stamp>) {
+/// A directory as it was found: with a stamp when it is in order, and calm when a revert would do nothing in it.
+pub(super) fn write_found(
+    out: &mut Vec<u8>,
+    table: &Table,
+    dir: &str,
+    stamp: Option<Stamp>,
+    is_calm: bool,
+) {
     let mut files = Vec::new();
     let nodes = table.children(dir).iter().filter_map(|at| table.node(*at));
     for node in nodes.filter(|_| stamp.is_some()) {
@@ -259,7 +288,9 @@ pub(super) fn write_found(out: &mut Vec<u8>, table: &Table, dir: &str, stamp: Op
         write_part(&mut files, node.name().as_bytes());
         files.extend(base.size.unwrap_or(0).to_le_bytes());
         files.extend(base.time.to_le_bytes());
-        files.push(base.special.into());
+        let flags =
+            [(base.special, SPECIAL), (base.needs_lock, NEEDS_LOCK), (base.executable, EXECUTABLE)];
+        files.push(flags.iter().filter(|(has, _)| *has).fold(0, |all, (_, flag)| all | flag));
     }
-    write_entry(out, dir, stamp.is_some().into(), stamp, &files);
+    write_entry(out, dir, what_is_known(stamp, is_calm), stamp, &files);
 }

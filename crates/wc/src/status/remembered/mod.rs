@@ -27,7 +27,7 @@ use std::io::Write as _;
 use sapwood_watch::protocol::{Changed as Told, Token};
 
 use super::listing::{Look, OpenDir, Stamp};
-use super::table::{Node, Table};
+use super::table::{Node, Table, has_right_bits};
 use super::value::DiskKind;
 use super::{Options, fan_out};
 use crate::db::NodeRow;
@@ -93,8 +93,19 @@ pub(super) fn applies(wc: &WorkingCopy, options: &Options) -> bool {
     !options.all && !ignored_told && !wc.options().access.exclusive && !wc.db().is_writing()
 }
 
-/// Directories that a walk found in order, with what tells that they changed; `None` for others.
-pub(super) type Found = Vec<(Box<str>, Option<Stamp>)>;
+/// A directory that a walk found.
+#[derive(Debug)]
+pub(super) struct FoundDir {
+    pub(super) dir: Box<str>,
+    /// What tells that it changed, of one that is in order.
+    pub(super) stamp: Option<Stamp>,
+    /// Whether a revert would do nothing in it either: its files have the right bits, and it is no other working
+    /// copy.
+    pub(super) is_calm: bool,
+}
+
+/// Directories that a walk found.
+pub(super) type Found = Vec<FoundDir>;
 
 /// When a walk began.
 #[derive(Clone, Copy, Debug)]
@@ -127,10 +138,10 @@ pub(super) fn keep(
     let Some(state) = State::of(wc.db().path()) else { return };
     let context = Context::of(options, &table.root_repos);
     let mut out = file::head(state, context, began.token, Even::of(table).as_ref());
-    found.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-    for (dir, stamp) in found {
+    found.sort_unstable_by(|a, b| a.dir.cmp(&b.dir));
+    for FoundDir { dir, stamp, is_calm } in found {
         let stamp = stamp.filter(|stamp| began.is_before(stamp));
-        file::write_found(&mut out, table, dir, stamp);
+        file::write_found(&mut out, table, dir, stamp, *is_calm);
     }
     write_file(wc, out);
 }
@@ -184,12 +195,12 @@ pub(super) fn settle(
             continue;
         }
         // What is too young is looked at again, and settled then.
-        if let Some((_, stamp)) = found.iter().find(|(found, _)| **found == **dir)
+        if let Some(FoundDir { stamp, is_calm, .. }) = found.iter().find(|one| *one.dir == **dir)
             && stamp.is_none_or(|stamp| began.is_before(&stamp))
         {
             // The root is told of where its directory is looked at.
             let quiet = !dir.is_empty() || table.find(dir).is_some_and(is_quiet);
-            file::write_found(&mut note, table, dir, stamp.filter(|_| quiet));
+            file::write_found(&mut note, table, dir, stamp.filter(|_| quiet), *is_calm);
         }
     }
     if note.len() == empty {
@@ -268,7 +279,7 @@ pub(super) fn known(wc: &WorkingCopy, relpath: &str, options: &Options, root_rep
     }
     match told {
         Some(told) => found.extend(told.iter().flat_map(|one| remembered_of(&all, one))),
-        None => found = changed_on_disk(wc, &all),
+        None => found = changed_on_disk(wc, &all, false),
     }
     if found.len() > limit {
         return unknown;
@@ -390,20 +401,49 @@ fn remembered_of(all: &[Remembered<'_>], told: &Told) -> Vec<String> {
     found
 }
 
-/// The directories that are not as they were, by a look at each and at its files.
-fn changed_on_disk(wc: &WorkingCopy, all: &[Remembered<'_>]) -> BTreeSet<String> {
+/// The directories at and below one in which a revert may have something to do: in all others BASE is there
+/// alone, as it was checked out, with the right bits. `None` when that is not known.
+pub(crate) fn restless(wc: &WorkingCopy, relpath: &str) -> Option<BTreeSet<String>> {
+    if wc.options().access.exclusive || wc.db().is_writing() {
+        return None;
+    }
+    let root = wc.db().base("").ok()??;
+    let since = wc.db().since()?;
+    let (file, notes) = read_both(wc)?;
+    let memory = Memory::read(&file, &notes, &since, Wanted::of_root(&root))?.below(relpath)?;
+    let all = &memory.all;
+    let limit = most_to_look_at(all);
+    let mut dirs: BTreeSet<String> =
+        all.iter().filter(|one| !one.is_calm).map(|one| one.dir.to_owned()).collect();
+    if all.is_empty() || dirs.len() > limit {
+        return None;
+    }
+    match ask_monitor(wc, memory.token).0 {
+        Some(told) => dirs.extend(told.iter().flat_map(|one| remembered_of(all, one))),
+        None => dirs.extend(changed_on_disk(wc, all, true)),
+    }
+    // Whether a directory is another working copy is a question of the one above it.
+    let above = |dir: &String| crate::db::parent_of(dir).map(str::to_owned);
+    let above: Vec<String> = dirs.iter().filter(|dir| **dir != relpath).filter_map(above).collect();
+    dirs.extend(above);
+    (dirs.len() <= limit).then_some(dirs)
+}
+
+/// The directories that are not as they were, by a look at each and at its files, whose bits count if that is
+/// wanted.
+fn changed_on_disk(wc: &WorkingCopy, all: &[Remembered<'_>], bits: bool) -> BTreeSet<String> {
     let Ok(Some(root)) = OpenDir::open(wc.root()) else {
         return all.iter().map(|one| one.dir.to_owned()).collect();
     };
     let found = fan_out::over(all, |one, _, found| {
-        if !is_as_it_was(&root, one) {
+        if !is_as_it_was(&root, one, bits) {
             found.push(one.dir.to_owned());
         }
     });
     found.into_iter().collect()
 }
 
-fn is_as_it_was(root: &OpenDir, one: &Remembered<'_>) -> bool {
+fn is_as_it_was(root: &OpenDir, one: &Remembered<'_>, bits: bool) -> bool {
     let Some(stamp) = one.stamp else { return false };
     let Ok(own) = CString::new(one.dir) else { return false };
     if root.stamp(&own) != Some(stamp) {
@@ -418,14 +458,19 @@ fn is_as_it_was(root: &OpenDir, one: &Remembered<'_>) -> bool {
     let mut files = Reader(one.files);
     while !files.0.is_empty() {
         path.truncate(length);
-        let fields = (|| Some((files.part()?, files.u64()?, files.i64()?, files.flag()?)))();
-        let Some((name, size, mtime, special)) = fields else { return false };
+        let fields = (|| Some((files.part()?, files.u64()?, files.i64()?, files.u8()?)))();
+        let Some((name, size, mtime, flags)) = fields else { return false };
+        let special = flags & file::SPECIAL != 0;
+        let (lock, run) = (flags & file::NEEDS_LOCK != 0, flags & file::EXECUTABLE != 0);
         path.extend(name);
         path.push(0);
         let wanted = if special { DiskKind::Special } else { DiskKind::File };
         match CStr::from_bytes_with_nul(&path).ok().map(|name| root.look(name)) {
-            Some(Ok(Some(Look { kind, size: now, mtime: time, .. })))
-                if kind == wanted && now == size && time == mtime => {}
+            Some(Ok(Some(Look { kind, size: now, mtime: time, mode })))
+                if kind == wanted
+                    && now == size
+                    && time == mtime
+                    && (special || !bits || has_right_bits(mode, lock, run)) => {}
             _ => return false,
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sapwood_core::{Depth, Revnum, Sha1};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::super::table::Scope;
 use super::*;
@@ -419,4 +419,64 @@ fn what_all_rows_say_is_carried_on() {
     let other = rusqlite::Connection::open(layout::db(&place.root)).unwrap();
     other.execute("UPDATE nodes SET revision = 8 WHERE local_relpath = 'one'", []).unwrap();
     assert!(place.even("another program").is_none());
+}
+
+/// What a revert has to look at, with a monitor or without: bits of files and administrative folders, of which a
+/// status says nothing, count too.
+#[test]
+fn reverts_look_where_something_may_have_changed() {
+    let mode = |path: &Path, mode: u32| {
+        fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    };
+    for watched in [false, true] {
+        let place = Place::new();
+        let socket = place.folder.path().join("own/watch.socket");
+        let mut monitor = sapwood_watch::monitor::Monitor::new(&socket).unwrap();
+        monitor.add(&place.root).unwrap();
+        let running = std::thread::spawn(move || monitor.run(&|| false).unwrap());
+        let options = crate::Options {
+            monitor: watched.then(|| socket.clone()),
+            ..crate::Options::default()
+        };
+        let wc = WorkingCopy::open_root(&place.root, options).unwrap();
+        let look = || {
+            std::thread::sleep(Duration::from_millis(40));
+            wc.status("", &Options::default(), &mut |_| Ok(())).unwrap();
+        };
+        let dirs = || restless(&wc, "").map(|dirs| dirs.into_iter().collect::<Vec<_>>());
+        assert_eq!(dirs(), None, "there was no status yet");
+        look();
+        assert_eq!(dirs().unwrap(), [""; 0]);
+        let file = place.root.join("a/b/three");
+        mode(&file, 0o755);
+        assert_eq!(dirs().unwrap(), ["a", "a/b"], "it can be run now");
+        look();
+        assert_eq!(dirs().unwrap(), ["a", "a/b"], "what a status found, it does not forget");
+        mode(&file, 0o444);
+        assert_eq!(dirs().unwrap(), ["a", "a/b"]);
+        mode(&file, 0o644);
+        let _ = fs::remove_file(place.file());
+        look();
+        assert_eq!(dirs().unwrap(), [""; 0]);
+        fs::create_dir(place.root.join("d/.svn")).unwrap();
+        assert_eq!(dirs().unwrap(), ["", "d"], "another working copy, perhaps");
+        let _ = fs::remove_file(place.file());
+        look();
+        assert_eq!(dirs().unwrap(), ["", "d"]);
+        fs::remove_dir(place.root.join("d/.svn")).unwrap();
+        let _ = fs::remove_file(place.file());
+        look();
+        assert_eq!(restless(&wc, "a/b").unwrap().len(), 0);
+        assert_eq!(restless(&wc, "a/b/three"), None, "not of a directory");
+        fs::write(place.root.join("a/b/c/four"), "longer").unwrap();
+        assert_eq!(dirs().unwrap(), ["a/b", "a/b/c"]);
+        assert_eq!(restless(&wc, "d").unwrap().len(), 0, "not below");
+        wc.db().put_node(&NodeRow::new("d/six", 2, Presence::BaseDeleted, Kind::File)).unwrap();
+        assert!(
+            dirs().unwrap().contains(&"d".to_owned()),
+            "what this connection changes counts at once"
+        );
+        sapwood_watch::ask::stop(&socket).unwrap();
+        running.join().unwrap();
+    }
 }
