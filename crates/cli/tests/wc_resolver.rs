@@ -201,6 +201,28 @@ mkdir trunk/n; echo mine > trunk/n/a; svn add -q trunk/n; svn ci -q -m mine; svn
     converses(setup, "svn merge -c3 ^/b trunk", &[&["h", "m", "mf"], &["R"], &["M", "tf"]]);
 }
 
+/// A patch makes no conflicts, in 1.14 and here: what does not fit is rejected, what is not there is skipped, and
+/// no question is asked at once or later. Nodes in conflict are left alone.
+#[test]
+fn patches_ask_nothing() {
+    let patch = "sed -i s/c/theirs/ trunk/f trunk/d/x; svn rm -q trunk/d/y; mkdir trunk/n; echo n > trunk/n/n
+svn add -q trunk/n; svn ps -q p theirs trunk/f; svn mv -q trunk/d/e/z trunk/d/moved; svn diff --git > ../patch
+svn revert -q -R --remove-added .; rm -rf trunk/n";
+    let command = "svn patch ../patch; svn resolve -R .; svn resolve trunk/f; svn resolve --accept working -R .";
+    for local in [
+        "sed -i s/c/mine/ trunk/f; svn ps -q p mine trunk/f; echo mine >> trunk/d/y; echo mine >> trunk/d/e/z",
+        "svn rm -q trunk/f trunk/d/y; svn mv -q trunk/d/x trunk/d/elsewhere; mkdir trunk/n; echo m > trunk/n/n",
+        "rm trunk/f; mkdir trunk/f; svn rm -q --force trunk/d; echo file > trunk/n",
+    ] {
+        converses(&format!("{patch}\n{local}"), command, &[&[]]);
+    }
+    // In conflict: a text, a property, and trees.
+    let local = "sed -i s/c/other/ trunk/f; svn ps -q p other trunk/f; svn rm -q trunk/d; svn ci -q -m other
+svn up -q -r2; sed -i s/c/mine/ trunk/f trunk/d/x; svn ps -q p mine trunk/f; svn up -q --accept postpone";
+    let answers: [&[&str]; 2] = [&["a", "mf", "tf"], &["p", "p", "p", "p", "p"]];
+    converses(&format!("{patch}\n{local}"), command, &answers);
+}
+
 /// What is found in the log, and the options, do not depend on how the repository is spoken to.
 fn over_the_network(scheme: Scheme) {
     let gone = "svn rm -q trunk/f; svn ci -q -m gone; svn up -q -r2; echo mine >> trunk/f";
