@@ -42,7 +42,7 @@ impl Drop for Process {
 }
 
 impl Hosted {
-    /// Makes `FOLDER/repo`, and serves it to everybody who asks.
+    /// Makes `FOLDER/repo`, and serves it, open to all clients.
     pub(crate) fn new(programs: &Programs, folder: &Path, scheme: Scheme) -> Self {
         let repo = folder.join("repo");
         let mut create = Programs::reference().command("svnadmin");
