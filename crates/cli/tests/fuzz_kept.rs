@@ -46,6 +46,7 @@ targets! {
     externals = "../../../fuzz/harness/externals.rs";
     keywords = "../../../fuzz/harness/keywords.rs";
     diff3 = "../../../fuzz/harness/diff3.rs";
+    shelves = "../../../fuzz/harness/shelves.rs";
 }
 
 fn replay(name: &str, run: fn(&[u8])) {

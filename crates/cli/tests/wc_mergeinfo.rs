@@ -189,19 +189,27 @@ svn up -q
 ");
 }
 
-/// `SAPWOOD_LONG=1` makes many walks, `SAPWOOD_MERGES=SEED` the one of that seed.
+/// `SAPWOOD_LONG=1` makes many walks, `SAPWOOD_MERGES=SEED` the one of that seed, and
+/// `SAPWOOD_MERGES=SEED:STEPS` one of another length.
 #[test]
 fn random_merges() {
-    let seeds: Vec<u64> = match std::env::var("SAPWOOD_MERGES") {
-        Ok(seed) => vec![seed.parse().unwrap()],
-        Err(_) if sapwood_testkit::long() => (0..200).collect(),
-        Err(_) => vec![1],
+    let only = std::env::var("SAPWOOD_MERGES").ok();
+    let wrong = "SAPWOOD_MERGES is SEED or SEED:STEPS";
+    let (seed, steps) = only.as_deref().map_or((None, 20), |text| {
+        let (seed, steps) = text.split_once(':').unwrap_or((text, "20"));
+        (Some(seed.parse::<u64>().expect(wrong)), steps.parse().expect(wrong))
+    });
+    let seeds = match seed {
+        Some(seed) => seed..seed + 1,
+        None if sapwood_testkit::long() => 0..200,
+        None => 1..2,
     };
     for seed in seeds {
         let mut walk = Walk::new(seed);
-        for _ in 0..20 {
+        for _ in 0..steps {
             walk.step();
         }
+        println!("seed {seed}: {} merges", walk.merges);
     }
 }
 

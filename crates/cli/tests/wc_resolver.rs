@@ -8,12 +8,17 @@
     reason = "a failure is a failed test"
 )]
 
+#[path = "common/httpd.rs"]
+mod httpd;
+#[path = "common/schemes.rs"]
+mod schemes;
 #[path = "common/sides.rs"]
 mod sides;
 #[path = "common/talk.rs"]
 mod talk;
 
 use sapwood_testkit::Programs;
+use schemes::{Hosted, Scheme};
 use sides::compare;
 use talk::{shell, talked};
 
@@ -128,28 +133,41 @@ svn ps -q p mine trunk/d trunk/d/x
 
 /// Makes a conflict with the reference's program, runs a command at a terminal, and returns the screen, the exit
 /// code, and what is there afterwards.
-fn talk(programs: &Programs, setup: &str, command: &str, answers: &[&str]) -> String {
+fn talk(
+    programs: &Programs,
+    scheme: Scheme,
+    setup: &str,
+    command: &str,
+    answers: &[&str],
+) -> String {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().display().to_string();
-    let said = shell(&at, "set -e; svnadmin create repo; svn co -q file://$PWD/repo wc");
+    let hosted = Hosted::new(programs, folder.path(), scheme);
+    let said = shell(&at, &format!("svn co -q {} wc", hosted.url));
     assert_eq!(said, "", "the start");
     let wc = format!("{at}/wc");
     assert_eq!(shell(&wc, &format!("set -e{START}{setup}")), "", "{setup}");
     let told = talked(programs, &wc, command, answers);
     let after = shell(
         &wc,
-        "svn st; for f in $(find . -name .svn -prune -o -type f -print | sort); do echo $f; cat $f; done",
+        "svn st; svn pl -vR .; for f in $(find . -name .svn -prune -o -type f -print | sort); do echo $f; cat $f; done",
     );
-    format!("{}\n{}\n{after}", told.screen, told.code).replace(&at, "FOLDER")
+    let text = format!("{}\n{}\n{after}", told.screen, told.code);
+    text.replace(&hosted.url, "URL").replace(&at, "FOLDER")
 }
 
 /// The same questions and the same outcome, for each list of answers.
 fn converses(setup: &str, command: &str, all: &[&[&str]]) {
+    converses_by(Scheme::File, setup, command, all);
+}
+
+/// The same, with a server of each family.
+fn converses_by(scheme: Scheme, setup: &str, command: &str, all: &[&[&str]]) {
     for answers in all {
-        let ours = talk(&Programs::ours(), setup, command, answers);
-        let theirs = talk(&Programs::reference(), setup, command, answers);
+        let ours = talk(&Programs::ours(), scheme, setup, command, answers);
+        let theirs = talk(&Programs::reference(), scheme, setup, command, answers);
         assert!(!theirs.contains("nothing more happens"), "{theirs}");
-        assert_eq!(ours, theirs, "{command} {answers:?}");
+        assert_eq!(ours, theirs, "{scheme:?} {command} {answers:?}");
     }
 }
 
@@ -181,6 +199,56 @@ mkdir trunk/n; echo mine > trunk/n/a; echo m > trunk/n/m; svn add -q trunk/n";
     let setup = "mkdir b/n; echo theirs > b/n/a; echo t > b/n/t; svn add -q b/n; svn ci -q -m add; svn up -q
 mkdir trunk/n; echo mine > trunk/n/a; svn add -q trunk/n; svn ci -q -m mine; svn up -q";
     converses(setup, "svn merge -c3 ^/b trunk", &[&["h", "m", "mf"], &["R"], &["M", "tf"]]);
+}
+
+/// A patch makes no conflicts, in 1.14 and here: what does not fit is rejected, what is not there is skipped, and
+/// no question is asked at once or later. Nodes in conflict are left alone.
+#[test]
+fn patches_ask_nothing() {
+    let patch = "sed -i s/c/theirs/ trunk/f trunk/d/x; svn rm -q trunk/d/y; mkdir trunk/n; echo n > trunk/n/n
+svn add -q trunk/n; svn ps -q p theirs trunk/f; svn mv -q trunk/d/e/z trunk/d/moved; svn diff --git > ../patch
+svn revert -q -R --remove-added .; rm -rf trunk/n";
+    let command = "svn patch ../patch; svn resolve -R .; svn resolve trunk/f; svn resolve --accept working -R .";
+    for local in [
+        "sed -i s/c/mine/ trunk/f; svn ps -q p mine trunk/f; echo mine >> trunk/d/y; echo mine >> trunk/d/e/z",
+        "svn rm -q trunk/f trunk/d/y; svn mv -q trunk/d/x trunk/d/elsewhere; mkdir trunk/n; echo m > trunk/n/n",
+        "rm trunk/f; mkdir trunk/f; svn rm -q --force trunk/d; echo file > trunk/n",
+    ] {
+        converses(&format!("{patch}\n{local}"), command, &[&[]]);
+    }
+    // In conflict: a text, a property, and trees.
+    let local = "sed -i s/c/other/ trunk/f; svn ps -q p other trunk/f; svn rm -q trunk/d; svn ci -q -m other
+svn up -q -r2; sed -i s/c/mine/ trunk/f trunk/d/x; svn ps -q p mine trunk/f; svn up -q --accept postpone";
+    let answers: [&[&str]; 2] = [&["a", "mf", "tf"], &["p", "p", "p", "p", "p"]];
+    converses(&format!("{patch}\n{local}"), command, &answers);
+}
+
+/// What is found in the log, and the options, do not depend on how the repository is spoken to.
+fn over_the_network(scheme: Scheme) {
+    let gone = "svn rm -q trunk/f; svn ci -q -m gone; svn up -q -r2; echo mine >> trunk/f";
+    converses_by(scheme, gone, "svn up", &[&["h", "a"], &["x", "i"]]);
+    let moved = "svn cp -q trunk/f trunk/one; svn mv -q trunk/f trunk/two; svn ci -q -m moved; svn up -q -r2
+sed -i s/a/mine/ trunk/f";
+    converses_by(scheme, moved, "svn up", &[&["h", "d", "x", "9", "2", "h", "m"]]);
+    let both = "svn mv -q b/f b/theirs; svn ci -q -m moved; sed -i s/e/E/ b/theirs; svn ci -q -m edit; svn up -q
+svn mv -q trunk/f trunk/mine; sed -i s/a/A/ trunk/mine; svn ci -q -m mine; svn up -q";
+    converses_by(scheme, both, "svn merge ^/b trunk", &[&["h", "m"], &["M"]]);
+    let added = "mkdir b/n; echo theirs > b/n/a; echo t > b/n/t; svn add -q b/n; svn ci -q -m add; svn up -q
+mkdir trunk/n; echo mine > trunk/n/a; svn add -q trunk/n; svn ci -q -m mine; svn up -q";
+    converses_by(scheme, added, "svn merge -c3 ^/b trunk", &[&["h", "m", "mf"], &["R"]]);
+    let follows = "svn mv -q b/f b/moved; svn mv -q b/d b/dir; svn ci -q -m moves; sed -i s/e/theirs/ b/moved b/dir/x
+svn ci -q -m edits; sed -i s/a/mine/ trunk/f trunk/d/x; svn ci -q -m mine; svn up -q";
+    converses_by(scheme, follows, "svn merge --non-interactive ^/b trunk", &[&[]]);
+}
+
+#[test]
+fn over_svn() {
+    over_the_network(Scheme::Svn);
+}
+
+#[test]
+fn over_http() {
+    over_the_network(Scheme::Http);
 }
 
 /// What the log said of moves is kept: the next conflict is explained without another log, by another process too.

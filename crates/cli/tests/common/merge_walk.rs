@@ -18,6 +18,8 @@ pub(crate) struct Walk {
     revision: u64,
     /// Steps so far.
     count: usize,
+    /// How many merges were compared.
+    pub(crate) merges: usize,
 }
 
 /// What a program said and how it ended.
@@ -50,6 +52,7 @@ impl Walk {
             branches: vec!["T".to_owned()],
             revision: 0,
             count: 0,
+            merges: 0,
         };
         for wc in ["ours", "theirs"] {
             let (from, to) = (walk.url(""), walk.folder.path().join(wc));
@@ -84,28 +87,26 @@ impl Walk {
         command.output().unwrap();
     }
 
-    /// Commits what the reference has, and brings both working copies to that.
+    /// Commits what the reference has.
     fn commit(&mut self) {
         self.shell("svn ci -q -m m --username jo");
         self.level();
     }
 
-    /// Takes back what is left in both working copies, and updates them.
+    /// Takes back what is left in the reference's working copy, and updates it.
     fn level(&mut self) {
-        for side in ["theirs", "ours"] {
-            let line = "svn cleanup -q; svn revert -q -R . --remove-added; svn cleanup -q \
-                 --remove-unversioned; svn up -q";
-            let mut command = Command::new("sh");
-            quick(command.args(["-c", line]).current_dir(self.wc(side)));
-            command.output().unwrap();
-        }
-        let output = Programs::reference()
-            .command("svnlook")
-            .arg("youngest")
-            .arg(self.folder.path().join("repo"))
-            .output()
-            .unwrap();
-        self.revision = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap();
+        self.clean("theirs");
+        let current = std::fs::read_to_string(self.folder.path().join("repo/db/current"));
+        self.revision = current.unwrap().trim().parse().unwrap();
+    }
+
+    /// Takes back what is left in a working copy, and updates it.
+    fn clean(&self, side: &str) {
+        let line = "test -z \"$(svn st)\" || { svn cleanup -q; svn revert -q -R . --remove-added; \
+             svn cleanup -q --remove-unversioned; }; svn up -q";
+        let mut command = Command::new("sh");
+        quick(command.args(["-c", line]).current_dir(self.wc(side)));
+        command.output().unwrap();
     }
 
     fn branch(&mut self) -> String {
@@ -167,6 +168,7 @@ impl Walk {
     }
 
     fn merge(&mut self) {
+        self.clean("ours");
         self.begin_alike();
         let (from, to) = (self.branch(), self.branch());
         let below = match self.rng.below(4) {
@@ -206,6 +208,7 @@ impl Walk {
         }
         assert_eq!(ours, theirs, "{}", self.story);
         assert_eq!(self.state("ours"), self.state("theirs"), "{}", self.story);
+        self.merges += 1;
         // A branch in conflict goes no further.
         if !theirs.lines.iter().any(|line| line.starts_with("Summary of conflicts")) {
             self.commit();
@@ -227,10 +230,12 @@ impl Walk {
         Told { lines, headings, errors: text(&output.stderr), code }
     }
 
-    /// What the reference sees in a working copy, and all files.
+    /// What the reference sees in a working copy, and all files. It tells of nodes that are only in conflict
+    /// in the order of a hash table: what it says of each is a line here.
     fn state(&self, side: &str) -> String {
-        let line = "svn st; svn pl -vR .; svn info -R | grep -A9 -i conflict; find . -name .svn -prune \
-                    -o -type f -print | sort | xargs -r md5sum";
+        let line = "svn st; svn pl -vR .; svn info -R | tr '\\n' '~' | sed 's/~~/\\n/g' | grep -i conflict \
+                    | sed 's/Text Last Updated[^~]*~//' | sort; find . -name .svn -prune -o -type f -print \
+                    | sort | xargs -r md5sum";
         let mut command = Command::new("sh");
         let output = quick(command.args(["-c", line]).current_dir(self.wc(side))).output().unwrap();
         let folder = self.wc(side).display().to_string();

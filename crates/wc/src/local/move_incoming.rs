@@ -181,6 +181,20 @@ impl MoveUpdate<'_> {
         db.set_actual_props(target, props.as_ref())
     }
 
+    /// Refuses to put a node where nothing is above it: what it was in moved on, or is gone there. (1.14 ends there
+    /// without a word, and without a change.)
+    fn require_parent_there(&self, source: &str, relpath: &str) -> Result<()> {
+        let parent = path::dirname(relpath);
+        if self.wc.view(parent)?.is_some_and(|view| view.top().presence.is_there()) {
+            return Ok(());
+        }
+        Err(failure(format!(
+            "Cannot merge local changes from '{}' because there is no '{}'",
+            self.wc.abspath(source).display(),
+            self.wc.abspath(parent).display()
+        )))
+    }
+
     /// A node was added here.
     fn add_there(
         &mut self,
@@ -208,6 +222,7 @@ impl MoveUpdate<'_> {
             conflict = self.tree_conflict(relpath, &about)?;
             self.step_mut()?.skip = true;
         } else {
+            self.require_parent_there(source, relpath)?;
             self.copy_node(source, relpath)?;
             work = match kind {
                 NodeKind::Dir => vec![WorkItem::DirInstall { relpath: relpath.to_owned() }],
@@ -323,6 +338,7 @@ impl MoveUpdate<'_> {
         let (mut state, mut content) = (PropState::Unchanged, State::Unchanged);
         if wc.db().base(relpath)?.is_none() {
             // It was deleted there, or moved on: what is here is kept, as a conflict of its own.
+            self.require_parent_there(source, relpath)?;
             self.copy_node(source, relpath)?;
             let about = About {
                 old_kind: Some(NodeKind::File),
