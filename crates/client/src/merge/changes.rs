@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Exact as _, Revnum, SvnResult, path};
 use sapwood_ra::{DirentFields, Session};
 
@@ -90,7 +91,7 @@ impl Changes {
         let fields = DirentFields { kind: true, ..DirentFields::default() };
         let above = place.at(dir, place.revision);
         let listed = visit(session, &above.url(), || {
-            session.get_dir("", Some(Revnum(place.revision)), Some(fields), false)
+            session.get_dir(RelPath::ROOT, Some(Revnum(place.revision)), Some(fields), false)
         });
         let names: HashSet<String> = match listed {
             Ok(found) => found.entries.into_iter().map(|(name, _)| name).collect(),

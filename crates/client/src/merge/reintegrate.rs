@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Inherit, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 
@@ -149,7 +150,7 @@ impl Both<'_> {
                 None => {
                     let revision = Some(Revnum(place.revision));
                     let kind = visit(self.session, &place.url(), || {
-                        self.session.check_path("", revision)
+                        self.session.check_path(RelPath::ROOT, revision)
                     })?;
                     if kind.is_none() {
                         continue;

@@ -16,6 +16,7 @@ use std::rc::Rc;
 
 use sapwood_core::mergeinfo::MergeRange;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::Url;
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::view::Status;
@@ -365,7 +366,7 @@ impl Merge<'_> {
             return Ok(());
         }
         let settings = sapwood_ra::Settings { cancel: CancelToken::new(), ..self.ctx.ra.clone() };
-        let open = |url: &str| {
+        let open = |url: &Url| {
             let session = Rc::from(sapwood_ra::open(url, &settings)?);
             Ok::<_, SvnError>(self.target.remembering(session))
         };

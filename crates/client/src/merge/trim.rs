@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Revnum, SvnResult, path};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
 
@@ -226,9 +227,9 @@ fn fitted(
         Ok(found) => found,
         Err(error) if error.is_no_node() => {
             let deleted = visit(session, &place.url(), || {
-                match session.check_path("", Some(Revnum(oldest)))? {
+                match session.check_path(RelPath::ROOT, Some(Revnum(oldest)))? {
                     None => Ok(None),
-                    Some(_) => session.deleted_rev("", Revnum(oldest), Revnum(youngest)),
+                    Some(_) => session.deleted_rev(RelPath::ROOT, Revnum(oldest), Revnum(youngest)),
                 }
             })?;
             let Some(last) = deleted.map(|revision| revision.0.saturating_sub(1)) else {

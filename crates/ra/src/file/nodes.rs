@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::{FsPath, RelPath};
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_fs::{Node, RevpropsSnapshot};
 use sapwood_repos::nodes::{Entries, EntryDetails, EntryProps};
@@ -30,7 +31,7 @@ fn told(dirent: &sapwood_repos::Dirent) -> SvnResult<Dirent> {
 impl FileSession {
     pub(super) fn dirent_of(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
     ) -> SvnResult<Option<Dirent>> {
         let root = self.fs().revision_root(self.revision(revision)?)?;
@@ -48,7 +49,7 @@ impl FileSession {
 
     pub(super) fn fetch_file(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         contents: Option<&mut dyn Write>,
         want_props: bool,
@@ -78,7 +79,7 @@ impl FileSession {
 
     pub(super) fn fetch_dir(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         entries: Option<DirentFields>,
         want_props: bool,
@@ -112,7 +113,7 @@ impl FileSession {
     pub(super) fn list_below(
         &self,
         request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
     ) -> SvnResult<()> {
         let root = self.fs().revision_root(self.revision(request.revision)?)?;
         let path = self.at(request.path);
@@ -134,7 +135,7 @@ impl FileSession {
                     last_author: None,
                 },
             };
-            receiver(entry.path, &dirent)
+            receiver(FsPath::new(entry.path)?, &dirent)
         })?;
         Ok(())
     }
