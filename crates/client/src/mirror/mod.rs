@@ -63,7 +63,7 @@ pub struct Mirror<'a> {
     /// A session at the mirror's root, by [`open`].
     pub session: &'a dyn Session,
     /// Opens the source.
-    pub open_source: &'a dyn Fn(&str) -> SvnResult<Box<dyn Session>>,
+    pub open_source: &'a dyn Fn(&Url) -> SvnResult<Box<dyn Session>>,
     /// How the text of the source's properties is encoded.
     pub encoding: Encoding,
     /// Whether properties of revisions stay alone that are the same already.

@@ -5,7 +5,7 @@ mod drive;
 mod plan;
 mod props;
 
-use sapwood_core::paths::{Url, UrlBuf};
+use sapwood_core::paths::{RelPathBuf, Url, UrlBuf};
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
 
 pub use self::drive::commit;
@@ -95,7 +95,7 @@ impl Action {
     pub fn enter(
         self,
         plan: &mut Plan<'_>,
-        relative: &dyn Fn(&str) -> SvnResult<String>,
+        relative: &dyn Fn(&Url) -> SvnResult<RelPathBuf>,
     ) -> SvnResult<()> {
         match self {
             Self::Move { from, to } => plan.add_move(&relative(&from)?, &relative(&to)?),
