@@ -32,8 +32,8 @@ pub use caches::FileCaches;
 use crate::auth::Authenticator;
 use crate::session::{
     COMPATIBLE_VERSION, Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir,
-    FetchedFile, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogChange,
-    LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
+    FetchedFile, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogEntry,
+    LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
     RevpropChange, Session, Told, once_a_path, require_mergeinfo,
 };
 use crate::settings::Settings;
@@ -387,32 +387,15 @@ struct Entries<'r> {
 }
 
 impl sapwood_repos::LogReceiver for Entries<'_> {
-    fn entry(&mut self, entry: &sapwood_repos::LogEntry<'_>) -> SvnResult<()> {
-        let mut changes: Vec<LogChange<'_>> = entry.changes().map(log_change).collect();
+    fn entry(&mut self, entry: &sapwood_repos::LogRevision<'_>) -> SvnResult<()> {
+        let mut entry = entry.entry();
         if self.merged {
-            once_a_path(&mut changes);
+            once_a_path(&mut entry.changes);
         }
-        (self.receiver)(&LogEntry {
-            revision: entry.revision,
-            has_children: entry.has_children,
-            subtractive_merge: entry.subtractive_merge,
-            changes,
-            revprops: entry.revprops().collect(),
-        })
+        (self.receiver)(&entry)
     }
 
     fn takes_all_ends(&self) -> bool {
         self.merged
-    }
-}
-
-fn log_change(change: sapwood_repos::LogChange<'_>) -> LogChange<'_> {
-    LogChange {
-        path: change.path,
-        action: change.kind.letter(),
-        copy_from: change.copy_from.map(|(rev, path)| (path, rev)),
-        kind: change.node_kind,
-        text_mod: change.text_mod,
-        prop_mod: change.prop_mod,
     }
 }
