@@ -121,7 +121,7 @@ pub fn blame(ctx: &Context, request: &Request<'_>, receiver: Receiver<'_>) -> Sv
     let first = if backwards { start } else { start.prev().unwrap_or(Revnum::ZERO) };
     session.file_revs(
         &FileRevsRequest {
-            path: "",
+            path: RelPath::ROOT,
             start: Some(first),
             end: Some(end),
             include_merged_revisions: request.merged,

@@ -185,7 +185,7 @@ pub(crate) fn inherited_mergeinfo(
     let before = session.url();
     session.reparent(url)?;
     let request = MergeinfoRequest {
-        paths: &[""],
+        paths: &[RelPath::ROOT],
         revision: Some(revision),
         inherit: Inherit::Inherited,
         include_descendants: false,

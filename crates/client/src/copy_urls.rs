@@ -162,7 +162,7 @@ fn resolve(session: &dyn Session, root: &Url, source: &Source, to: &Url) -> SvnR
     let revision = if wanted == peg_spec { peg } else { number_of(session, wanted)? };
     move_to(session, peg, revision)?;
     let request = MergeinfoRequest {
-        paths: &[""],
+        paths: &[RelPath::ROOT],
         revision: Some(revision),
         inherit: Inherit::Inherited,
         include_descendants: false,

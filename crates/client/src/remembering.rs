@@ -375,7 +375,7 @@ impl Session for Remembering {
             return self.there()?.log(request, receiver);
         };
         let LogRequest { paths, limit, changed_paths, strict_node_history, .. } = request;
-        let paths: Vec<String> = paths.iter().map(|at| path::join(&base, at)).collect();
+        let paths: Vec<RelPathBuf> = paths.iter().map(|at| base.join(at)).collect();
         let with = request.revprops;
         let key = format!(
             "{paths:?} {start}:{end} {limit} {changed_paths} {strict_node_history} {with:?}"

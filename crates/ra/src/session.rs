@@ -20,8 +20,18 @@ use sapwood_delta::Editor;
 pub use sapwood_delta::Report;
 
 pub use sapwood_core::{
-    ChangedPath as LogChange, DirentFields, FileRev, FileRevsRequest, LogRequest, MergeinfoRequest,
+    ChangedPath as LogChange, CommitRequest, Dirent, DirentFields, FileRev, LogEntry,
+    ReplayRequest, ReportKind, ReportRequest,
 };
+
+/// What to log, below the session's URL.
+pub type LogRequest<'a> = sapwood_core::LogRequest<'a, RelPath>;
+/// Which file below the session's URL, which revisions.
+pub type FileRevsRequest<'a> = sapwood_core::FileRevsRequest<'a, RelPath>;
+/// Whose mergeinfo is wanted, below the session's URL.
+pub type MergeinfoRequest<'a> = sapwood_core::MergeinfoRequest<'a, RelPath>;
+/// What to list, below the session's URL.
+pub type ListRequest<'a> = sapwood_core::ListRequest<'a, RelPath>;
 pub use sapwood_repos::FileRevReceiver;
 
 /// The version of Subversion whose behaviour this is.
@@ -56,23 +66,6 @@ pub enum Capability {
     List,
 }
 
-/// What is known of a node. Fields that were not asked for are empty.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dirent {
-    /// File or directory; `None` when it was not asked for.
-    pub kind: Option<NodeKind>,
-    /// Length of a file in bytes; `None` for directories.
-    pub size: Option<u64>,
-    /// Whether there are properties.
-    pub has_props: bool,
-    /// Revision of the last change.
-    pub created_rev: Revnum,
-    /// Date of the last change.
-    pub time: Option<Timestamp>,
-    /// Author of the last change.
-    pub last_author: Option<String>,
-}
-
 /// What [`Session::get_file`] found.
 #[derive(Clone, Debug, Default)]
 pub struct FetchedFile {
@@ -92,21 +85,6 @@ pub struct FetchedDir {
     pub props: PropList,
     /// Names and what is known of them, when they were asked for; in no order.
     pub entries: Vec<(String, Dirent)>,
-}
-
-/// One revision of a log.
-#[derive(Clone, Debug)]
-pub struct LogEntry<'a> {
-    /// The revision; `None` for the entry that ends a list of merged revisions.
-    pub revision: Option<Revnum>,
-    /// Whether merged revisions follow, ended by an entry without revision.
-    pub has_children: bool,
-    /// Whether this revision was merged by being taken away.
-    pub subtractive_merge: bool,
-    /// The changed paths, if they were asked for and there are any.
-    pub changes: Vec<LogChange<'a>>,
-    /// The properties that were asked for.
-    pub revprops: Vec<(&'a str, &'a [u8])>,
 }
 
 /// Leaves one change of each path, the last: logs with merged revisions may tell several, those of
@@ -130,29 +108,6 @@ pub(crate) fn once_a_path(changes: &mut Vec<LogChange<'_>>) {
     *changes = kept;
 }
 
-impl LogEntry<'_> {
-    /// One of the properties.
-    #[must_use]
-    pub fn revprop(&self, name: &str) -> Option<&[u8]> {
-        self.revprops.iter().find(|(n, _)| *n == name).map(|(_, value)| *value)
-    }
-}
-
-/// What to list.
-#[derive(Clone, Copy, Debug)]
-pub struct ListRequest<'a> {
-    /// Where to start.
-    pub path: &'a RelPath,
-    /// The revision.
-    pub revision: Option<Revnum>,
-    /// Glob patterns for last names, `None` for all.
-    pub patterns: Option<&'a [&'a str]>,
-    /// How deep.
-    pub depth: Depth,
-    /// What to tell of each node.
-    pub fields: DirentFields,
-}
-
 /// Properties that a path inherits: pairs of a path below the repository's root, and properties;
 /// the root's first.
 pub type InheritedProps = Vec<(RelPathBuf, PropList)>;
@@ -169,60 +124,6 @@ pub struct RevpropChange<'a> {
     pub expected: Option<Option<&'a [u8]>>,
     /// The new value, `None` to delete.
     pub value: Option<&'a [u8]>,
-}
-
-/// What an edit from the other side is about.
-#[derive(Clone, Copy, Debug)]
-pub enum ReportKind<'a> {
-    /// Brings what is reported to a revision.
-    Update {
-        /// Whether additions may be told as copies.
-        send_copyfrom: bool,
-        /// Whether unrelated nodes count as changes of one another.
-        ignore_ancestry: bool,
-    },
-    /// Brings what is reported to another URL of the repository.
-    Switch {
-        /// The URL.
-        url: &'a Url,
-        /// As in `Update`.
-        send_copyfrom: bool,
-        /// As in `Update`.
-        ignore_ancestry: bool,
-    },
-    /// Like an update, without texts.
-    Status,
-    /// Compares what is reported with a URL.
-    Diff {
-        /// The URL.
-        versus_url: &'a Url,
-        /// As in `Update`.
-        ignore_ancestry: bool,
-        /// Whether texts are wanted.
-        text_deltas: bool,
-    },
-}
-
-/// An edit that is wanted from the other side.
-#[derive(Clone, Copy, Debug)]
-pub struct ReportRequest<'a> {
-    /// The revision to come to.
-    pub revision: Option<Revnum>,
-    /// One name below the session's URL, or empty.
-    pub target: &'a str,
-    /// How deep.
-    pub depth: Depth,
-    /// What for.
-    pub kind: ReportKind<'a>,
-}
-
-/// Which revisions to tell as they were committed.
-#[derive(Clone, Copy, Debug)]
-pub struct ReplayRequest {
-    /// Copies from revisions before this one are told as additions.
-    pub low_water_mark: Revnum,
-    /// Whether texts and properties are wanted (else that they changed).
-    pub send_deltas: bool,
 }
 
 /// A revision that can be told once.
@@ -250,17 +151,6 @@ pub trait ReplayReceiver {
 
 /// Is told what became of each path that was to be locked or unlocked.
 pub type Told<'a, T> = &'a mut dyn FnMut(&RelPath, SvnResult<T>) -> SvnResult<()>;
-
-/// A commit that is wanted.
-#[derive(Clone, Copy, Debug)]
-pub struct CommitRequest<'a> {
-    /// The new revision's properties, `svn:log` among them.
-    pub revprops: &'a PropList,
-    /// Paths with the tokens of their locks.
-    pub lock_tokens: &'a [(RelPathBuf, String)],
-    /// Whether locks stay.
-    pub keep_locks: bool,
-}
 
 /// A commit that was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

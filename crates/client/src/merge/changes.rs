@@ -148,15 +148,21 @@ impl Merge<'_> {
         let session = self.primary_session(source);
         let mut count = 0usize;
         visit(session.as_ref(), &source.right.url(), || {
-            plain_log(session.as_ref(), "", (youngest, oldest.plus(1)), true, &mut |entry| {
-                count = count.plus(entry.changes.len());
-                if let Some(revision) = entry.revision.filter(|_| count <= LIMIT) {
-                    let all = entry.changes.iter();
-                    let all = all.map(|change| (change.path.to_owned(), change.action != b'M'));
-                    changes.revisions.insert(revision.0, all.collect());
-                }
-                Ok(())
-            })
+            plain_log(
+                session.as_ref(),
+                RelPath::ROOT,
+                (youngest, oldest.plus(1)),
+                true,
+                &mut |entry| {
+                    count = count.plus(entry.changes.len());
+                    if let Some(revision) = entry.revision.filter(|_| count <= LIMIT) {
+                        let all = entry.changes.iter();
+                        let all = all.map(|change| (change.path.to_owned(), change.action != b'M'));
+                        changes.revisions.insert(revision.0, all.collect());
+                    }
+                    Ok(())
+                },
+            )
         })?;
         if count <= LIMIT {
             self.changes = Some(changes);

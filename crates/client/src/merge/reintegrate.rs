@@ -212,7 +212,7 @@ impl Both<'_> {
         let fspath = self.target.fspath();
         let mut missing: BTreeMap<(String, String), BTreeSet<u64>> = BTreeMap::new();
         visit(self.session, &url, || {
-            plain_log(self.session, "", (youngest, oldest), true, &mut |entry| {
+            plain_log(self.session, RelPath::ROOT, (youngest, oldest), true, &mut |entry| {
                 let Some(revision) = entry.revision.map(|revision| revision.0) else {
                     return Ok(());
                 };

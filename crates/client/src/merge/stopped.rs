@@ -386,7 +386,7 @@ mod tests {
 
     fn source(from: &str, left: u64, right: u64) -> MergeSource {
         let place = |revision| Place {
-            root: "file:///r".to_owned(),
+            root: sapwood_core::Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
             relpath: from.to_owned(),
             revision,

@@ -17,7 +17,7 @@ use crate::mergeinfo::{MergeRange, RangeList};
 /// The log of one path, without properties of revisions.
 pub(super) fn plain_log(
     session: &dyn Session,
-    relpath: &str,
+    relpath: &RelPath,
     range: (u64, u64),
     changed_paths: bool,
     receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
@@ -39,7 +39,7 @@ pub(super) fn operative(
     let mut changed = Vec::new();
     let range = (youngest, oldest.saturating_add(1));
     visit(session, &place.url(), || {
-        plain_log(session, "", range, false, &mut |entry| {
+        plain_log(session, RelPath::ROOT, range, false, &mut |entry| {
             changed.extend(entry.revision.map(|revision| revision.0));
             Ok(())
         })
@@ -99,7 +99,7 @@ impl Merge<'_> {
         let fspath = source.right.fspath();
         let result = visit(session.as_ref(), &source.right.url(), || {
             let range = (oldest.saturating_add(1), youngest);
-            plain_log(session.as_ref(), &common, range, true, &mut |entry| {
+            plain_log(session.as_ref(), RelPath::trusted(&common), range, true, &mut |entry| {
                 let Some(revision) = entry.revision else { return Ok(()) };
                 if entry.changes.is_empty() {
                     return Ok(());

@@ -181,7 +181,7 @@ impl Branches<'_> {
         let url = self.session.root_url().join(RelPath::trusted(path::to_relpath(place.0)));
         self.session.reparent(&url)?;
         let bounds = if first > last { (to, from) } else { (from, to) };
-        let whole = LogRequest::whole(&[""], bounds, revprops);
+        let whole = LogRequest::whole(&[RelPath::ROOT], bounds, revprops);
         let request = LogRequest { changed_paths: true, ..whole };
         self.session.log(&request, &mut |entry| match filter.look(entry) {
             Some(partly) => receiver(entry, partly),

@@ -339,7 +339,7 @@ mod tests {
 
     fn history(relpath: &str, revision: u64, mergeinfo: &[u8], from_zero: bool) -> History {
         let tip = Place {
-            root: "file:///r".to_owned(),
+            root: sapwood_core::Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
             relpath: relpath.to_owned(),
             revision,

@@ -319,7 +319,7 @@ impl Repository {
         receiver: &mut OfRevision<'_>,
     ) -> SvnResult<()> {
         let (session, below) = self.session_for(ctx, relpath)?;
-        let paths = [below.as_str()];
+        let paths = [below.as_path()];
         let author_only = RevpropSelection::Names(&[names::AUTHOR]);
         let whole = LogRequest::whole(&paths, (start, end), author_only);
         let request = LogRequest { changed_paths: true, ..whole };

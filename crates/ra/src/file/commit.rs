@@ -6,7 +6,7 @@ use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_fs::UnlockTarget;
 use sapwood_repos::authz::Access;
 use sapwood_repos::locks::{UnlockRequest, unlock_paths};
-use sapwood_repos::{CommitAuthorizer, CommitEditor as RepositoryEditor};
+use sapwood_repos::{CommitAuthorizer, CommitEditor as RepositoryEditor, CommitSetup};
 
 use super::FileSession;
 use crate::session::{
@@ -39,7 +39,7 @@ impl FileSession {
         let mut revprops = request.revprops.clone();
         revprops.set(TXN_CLIENT_VERSION, COMPATIBLE_VERSION);
         revprops.set(TXN_USER_AGENT, &self.user_agent);
-        let editor = RepositoryEditor::new(sapwood_repos::CommitRequest {
+        let editor = RepositoryEditor::new(CommitSetup {
             repository: &self.repository,
             hooks: self.hooks(),
             url: &self.decoded_root_url,

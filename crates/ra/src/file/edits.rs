@@ -28,7 +28,7 @@ impl FileSession {
         editor: &'s mut dyn Editor,
     ) -> SvnResult<Box<dyn Report + 's>> {
         let anchor = self.fs_path.borrow().clone();
-        let mut wanted = sapwood_repos::ReportRequest {
+        let mut wanted = sapwood_repos::ReportWalk {
             revision: self.revision(request.revision)?,
             anchor: &anchor,
             target: request.target,
@@ -71,13 +71,8 @@ impl FileSession {
         editor: &mut dyn Editor,
     ) -> SvnResult<()> {
         let base = self.fs_path.borrow().clone();
-        let request = sapwood_repos::ReplayRequest {
-            base_path: base.to_relpath(),
-            low_water_mark: Some(request.low_water_mark),
-            send_deltas: request.send_deltas,
-        };
         let root = self.fs().revision_root(revision)?;
-        sapwood_repos::replay(&root, &request, ALL, &self.cancel, editor)?;
+        sapwood_repos::replay(&root, base.to_relpath(), *request, ALL, &self.cancel, editor)?;
         Ok(())
     }
 

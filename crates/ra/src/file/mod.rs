@@ -32,8 +32,8 @@ pub use caches::FileCaches;
 use crate::auth::Authenticator;
 use crate::session::{
     COMPATIBLE_VERSION, Capability, CommitEditor, CommitRequest, Dirent, DirentFields, FetchedDir,
-    FetchedFile, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogChange,
-    LogEntry, LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
+    FetchedFile, FileRevReceiver, FileRevsRequest, InheritedProps, ListRequest, LogEntry,
+    LogRequest, MergeinfoRequest, ReplayReceiver, ReplayRequest, Report, ReportRequest,
     RevpropChange, Session, Told, once_a_path, require_mergeinfo,
 };
 use crate::settings::Settings;
@@ -136,8 +136,8 @@ impl FileSession {
         self.fs_path.borrow().join(path)
     }
 
-    fn all_at(&self, paths: &[&str]) -> SvnResult<Vec<FsPathBuf>> {
-        paths.iter().map(|path| Ok(self.at(RelPath::new(path)?))).collect()
+    fn all_at(&self, paths: &[&RelPath]) -> Vec<FsPathBuf> {
+        paths.iter().map(|path| self.at(path)).collect()
     }
 
     fn revision(&self, revision: Option<Revnum>) -> SvnResult<Revnum> {
@@ -257,13 +257,13 @@ impl Session for FileSession {
 
     fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>> {
         require_mergeinfo(self, true)?;
-        let wanted = self.all_at(request.paths)?;
+        let wanted = self.all_at(request.paths);
         let wanted: Vec<&str> = wanted.iter().map(|path| path.as_str()).collect();
         let base = self.fs_path.borrow().clone();
         let mut catalog = Vec::new();
         sapwood_repos::mergeinfo_catalog(
             &self.repository,
-            &MergeinfoRequest { paths: &wanted, ..*request },
+            &request.of(&wanted),
             ALL,
             &self.cancel,
             &mut |path, info| {
@@ -282,9 +282,9 @@ impl Session for FileSession {
         receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
     ) -> SvnResult<()> {
         require_mergeinfo(self, request.include_merged_revisions)?;
-        let wanted = self.all_at(request.paths)?;
+        let wanted = self.all_at(request.paths);
         let wanted: Vec<&str> = wanted.iter().map(|path| path.as_str()).collect();
-        let request = LogRequest { paths: &wanted, ..*request };
+        let request = request.of(&wanted);
         let merged = request.include_merged_revisions;
         let mut entries = Entries { merged, receiver };
         sapwood_repos::log_to(&self.repository, &request, ALL, &self.cancel, &mut entries)?;
@@ -328,8 +328,8 @@ impl Session for FileSession {
         receiver: &mut dyn FileRevReceiver,
     ) -> SvnResult<()> {
         require_mergeinfo(self, request.include_merged_revisions)?;
-        let path = self.at(RelPath::new(request.path)?);
-        let request = FileRevsRequest { path: &path, ..*request };
+        let path = self.at(request.path);
+        let request = request.of(path.as_str());
         sapwood_repos::file_revs(&self.repository, &request, ALL, &self.cancel, receiver)?;
         Ok(())
     }
@@ -400,32 +400,15 @@ struct Entries<'r> {
 }
 
 impl sapwood_repos::LogReceiver for Entries<'_> {
-    fn entry(&mut self, entry: &sapwood_repos::LogEntry<'_>) -> SvnResult<()> {
-        let mut changes: Vec<LogChange<'_>> = entry.changes().map(log_change).collect();
+    fn entry(&mut self, entry: &sapwood_repos::LogRevision<'_>) -> SvnResult<()> {
+        let mut entry = entry.entry();
         if self.merged {
-            once_a_path(&mut changes);
+            once_a_path(&mut entry.changes);
         }
-        (self.receiver)(&LogEntry {
-            revision: entry.revision,
-            has_children: entry.has_children,
-            subtractive_merge: entry.subtractive_merge,
-            changes,
-            revprops: entry.revprops().collect(),
-        })
+        (self.receiver)(&entry)
     }
 
     fn takes_all_ends(&self) -> bool {
         self.merged
-    }
-}
-
-fn log_change(change: sapwood_repos::LogChange<'_>) -> LogChange<'_> {
-    LogChange {
-        path: change.path,
-        action: change.kind.letter(),
-        copy_from: change.copy_from.map(|(rev, path)| (path, rev)),
-        kind: change.node_kind,
-        text_mod: change.text_mod,
-        prop_mod: change.prop_mod,
     }
 }

@@ -2,31 +2,14 @@
 
 use std::io::Write;
 
-use sapwood_core::date::Timestamp;
 use sapwood_core::paths::{FsPath, RelPath};
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_fs::{Node, RevpropsSnapshot};
 use sapwood_repos::nodes::{Entries, EntryDetails, EntryProps};
-use sapwood_repos::{CommittedInfo, ListEntry};
+use sapwood_repos::{CommittedInfo, ListEntry, StoredDirent};
 
 use super::{ALL, FileSession};
 use crate::session::{Dirent, DirentFields, FetchedDir, FetchedFile, ListRequest};
-
-fn time_of(info: &CommittedInfo) -> SvnResult<Option<Timestamp>> {
-    let date = info.date_author.date();
-    Ok(date.map(Timestamp::parse).transpose()?)
-}
-
-fn told(dirent: &sapwood_repos::Dirent) -> SvnResult<Dirent> {
-    Ok(Dirent {
-        kind: Some(dirent.kind),
-        size: dirent.size,
-        has_props: dirent.has_props,
-        created_rev: dirent.committed.revision,
-        time: time_of(&dirent.committed)?,
-        last_author: dirent.committed.author().map(str::to_owned),
-    })
-}
 
 impl FileSession {
     pub(super) fn dirent_of(
@@ -35,7 +18,7 @@ impl FileSession {
         revision: Option<Revnum>,
     ) -> SvnResult<Option<Dirent>> {
         let root = self.fs().revision_root(self.revision(revision)?)?;
-        sapwood_repos::stat(&root, &self.at(path))?.as_ref().map(told).transpose()
+        sapwood_repos::stat(&root, &self.at(path))?.as_ref().map(StoredDirent::value).transpose()
     }
 
     /// The node's properties, with those of its last change.
@@ -101,7 +84,7 @@ impl FileSession {
                 size,
                 has_props,
                 created_rev: committed.map_or(Revnum::ZERO, |info| info.revision),
-                time: committed.map(time_of).transpose()?.flatten(),
+                time: committed.map(CommittedInfo::time).transpose()?.flatten(),
                 last_author: committed.and_then(|info| info.author()).map(str::to_owned),
             };
             found.push((entry.name().to_owned(), dirent));
@@ -117,15 +100,10 @@ impl FileSession {
     ) -> SvnResult<()> {
         let root = self.fs().revision_root(self.revision(request.revision)?)?;
         let path = self.at(request.path);
-        let wanted = sapwood_repos::ListRequest {
-            path: &path,
-            patterns: request.patterns,
-            depth: request.depth,
-            path_info_only: request.fields.kind_only(),
-        };
+        let wanted = request.of(path.as_str());
         sapwood_repos::list(&root, &wanted, ALL, &self.cancel, &mut |entry: &ListEntry<'_>| {
             let dirent = match entry.dirent {
-                Some(dirent) => told(dirent)?,
+                Some(dirent) => dirent.value()?,
                 None => Dirent {
                     kind: Some(entry.kind),
                     size: None,

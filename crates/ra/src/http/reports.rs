@@ -84,7 +84,7 @@ impl HttpSession {
             (Some(start), Some(end)) => Some(start.max(end)),
             _ => None,
         };
-        let owned = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let (target, peg) = self.stable(RelPath::ROOT, peg)?;
         let names = match request.revprops {
             RevpropSelection::All => None,
@@ -99,7 +99,7 @@ impl HttpSession {
             merged: request.include_merged_revisions,
             encode_binary: true,
             revprops: names,
-            paths: owned(request.paths),
+            paths: request.paths.iter().map(ToString::to_string).collect(),
         };
         let call = Call::new("REPORT", &target)
             .with("accept-encoding", self.client.packings())
@@ -201,7 +201,7 @@ impl HttpSession {
         let body = request::Mergeinfo {
             revision: Some(revision),
             inherit: Some(request.inherit.word().to_owned()),
-            paths: request.paths.iter().map(|path| (*path).to_owned()).collect(),
+            paths: request.paths.iter().map(ToString::to_string).collect(),
             descendants: request.include_descendants,
         };
         let call = Call::new("REPORT", &target).xml(body.write());
@@ -281,7 +281,7 @@ impl HttpSession {
         };
         let (target, _) = self.stable(RelPath::ROOT, peg)?;
         let body = request::FileRevs {
-            path: request.path.to_owned(),
+            path: request.path.to_string(),
             start: request.start,
             end: request.end,
             merged: request.include_merged_revisions,

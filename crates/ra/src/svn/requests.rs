@@ -250,7 +250,7 @@ impl SvnSession {
         &self,
         request: &MergeinfoRequest<'_>,
     ) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>> {
-        let paths = self.all_at(request.paths)?;
+        let paths = self.all_at(request.paths);
         self.exchange(
             |out| {
                 out.raw(b"( get-mergeinfo ( ( ");

@@ -280,8 +280,8 @@ impl SvnSession {
     }
 
     /// The same of several.
-    pub(super) fn all_at(&self, paths: &[&str]) -> SvnResult<Vec<RelPathBuf>> {
-        paths.iter().map(|path| Ok(self.at(RelPath::new(path)?))).collect()
+    pub(super) fn all_at(&self, paths: &[&RelPath]) -> Vec<RelPathBuf> {
+        paths.iter().map(|path| self.at(path)).collect()
     }
 
     /// The inverse of [`SvnSession::at`], for paths that the server tells.

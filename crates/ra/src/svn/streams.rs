@@ -160,7 +160,7 @@ impl SvnSession {
         if request.paths.is_empty() {
             self.settle()?;
         }
-        let paths = self.all_at(request.paths)?;
+        let paths = self.all_at(request.paths);
         let wanted = Wanted::of(request.revprops);
         let mut conn = self.conn()?;
         write_log(conn.out(), request, &paths);
@@ -307,7 +307,7 @@ impl SvnSession {
         request: &FileRevsRequest<'_>,
         receiver: &mut dyn FileRevReceiver,
     ) -> SvnResult<()> {
-        let path = self.at(RelPath::new(request.path)?);
+        let path = self.at(request.path);
         let mut conn = self.conn()?;
         let out = conn.out();
         out.raw(b"( get-file-revs ( ");

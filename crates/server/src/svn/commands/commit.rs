@@ -3,7 +3,7 @@
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_fs::UnlockTarget;
-use sapwood_repos::commit::{CommitEditor, CommitRequest, Committed};
+use sapwood_repos::commit::{CommitEditor, CommitSetup, Committed};
 use sapwood_wire_svn::data::read_props;
 use sapwood_wire_svn::editor::{CommandSource, DriveError, Outcome, drive};
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
@@ -112,7 +112,7 @@ fn take_edit(
 ) -> Result<Option<Committed>, Fail> {
     let Session { conn, access, repository, decoded_url, fs_path, client_mergeinfo, .. } = session;
     let capabilities: &[&str] = if *client_mergeinfo { &["mergeinfo"] } else { &[] };
-    let mut editor = CommitEditor::new(CommitRequest {
+    let mut editor = CommitEditor::new(CommitSetup {
         repository,
         hooks: access.hooks(repository),
         url: decoded_url,
