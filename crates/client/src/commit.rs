@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{CommitInfo, CommitRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Committed, Harvest, HarvestOptions, Item, Revision};

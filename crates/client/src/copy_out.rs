@@ -4,7 +4,7 @@
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_ra::{CommitRequest, Inherit, MergeinfoRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Changes, CopyTo, Harvest, HarvestOptions, Item};

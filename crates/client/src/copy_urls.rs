@@ -1,7 +1,7 @@
 //! `svn copy` and `svn move` of URLs to URLs.
 
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Inherit, MergeinfoRequest, Session};
 
 use crate::commit_item::{CommitItem, ItemState};

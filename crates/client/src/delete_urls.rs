@@ -2,7 +2,7 @@
 
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPathBuf, UrlBuf};
-use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult, uri};
+use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_ra::Session;
 
 use crate::commit_item::{CommitItem, ItemState};

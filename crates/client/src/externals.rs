@@ -15,7 +15,7 @@ use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::report::Report;
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;

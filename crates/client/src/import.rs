@@ -12,7 +12,7 @@ use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf, Url};
 use sapwood_core::props::names;
 use sapwood_core::{
-    Depth, ErrorCode, Md5, Meter, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri,
+    Depth, ErrorCode, Md5, Meter, NodeKind, PropList, Revnum, SvnError, SvnResult, path,
 };
 use sapwood_delta::{FullText, Handle};
 use sapwood_ra::{CommitEditor, CommitRequest, Session};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, Sha1, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, Sha1, SvnError, SvnResult};
 use sapwood_ra::{Dirent, DirentFields, Lock, Session};
 use sapwood_wc::db::Settings;
 

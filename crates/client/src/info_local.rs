@@ -1,7 +1,7 @@
 //! `svn info` of a working copy alone.
 
 use sapwood_core::paths::RelPath;
-use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path};
 use sapwood_ra::Lock;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};

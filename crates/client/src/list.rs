@@ -6,7 +6,7 @@ use std::path::Path;
 use sapwood_core::fold::fold;
 use sapwood_core::paths::{FsPath, RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, glob, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, glob};
 use sapwood_ra::{Dirent, DirentFields, ListRequest, Lock, Session};
 
 use crate::context::Context;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use sapwood_core::notify::{Action, LockState, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{Lock, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Kind;

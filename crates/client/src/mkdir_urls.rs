@@ -1,7 +1,7 @@
 //! `svn mkdir` of URLs.
 
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{NodeKind, PropList, SvnResult, path, uri};
+use sapwood_core::{NodeKind, PropList, SvnResult};
 use sapwood_ra::Session;
 
 use crate::commit_item::{CommitItem, ItemState};

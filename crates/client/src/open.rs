@@ -2,7 +2,7 @@
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::paths::{RelPath, Url, UrlBuf};
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Session, Settings};
 
 use crate::context::Context;

@@ -3,7 +3,7 @@
 
 use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Kind;
 use sapwood_wc::externals::parse::{External, Form, Revision as Spec};

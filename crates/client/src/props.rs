@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{CommitRequest, DirentFields, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::props::Change;

@@ -19,7 +19,6 @@ use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{
     Depth, Exact as _, Lock, NodeKind, PropList, Revnum, RevpropSelection, Segment, SvnResult,
-    path, uri,
 };
 use sapwood_delta::Editor;
 use sapwood_ra::session::{

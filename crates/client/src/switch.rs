@@ -5,7 +5,7 @@ use std::path::Path;
 
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::RelPath;
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, Presence};

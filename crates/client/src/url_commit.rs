@@ -3,7 +3,7 @@
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::Handle;
 use sapwood_ra::{CommitEditor, CommitRequest, Session};
 

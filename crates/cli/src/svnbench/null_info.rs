@@ -2,7 +2,7 @@
 
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult, path};
+use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_ra::{DirentFields, Settings};
 
 use super::{depth, located, one_revision, targets, timed};

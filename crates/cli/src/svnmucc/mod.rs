@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use sapwood_client::url_changes::{Plan, anchor, commit};
 use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
 
 use crate::command::{
     Name, OptionSpec, Options, RA_MODULES, name, plain_text, to_text, usage_error, version_text,

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use sapwood_core::notify::{Action, Notify, State};
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{NodeKind, PropList, SvnError, SvnResult, path, uri};
+use sapwood_core::{NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_delta::Handle;
 use sapwood_ra::CommitEditor;
 use sapwood_wc::commit::{Item, Outgoing};

@@ -5,7 +5,7 @@ use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::notify::State;
 use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::conflict::{PropChange, PropState};
 use sapwood_wc::node::Origin;
 

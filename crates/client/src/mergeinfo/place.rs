@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
 use sapwood_core::paths::{RelPath, Url, UrlBuf};
-use sapwood_core::{ErrorCode, Revnum, Segment, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, Revnum, Segment, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 
 use super::{MergeRange, Mergeinfo, RangeList};

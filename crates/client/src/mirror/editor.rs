@@ -4,7 +4,7 @@
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{CancelToken, Md5, Revnum, SvnResult, uri};
+use sapwood_core::{CancelToken, Md5, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_ra::{CommitEditor, CommitInfo};
 

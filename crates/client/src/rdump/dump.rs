@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use sapwood_core::paths::RelPath;
-use sapwood_core::{CancelToken, Depth, PropList, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::{CancelToken, Depth, PropList, Revnum, SvnError, SvnResult};
 use sapwood_ra::{ReplayReceiver, ReplayRequest, ReplayedEdit, ReportKind, ReportRequest, Session};
 use sapwood_repos::dumpstream::header;
 use sapwood_repos::{dump as records, prop_rules};

@@ -8,7 +8,6 @@ use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{
     CancelToken, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths,
-    uri,
 };
 use sapwood_delta::{FullText, Handle, StoredDelta};
 use sapwood_ra::{CommitEditor, CommitRequest, DirentFields, RevpropChange, Session};

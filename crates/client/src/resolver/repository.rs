@@ -9,7 +9,7 @@ use std::rc::Rc;
 use sapwood_core::exact::Exact as _;
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, NodeKind, Revnum, RevpropSelection, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, RevpropSelection, SvnError, SvnResult, path};
 use sapwood_ra::{LogChange, LogRequest, Session};
 
 use super::moves::{Copied, Gone, Revision};

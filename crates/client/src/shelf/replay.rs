@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Harvest, HarvestOptions, Item};
 use sapwood_wc::conflict::{PropState, TextOutcome};

@@ -6,7 +6,7 @@ use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
-use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path, uri};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_delta::{FullText, Handle};
 use sapwood_ra::{CommitEditor, CommitInfo, CommitRequest};
 

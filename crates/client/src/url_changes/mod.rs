@@ -6,7 +6,7 @@ mod plan;
 mod props;
 
 use sapwood_core::paths::{RelPathBuf, Url, UrlBuf};
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 
 pub use self::drive::commit;
 pub use self::plan::{Plan, Source};
