@@ -1,7 +1,7 @@
 //! URLs, and what lies between two of them.
 
 use super::kinds::{RelPath, RelPathBuf, Url, UrlBuf};
-use crate::uri;
+use crate::{SvnResult, uri};
 
 impl UrlBuf {
     /// Makes a URL canonical.
@@ -31,7 +31,16 @@ impl Url {
     /// The URL of what is `below` this one.
     #[must_use]
     pub fn join(&self, below: &RelPath) -> UrlBuf {
-        UrlBuf::trusted(uri::join(self, below))
+        self.with(below)
+    }
+
+    /// A server may tell of a file called `.`, which no URL can name: such a name is left out.
+    fn with(&self, below: &str) -> UrlBuf {
+        let text = uri::join(self, below);
+        if below.split('/').any(|name| name == ".") {
+            return UrlBuf::canonicalize(&text).unwrap_or_else(|_| self.to_owned());
+        }
+        UrlBuf::trusted(text)
     }
 
     /// The URL of one entry of this directory. The name has no slash and is not empty.
@@ -39,7 +48,7 @@ impl Url {
     #[track_caller]
     pub fn child(&self, name: &str) -> UrlBuf {
         debug_assert!(!name.is_empty() && !name.contains('/'), "{name:?} is not one name");
-        UrlBuf::trusted(uri::join(self, name))
+        self.with(name)
     }
 
     /// What leads from `above` to this URL, not escaped; `None` when this is not at or below it, or
@@ -47,6 +56,14 @@ impl Url {
     #[must_use]
     pub fn below(&self, above: &Self) -> Option<RelPathBuf> {
         RelPathBuf::new(uri::skip_ancestor(above, self)?).ok()
+    }
+
+    /// The same where the caller asked for a URL within a repository, whose root it has from the server.
+    ///
+    /// # Errors
+    /// E170000 when the URL is not there, or not UTF-8 when it is decoded.
+    pub fn relpath(&self, root: &Self) -> SvnResult<RelPathBuf> {
+        Ok(RelPathBuf::new(uri::relpath(root, self)?)?)
     }
 
     /// What the URL consists of.

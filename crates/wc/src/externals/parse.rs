@@ -8,6 +8,7 @@
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::{Cut, Exact};
+use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 
 /// A revision in an external.
@@ -279,22 +280,22 @@ fn without_escapes(word: &str) -> String {
 }
 
 impl External {
-    /// The absolute, canonical URL, given the URL of the repository's root and that of the
-    /// directory with the property (both canonical).
+    /// The absolute URL, given the URL of the repository's root and that of the
+    /// directory with the property.
     ///
     /// # Errors
     /// `E125002` for a relative URL in no known form, or one that leads up where it must not.
-    pub fn resolve(&self, root: &str, directory: &str) -> SvnResult<String> {
+    pub fn resolve(&self, root: &Url, directory: &Url) -> SvnResult<UrlBuf> {
         let url = self.url.as_str();
         if uri::is_url(url) {
-            return Ok(uri::canonicalize(url)?);
+            return Ok(UrlBuf::canonicalize(url)?);
         }
         if let Some(relative) = strip_relative(url) {
             let (base, relative) = match relative {
                 Relative::Root(rest) => (root, rest),
                 Relative::Directory(rest) => (directory, rest),
             };
-            return Ok(uri::canonicalize(&climb(base, relative))?);
+            return Ok(UrlBuf::canonicalize(&climb(base, relative))?);
         }
         if path::components(url).any(|c| c == "..") {
             return Err(bad_url(format!(
@@ -305,11 +306,11 @@ impl External {
             let Some((scheme, _)) = root.split_once("://") else {
                 return Err(bad_url(format!("URL '{root}' does not begin with a scheme")));
             };
-            return Ok(uri::canonicalize(&format!("{scheme}:{url}"))?);
+            return Ok(UrlBuf::canonicalize(&format!("{scheme}:{url}"))?);
         }
         if url.starts_with('/') {
             let (server, _) = split_server(directory);
-            return Ok(uri::canonicalize(&format!("{server}{url}"))?);
+            return Ok(UrlBuf::canonicalize(&format!("{server}{url}"))?);
         }
         Err(bad_url(format!("Unrecognized format for the relative external URL '{url}'")))
     }
@@ -359,6 +360,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn at(text: &str) -> &Url {
+        Url::new(text).unwrap()
+    }
 
     fn parse_all(value: &str) -> SvnResult<Vec<External>> {
         parse(value, "dir", &|text| Timestamp::parse(text.as_bytes()).ok())
@@ -447,11 +452,13 @@ mod tests {
             ("^/a b", "svn://h/r/a%20b"),
         ] {
             let external = External { url: url.to_owned(), ..one("^/a b") };
-            assert_eq!(external.resolve(root, directory).unwrap(), want, "{url}");
+            let found = external.resolve(at(root), at(directory)).unwrap();
+            assert_eq!(found, want, "{url}");
         }
         for url in ["//h/../x", "/a/../b", "x/y"] {
             let external = External { url: url.to_owned(), ..one("^/a b") };
-            assert_eq!(external.resolve(root, directory).unwrap_err().code(), ErrorCode::BAD_URL);
+            let error = external.resolve(at(root), at(directory)).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::BAD_URL);
         }
     }
 
@@ -461,7 +468,7 @@ mod tests {
         fn targets_stay_inside(text in "([-rd ^/.\"'\\\\@\n#{}0-9]|\\.\\./|http://|[a-z]){0,30}") {
             if let Ok(list) = parse_all(&text) {
                 for external in list {
-                    let _resolved = external.resolve("svn://h/r", "svn://h/r/t");
+                    let _resolved = external.resolve(at("svn://h/r"), at("svn://h/r/t"));
                     prop_assert!(!external.target.is_empty());
                     prop_assert!(!external.target.starts_with('/'));
                     prop_assert!(path::components(&external.target).all(|c| c != ".." && c != "."));
