@@ -1,9 +1,10 @@
 //! `svn copy` of working copies to URLs: a commit of what there is on disk, as copies of where it
 //! comes from and what differs from that.
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult, uri};
 use sapwood_ra::{CommitRequest, Inherit, MergeinfoRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Changes, CopyTo, Harvest, HarvestOptions, Item};
@@ -145,7 +146,7 @@ fn harvest(ctx: &Context, pairs: &[Pair]) -> SvnResult<Harvest> {
                 "Source and destination URLs appear not to point to the same repository.",
             ));
         };
-        let to = CopyTo { repos_relpath };
+        let to = CopyTo { repos_relpath: RelPathBuf::new(repos_relpath)? };
         harvest.copy(&pair.node.wc, &pair.node.relpath, &to, &how, &kind)?;
     }
     harvest.finish(&kind)?;
@@ -209,7 +210,7 @@ fn add_externals(
         let url = uri::join(&pair.to, &below);
         match items.iter_mut().find(|item| item.url() == url) {
             Some(item) => item.changes.props = true,
-            None => items.push(prop_item(wc, &path::join(relpath, &below), &pair.node, &url)?),
+            None => items.push(prop_item(wc, &relpath.join(&below), &pair.node, &url)?),
         }
         extra.props.entry(url).or_default().push((names::EXTERNALS.to_owned(), value));
     }
@@ -217,9 +218,9 @@ fn add_externals(
 }
 
 /// An item that only sends properties of a directory that comes along with a copy.
-fn prop_item(wc: &WorkingCopy, relpath: &str, node: &Node, url: &str) -> SvnResult<Item> {
+fn prop_item(wc: &WorkingCopy, relpath: &RelPath, node: &Node, url: &str) -> SvnResult<Item> {
     let (root, ..) = node.repository()?;
-    let repos_relpath = uri::relpath(&root, url)?;
+    let repos_relpath = RelPathBuf::new(uri::relpath(&root, url)?)?;
     Ok(Item {
         wc: wc.clone(),
         relpath: relpath.to_owned(),

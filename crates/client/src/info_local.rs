@@ -1,5 +1,6 @@
 //! `svn info` of a working copy alone.
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path, uri};
 use sapwood_ra::Lock;
 use sapwood_wc::WorkingCopy;
@@ -31,7 +32,7 @@ fn info_at(
     ctx: &Context,
     wc: &WorkingCopy,
     abspath: &std::path::Path,
-    relpath: &str,
+    relpath: &RelPath,
     depth: Depth,
     changelists: &[String],
     receiver: Receiver<'_>,
@@ -72,9 +73,9 @@ fn info_at(
 }
 
 /// Tells of a node that is not there, but in a tree conflict.
-fn victim(wc: &WorkingCopy, relpath: &str, receiver: Receiver<'_>) -> SvnResult<()> {
+fn victim(wc: &WorkingCopy, relpath: &RelPath, receiver: Receiver<'_>) -> SvnResult<()> {
     let conflicts = ConflictInfo::of(wc, relpath, None)?;
-    let (id, _) = wc.repos_location(path::dirname(relpath))?;
+    let (id, _) = wc.repos_location(relpath.parent())?;
     let repository = wc.db().repository(id)?;
     let info = Info {
         is_missing: true,
@@ -127,7 +128,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
     };
     // A copy may lack what its source has: nothing more is known than that.
     let unknown = view.status() == Status::Deleted && shown.presence == Presence::NotPresent;
-    let absolute = |relpath: String| wc.abspath(&relpath).to_string_lossy().into_owned();
+    let absolute = |relpath: RelPathBuf| wc.abspath(&relpath).to_string_lossy().into_owned();
     let mut working = WorkingInfo {
         root: wc.root().to_string_lossy().into_owned(),
         settings: wc.db().settings(),
@@ -193,7 +194,7 @@ fn schedule_of(view: &View) -> Schedule {
 fn lock_of(wc: &WorkingCopy, view: &View) -> SvnResult<Option<Lock>> {
     let Some(base) = view.base() else { return Ok(None) };
     Ok(wc.lock_of(base)?.map(|row| Lock {
-        path: base.repos_path.clone().unwrap_or_default(),
+        path: base.repos_path.clone().unwrap_or_default().into_string(),
         token: row.token,
         owner: row.owner.unwrap_or_default(),
         comment: row.comment,

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::notify::{Action, LockState, Notify};
-use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
 use sapwood_ra::{Lock, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Kind;
@@ -17,14 +18,14 @@ use crate::target::is_url;
 /// A file of a working copy.
 struct Local {
     wc: WorkingCopy,
-    relpath: String,
+    relpath: RelPathBuf,
     token: Option<String>,
 }
 
 /// What is to be locked or unlocked, by path below a common URL.
 struct Targets {
     common: String,
-    files: BTreeMap<String, Target>,
+    files: BTreeMap<RelPathBuf, Target>,
     /// Locks of the working copies.
     held: Vec<WcLock>,
     /// What is cut off from paths that are told.
@@ -60,12 +61,12 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
         })?;
         let files = targets
             .iter()
-            .filter_map(|url| uri::skip_ancestor(&common, url))
+            .filter_map(|url| RelPathBuf::new(uri::skip_ancestor(&common, url)?).ok())
             .map(|relpath| (relpath, Target { local: None, revision: None }))
             .collect();
         return Ok(Targets { common, files, held: Vec::new(), prefix: None });
     }
-    let mut roots: BTreeMap<PathBuf, (WorkingCopy, Vec<String>)> = BTreeMap::new();
+    let mut roots: BTreeMap<PathBuf, (WorkingCopy, Vec<RelPathBuf>)> = BTreeMap::new();
     for target in targets {
         let abspath = ctx.absolute(target);
         let (wc, relpath) = ctx.working_copy(&abspath)?;
@@ -83,10 +84,10 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
     for (wc, relpaths) in roots.into_values() {
         let mut dir = relpaths.first().cloned().ok_or_else(|| SvnError::internal("no target"))?;
         for relpath in &relpaths {
-            dir = path::common_ancestor(&dir, relpath).to_owned();
+            dir = dir.common_ancestor(relpath).to_owned();
         }
         if relpaths.contains(&dir) {
-            dir = path::dirname(&dir).to_owned();
+            dir = dir.parent().to_owned();
         }
         held.push(wc.lock(&dir, -1)?);
         prefixes.push(wc.abspath(&dir));
@@ -127,7 +128,7 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
     })?;
     let files = found
         .into_iter()
-        .filter_map(|(url, target)| Some((uri::skip_ancestor(&common, &url)?, target)))
+        .filter_map(|(url, target)| Some((RelPathBuf::new(uri::skip_ancestor(&common, &url)?).ok()?, target)))
         .collect();
     let prefix = if prefixes.len() == 1 { prefixes.pop() } else { None };
     Ok(Targets { common, files, held, prefix })
@@ -138,7 +139,7 @@ impl Targets {
     fn tell(
         &self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
         actions: (Action, Action),
         state: LockState,
         result: Result<Option<&str>, &SvnError>,
@@ -162,7 +163,7 @@ impl Targets {
         ctx.tell(&value);
     }
 
-    fn local(&self, relpath: &str) -> Option<&Local> {
+    fn local(&self, relpath: &RelPath) -> Option<&Local> {
         self.files.get(relpath)?.local.as_ref()
     }
 }
@@ -187,9 +188,10 @@ pub fn lock(
     let targets = organize(ctx, targets)?;
     let session = sapwood_ra::open(&targets.common, &ctx.ra)?;
     let paths: Vec<(String, Option<Revnum>)> =
-        targets.files.iter().map(|(path, target)| (path.clone(), target.revision)).collect();
+        targets.files.iter().map(|(path, target)| (path.to_string(), target.revision)).collect();
     let actions = (Action::Locked, Action::FailedLock);
     session.lock(&paths, comment, steal, &mut |relpath, result: SvnResult<Lock>| {
+        let relpath = RelPath::new(relpath)?;
         match result {
             Ok(lock) => {
                 let mut state = LockState::Inapplicable;
@@ -234,7 +236,7 @@ pub fn unlock(ctx: &Context, targets: &[String], break_lock: bool) -> SvnResult<
                 )
             })?);
         }
-        paths.push((relpath.clone(), token));
+        paths.push((relpath.to_string(), token));
     }
     let session = sapwood_ra::open(&targets.common, &ctx.ra)?;
     if targets.held.is_empty() && !break_lock {
@@ -242,6 +244,7 @@ pub fn unlock(ctx: &Context, targets: &[String], break_lock: bool) -> SvnResult<
     }
     let actions = (Action::Unlocked, Action::FailedUnlock);
     session.unlock(&paths, break_lock, &mut |relpath, result| {
+        let relpath = RelPath::new(relpath)?;
         // A token that is of no use any more is forgotten; one that only could not be used is not.
         let keeps = [ErrorCode::FS_LOCK_OWNER_MISMATCH, ErrorCode::REPOS_HOOK_FAILURE];
         let forget = !result.as_ref().is_err_and(|error| keeps.contains(&error.code()));

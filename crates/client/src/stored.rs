@@ -9,6 +9,7 @@ use std::hash::Hash;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::checksum::Sha1;
 use sapwood_core::{SvnError, SvnResult};
 
@@ -87,6 +88,17 @@ impl Stored for String {
     }
 }
 
+impl Stored for RelPathBuf {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.len().put(out);
+        out.extend(self.as_bytes());
+    }
+
+    fn take(input: &mut &[u8]) -> Option<Self> {
+        Self::new(String::take(input)?).ok()
+    }
+}
+
 impl<T: Stored> Stored for Option<T> {
     fn put(&self, out: &mut Vec<u8>) {
         self.is_some().put(out);
@@ -152,6 +164,7 @@ stored_lists! {
 /// What a map with hashes may have as keys.
 pub(crate) trait KeyOfMap: Eq + Hash {}
 impl KeyOfMap for String {}
+impl KeyOfMap for RelPathBuf {}
 
 /// Writes and reads the fields of a structure in the order in which they are named here.
 macro_rules! stored_struct {

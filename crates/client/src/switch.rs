@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
@@ -64,8 +65,8 @@ pub(crate) fn switch_at(
 fn switch_locked(
     ctx: &Context,
     wc: &WorkingCopy,
-    relpath: &str,
-    anchor: &str,
+    relpath: &RelPath,
+    anchor: &RelPath,
     to: &Target,
     how: &Switch,
 ) -> SvnResult<Option<Revnum>> {
@@ -84,7 +85,7 @@ fn switch_locked(
         let shown = abspath.display();
         return refuse(format!("Cannot switch '{shown}' because it is not in the repository yet"));
     }
-    let target = if relpath == anchor { "" } else { path::basename(relpath) };
+    let target = if relpath == anchor { RelPath::ROOT } else { RelPath::new(relpath.name())? };
     let anchor_url = wc.url(anchor)?;
     let tell = |value: &Notify<'_>| ctx.tell(value);
     if sticky && depth < Depth::Infinity && top.kind == Kind::Dir {
@@ -98,7 +99,7 @@ fn switch_locked(
         let message = format!("'{anchor_url}'\nis not the same repository as\n'{root}'");
         return Err(SvnError::new(ErrorCode::WC_INVALID_SWITCH, message));
     }
-    let place = uri::relpath(&root, &url)?;
+    let place = RelPathBuf::new(uri::relpath(&root, &url)?)?;
     if !how.ignore_ancestry && !is_related(wc, relpath, session.as_ref(), &place, revision)? {
         let shown = wc.abspath(relpath);
         let message = format!("'{}' shares no common ancestry with '{}'", to.text, shown.display());
@@ -108,7 +109,7 @@ fn switch_locked(
     let unswitched = if relpath.is_empty() {
         None
     } else {
-        Some(uri::join(&wc.url(path::dirname(relpath))?, path::basename(relpath)))
+        Some(uri::join(&wc.url(relpath.parent())?, path::basename(relpath)))
     };
     if url != root && unswitched.as_deref() != Some(url.as_str()) {
         let list = session.inherited_props("", Some(revision))?;
@@ -170,7 +171,7 @@ fn switch_locked(
 /// Whether a node of BASE and a place in the repository have an ancestor in common.
 fn is_related(
     wc: &WorkingCopy,
-    relpath: &str,
+    relpath: &RelPath,
     session: &dyn Session,
     place: &str,
     revision: Revnum,

@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
 use sapwood_wc::translate::{Translation, same_as_pristine};
@@ -17,7 +18,7 @@ pub struct Node {
     /// The working copy.
     pub wc: WorkingCopy,
     /// The path below its root.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// What the user sees of the path.
     pub top: NodeRow,
 }
@@ -130,8 +131,8 @@ impl Node {
     /// # Errors
     /// That no parent says it.
     pub fn repository(&self) -> SvnResult<(String, String, String)> {
-        let mut below = String::new();
-        let mut relpath = self.relpath.as_str();
+        let mut below = RelPathBuf::default();
+        let mut relpath = self.relpath.as_path();
         loop {
             let base = self.wc.db().base(relpath)?;
             let top_is_base = match relpath == self.relpath {
@@ -142,7 +143,7 @@ impl Node {
                 base.filter(|_| top_is_base)
             {
                 let repository = self.wc.db().repository(id)?;
-                return Ok((repository.root, repository.uuid, path::join(&at, &below)));
+                return Ok((repository.root, repository.uuid, at.join(&below).into_string()));
             }
             if relpath.is_empty() {
                 let shown = self.abspath();
@@ -151,8 +152,8 @@ impl Node {
                     format!("'{}' has no URL", shown.display()),
                 ));
             }
-            let (parent, name) = path::split(relpath);
-            below = path::join(name, &below);
+            let (parent, name) = relpath.parent_and_name();
+            below = RelPath::new(name)?.join(&below);
             relpath = parent;
         }
     }

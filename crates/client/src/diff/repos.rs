@@ -1,5 +1,6 @@
 //! Comparing two places of a repository.
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
@@ -130,7 +131,7 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
             }
         }),
         originals: [old.url.clone(), new.url.clone()],
-        session_relpath: uri::skip_ancestor(&root, &anchor),
+        session_relpath: uri::skip_ancestor(&root, &anchor).map(RelPathBuf::new).transpose()?,
     };
     let files = old.kind == Some(NodeKind::File) || new.kind == Some(NodeKind::File);
     let below = sink.is_summary() || (!files && !target.is_empty());
@@ -157,7 +158,7 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
             processor = &mut reversed;
         }
         if below {
-            let mut below = Below { root: edit.target.to_owned(), inner: processor };
+            let mut below = Below { root: RelPath::new(edit.target)?.to_owned(), inner: processor };
             return edit.run(&mut below);
         }
         edit.run(processor)
@@ -190,7 +191,7 @@ pub(crate) fn compare_below(
         ignore_ancestry: true,
         text_deltas: true,
     };
-    edit.run(&mut Below { root: target.clone(), inner: processor })
+    edit.run(&mut Below { root: RelPath::new(&target)?.to_owned(), inner: processor })
 }
 
 /// One edit that the other side is asked for.

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::notify::Action;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path, uri};
@@ -31,7 +32,7 @@ pub(super) fn export(ctx: &Context, from: &Path, to: &Path, how: &Export) -> Svn
     };
     with_text_bases(ctx, (&wc, &relpath), Tell::No, || nodes(ctx, &wc, &relpath, &to, how))?;
     if !how.ignore_externals {
-        let rows = wc.db().externals("")?;
+        let rows = wc.db().externals(RelPath::ROOT)?;
         for row in rows.into_iter().filter(|row| path::is_ancestor(&relpath, &row.def_relpath)) {
             let below = path::rest_below(&relpath, &row.relpath)?;
             let goal = to.join(below);
@@ -47,7 +48,7 @@ pub(super) fn export(ctx: &Context, from: &Path, to: &Path, how: &Export) -> Svn
 }
 
 /// Exports what is at and below a path, without externals.
-fn nodes(ctx: &Context, wc: &WorkingCopy, relpath: &str, to: &Path, how: &Export) -> SvnResult<()> {
+fn nodes(ctx: &Context, wc: &WorkingCopy, relpath: &RelPath, to: &Path, how: &Export) -> SvnResult<()> {
     let walk = Options {
         depth: how.depth,
         all: true,

@@ -6,8 +6,9 @@ use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::rc::Rc;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::exact::Cut;
-use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::apply::ApplyReader;
 use sapwood_delta::{Editor, Handle, TextDelta, nothing_to_abort};
 use sapwood_ra::{DirentFields, Session};
@@ -24,7 +25,7 @@ use crate::diff::sides::Text;
 
 /// An open directory or file of the edit.
 struct Open {
-    below: String,
+    below: RelPathBuf,
     /// The node, unless what is above it is not wanted.
     node: Option<u64>,
     skip: bool,
@@ -115,7 +116,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
     /// Opens a node below a directory, unless nothing below that is wanted.
     fn enter(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Option<Handle>,
         kind: NodeKind,
         base: Option<Revnum>,
@@ -155,7 +156,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
 
     fn apply_open(
         &mut self,
-        below: &str,
+        below: &RelPath,
         parent: Option<u64>,
         kind: NodeKind,
         sides: Sides,
@@ -166,7 +167,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         }
     }
 
-    fn props_of_file(&self, below: &str, base: Revnum) -> SvnResult<PropList> {
+    fn props_of_file(&self, below: &RelPath, base: Revnum) -> SvnResult<PropList> {
         Ok(self.session.get_file(below, Some(base), None, true)?.props)
     }
 
@@ -197,7 +198,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         Ok(Text::Temporary(Rc::new(file.into_temp_path())))
     }
 
-    fn deleted_file(&mut self, below: &str, parent: u64) -> SvnResult<()> {
+    fn deleted_file(&mut self, below: &RelPath, parent: u64) -> SvnResult<()> {
         let opened = self.apply.open_file(below, Some(parent), Sides::DELETED)?;
         if !opened.skip {
             let wanted =
@@ -213,7 +214,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
     }
 
     /// A directory that only the left side has, with all that is in it.
-    fn deleted_dir(&mut self, below: &str, parent: u64) -> SvnResult<()> {
+    fn deleted_dir(&mut self, below: &RelPath, parent: u64) -> SvnResult<()> {
         let opened = self.apply.open_dir(below, Some(parent), Sides::DELETED)?;
         let mut props = PropList::new();
         if !(opened.skip && opened.skip_children) {
@@ -224,7 +225,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             found.entries.sort_by(|a, b| a.0.cmp(&b.0));
             props = found.props;
             for (name, entry) in &found.entries {
-                let child = path::join(below, name);
+                let child = below.child(name);
                 match entry.kind {
                     Some(NodeKind::File) => self.deleted_file(&child, opened.id)?,
                     Some(NodeKind::Dir) => self.deleted_dir(&child, opened.id)?,
@@ -310,10 +311,11 @@ impl Editor for RangeEditor<'_, '_> {
 
     fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
         let base = base.unwrap_or(self.revision);
-        self.enter("", None, NodeKind::Dir, Some(base))
+        self.enter(RelPath::ROOT, None, NodeKind::Dir, Some(base))
     }
 
     fn delete_entry(&mut self, below: &str, _: Option<Revnum>, parent: Handle) -> SvnResult<()> {
+        let below = RelPath::new(below)?;
         let above = self.get(parent)?;
         let Some(id) = above.node.filter(|_| !above.skip_children) else { return Ok(()) };
         if self.reached.gone.contains(below) {
@@ -334,7 +336,7 @@ impl Editor for RangeEditor<'_, '_> {
         parent: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        self.enter(below, Some(parent), NodeKind::Dir, None)
+        self.enter(RelPath::new(below)?, Some(parent), NodeKind::Dir, None)
     }
 
     fn open_directory(
@@ -344,7 +346,7 @@ impl Editor for RangeEditor<'_, '_> {
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
         let base = base.unwrap_or(self.revision);
-        self.enter(below, Some(parent), NodeKind::Dir, Some(base))
+        self.enter(RelPath::new(below)?, Some(parent), NodeKind::Dir, Some(base))
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -368,7 +370,7 @@ impl Editor for RangeEditor<'_, '_> {
 
     fn absent_directory(&mut self, below: &str, parent: Handle) -> SvnResult<()> {
         match self.get(parent)?.node {
-            Some(id) => self.apply.absent(below, id),
+            Some(id) => self.apply.absent(RelPath::new(below)?, id),
             None => Ok(()),
         }
     }
@@ -383,7 +385,7 @@ impl Editor for RangeEditor<'_, '_> {
         parent: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        self.enter(below, Some(parent), NodeKind::File, None)
+        self.enter(RelPath::new(below)?, Some(parent), NodeKind::File, None)
     }
 
     fn open_file(
@@ -393,7 +395,7 @@ impl Editor for RangeEditor<'_, '_> {
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
         let base = base.unwrap_or(self.revision);
-        self.enter(below, Some(parent), NodeKind::File, Some(base))
+        self.enter(RelPath::new(below)?, Some(parent), NodeKind::File, Some(base))
     }
 
     fn apply_textdelta(

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Inherit, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 
@@ -117,7 +118,7 @@ impl Both<'_> {
         for relpath in paths {
             let (_, repos_relpath) = wc.repos_location(&relpath)?;
             let place = self.target.at(&repos_relpath, self.target.revision);
-            histories.insert(repos_relpath, History::of(self.session, &place)?.mergeinfo);
+            histories.insert(repos_relpath.into_string(), History::of(self.session, &place)?.mergeinfo);
         }
         Ok(histories)
     }
@@ -137,11 +138,11 @@ impl Both<'_> {
         };
         let mut found = Catalog::new();
         for (target_path, history) in histories {
-            let below = path::rest_below(&self.target.relpath, &target_path)?;
+            let below = RelPath::new(path::rest_below(&self.target.relpath, &target_path)?)?;
             let place = self.source.below(below);
             // What both have in common counts as merged, whatever mergeinfo says.
             let history = history.within(ancestor.revision, self.source.revision);
-            let mergeinfo = match merged.remove(&place.relpath) {
+            let mergeinfo = match merged.remove(place.relpath.as_str()) {
                 Some(mergeinfo) => {
                     look(&history, &mergeinfo);
                     mergeinfo
@@ -158,11 +159,11 @@ impl Both<'_> {
                 }
             };
             let left = self.not_in_source(&history, mergeinfo, &place)?;
-            found.insert(place.relpath, left);
+            found.insert(place.relpath.into_string(), left);
         }
         // Nodes of the source whose counterparts in the target have no mergeinfo.
         for (source_path, mergeinfo) in merged {
-            let below = path::rest_below(&self.source.relpath, &source_path)?;
+            let below = RelPath::new(path::rest_below(&self.source.relpath, &source_path)?)?;
             let history = match History::of(self.session, &self.target.below(below)) {
                 Err(error)
                     if [ErrorCode::FS_NOT_FOUND, ErrorCode::RA_DAV_REQUEST_FAILED]
@@ -173,7 +174,7 @@ impl Both<'_> {
                 other => other?.mergeinfo,
             };
             look(&history, &mergeinfo);
-            let place = self.source.at(&source_path, self.target.revision);
+            let place = self.source.at(RelPath::new(&source_path)?, self.target.revision);
             let left = self.not_in_source(&history, mergeinfo, &place)?;
             if !left.is_empty() {
                 found.insert(source_path, left);
@@ -211,13 +212,13 @@ impl Both<'_> {
         let fspath = self.target.fspath();
         let mut missing: BTreeMap<(String, String), BTreeSet<u64>> = BTreeMap::new();
         visit(self.session, &url, || {
-            plain_log(self.session, "", (youngest, oldest), true, &mut |entry| {
+            plain_log(self.session, RelPath::ROOT, (youngest, oldest), true, &mut |entry| {
                 let Some(revision) = entry.revision.map(|revision| revision.0) else {
                     return Ok(());
                 };
                 for change in &entry.changes {
                     let Some(below) = path::skip_ancestor(&fspath, change.path) else { continue };
-                    let at = path::join(&self.source.relpath, below);
+                    let at = self.source.relpath.join(RelPath::new(below)?);
                     if let Some(place) = self.place_without(merged, &at, change.path, revision) {
                         missing.entry(place).or_default().insert(revision);
                     }
@@ -248,7 +249,7 @@ impl Both<'_> {
     fn place_without(
         &self,
         merged: &Catalog,
-        at: &str,
+        at: &RelPath,
         changed: &str,
         revision: u64,
     ) -> Option<(String, String)> {
@@ -259,19 +260,19 @@ impl Both<'_> {
         };
         let mut above = at;
         while !above.is_empty() {
-            if let Some(mergeinfo) = merged.get(above) {
-                let suffix = path::skip_ancestor(above, at).unwrap_or_default();
+            if let Some(mergeinfo) = merged.get(above.as_str()) {
+                let suffix = at.below(above).unwrap_or_default();
                 let from = shortened(suffix);
                 let has = mergeinfo.0.get(&from).is_some_and(|ranges| {
                     ranges.0.iter().any(|range| {
                         range.start < revision && revision <= range.end && range.inheritable
                     })
                 });
-                return (!has).then(|| (above.to_owned(), from));
+                return (!has).then(|| (above.to_string(), from));
             }
-            above = path::dirname(above);
+            above = above.parent();
         }
-        let suffix = path::skip_ancestor(&self.source.relpath, at).unwrap_or_default();
-        Some((self.source.relpath.clone(), shortened(suffix)))
+        let suffix = at.below(&self.source.relpath).unwrap_or_default();
+        Some((self.source.relpath.to_string(), shortened(suffix)))
     }
 }

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Revnum, SvnResult, path};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
 
@@ -16,12 +17,12 @@ use crate::mergeinfo::{MergeRange, RangeList};
 /// The log of one path, without properties of revisions.
 pub(super) fn plain_log(
     session: &dyn Session,
-    relpath: &str,
+    relpath: &RelPath,
     range: (u64, u64),
     changed_paths: bool,
     receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
 ) -> SvnResult<()> {
-    let paths = [relpath];
+    let paths = [relpath.as_str()];
     let whole = LogRequest::whole(&paths, range, RevpropSelection::Names(&[]));
     session.log(&LogRequest { changed_paths, ..whole }, receiver)
 }
@@ -38,7 +39,7 @@ pub(super) fn operative(
     let mut changed = Vec::new();
     let range = (youngest, oldest.saturating_add(1));
     visit(session, &place.url(), || {
-        plain_log(session, "", range, false, &mut |entry| {
+        plain_log(session, RelPath::ROOT, range, false, &mut |entry| {
             changed.extend(entry.revision.map(|revision| revision.0));
             Ok(())
         })
@@ -77,10 +78,10 @@ impl Merge<'_> {
             return Ok(());
         }
         let mut wanted = RangeList::default();
-        let mut common: Option<&str> = None;
+        let mut common: Option<&RelPath> = None;
         for entry in below.iter().filter(|entry| entry.has_remaining()) {
             common = Some(match common {
-                Some(common) => path::common_ancestor(common, &entry.relpath),
+                Some(common) => common.common_ancestor(&entry.relpath),
                 None => &entry.relpath,
             });
             if let Some(remaining) = &entry.remaining {
@@ -134,8 +135,9 @@ impl Merge<'_> {
     /// Whether mergeinfo says that a revision was merged to what a changed path stands for.
     fn has_it(&self, source: &str, changed: &str, revision: u64) -> bool {
         let Some(below) = path::skip_ancestor(source, changed) else { return true };
-        let affected = path::join(&self.target.relpath, below);
-        let mut at = affected.as_str();
+        let Ok(below) = RelPath::new(below) else { return true };
+        let affected = self.target.relpath.join(below);
+        let mut at = affected.as_path();
         let mut fspath = changed;
         loop {
             let entry = self.entry(at);
@@ -151,12 +153,12 @@ impl Merge<'_> {
             if at == self.target.relpath {
                 return false;
             }
-            (at, fspath) = (path::dirname(at), path::dirname(fspath));
+            (at, fspath) = (at.parent(), path::dirname(fspath));
         }
     }
 
     /// The entry of a path.
-    pub(super) fn entry(&self, relpath: &str) -> Option<&MergePath> {
+    pub(super) fn entry(&self, relpath: &RelPath) -> Option<&MergePath> {
         let found = self.paths.binary_search_by(|entry| path::compare(&entry.relpath, relpath));
         found.ok().and_then(|at| self.paths.get(at))
     }

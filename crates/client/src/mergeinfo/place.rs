@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Revnum, Segment, SvnError, SvnResult, path, uri};
 use sapwood_ra::Session;
 
@@ -21,7 +22,7 @@ pub struct Place {
     /// The repository's UUID.
     pub uuid: String,
     /// The path below the root.
-    pub relpath: String,
+    pub relpath: RelPathBuf,
     /// The revision.
     pub revision: u64,
 }
@@ -41,14 +42,14 @@ impl Place {
 
     /// Another path of the repository, in another revision.
     #[must_use]
-    pub fn at(&self, relpath: &str, revision: u64) -> Self {
+    pub fn at(&self, relpath: &RelPath, revision: u64) -> Self {
         Self { relpath: relpath.to_owned(), revision, ..self.clone() }
     }
 
     /// What is below this path, in the same revision.
     #[must_use]
-    pub fn below(&self, relpath: &str) -> Self {
-        self.at(&path::join(&self.relpath, relpath), self.revision)
+    pub fn below(&self, relpath: &RelPath) -> Self {
+        self.at(&self.relpath.join(relpath), self.revision)
     }
 
     /// Whether another place is in the same repository, under the same URL.
@@ -66,6 +67,7 @@ impl Place {
         let relpath = uri::skip_ancestor(&root, &url).ok_or_else(|| {
             SvnError::new(ErrorCode::RA_ILLEGAL_URL, format!("'{url}' isn't below '{root}'"))
         })?;
+        let relpath = RelPathBuf::new(relpath)?;
         Ok(Self { root, uuid: session.uuid(), relpath, revision: revision.0 })
     }
 
@@ -190,7 +192,7 @@ impl Lines {
 
     /// A log said that a place was the same between two revisions.
     pub(crate) fn learn(&self, place: &Place, (oldest, youngest): (u64, u64)) {
-        let path = Some(place.relpath.clone());
+        let path = Some(place.relpath.to_string());
         let segment = Segment { start: Revnum(oldest), end: Revnum(youngest), path };
         let part = (youngest, oldest, vec![segment]);
         self.0.borrow_mut().entry(place.clone()).or_default().push(part);
@@ -223,7 +225,7 @@ pub fn location(session: &dyn Session, place: &Place, revision: u64) -> SvnResul
         session.locations("", Revnum(place.revision), &[Revnum(revision)])
     })?;
     match found.iter().find(|(at, _)| at.0 == revision) {
-        Some((_, path)) => Ok(place.at(path::to_relpath(path), revision)),
+        Some((_, path)) => Ok(place.at(&RelPathBuf::canonicalize(path), revision)),
         None => Err(SvnError::new(
             ErrorCode::CLIENT_UNRELATED_RESOURCES,
             format!(
@@ -280,7 +282,7 @@ impl History {
     pub fn at(&self, revision: u64) -> Option<Place> {
         let (fspath, _) =
             self.mergeinfo.0.iter().find(|(_, ranges)| ranges.contains_revision(revision))?;
-        Some(self.tip.at(path::to_relpath(fspath), revision))
+        Some(self.tip.at(&RelPathBuf::canonicalize(fspath), revision))
     }
 
     /// The youngest place that two histories have in common.
@@ -294,8 +296,8 @@ impl History {
             both.bounds().map(|(_, youngest)| (youngest, fspath))
         });
         match common.max_by_key(|(youngest, _)| *youngest) {
-            Some((youngest, fspath)) => Some(self.tip.at(path::to_relpath(fspath), youngest)),
-            None => (self.from_zero && other.from_zero).then(|| self.tip.at("", 0)),
+            Some((youngest, fspath)) => Some(self.tip.at(&RelPathBuf::canonicalize(fspath), youngest)),
+            None => (self.from_zero && other.from_zero).then(|| self.tip.at(RelPath::ROOT, 0)),
         }
     }
 }
@@ -331,7 +333,7 @@ fn as_mergeinfo(segments: &[Segment]) -> Mergeinfo {
 mod tests {
     use super::*;
 
-    fn history(relpath: &str, revision: u64, mergeinfo: &[u8], from_zero: bool) -> History {
+    fn history(relpath: &RelPath, revision: u64, mergeinfo: &[u8], from_zero: bool) -> History {
         let tip = Place {
             root: "file:///r".to_owned(),
             uuid: "u".to_owned(),
@@ -343,8 +345,8 @@ mod tests {
 
     #[test]
     fn histories_meet_where_one_was_copied_from() {
-        let trunk = history("trunk", 9, b"/trunk:2-9", false);
-        let branch = history("branch", 8, b"/trunk:2-4\n/branch:5-8", false);
+        let trunk = history(RelPath::trusted("trunk"), 9, b"/trunk:2-9", false);
+        let branch = history(RelPath::trusted("branch"), 8, b"/trunk:2-4\n/branch:5-8", false);
         let met = trunk.meet(&branch).unwrap();
         assert_eq!((met.relpath.as_str(), met.revision), ("trunk", 4));
         assert_eq!(branch.at(4).unwrap().relpath, "trunk");
@@ -353,9 +355,9 @@ mod tests {
 
     #[test]
     fn roots_meet_in_revision_0_at_least() {
-        let (a, b) = (history("a", 3, b"/a:3", false), history("b", 3, b"/b:3", true));
+        let (a, b) = (history(RelPath::trusted("a"), 3, b"/a:3", false), history(RelPath::trusted("b"), 3, b"/b:3", true));
         assert!(a.meet(&b).is_none());
-        let both = history("a", 3, b"/a:3", true).meet(&b).unwrap();
+        let both = history(RelPath::trusted("a"), 3, b"/a:3", true).meet(&b).unwrap();
         assert_eq!((both.relpath.as_str(), both.revision), ("", 0));
     }
 }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::exact::Exact as _;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, Revnum, RevpropSelection, SvnError, SvnResult, path, uri};
@@ -31,9 +32,9 @@ pub(super) struct Repository {
     uuid: String,
     session: OnceCell<Rc<dyn Session>>,
     history: Rc<History>,
-    histories: Known<(String, u64), Option<Rc<Line>>>,
-    ancestries: Known<(String, u64, String, u64, bool), bool>,
-    scans: Known<(String, u64, u64), Rc<Vec<Revision>>>,
+    histories: Known<(RelPathBuf, u64), Option<Rc<Line>>>,
+    ancestries: Known<(RelPathBuf, u64, RelPathBuf, u64, bool), bool>,
+    scans: Known<(RelPathBuf, u64, u64), Rc<Vec<Revision>>>,
 }
 
 /// The answer to a question: the known one, or what `ask` finds out.
@@ -88,7 +89,7 @@ impl Repository {
     }
 
     /// A URL of the repository.
-    pub(super) fn url(&self, relpath: &str) -> String {
+    pub(super) fn url(&self, relpath: &RelPath) -> String {
         uri::join(&self.root, relpath)
     }
 
@@ -96,12 +97,12 @@ impl Repository {
     fn session_for<'s>(
         &'s self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
     ) -> SvnResult<(&'s dyn Session, String)> {
         let session = match self.session.get() {
             Some(session) => session,
             None => {
-                let session = Rc::from(ctx.open_following(&self.url(path::dirname(relpath)))?);
+                let session = Rc::from(ctx.open_following(&self.url(relpath.parent()))?);
                 let session = Remembering::wrap(session, &self.history);
                 self.session.get_or_init(|| session)
             }
@@ -110,7 +111,7 @@ impl Repository {
         if let Some(below) = uri::skip_ancestor(&session.url(), &url) {
             return Ok((session.as_ref(), below));
         }
-        session.reparent(&self.url(path::dirname(relpath)))?;
+        session.reparent(&self.url(relpath.parent()))?;
         let below = uri::skip_ancestor(&session.url(), &url).ok_or_else(|| {
             SvnError::new(ErrorCode::RA_ILLEGAL_URL, format!("'{url}' is not in the repository"))
         })?;
@@ -121,7 +122,7 @@ impl Repository {
     pub(super) fn kind(
         &self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
         revision: u64,
     ) -> SvnResult<Option<NodeKind>> {
         let (session, below) = self.session_for(ctx, relpath)?;
@@ -129,7 +130,7 @@ impl Repository {
     }
 
     /// The youngest revision.
-    pub(super) fn youngest(&self, ctx: &Context, relpath: &str) -> SvnResult<u64> {
+    pub(super) fn youngest(&self, ctx: &Context, relpath: &RelPath) -> SvnResult<u64> {
         Ok(self.session_for(ctx, relpath)?.0.latest_revnum()?.0)
     }
 
@@ -137,7 +138,7 @@ impl Repository {
     pub(super) fn deleted_after(
         &self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
         peg: u64,
         end: u64,
     ) -> SvnResult<Option<u64>> {
@@ -147,7 +148,7 @@ impl Repository {
     }
 
     /// Who made a revision.
-    pub(super) fn author(&self, ctx: &Context, relpath: &str, revision: u64) -> SvnResult<String> {
+    pub(super) fn author(&self, ctx: &Context, relpath: &RelPath, revision: u64) -> SvnResult<String> {
         let (session, _) = self.session_for(ctx, relpath)?;
         Ok(author(session.rev_prop(Revnum(revision), names::AUTHOR)?.as_deref()))
     }
@@ -156,7 +157,7 @@ impl Repository {
     pub(super) fn file(
         &self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
         revision: u64,
         to: &mut dyn std::io::Write,
     ) -> SvnResult<sapwood_core::PropList> {
@@ -169,18 +170,19 @@ impl Repository {
     pub(super) fn segments(
         &self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
         peg: u64,
         oldest: u64,
         told: &dyn Fn(u64),
-    ) -> SvnResult<Vec<(u64, String)>> {
+    ) -> SvnResult<Vec<(u64, RelPathBuf)>> {
         let (session, below) = self.session_for(ctx, relpath)?;
         let mut places = Vec::new();
         let (peg, oldest) = (Some(Revnum(peg)), Some(Revnum(oldest)));
         session.location_segments(&below, peg, peg, oldest, &mut |segment| {
             told(segment.start.0);
-            let place = segment.path.as_ref().map(|path| (segment.start.0, path.clone()));
-            places.extend(place);
+            if let Some(path) = &segment.path {
+                places.push((segment.start.0, RelPathBuf::new(path.clone())?));
+            }
             Ok(())
         })?;
         places.sort_by_key(|place| std::cmp::Reverse(place.0));
@@ -188,7 +190,7 @@ impl Repository {
     }
 
     /// The whole history of a node; `None` when there is no such node.
-    fn history(&self, ctx: &Context, relpath: &str, peg: u64) -> SvnResult<Option<Rc<Line>>> {
+    fn history(&self, ctx: &Context, relpath: &RelPath, peg: u64) -> SvnResult<Option<Rc<Line>>> {
         once(&self.histories, (relpath.to_owned(), peg), || {
             let (session, below) = self.session_for(ctx, relpath)?;
             let mut segments = Vec::new();
@@ -217,8 +219,8 @@ impl Repository {
     pub(super) fn meeting(
         &self,
         ctx: &Context,
-        one: (&str, u64),
-        other: (&str, u64),
+        one: (&RelPath, u64),
+        other: (&RelPath, u64),
     ) -> SvnResult<Option<u64>> {
         let (Some(one), Some(other)) =
             (self.history(ctx, one.0, one.1)?, self.history(ctx, other.0, other.1)?)
@@ -232,8 +234,8 @@ impl Repository {
     pub(super) fn nearest_meeting(
         &self,
         ctx: &Context,
-        one: (&str, u64),
-        other: (&str, u64),
+        one: (&RelPath, u64),
+        other: (&RelPath, u64),
     ) -> SvnResult<Option<u64>> {
         for above in parents(one.0) {
             for other_above in parents(other.0) {
@@ -251,8 +253,8 @@ impl Repository {
     pub(super) fn was_at(
         &self,
         ctx: &Context,
-        (deleted, in_revision): (&str, u64),
-        (from, revision): (&str, u64),
+        (deleted, in_revision): (&RelPath, u64),
+        (from, revision): (&RelPath, u64),
         latest: bool,
     ) -> SvnResult<bool> {
         let key = (deleted.to_owned(), in_revision, from.to_owned(), revision, latest);
@@ -263,7 +265,7 @@ impl Repository {
                 return Ok(false);
             };
             let place = places.iter().find(|(at, _)| at.0 == revision);
-            if place.is_none_or(|(_, at)| path::to_relpath(at) != from) {
+            if place.is_none_or(|(_, at)| *from != *path::to_relpath(at)) {
                 return Ok(false);
             }
             if !latest {
@@ -278,7 +280,7 @@ impl Repository {
     pub(super) fn scan(
         &self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
         youngest: u64,
         oldest: u64,
     ) -> SvnResult<Rc<Vec<Revision>>> {
@@ -301,7 +303,7 @@ impl Repository {
     pub(super) fn log(
         &self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
         start: u64,
         end: u64,
         receiver: &mut OfRevision<'_>,
@@ -319,14 +321,14 @@ impl Repository {
 }
 
 /// A path and those above it, but for the root.
-fn parents(relpath: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(relpath), |at| Some(path::dirname(at)))
+fn parents(relpath: &RelPath) -> impl Iterator<Item = &RelPath> {
+    std::iter::successors(Some(relpath), |at| Some(at.parent()))
         .take_while(|at| !at.is_empty())
 }
 
 fn gone(change: &LogChange<'_>) -> Option<Gone> {
     matches!(change.action, b'D' | b'R').then(|| Gone {
-        path: path::to_relpath(change.path).to_owned(),
+        path: RelPathBuf::canonicalize(change.path),
         replaced_by: change.kind.filter(|_| change.action == b'R'),
     })
 }
@@ -334,9 +336,9 @@ fn gone(change: &LogChange<'_>) -> Option<Gone> {
 fn copied(change: &LogChange<'_>) -> Option<Copied> {
     let (from, revision) = change.copy_from?;
     (change.action == b'A').then(|| Copied {
-        from: path::to_relpath(from).to_owned(),
+        from: RelPathBuf::canonicalize(from),
         from_revision: revision.0,
-        to: path::to_relpath(change.path).to_owned(),
+        to: RelPathBuf::canonicalize(change.path),
         kind: change.kind,
     })
 }

@@ -3,8 +3,9 @@
 //! What BASE has is reported, the other side says what differs, its locks are fetched, and only then
 //! the working copy is walked: no lock of wc.db is held while the network is waited for.
 
+use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_ra::{Report, ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
@@ -53,7 +54,7 @@ pub(super) fn status(
     let mut walk = walk_options(ctx, options);
     walk.depth = asked.depth;
     let at = Place { wc: &wc, shown: target, relpath: &relpath };
-    wc.status_against(&asked.anchor, asked.name, &walk, &incoming, &mut |mut status| {
+    wc.status_against(&asked.anchor, RelPath::new(asked.name)?, &walk, &incoming, &mut |mut status| {
         if gone {
             status.remote.node = State::Deleted;
         }
@@ -70,19 +71,19 @@ pub(super) fn status(
 
 /// What the other side is asked about: a directory, or a name in one.
 struct Asked<'a> {
-    anchor: String,
+    anchor: RelPathBuf,
     name: &'a str,
-    relpath: &'a str,
+    relpath: &'a RelPath,
     depth: Depth,
 }
 
 impl<'a> Asked<'a> {
-    fn find(wc: &WorkingCopy, relpath: &'a str, shown: &str, depth: Depth) -> SvnResult<Self> {
+    fn find(wc: &WorkingCopy, relpath: &'a RelPath, shown: &str, depth: Depth) -> SvnResult<Self> {
         let kind = visible_kind(wc, relpath, true)?;
         if kind == Some(Kind::Dir) {
             return Ok(Self { anchor: relpath.to_owned(), name: "", relpath, depth });
         }
-        let (anchor, name) = path::split(relpath);
+        let (anchor, name) = relpath.parent_and_name();
         let no_dir = || visible_kind(wc, anchor, false).map(|kind| kind != Some(Kind::Dir));
         if relpath.is_empty() || (kind.is_none() && no_dir()?) {
             let message = format!("'{shown}' is not a working copy");
@@ -97,7 +98,7 @@ impl<'a> Asked<'a> {
 }
 
 /// What kind of node the user sees at a path, or (with `deleted`) has deleted.
-fn visible_kind(wc: &WorkingCopy, relpath: &str, deleted: bool) -> SvnResult<Option<Kind>> {
+fn visible_kind(wc: &WorkingCopy, relpath: &RelPath, deleted: bool) -> SvnResult<Option<Kind>> {
     let Some(top) = wc.db().top(relpath)? else { return Ok(None) };
     let in_work = top.op_depth > 0;
     let there = match top.presence {
@@ -154,7 +155,7 @@ fn ask(
             comment: lock.comment,
             date: lock.created,
         };
-        (lock.path, info)
+        (FsPathBuf::canonicalize(&lock.path), info)
     }));
     Ok(incoming)
 }

@@ -207,6 +207,12 @@ macro_rules! kind_of_path {
             }
         }
 
+        impl PartialEq<$owned> for &$name {
+            fn eq(&self, path: &$owned) -> bool {
+                self.0 == path.0
+            }
+        }
+
         impl PartialEq<&$name> for $owned {
             fn eq(&self, path: &&$name) -> bool {
                 self.0 == path.0

@@ -1,5 +1,6 @@
 //! `svn info --x-viewspec`: how a working copy is put together, as a list of places or as commands.
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_delta::report::Report;
 use sapwood_wc::report::Crawl;
@@ -19,7 +20,7 @@ enum Form {
 
 /// A node that was told.
 struct Told {
-    relpath: String,
+    relpath: RelPathBuf,
     url: String,
     revision: Revnum,
     depth: Depth,
@@ -38,7 +39,7 @@ struct Printer {
 
 /// What is printed of a node.
 struct Line<'a> {
-    relpath: &'a str,
+    relpath: &'a RelPath,
     url: &'a str,
     gone: bool,
     switched: bool,
@@ -82,7 +83,7 @@ pub(super) fn print(invocation: &Invocation, targets: &[Arg], form: &str) -> Svn
 }
 
 impl Printer {
-    fn leave(&mut self, relpath: &str) {
+    fn leave(&mut self, relpath: &RelPath) {
         while self.above.last().is_some_and(|told| !path::is_ancestor(&told.relpath, relpath)) {
             self.above.pop();
         }
@@ -90,7 +91,7 @@ impl Printer {
 
     fn told(
         &mut self,
-        relpath: &str,
+        relpath: &RelPath,
         url: Option<&str>,
         revision: Revnum,
         depth: Depth,
@@ -204,7 +205,7 @@ impl Report for Printer {
         _start_empty: bool,
         _lock_token: Option<&str>,
     ) -> SvnResult<()> {
-        self.told(path, None, revision, depth)
+        self.told(RelPath::new(path)?, None, revision, depth)
     }
 
     fn link_path(
@@ -216,10 +217,11 @@ impl Report for Printer {
         _start_empty: bool,
         _lock_token: Option<&str>,
     ) -> SvnResult<()> {
-        self.told(path, Some(url), revision, depth)
+        self.told(RelPath::new(path)?, Some(url), revision, depth)
     }
 
     fn delete_path(&mut self, path: &str) -> SvnResult<()> {
+        let path = RelPath::new(path)?;
         self.leave(path);
         let line = Line {
             relpath: path,
