@@ -59,7 +59,8 @@ pub fn add(ctx: &Context, target: &str, how: Add) -> SvnResult<()> {
         let (wc, _) = ctx.working_copy(parent)?;
         let relpath = wc.relpath(&abspath)?;
         // One folder above may be unknown, which is told below; two are as 1.14 fails to lock them.
-        let unknown = |dir: &RelPath| Ok::<_, SvnError>(!dir.is_empty() && wc.db().top(dir)?.is_none());
+        let unknown =
+            |dir: &RelPath| Ok::<_, SvnError>(!dir.is_empty() && wc.db().top(dir)?.is_none());
         let above = relpath.parent();
         let further = above.parent();
         if !how.parents && unknown(above)? && unknown(further)? {

@@ -6,8 +6,8 @@ mod errors;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_ra::{CommitInfo, CommitRequest, Session};
 use sapwood_wc::WorkingCopy;

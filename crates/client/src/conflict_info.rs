@@ -1,7 +1,7 @@
 //! What `svn info` says of a conflict: what happened, where the texts are, and what met.
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{NodeKind, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason};
@@ -77,7 +77,11 @@ impl ConflictInfo {
     ///
     /// # Errors
     /// Those of the database; a malformed record.
-    pub fn of(wc: &WorkingCopy, relpath: &RelPath, kind: Option<NodeKind>) -> SvnResult<Option<Self>> {
+    pub fn of(
+        wc: &WorkingCopy,
+        relpath: &RelPath,
+        kind: Option<NodeKind>,
+    ) -> SvnResult<Option<Self>> {
         let Some(record) = wc.db().actual(relpath)?.and_then(|a| a.conflict_data) else {
             return Ok(None);
         };

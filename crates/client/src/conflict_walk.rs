@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::notify::{Action, State};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::Conflict;

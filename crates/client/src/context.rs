@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use sapwood_core::paths::RelPathBuf;
 use sapwood_core::config::Config;
 use sapwood_core::notify::Notify;
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 use sapwood_ra::{CommitInfo, Session, Settings};
 use sapwood_wc::{Options, WorkingCopy};

@@ -6,9 +6,9 @@ use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::{Applier, Editor, Handle, TextDelta};

@@ -6,10 +6,10 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{
     Depth, ErrorCode, Md5, Meter, NodeKind, PropList, Revnum, SvnError, SvnResult, uri,

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::notify::{Action, LockState, Notify};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
 use sapwood_ra::{Lock, Session};
 use sapwood_wc::WorkingCopy;
@@ -128,7 +128,9 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
     })?;
     let files = found
         .into_iter()
-        .filter_map(|(url, target)| Some((RelPathBuf::new(uri::skip_ancestor(&common, &url)?).ok()?, target)))
+        .filter_map(|(url, target)| {
+            Some((RelPathBuf::new(uri::skip_ancestor(&common, &url)?).ok()?, target))
+        })
         .collect();
     let prefix = if prefixes.len() == 1 { prefixes.pop() } else { None };
     Ok(Targets { common, files, held, prefix })

@@ -74,7 +74,12 @@ pub(crate) fn pin_remote(
 }
 
 /// The revision of an external that is checked out.
-fn checked_out(ctx: &Context, wc: &WorkingCopy, owner: &RelPath, item: &External) -> SvnResult<Revnum> {
+fn checked_out(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    owner: &RelPath,
+    item: &External,
+) -> SvnResult<Revnum> {
     let relpath = owner.join(RelPath::new(&item.target)?);
     let at = wc.abspath(&relpath);
     let refuse = |why: String| {

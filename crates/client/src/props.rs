@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use sapwood_core::paths::RelPath;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_ra::{CommitRequest, DirentFields, Session};

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use sapwood_core::paths::RelPath;
 use sapwood_core::exact::{Cut, Exact};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_wc::db::Kind;
 

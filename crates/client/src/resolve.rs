@@ -1,7 +1,7 @@
 //! Settling conflicts.
 
-use sapwood_core::paths::RelPath;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::Conflict;

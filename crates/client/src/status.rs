@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Kind;

@@ -9,8 +9,8 @@ use std::hash::Hash;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
-use sapwood_core::paths::RelPathBuf;
 use sapwood_core::checksum::Sha1;
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::{SvnError, SvnResult};
 
 /// The longest file that is read.

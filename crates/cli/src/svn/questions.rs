@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use sapwood_client::Context;
 use sapwood_client::resolver::Knowledge;
-use sapwood_core::paths::RelPath;
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_diff::{ConflictStyle, Labels, Options, diff3, unified, write_header, write_merged};

@@ -1,8 +1,8 @@
 //! The ways out of a tree conflict in words: letter, label, and what each does.
 
 use sapwood_client::resolver::{Resolution, TreeConflict};
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::NodeKind;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// A way out as it is offered.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! A tree conflict in words: what came, and what is the matter here. The sentences are those of 1.14.
 
 use sapwood_client::resolver::{Addition, Deletion, Edit, Incoming, Missing, Move, TreeConflict};
-use sapwood_core::paths::RelPath;
 use sapwood_core::exact::Exact as _;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{NodeKind, SvnResult};
 use sapwood_wc::conflict::{Action, Operation, Reason};
 use sapwood_wc::view::Status;
@@ -109,7 +109,8 @@ fn deletion(
     };
     let by = format!("by {} in r{revision}", details.author);
     let first = details.moves.as_ref().and_then(|moves| moves.first());
-    let to = details.targets.place().or(first.map(|first| first.to.as_path())).unwrap_or(RelPath::ROOT);
+    let to =
+        details.targets.place().or(first.map(|first| first.to.as_path())).unwrap_or(RelPath::ROOT);
     let chain = first.map_or_else(String::new, |first| onward(&first.next));
     let Some(by_what) = details.replaced_by else {
         return match first {

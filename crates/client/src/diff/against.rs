@@ -539,8 +539,8 @@ impl Walk<'_> {
         let props = view.pristine_props()?;
         // Only the root of a move is shown as one.
         let moved_from = self.wc.moved_from(&view)?.filter(|(own, root)| own == root);
-        let moved_from = moved_from
-            .and_then(|(own, _)| own.below(&self.moves_below).map(RelPath::to_owned));
+        let moved_from =
+            moved_from.and_then(|(own, _)| own.below(&self.moves_below).map(RelPath::to_owned));
         let Some(from) = &top.repos_path else { return Ok(None) };
         Ok(Some(CopySource {
             revision: top.revision,

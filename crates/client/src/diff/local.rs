@@ -24,7 +24,11 @@ pub(super) fn pristine_text(wc: &WorkingCopy, row: &NodeRow) -> SvnResult<Text> 
 }
 
 /// The text of a working file in normal form.
-pub(super) fn working_text(wc: &WorkingCopy, relpath: &RelPath, props: &PropList) -> SvnResult<Text> {
+pub(super) fn working_text(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    props: &PropList,
+) -> SvnResult<Text> {
     let file = wc.abspath(relpath);
     let translation = Translation::of(props, None);
     if !translation.is_needed() {

@@ -192,11 +192,19 @@ impl Editor for DiffEditor<'_> {
         _: Handle,
         _: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
-        Ok(self.add(Open::Dir { path: RelPath::new(at)?.to_owned(), added: true, changes: Vec::new() }))
+        Ok(self.add(Open::Dir {
+            path: RelPath::new(at)?.to_owned(),
+            added: true,
+            changes: Vec::new(),
+        }))
     }
 
     fn open_directory(&mut self, at: &str, _: Handle, _: Option<Revnum>) -> SvnResult<Handle> {
-        Ok(self.add(Open::Dir { path: RelPath::new(at)?.to_owned(), added: false, changes: Vec::new() }))
+        Ok(self.add(Open::Dir {
+            path: RelPath::new(at)?.to_owned(),
+            added: false,
+            changes: Vec::new(),
+        }))
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {

@@ -101,7 +101,8 @@ pub struct CopySource {
 #[allow(clippy::missing_errors_doc)] // All: what the taker meets.
 pub trait Processor {
     /// A file that only the right side has.
-    fn file_added(&mut self,
+    fn file_added(
+        &mut self,
         path: &RelPath,
         source: Option<&CopySource>,
         right: &FileSide,
@@ -109,14 +110,16 @@ pub trait Processor {
     /// A file that only the left side has.
     fn file_deleted(&mut self, path: &RelPath, left: &FileSide) -> SvnResult<()>;
     /// A file that both sides have, and `text` says whether its text differs.
-    fn file_changed(&mut self,
+    fn file_changed(
+        &mut self,
         path: &RelPath,
         left: &FileSide,
         right: &FileSide,
         text: bool,
     ) -> SvnResult<()>;
     /// A directory that only the right side has.
-    fn dir_added(&mut self,
+    fn dir_added(
+        &mut self,
         path: &RelPath,
         source: Option<&CopySource>,
         right: &DirSide,
@@ -131,7 +134,8 @@ pub trait Processor {
 pub struct Reversed<'a>(pub &'a mut dyn Processor);
 
 impl Processor for Reversed<'_> {
-    fn file_added(&mut self,
+    fn file_added(
+        &mut self,
         path: &RelPath,
         _: Option<&CopySource>,
         right: &FileSide,
@@ -143,7 +147,8 @@ impl Processor for Reversed<'_> {
         self.0.file_added(path, None, left)
     }
 
-    fn file_changed(&mut self,
+    fn file_changed(
+        &mut self,
         path: &RelPath,
         left: &FileSide,
         right: &FileSide,
@@ -152,7 +157,12 @@ impl Processor for Reversed<'_> {
         self.0.file_changed(path, right, left, text)
     }
 
-    fn dir_added(&mut self, path: &RelPath, _: Option<&CopySource>, right: &DirSide) -> SvnResult<()> {
+    fn dir_added(
+        &mut self,
+        path: &RelPath,
+        _: Option<&CopySource>,
+        right: &DirSide,
+    ) -> SvnResult<()> {
         self.0.dir_deleted(path, right)
     }
 
@@ -180,7 +190,8 @@ impl Below<'_> {
 }
 
 impl Processor for Below<'_> {
-    fn file_added(&mut self,
+    fn file_added(
+        &mut self,
         path: &RelPath,
         source: Option<&CopySource>,
         right: &FileSide,
@@ -192,7 +203,8 @@ impl Processor for Below<'_> {
         self.at(path).map_or(Ok(()), |path| self.inner.file_deleted(path, left))
     }
 
-    fn file_changed(&mut self,
+    fn file_changed(
+        &mut self,
         path: &RelPath,
         left: &FileSide,
         right: &FileSide,
@@ -201,7 +213,8 @@ impl Processor for Below<'_> {
         self.at(path).map_or(Ok(()), |path| self.inner.file_changed(path, left, right, text))
     }
 
-    fn dir_added(&mut self,
+    fn dir_added(
+        &mut self,
         path: &RelPath,
         source: Option<&CopySource>,
         right: &DirSide,

@@ -38,13 +38,24 @@ pub type Receiver<'a> = dyn FnMut(&Summary<'_>) -> SvnResult<()> + 'a;
 pub struct Summarizer<'a>(pub &'a mut Receiver<'a>);
 
 impl Summarizer<'_> {
-    fn send(&mut self, path: &RelPath, kind: Kind, props: bool, node_kind: NodeKind) -> SvnResult<()> {
+    fn send(
+        &mut self,
+        path: &RelPath,
+        kind: Kind,
+        props: bool,
+        node_kind: NodeKind,
+    ) -> SvnResult<()> {
         (self.0)(&Summary { path, kind, props, node_kind })
     }
 }
 
 impl Processor for Summarizer<'_> {
-    fn file_added(&mut self, path: &RelPath, _: Option<&CopySource>, _: &FileSide) -> SvnResult<()> {
+    fn file_added(
+        &mut self,
+        path: &RelPath,
+        _: Option<&CopySource>,
+        _: &FileSide,
+    ) -> SvnResult<()> {
         self.send(path, Kind::Added, false, NodeKind::File)
     }
 

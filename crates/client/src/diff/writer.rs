@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::exact::Cut;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{PropList, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_diff::{

@@ -5,9 +5,9 @@ use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 
-use sapwood_core::paths::RelPath;
 use sapwood_core::date::Timestamp;
 use sapwood_core::notify::Action;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path, uri};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Presence;
@@ -48,7 +48,13 @@ pub(super) fn export(ctx: &Context, from: &Path, to: &Path, how: &Export) -> Svn
 }
 
 /// Exports what is at and below a path, without externals.
-fn nodes(ctx: &Context, wc: &WorkingCopy, relpath: &RelPath, to: &Path, how: &Export) -> SvnResult<()> {
+fn nodes(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    to: &Path,
+    how: &Export,
+) -> SvnResult<()> {
     let walk = Options {
         depth: how.depth,
         all: true,

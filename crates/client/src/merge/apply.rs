@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::exact::Exact;
 use sapwood_core::notify::State;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::conflict::{Action, Location, Reason};
 use sapwood_wc::merge::Obstruction;

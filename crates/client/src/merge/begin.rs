@@ -1,8 +1,8 @@
 //! The line that says which revisions come next: told once before the first path that they touch.
 
-use sapwood_core::paths::RelPath;
 use sapwood_core::mergeinfo::MergeRange;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{NodeKind, Revnum};
 
 use super::Merge;

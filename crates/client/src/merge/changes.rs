@@ -61,7 +61,9 @@ impl Changes {
             !changes.is_empty()
                 && changes.iter().all(|(changed, moved)| {
                     match path::skip_ancestor(&self.fspath, changed) {
-                        Some(below) => RelPath::new(below).is_ok_and(|below| begins(below) >= *revision),
+                        Some(below) => {
+                            RelPath::new(below).is_ok_and(|below| begins(below) >= *revision)
+                        }
                         None => !*moved || path::skip_ancestor(changed, &self.fspath).is_none(),
                     }
                 })
@@ -148,15 +150,21 @@ impl Merge<'_> {
         let session = self.primary_session(source);
         let mut count = 0usize;
         visit(session.as_ref(), &source.right.url(), || {
-            plain_log(session.as_ref(), RelPath::ROOT, (youngest, oldest.plus(1)), true, &mut |entry| {
-                count = count.plus(entry.changes.len());
-                if let Some(revision) = entry.revision.filter(|_| count <= LIMIT) {
-                    let all = entry.changes.iter();
-                    let all = all.map(|change| (change.path.to_owned(), change.action != b'M'));
-                    changes.revisions.insert(revision.0, all.collect());
-                }
-                Ok(())
-            })
+            plain_log(
+                session.as_ref(),
+                RelPath::ROOT,
+                (youngest, oldest.plus(1)),
+                true,
+                &mut |entry| {
+                    count = count.plus(entry.changes.len());
+                    if let Some(revision) = entry.revision.filter(|_| count <= LIMIT) {
+                        let all = entry.changes.iter();
+                        let all = all.map(|change| (change.path.to_owned(), change.action != b'M'));
+                        changes.revisions.insert(revision.0, all.collect());
+                    }
+                    Ok(())
+                },
+            )
         })?;
         if count <= LIMIT {
             self.changes = Some(changes);

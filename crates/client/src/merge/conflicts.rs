@@ -1,7 +1,7 @@
 //! Tree conflicts and nodes that are left out: how they are recorded, noted and told.
 
-use sapwood_core::paths::RelPath;
 use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{NodeKind, Revnum, SvnResult, path};
 use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason, TreeConflict};
 use sapwood_wc::view::Status;

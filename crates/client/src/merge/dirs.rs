@@ -1,8 +1,8 @@
 //! Directories: what is decided when they are opened, and what closing them does. A change that has begun
 //! is not stopped halfway.
 
-use sapwood_core::paths::RelPath;
 use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, SvnResult};
 use sapwood_wc::conflict::{Action, PropChange, PropState, Reason};

@@ -175,7 +175,9 @@ impl Merge<'_> {
         self.show_progress(source);
         let side = |session: &Rc<dyn Session>, place: &Place| {
             let revision = Revnum(place.revision);
-            visit(session.as_ref(), &place.url(), || self.fetch(session.as_ref(), RelPath::ROOT, revision))
+            visit(session.as_ref(), &place.url(), || {
+                self.fetch(session.as_ref(), RelPath::ROOT, revision)
+            })
         };
         let (left_text, left) = side(&self.left, &source.left)?;
         let (right_text, right) = side(&self.right, &source.right)?;

@@ -1,7 +1,7 @@
 //! Mergeinfo that says no more than what a node would inherit is taken away.
 
-use sapwood_core::paths::RelPath;
 use sapwood_core::notify::{Action, Notify, State};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Inherit, SvnResult};
 use sapwood_ra::Session;
 

@@ -54,8 +54,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::mergeinfo::MergeRange;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Md5, SvnResult};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;

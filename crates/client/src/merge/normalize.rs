@@ -1,8 +1,8 @@
 //! Which places revisions of a line of history are merged from: a range over which the source was
 //! copied is one source for each place.
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::mergeinfo::{MergeRange, RangeList};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Revnum, Segment, SvnResult};
 use sapwood_ra::Session;
 

@@ -1,8 +1,8 @@
 //! Nodes of the target that need ranges of their own.
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 use sapwood_core::path;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// The target, or a node below it that differs in what was merged, or in what can be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -72,7 +72,11 @@ pub fn parents(paths: &[MergePath]) -> Vec<Option<usize>> {
 
 /// The nearest path of the list at or (unless it counts itself) above another.
 #[must_use]
-pub fn nearest<'p>(paths: &'p [MergePath], relpath: &RelPath, itself: bool) -> Option<&'p MergePath> {
+pub fn nearest<'p>(
+    paths: &'p [MergePath],
+    relpath: &RelPath,
+    itself: bool,
+) -> Option<&'p MergePath> {
     ancestors(paths, relpath, itself).next()
 }
 
@@ -135,7 +139,11 @@ mod tests {
 
     #[test]
     fn ranges_in_common() {
-        let paths = [path(RelPath::ROOT, 3, 9), path(RelPath::trusted("a"), 5, 7), path(RelPath::trusted("a/b"), 9, 12)];
+        let paths = [
+            path(RelPath::ROOT, 3, 9),
+            path(RelPath::trusted("a"), 5, 7),
+            path(RelPath::trusted("a/b"), 9, 12),
+        ];
         let found = |relpath, itself| {
             farthest(&paths, relpath, itself).map(|(p, all)| (p.relpath.as_str(), all))
         };

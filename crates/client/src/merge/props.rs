@@ -1,9 +1,9 @@
 //! Which changes of properties a merge takes.
 
-use sapwood_core::paths::RelPath;
 use sapwood_core::exact::Exact;
 use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::notify::State;
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_wc::conflict::{PropChange, PropState};

@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Bound;
 use std::rc::Rc;
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::notify::{Action, Notify, State};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode, Inherit, NodeKind, Revnum, SvnResult, path};
 use sapwood_wc::WorkingCopy;
@@ -77,7 +77,10 @@ fn has_below(set: &BTreeSet<RelPathBuf>, relpath: &RelPath) -> bool {
     }
     let below = format!("{relpath}/");
     set.contains(relpath)
-        || set.range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded)).next().is_some_and(|p| p.starts_with(&below))
+        || set
+            .range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded))
+            .next()
+            .is_some_and(|p| p.starts_with(&below))
 }
 
 /// What is recorded for a range of a node: not what is the node's own history.
@@ -176,7 +179,11 @@ impl Merge<'_> {
 
     /// Directories below the target in which something more would have been merged had the merge not
     /// been limited in depth.
-    fn operative_children(&self, range: &MergeRange, fspath: &str) -> SvnResult<BTreeSet<RelPathBuf>> {
+    fn operative_children(
+        &self,
+        range: &MergeRange,
+        fspath: &str,
+    ) -> SvnResult<BTreeSet<RelPathBuf>> {
         let depth = self.depth();
         let mut found = BTreeSet::new();
         let session = Rc::clone(&self.left);
@@ -435,7 +442,8 @@ mod tests {
 
     #[test]
     fn sets_of_paths() {
-        let set: BTreeSet<RelPathBuf> = ["a-b", "a/b/c", "b"].map(RelPath::trusted).map(RelPath::to_owned).into();
+        let set: BTreeSet<RelPathBuf> =
+            ["a-b", "a/b/c", "b"].map(RelPath::trusted).map(RelPath::to_owned).into();
         for (relpath, want) in
             [("", true), ("a", true), ("a/b", true), ("a/b/c/d", false), ("a-", false), ("b", true)]
         {

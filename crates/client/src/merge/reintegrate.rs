@@ -118,7 +118,8 @@ impl Both<'_> {
         for relpath in paths {
             let (_, repos_relpath) = wc.repos_location(&relpath)?;
             let place = self.target.at(&repos_relpath, self.target.revision);
-            histories.insert(repos_relpath.into_string(), History::of(self.session, &place)?.mergeinfo);
+            histories
+                .insert(repos_relpath.into_string(), History::of(self.session, &place)?.mergeinfo);
         }
         Ok(histories)
     }

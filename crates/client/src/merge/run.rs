@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use sapwood_core::paths::RelPathBuf;
 use sapwood_core::exact::Exact;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_ra::{Capability, Session};
 use sapwood_wc::conflict::Conflict;

@@ -8,9 +8,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Bound;
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::mergeinfo::{MergeRange, Mergeinfo, RangeList};
 use sapwood_core::notify::State;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
@@ -89,7 +89,8 @@ fn forget_below(set: &mut BTreeSet<RelPathBuf>, below: &RelPath) {
     }
     let inside = format!("{below}/");
     let rest = set.range::<str, _>((Bound::Included(inside.as_str()), Bound::Unbounded));
-    let found: Vec<RelPathBuf> = rest.take_while(|path| path.starts_with(&inside)).cloned().collect();
+    let found: Vec<RelPathBuf> =
+        rest.take_while(|path| path.starts_with(&inside)).cloned().collect();
     for path in found {
         set.remove(&path);
     }
@@ -155,7 +156,10 @@ impl Undo {
 }
 
 /// Writes values of mergeinfo; nodes that are no more are passed over.
-pub(super) fn write_back(wc: &WorkingCopy, values: &[(RelPathBuf, Option<Vec<u8>>)]) -> SvnResult<()> {
+pub(super) fn write_back(
+    wc: &WorkingCopy,
+    values: &[(RelPathBuf, Option<Vec<u8>>)],
+) -> SvnResult<()> {
     for (relpath, value) in values {
         let change = Change { name: names::MERGEINFO, value: value.as_deref(), force: true };
         let none = HashSet::new();
@@ -292,7 +296,11 @@ mod tests {
             reached.finish(RelPath::trusted(below));
         }
         reached.gone.insert(RelPathBuf::trusted("d/gone".to_owned()));
-        assert!(reached.covers(RelPath::trusted("d/a")) && reached.covers(RelPath::trusted("e/f/g")) && !reached.covers(RelPath::trusted("d")));
+        assert!(
+            reached.covers(RelPath::trusted("d/a"))
+                && reached.covers(RelPath::trusted("e/f/g"))
+                && !reached.covers(RelPath::trusted("d"))
+        );
         reached.finish(RelPath::trusted("d"));
         assert_eq!(reached.done.iter().collect::<Vec<_>>(), ["d", "d-x", "e"]);
         assert!(reached.gone.is_empty() && reached.covers(RelPath::trusted("d/b/c")));

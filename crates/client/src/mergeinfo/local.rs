@@ -110,7 +110,10 @@ pub fn find(
 ///
 /// # Errors
 /// SQLite's.
-pub fn values_below(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<BTreeMap<RelPathBuf, Vec<u8>>> {
+pub fn values_below(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+) -> SvnResult<BTreeMap<RelPathBuf, Vec<u8>>> {
     Ok(wc.values_below(relpath, names::MERGEINFO)?.into_iter().collect())
 }
 
@@ -166,7 +169,8 @@ pub fn catalog_anywhere(
     let (mut found, mut inherited) = (Catalog::new(), false);
     if !lookup.repository_only {
         (found, inherited) = catalog(node, lookup.inherit, descendants, lookup.invalid)?;
-        let has_own = origin.as_ref().is_some_and(|origin| found.contains_key(origin.relpath.as_str()));
+        let has_own =
+            origin.as_ref().is_some_and(|origin| found.contains_key(origin.relpath.as_str()));
         if inherited || lookup.inherit == Inherit::Explicit || has_own {
             return Ok((found, inherited));
         }

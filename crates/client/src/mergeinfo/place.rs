@@ -296,7 +296,9 @@ impl History {
             both.bounds().map(|(_, youngest)| (youngest, fspath))
         });
         match common.max_by_key(|(youngest, _)| *youngest) {
-            Some((youngest, fspath)) => Some(self.tip.at(&RelPathBuf::canonicalize(fspath), youngest)),
+            Some((youngest, fspath)) => {
+                Some(self.tip.at(&RelPathBuf::canonicalize(fspath), youngest))
+            }
             None => (self.from_zero && other.from_zero).then(|| self.tip.at(RelPath::ROOT, 0)),
         }
     }
@@ -355,7 +357,10 @@ mod tests {
 
     #[test]
     fn roots_meet_in_revision_0_at_least() {
-        let (a, b) = (history(RelPath::trusted("a"), 3, b"/a:3", false), history(RelPath::trusted("b"), 3, b"/b:3", true));
+        let (a, b) = (
+            history(RelPath::trusted("a"), 3, b"/a:3", false),
+            history(RelPath::trusted("b"), 3, b"/b:3", true),
+        );
         assert!(a.meet(&b).is_none());
         let both = history(RelPath::trusted("a"), 3, b"/a:3", true).meet(&b).unwrap();
         assert_eq!((both.relpath.as_str(), both.revision), ("", 0));

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 
-use sapwood_core::paths::RelPathBuf;
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_diff::patch::{Hunk, Operation, Patch};

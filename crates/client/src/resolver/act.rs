@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use sapwood_core::paths::RelPath;
 use sapwood_core::notify::{Action as Told, Notify, State};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
 use sapwood_wc::conflict::{PropState, TextOutcome};
 use sapwood_wc::local::{Choice, Part, RevertOptions};
@@ -135,7 +135,13 @@ impl TreeConflict<'_> {
     }
 
     /// Tells of a node that something was merged into.
-    pub(super) fn tell_merged(&self, relpath: &RelPath, kind: NodeKind, content: State, props: State) {
+    pub(super) fn tell_merged(
+        &self,
+        relpath: &RelPath,
+        kind: NodeKind,
+        content: State,
+        props: State,
+    ) {
         let path = self.wc.abspath(relpath);
         let shown = path.to_string_lossy();
         self.ctx.tell(&Notify {
@@ -175,7 +181,11 @@ impl TreeConflict<'_> {
     }
 
     /// Merges a change into a file; what became of text and properties.
-    pub(super) fn merge_file(&self, relpath: &RelPath, texts: &Texts<'_>) -> SvnResult<(State, State)> {
+    pub(super) fn merge_file(
+        &self,
+        relpath: &RelPath,
+        texts: &Texts<'_>,
+    ) -> SvnResult<(State, State)> {
         let own;
         let left_props = match texts.left_props.filter(|props| !props.is_empty()) {
             Some(props) => props,

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::notify::Action as Told;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason, TreeConflict as Record};
 use sapwood_wc::node::Origin;
@@ -282,7 +282,12 @@ impl AddedTree<'_, '_> {
     }
 
     /// Something else is in the way.
-    fn obstructed(&self, below: &RelPath, local: Option<NodeKind>, kind: NodeKind) -> SvnResult<()> {
+    fn obstructed(
+        &self,
+        below: &RelPath,
+        local: Option<NodeKind>,
+        kind: NodeKind,
+    ) -> SvnResult<()> {
         let conflict = self.conflict;
         let relpath = self.place(below);
         let at = self.relpath.join(below);
@@ -371,7 +376,12 @@ impl Processor for AddedTree<'_, '_> {
         Ok(())
     }
 
-    fn dir_added(&mut self, below: &RelPath, _: Option<&CopySource>, right: &DirSide) -> SvnResult<()> {
+    fn dir_added(
+        &mut self,
+        below: &RelPath,
+        _: Option<&CopySource>,
+        right: &DirSide,
+    ) -> SvnResult<()> {
         let conflict = self.conflict;
         if below.is_empty() {
             conflict.wc.remove_tree_conflict(&conflict.relpath)?;

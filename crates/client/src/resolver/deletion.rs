@@ -1,7 +1,7 @@
 //! When a node was deleted, replaced or moved away.
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{NodeKind, Revnum, SvnResult};
 use std::rc::Rc;
 
@@ -90,7 +90,12 @@ impl Search<'_> {
         }))
     }
 
-    fn is_related(&self, at: &RelPath, revision: u64, related: Option<(&RelPath, u64)>) -> SvnResult<bool> {
+    fn is_related(
+        &self,
+        at: &RelPath,
+        revision: u64,
+        related: Option<(&RelPath, u64)>,
+    ) -> SvnResult<bool> {
         let Some(related) = related else { return Ok(true) };
         let met = self.repository.meeting(self.ctx, related, (at, before(revision)))?;
         Ok(met.is_some())

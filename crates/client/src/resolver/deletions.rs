@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::notify::{Action as Told, State};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, NodeKind, SvnError, SvnResult};
 use sapwood_wc::conflict::Reason;
 
@@ -212,8 +212,9 @@ impl TreeConflict<'_> {
     /// What came to a node that is not here goes to where it is.
     fn merge_target(&self, sibling_first: bool) -> SvnResult<&RelPath> {
         let missing = self.missing();
-        let sibling = missing
-            .and_then(|missing| missing.siblings.get(missing.chosen_sibling).map(RelPathBuf::as_path));
+        let sibling = missing.and_then(|missing| {
+            missing.siblings.get(missing.chosen_sibling).map(RelPathBuf::as_path)
+        });
         let moved = missing.and_then(|missing| missing.targets.node());
         let found = if sibling_first { sibling.or(moved) } else { moved.or(sibling) };
         found.ok_or_else(|| {

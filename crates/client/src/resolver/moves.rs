@@ -130,8 +130,7 @@ impl Search<'_> {
         }
         let mut nested = Vec::new();
         for gone in &revision.gone {
-            let inside =
-                |copy: &Copied| copy.to != gone.path && gone.path.is_at_or_below(&copy.to);
+            let inside = |copy: &Copied| copy.to != gone.path && gone.path.is_at_or_below(&copy.to);
             if !revision.copied.iter().any(inside) {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! The ways out of a tree conflict: which there are for which conflict, and which is recommended.
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::NodeKind;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_wc::conflict::{Action, Operation, Reason};
 
 use super::{Incoming, Local, TreeConflict};

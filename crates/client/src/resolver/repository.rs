@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::rc::Rc;
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::exact::Exact as _;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, Revnum, RevpropSelection, SvnError, SvnResult, path, uri};
 use sapwood_ra::{LogChange, LogRequest, Session};
@@ -148,7 +148,12 @@ impl Repository {
     }
 
     /// Who made a revision.
-    pub(super) fn author(&self, ctx: &Context, relpath: &RelPath, revision: u64) -> SvnResult<String> {
+    pub(super) fn author(
+        &self,
+        ctx: &Context,
+        relpath: &RelPath,
+        revision: u64,
+    ) -> SvnResult<String> {
         let (session, _) = self.session_for(ctx, relpath)?;
         Ok(author(session.rev_prop(Revnum(revision), names::AUTHOR)?.as_deref()))
     }
@@ -322,8 +327,7 @@ impl Repository {
 
 /// A path and those above it, but for the root.
 fn parents(relpath: &RelPath) -> impl Iterator<Item = &RelPath> {
-    std::iter::successors(Some(relpath), |at| Some(at.parent()))
-        .take_while(|at| !at.is_empty())
+    std::iter::successors(Some(relpath), |at| Some(at.parent())).take_while(|at| !at.is_empty())
 }
 
 fn gone(change: &LogChange<'_>) -> Option<Gone> {

@@ -122,7 +122,11 @@ impl TreeConflict<'_> {
 
     /// Nodes from a path of the repository that could take a change: those that are closer to the node in
     /// conflict come first.
-    fn likely_targets(&self, place: &RelPath, kind: Option<NodeKind>) -> SvnResult<Vec<RelPathBuf>> {
+    fn likely_targets(
+        &self,
+        place: &RelPath,
+        kind: Option<NodeKind>,
+    ) -> SvnResult<Vec<RelPathBuf>> {
         let wc = &self.wc;
         let mut found: Vec<RelPathBuf> = Vec::new();
         let mut longest = 0;

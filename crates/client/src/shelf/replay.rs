@@ -8,8 +8,8 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_wc::WorkingCopy;
@@ -169,7 +169,13 @@ impl Replay<'_> {
     }
 
     /// Copies a node of the repository to a place.
-    fn copy(&self, at: &RelPath, kind: NodeKind, from: &RelPath, revision: Revnum) -> SvnResult<()> {
+    fn copy(
+        &self,
+        at: &RelPath,
+        kind: NodeKind,
+        from: &RelPath,
+        revision: Revnum,
+    ) -> SvnResult<()> {
         let (repos_id, _) = self.to.repos_location(at.parent())?;
         let root = self.to.db().repository(repos_id)?.root;
         let url = uri::join(&root, from);

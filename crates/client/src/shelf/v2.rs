@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::exact::Exact as _;
 use sapwood_core::notify::{Action, Notify, State as Became};
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, NodeKind, PropList, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{PropState, TextOutcome};

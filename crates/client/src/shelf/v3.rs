@@ -51,8 +51,14 @@ pub(super) fn save(
     let wc = shelf.wc().clone();
     if what.dry_run {
         let items = harvest(ctx, &wc, places, what.depth, what.changelists)?;
-        let replay =
-            Replay { ctx, from_root: RelPath::ROOT, to: &wc, to_root: RelPath::ROOT, how: How::Exact, dry_run: true };
+        let replay = Replay {
+            ctx,
+            from_root: RelPath::ROOT,
+            to: &wc,
+            to_root: RelPath::ROOT,
+            how: How::Exact,
+            dry_run: true,
+        };
         replay.run(&items)?;
         return Ok(Saved { shelved: items.len(), ..Saved::default() });
     }
@@ -97,8 +103,14 @@ fn fill(
             same_base(ctx, &to, item)?;
         }
         let lock = to.lock(RelPath::ROOT, -1)?;
-        let replay =
-            Replay { ctx, from_root: RelPath::ROOT, to: &to, to_root: RelPath::ROOT, how: How::Exact, dry_run: false };
+        let replay = Replay {
+            ctx,
+            from_root: RelPath::ROOT,
+            to: &to,
+            to_root: RelPath::ROOT,
+            how: How::Exact,
+            dry_run: false,
+        };
         replay.run(&items)?;
         lock.release()?;
         Ok(items.len())
@@ -157,7 +169,11 @@ fn same_base(ctx: &Context, to: &WorkingCopy, item: &Item) -> SvnResult<()> {
 }
 
 /// What is changed in a version.
-pub(crate) fn statuses(ctx: &Context, version: &Version, below: &RelPath) -> SvnResult<Vec<Status>> {
+pub(crate) fn statuses(
+    ctx: &Context,
+    version: &Version,
+    below: &RelPath,
+) -> SvnResult<Vec<Status>> {
     let wc = open(ctx, version)?;
     let mut found = Vec::new();
     if !below.is_empty() && wc.view(below)?.is_none() {
@@ -188,8 +204,9 @@ pub(super) fn take_out(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnRe
         ..RevertOptions::default()
     };
     let quiet: &local::Tell<'_> = &|_| {};
-    let (added, others): (Vec<Status>, Vec<Status>) =
-        statuses(ctx, version, RelPath::ROOT)?.into_iter().partition(|status| status.node == State::Added);
+    let (added, others): (Vec<Status>, Vec<Status>) = statuses(ctx, version, RelPath::ROOT)?
+        .into_iter()
+        .partition(|status| status.node == State::Added);
     // What was added into a folder goes before the folder itself.
     let order = added.iter().rev().chain(&others);
     with_text_bases(ctx, (wc, RelPath::ROOT), Tell::No, || {

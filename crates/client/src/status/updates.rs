@@ -3,8 +3,8 @@
 //! What BASE has is reported, the other side says what differs, its locks are fetched, and only then
 //! the working copy is walked: no lock of wc.db is held while the network is waited for.
 
-use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, uri};
 use sapwood_ra::{Report, ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
@@ -54,12 +54,18 @@ pub(super) fn status(
     let mut walk = walk_options(ctx, options);
     walk.depth = asked.depth;
     let at = Place { wc: &wc, shown: target, relpath: &relpath };
-    wc.status_against(&asked.anchor, RelPath::new(asked.name)?, &walk, &incoming, &mut |mut status| {
-        if gone {
-            status.remote.node = State::Deleted;
-        }
-        show(&at, status, options, visit).map_err(Into::into)
-    })?;
+    wc.status_against(
+        &asked.anchor,
+        RelPath::new(asked.name)?,
+        &walk,
+        &incoming,
+        &mut |mut status| {
+            if gone {
+                status.remote.node = State::Deleted;
+            }
+            show(&at, status, options, visit).map_err(Into::into)
+        },
+    )?;
     let compared = incoming.revision;
     let told = abspath.to_string_lossy();
     ctx.tell(&Notify { revision: compared, ..Notify::new(Action::StatusCompleted, &told) });
