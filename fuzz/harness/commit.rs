@@ -3,7 +3,7 @@
 
 use sapwood_core::{Md5, PropList, Revnum, SvnResult};
 use sapwood_delta::{Editor, FullText, Handle, StoredDelta};
-use sapwood_repos::commit::{CommitAuthorizer, CommitEditor, CommitRequest};
+use sapwood_repos::commit::{CommitAuthorizer, CommitEditor, CommitSetup};
 use sapwood_repos::{Access, Hooks};
 
 #[path = "fixture.rs"]
@@ -154,7 +154,7 @@ pub fn run(data: &[u8]) {
     let before = repository.fs().youngest().expect("the youngest revision");
     let mut revprops = PropList::new();
     revprops.set("svn:log", "fuzzed");
-    let mut editor = CommitEditor::new(CommitRequest {
+    let mut editor = CommitEditor::new(CommitSetup {
         repository: &repository,
         hooks: Hooks::without_environment(&repository),
         url: URL,

@@ -191,3 +191,42 @@ fn codecs_stay_with_their_protocol() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// What several layers speak of has one type, in `core`: a second one of the name would need a conversion, and the two
+/// would drift apart.
+#[test]
+fn values_of_all_layers_are_declared_once() {
+    let names = [
+        "CommitRequest",
+        "Dirent",
+        "DirentFields",
+        "FileRev",
+        "FileRevsRequest",
+        "ListRequest",
+        "LogEntry",
+        "LogRequest",
+        "MergeinfoRequest",
+        "ReplayRequest",
+        "ReportRequest",
+        "Segment",
+    ];
+    let mut places: BTreeMap<&str, Vec<PathBuf>> = names.iter().map(|n| (*n, Vec::new())).collect();
+    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
+        let mut files = Vec::new();
+        rust_files(&entry.unwrap().path().join("src"), &mut files);
+        for file in files {
+            for line in std::fs::read_to_string(&file).unwrap().lines() {
+                let Some(declared) = line.trim_start().strip_prefix("pub struct ") else {
+                    continue;
+                };
+                let end = declared.find(|c: char| !c.is_ascii_alphanumeric());
+                if let Some(found) = places.get_mut(&declared[..end.unwrap_or(declared.len())]) {
+                    found.push(file.clone());
+                }
+            }
+        }
+    }
+    let core = root().join("crates/core/src");
+    places.retain(|_, found| !matches!(&found[..], [one] if one.starts_with(&core)));
+    assert!(places.is_empty(), "not declared once, in core: {places:#?}");
+}

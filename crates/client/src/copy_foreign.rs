@@ -39,7 +39,7 @@ pub(crate) fn copy_foreign_dir(
         kind: ReportKind::Update { send_copyfrom: false, ignore_ancestry: false },
     };
     let mut report = session.report(&request, &mut editor)?;
-    report.set_path("", revision, Depth::Infinity, true, None)?;
+    report.set_path(RelPath::ROOT, revision, Depth::Infinity, true, None)?;
     report.finish()
 }
 

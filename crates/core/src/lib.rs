@@ -45,6 +45,11 @@ pub use meter::Meter;
 pub use notify::Notify;
 pub use paths::{FsPath, LocalPath, RelPath, Url};
 pub use props::PropList;
-pub use requests::{FileRevsRequest, LogRequest, MergeinfoRequest};
+pub use requests::{
+    CommitRequest, FileRevsRequest, ListRequest, LogRequest, MergeinfoRequest, ReplayRequest,
+    ReportKind, ReportRequest,
+};
 pub use revnum::Revnum;
-pub use values::{ChangedPath, DirentFields, FileRev, Inherit, Lock, RevpropSelection, Segment};
+pub use values::{
+    ChangedPath, Dirent, DirentFields, FileRev, Inherit, Lock, LogEntry, RevpropSelection, Segment,
+};

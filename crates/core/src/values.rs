@@ -2,6 +2,7 @@
 //! filesystem answers and whatever protocol carries it. They live here once; the crates that make
 //! and read them hand the same types on.
 
+use crate::date::Timestamp;
 use crate::{NodeKind, PropList, Revnum};
 
 /// A lock on a path.
@@ -148,5 +149,45 @@ impl DirentFields {
     #[must_use]
     pub const fn committed(&self) -> bool {
         self.created_rev || self.time || self.last_author
+    }
+}
+
+/// What is known of a node. Fields that were not asked for are empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dirent {
+    /// File or directory; `None` when it was not asked for.
+    pub kind: Option<NodeKind>,
+    /// Length of a file in bytes; `None` for directories.
+    pub size: Option<u64>,
+    /// Whether there are properties.
+    pub has_props: bool,
+    /// Revision of the last change.
+    pub created_rev: Revnum,
+    /// Date of the last change.
+    pub time: Option<Timestamp>,
+    /// Author of the last change.
+    pub last_author: Option<String>,
+}
+
+/// One revision of a log.
+#[derive(Clone, Debug)]
+pub struct LogEntry<'a> {
+    /// The revision; `None` for the entry that ends a list of merged revisions.
+    pub revision: Option<Revnum>,
+    /// Whether merged revisions follow, ended by an entry without revision.
+    pub has_children: bool,
+    /// Whether this revision was merged by being taken away.
+    pub subtractive_merge: bool,
+    /// The changed paths, if they were asked for and there are any.
+    pub changes: Vec<ChangedPath<'a>>,
+    /// The properties that were asked for.
+    pub revprops: Vec<(&'a str, &'a [u8])>,
+}
+
+impl LogEntry<'_> {
+    /// One of the properties.
+    #[must_use]
+    pub fn revprop(&self, name: &str) -> Option<&[u8]> {
+        self.revprops.iter().find(|(n, _)| *n == name).map(|(_, value)| *value)
     }
 }

@@ -10,7 +10,7 @@ use sapwood_fs::{Root, Roots};
 
 use crate::authorizer::Everything;
 use crate::error::Result;
-use crate::replay::{ReplayRequest, replay};
+use crate::replay::replay;
 
 /// What happened to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +58,9 @@ impl ChangeTree {
     /// E200015 when cancelled; corruption and system errors.
     pub fn of(root: &Root, base: Revnum, cancel: &CancelToken) -> Result<Self> {
         let mut builder = Builder { roots: Roots::new(root.fs()), base, tree: Self::default() };
-        let request = ReplayRequest { base_path: "", low_water_mark: None, send_deltas: true };
-        replay(root, &request, &Everything, cancel, &mut builder)?;
+        let request =
+            sapwood_core::ReplayRequest { low_water_mark: Revnum::ZERO, send_deltas: true };
+        replay(root, "", request, &Everything, cancel, &mut builder)?;
         Ok(builder.tree)
     }
 

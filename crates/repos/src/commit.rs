@@ -15,8 +15,9 @@ use crate::repository::Repository;
 pub use crate::txn_editor::{CommitAuthorizer, Committed};
 use crate::txn_editor::{TxnEditor, TxnRequest, check_valid};
 
-/// A commit that is wanted.
-pub struct CommitRequest<'a> {
+/// What a commit is made with: the place, the user, what they may do, and what was asked for (`CommitRequest` of `core`)
+/// as values of the editor's own, since it outlives the request.
+pub struct CommitSetup<'a> {
     /// Where to.
     pub repository: &'a Repository,
     /// Its hooks.
@@ -48,7 +49,7 @@ struct Open {
 
 /// The editor of one commit.
 pub struct CommitEditor<'a> {
-    request: CommitRequest<'a>,
+    setup: CommitSetup<'a>,
     editor: Option<TxnEditor>,
     open: HashMap<u64, Open>,
     next_handle: u64,
@@ -58,8 +59,8 @@ pub struct CommitEditor<'a> {
 impl<'a> CommitEditor<'a> {
     /// An editor that has not begun.
     #[must_use]
-    pub fn new(request: CommitRequest<'a>) -> Self {
-        Self { request, editor: None, open: HashMap::new(), next_handle: 0, committed: None }
+    pub fn new(setup: CommitSetup<'a>) -> Self {
+        Self { setup, editor: None, open: HashMap::new(), next_handle: 0, committed: None }
     }
 
     /// What came of it, once the edit was closed.
@@ -84,14 +85,14 @@ impl<'a> CommitEditor<'a> {
     }
 
     fn full_path(&self, relpath: &str) -> String {
-        paths::canonical_fspath(&paths::join(&self.request.base_path, relpath)).into_owned()
+        paths::canonical_fspath(&paths::join(&self.setup.base_path, relpath)).into_owned()
     }
 
     /// Checks that what `handle` stands for may be written, once: its path.
     fn writable(&mut self, handle: Handle, kind: NodeKind) -> SvnResult<String> {
         let open = self.find(handle)?.clone();
         if !open.checked_write {
-            let authorizer = self.request.authorizer;
+            let authorizer = self.setup.authorizer;
             self.editor()?.check_writable(&open.path, kind, open.base, authorizer)?;
             if let Some(open) = self.open.get_mut(&handle.0) {
                 open.checked_write = true;
@@ -110,7 +111,7 @@ impl<'a> CommitEditor<'a> {
         check_valid(path)?;
         let path = self.full_path(path);
         let was_copied = self.find(parent)?.was_copied;
-        let authorizer = self.request.authorizer;
+        let authorizer = self.setup.authorizer;
         match copy_from {
             Some((url, revision)) => {
                 let source = self.source_path(url)?;
@@ -126,7 +127,7 @@ impl<'a> CommitEditor<'a> {
     /// The fspath of a copy's source.
     fn source_path(&self, url: &str) -> SvnResult<String> {
         let url = uri::decode_utf8(url).unwrap_or_else(|| url.to_owned());
-        match url.strip_prefix(self.request.url) {
+        match url.strip_prefix(self.setup.url) {
             Some(path) if path.is_empty() || path.starts_with('/') => {
                 Ok(paths::canonical_fspath(path).into_owned())
             }
@@ -156,14 +157,14 @@ impl Editor for CommitEditor<'_> {
         if self.editor.is_some() {
             return Err(no_edit());
         }
-        let request = &mut self.request;
+        let setup = &mut self.setup;
         self.editor = Some(TxnEditor::begin(TxnRequest {
-            repository: request.repository,
-            hooks: request.hooks.clone(),
-            revprops: std::mem::take(&mut request.revprops),
-            user: request.user,
-            lock_tokens: std::mem::take(&mut request.lock_tokens),
-            capabilities: request.capabilities,
+            repository: setup.repository,
+            hooks: setup.hooks.clone(),
+            revprops: std::mem::take(&mut setup.revprops),
+            user: setup.user,
+            lock_tokens: std::mem::take(&mut setup.lock_tokens),
+            capabilities: setup.capabilities,
             base,
         })?);
         let path = self.full_path("");
@@ -178,7 +179,7 @@ impl Editor for CommitEditor<'_> {
     ) -> SvnResult<()> {
         let path = self.full_path(path);
         self.find(parent)?;
-        let authorizer = self.request.authorizer;
+        let authorizer = self.setup.authorizer;
         self.editor()?.delete(&path, revision, authorizer)
     }
 
@@ -229,7 +230,7 @@ impl Editor for CommitEditor<'_> {
     fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
         self.find(parent)?;
         let path = self.full_path(path);
-        TxnEditor::check_access(self.request.authorizer, &path, Access::READ, false)?;
+        TxnEditor::check_access(self.setup.authorizer, &path, Access::READ, false)?;
         let editor = self.editor()?;
         match base {
             Some(base) => editor.check_base(&path, NodeKind::File, base)?,

@@ -1,13 +1,15 @@
 //! What is told about one node in listings.
 
-use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError};
+use sapwood_core::date::Timestamp;
+use sapwood_core::{Dirent, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_fs::{DateAuthor, Node, RevpropsSnapshot, Root};
 
 use crate::error::Result;
 
-/// What `stat`, `get-dir` and `list` tell about a node.
+/// What `stat` and `list` tell about a node, with date and author as they are stored, whatever they are: servers hand
+/// them on so, shared with the caches.
 #[derive(Clone, Debug)]
-pub struct Dirent {
+pub struct StoredDirent {
     /// File or directory.
     pub kind: NodeKind,
     /// Length of a file in bytes; `None` (-1 in the reference) for directories.
@@ -16,6 +18,23 @@ pub struct Dirent {
     pub has_props: bool,
     /// When and by whom the node was last changed.
     pub committed: CommittedInfo,
+}
+
+impl StoredDirent {
+    /// The same as values.
+    ///
+    /// # Errors
+    /// When the stored date is none.
+    pub fn value(&self) -> SvnResult<Dirent> {
+        Ok(Dirent {
+            kind: Some(self.kind),
+            size: self.size,
+            has_props: self.has_props,
+            created_rev: self.committed.revision,
+            time: self.committed.time()?,
+            last_author: self.committed.author().map(str::to_owned),
+        })
+    }
 }
 
 /// When and by whom a node was last changed.
@@ -32,6 +51,14 @@ impl CommittedInfo {
     #[must_use]
     pub fn date(&self) -> Option<&str> {
         self.date_author.date_text()
+    }
+
+    /// `svn:date` as a value.
+    ///
+    /// # Errors
+    /// When what is stored is no date.
+    pub fn time(&self) -> SvnResult<Option<Timestamp>> {
+        Ok(self.date_author.date().map(Timestamp::parse).transpose()?)
     }
 
     /// `svn:author`, when it is text.
@@ -68,7 +95,7 @@ pub fn committed_in(revprops: &mut RevpropsSnapshot, revision: Revnum) -> Result
 ///
 /// # Errors
 /// Corruption and system errors.
-pub fn stat(root: &Root, path: &str) -> Result<Option<Dirent>> {
+pub fn stat(root: &Root, path: &str) -> Result<Option<StoredDirent>> {
     match root.find(path)? {
         Some(node) => Ok(Some(stat_node(&mut root.fs().revprops_snapshot(), &node)?)),
         None => Ok(None),
@@ -79,9 +106,9 @@ pub fn stat(root: &Root, path: &str) -> Result<Option<Dirent>> {
 ///
 /// # Errors
 /// Corruption and system errors.
-pub fn stat_node(revprops: &mut RevpropsSnapshot, node: &Node) -> Result<Dirent> {
+pub fn stat_node(revprops: &mut RevpropsSnapshot, node: &Node) -> Result<StoredDirent> {
     let kind = node.kind();
-    Ok(Dirent {
+    Ok(StoredDirent {
         kind,
         size: if kind == NodeKind::File { Some(node.length()?) } else { None },
         has_props: node.has_props()?,

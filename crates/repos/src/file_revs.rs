@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use sapwood_core::FileRevsRequest;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::{
     CancelToken, ErrorCode, FileRev, Inherit, NodeKind, PropList, Revnum, SvnError, SvnResult,
@@ -17,6 +16,9 @@ use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
 use crate::mergeinfo::for_path;
 use crate::repository::Repository;
+
+/// Which file of a repository, which revisions.
+pub type FileRevsRequest<'a> = sapwood_core::FileRevsRequest<'a, str>;
 
 /// Takes the revisions of a file, one after the other.
 pub trait FileRevReceiver {

@@ -12,22 +12,12 @@ use sapwood_fs::read_ahead::{Ahead, BATCH as AHEAD_BATCH, Helper, NodesWanted, N
 use sapwood_fs::{Directory, Filesystem, Node, RevpropsSnapshot, Root};
 
 use crate::authorizer::{PathAuthorizer, SubtreeAccess};
-use crate::dirent::{Dirent, stat_node};
+use crate::dirent::{StoredDirent, stat_node};
 use crate::error::Result;
 use crate::forms::{self, Form, Protocol, Viewer};
 
-/// What to list.
-#[derive(Clone, Copy, Debug)]
-pub struct ListRequest<'a> {
-    /// Where to start, an fspath.
-    pub path: &'a str,
-    /// Glob patterns; a node is told when its last name matches one of them. `None`: all nodes.
-    pub patterns: Option<&'a [&'a str]>,
-    /// How deep.
-    pub depth: Depth,
-    /// Only path and kind are wanted: the receiver gets no [`Dirent`] details beyond `kind`.
-    pub path_info_only: bool,
-}
+/// What to list of a repository. The root of the revision comes beside it, from the caller, who may have it open.
+pub type ListRequest<'a> = sapwood_core::ListRequest<'a, str>;
 
 /// One listed node.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +26,8 @@ pub struct ListEntry<'a> {
     pub path: &'a str,
     /// File or directory.
     pub kind: NodeKind,
-    /// The rest, unless [`ListRequest::path_info_only`].
-    pub dirent: Option<&'a Dirent>,
+    /// The rest, unless nothing but the kind was asked for.
+    pub dirent: Option<&'a StoredDirent>,
 }
 
 /// Takes the nodes of a listing.
@@ -137,7 +127,7 @@ const SHARE: u64 = 4;
 
 /// The helper of a walk that is in the directory `dir` and has to read.
 fn help(fs: &Filesystem, dir: &Node, request: &ListRequest<'_>) -> Option<Helper> {
-    let (dir, path_info_only) = (dir.clone(), request.path_info_only);
+    let (dir, path_info_only) = (dir.clone(), request.fields.kind_only());
     Helper::start(fs, "list-ahead", move |fs, over| {
         read_backwards(fs, dir.by_way_of(fs), path_info_only, over)
     })
@@ -337,7 +327,7 @@ impl Walk<'_> {
                     continue;
                 }
             }
-            if request.path_info_only && !descend {
+            if request.fields.kind_only() && !descend {
                 // The directory says the kind: the node itself need not be read.
                 write_path(&mut path, level.dir.path(), entry.name);
                 self.pass_on(&ListEntry { path: &path, kind: entry.kind, dirent: None })?;
@@ -468,11 +458,11 @@ impl Walk<'_> {
         let next = level.entries.iter().skip(level.at).take(AHEAD_BATCH);
         let needed = next.filter(|entry| {
             let is_dir = entry.kind == NodeKind::Dir;
-            (is_dir && deep) || (!self.request.path_info_only && self.matches(entry.name))
+            (is_dir && deep) || (!self.request.fields.kind_only() && self.matches(entry.name))
         });
         let ids: Vec<_> = needed.map(|entry| entry.id).collect();
         let wanted = NodesWanted { entries: deep, ..NodesWanted::default() };
-        let revprops = Some(&mut self.revprops).filter(|_| !self.request.path_info_only);
+        let revprops = Some(&mut self.revprops).filter(|_| !self.request.fields.kind_only());
         root.fs().will_need_nodes(&ids, wanted, revprops);
     }
 
@@ -482,7 +472,7 @@ impl Walk<'_> {
     }
 
     fn tell(&mut self, node: &Node) -> Result<()> {
-        let dirent = if self.request.path_info_only {
+        let dirent = if self.request.fields.kind_only() {
             None
         } else {
             Some(stat_node(&mut self.revprops, node)?)

@@ -1,6 +1,6 @@
 //! Log messages and changed paths.
 //!
-//! A [`LogEntry`] is borrowed from the caches: lists of changed paths and of revision properties
+//! A [`LogRevision`] is borrowed from the caches: lists of changed paths and of revision properties
 //! are shared, and what authz hides is marked beside them, so that telling a revision allocates
 //! nothing in the common case.
 //!
@@ -15,15 +15,15 @@ mod search;
 mod spans;
 
 use sapwood_core::Exact;
-pub use sapwood_core::LogRequest;
 use std::sync::Arc;
 
 use sapwood_core::props::names;
 use sapwood_core::{
-    CancelToken, ErrorCode, NodeKind, PropList, Revnum, RevpropSelection, SvnError, SvnResult,
+    CancelToken, ChangedPath, ErrorCode, LogEntry, NodeKind, PropList, Revnum, RevpropSelection,
+    SvnError, SvnResult,
 };
 use sapwood_fs::read_ahead::Wanted;
-use sapwood_fs::{ChangeKind, ChangedPaths, Filesystem, RevpropsSnapshot};
+use sapwood_fs::{ChangedPaths, Filesystem, RevpropsSnapshot};
 
 use crate::access::RevisionAccess;
 use crate::authorizer::PathAuthorizer;
@@ -31,26 +31,13 @@ use crate::error::Result;
 use crate::forms::{Protocol, Viewer};
 use crate::repository::Repository;
 
-/// One changed path of a [`LogEntry`].
-#[derive(Clone, Copy, Debug)]
-pub struct LogChange<'a> {
-    /// The fspath.
-    pub path: &'a str,
-    /// What happened.
-    pub kind: ChangeKind,
-    /// File or directory; `None` where that cannot be known.
-    pub node_kind: Option<NodeKind>,
-    /// Whether the text changed.
-    pub text_mod: bool,
-    /// Whether properties changed.
-    pub prop_mod: bool,
-    /// Where it was copied from, if that may be read.
-    pub copy_from: Option<(Revnum, &'a str)>,
-}
+/// What to log of a repository.
+pub type LogRequest<'a> = sapwood_core::LogRequest<'a, str>;
 
-/// One revision of a log, borrowed from the caches.
+/// One revision of a log, borrowed from the caches: a [`LogEntry`] of which no list is made, since servers write it
+/// piece by piece.
 #[derive(Clone, Copy, Debug)]
-pub struct LogEntry<'a> {
+pub struct LogRevision<'a> {
     /// The revision; `None` for the entry that ends a list of merged revisions.
     pub revision: Option<Revnum>,
     /// Whether merged revisions follow, ended by an entry without revision.
@@ -90,25 +77,37 @@ struct Carried {
 fn told<'a>(
     changes: &'a ChangedPaths,
     marks: &'a [Mark],
-) -> impl Iterator<Item = LogChange<'a>> + use<'a> {
+) -> impl Iterator<Item = ChangedPath<'a>> + use<'a> {
     changes.iter().enumerate().filter_map(move |(at, change)| {
         // There is a mark for each change, or none at all.
         let all_open = marks.is_empty().then(Mark::default);
         let mark = marks.get(at).copied().or(all_open).unwrap_or(Mark::HIDDEN);
-        (!mark.hidden).then_some(LogChange {
+        (!mark.hidden).then_some(ChangedPath {
             path: change.path,
-            kind: change.kind,
-            node_kind: change.node_kind.or(mark.node_kind),
+            action: change.kind.letter(),
+            kind: change.node_kind.or(mark.node_kind),
             text_mod: change.text_mod,
             prop_mod: change.prop_mod,
-            copy_from: change.copy_from.filter(|_| !mark.hide_copy),
+            copy_from: change.copy_from.filter(|_| !mark.hide_copy).map(|(rev, path)| (path, rev)),
         })
     })
 }
 
-impl<'a> LogEntry<'a> {
+impl<'a> LogRevision<'a> {
+    /// The same with lists of its own.
+    #[must_use]
+    pub fn entry(&self) -> LogEntry<'a> {
+        LogEntry {
+            revision: self.revision,
+            has_children: self.has_children,
+            subtractive_merge: self.subtractive_merge,
+            changes: self.changes().collect(),
+            revprops: self.revprops().collect(),
+        }
+    }
+
     /// The changed paths that were asked for and may be read.
-    pub fn changes(&self) -> impl Iterator<Item = LogChange<'a>> + use<'a> {
+    pub fn changes(&self) -> impl Iterator<Item = ChangedPath<'a>> + use<'a> {
         let carried = self.carried;
         let carried = carried.iter().flat_map(|c| told(&c.changes, &c.marks));
         carried.chain(told(self.changes, self.marks))
@@ -138,11 +137,11 @@ impl<'a> LogEntry<'a> {
     }
 }
 
-/// Takes the revisions of a log. Every `FnMut(&LogEntry)` is a receiver.
+/// Takes the revisions of a log. Every `FnMut(&LogRevision)` is a receiver.
 #[allow(clippy::missing_errors_doc)] // All: what the receiver meets; ends the log.
 pub trait LogReceiver {
     /// The next entry.
-    fn entry(&mut self, entry: &LogEntry<'_>) -> SvnResult<()>;
+    fn entry(&mut self, entry: &LogRevision<'_>) -> SvnResult<()>;
 
     /// How entries are encoded, for a receiver that would rather have many of them at once, ready
     /// made: then [`LogReceiver::encoded`] may be called in place of [`LogReceiver::entry`] for
@@ -165,8 +164,8 @@ pub trait LogReceiver {
     }
 }
 
-impl<F: FnMut(&LogEntry<'_>) -> SvnResult<()>> LogReceiver for F {
-    fn entry(&mut self, entry: &LogEntry<'_>) -> SvnResult<()> {
+impl<F: FnMut(&LogRevision<'_>) -> SvnResult<()>> LogReceiver for F {
+    fn entry(&mut self, entry: &LogRevision<'_>) -> SvnResult<()> {
         self(entry)
     }
 }
@@ -177,7 +176,7 @@ pub struct LogEncoder {
     /// Whose bytes it makes: encoders of one protocol do the same.
     pub protocol: Protocol,
     /// Appends an entry. What it appends depends on nothing but the entry.
-    pub encode: fn(&LogEntry<'_>, &mut Vec<u8>),
+    pub encode: fn(&LogRevision<'_>, &mut Vec<u8>),
 }
 
 /// Tells `receiver` the revisions that changed the requested paths.
@@ -194,7 +193,7 @@ pub fn log(
     request: &LogRequest<'_>,
     authorizer: &dyn PathAuthorizer,
     cancel: &CancelToken,
-    mut receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+    mut receiver: &mut dyn FnMut(&LogRevision<'_>) -> SvnResult<()>,
 ) -> Result<()> {
     log_to(repository, request, authorizer, cancel, &mut receiver)
 }
@@ -390,7 +389,7 @@ impl Run<'_> {
         list: Option<&Arc<ChangedPaths>>,
         access: RevisionAccess,
         origin: Origin,
-        tell: impl FnOnce(&mut dyn LogReceiver, &LogEntry<'_>) -> SvnResult<()>,
+        tell: impl FnOnce(&mut dyn LogReceiver, &LogRevision<'_>) -> SvnResult<()>,
     ) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(SvnError::new(ErrorCode::CANCELLED, "").into());
@@ -405,7 +404,7 @@ impl Run<'_> {
             Some(list) if self.request.changed_paths => list.as_ref(),
             _ => &self.no_changes,
         };
-        let entry = LogEntry {
+        let entry = LogRevision {
             revision: Some(revision),
             has_children: origin.has_children,
             subtractive_merge: origin.subtractive,
@@ -426,7 +425,7 @@ impl Run<'_> {
             return Ok(());
         }
         self.open_lists = self.open_lists.saturating_sub(1);
-        let entry = LogEntry {
+        let entry = LogRevision {
             revision: None,
             has_children: false,
             subtractive_merge: false,

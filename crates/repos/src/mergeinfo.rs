@@ -2,7 +2,6 @@
 
 pub(crate) mod changes;
 
-pub use sapwood_core::MergeinfoRequest;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::props::names::MERGEINFO;
 use sapwood_core::{CancelToken, ErrorCode, Inherit, SvnError, SvnResult, path};
@@ -11,6 +10,9 @@ use sapwood_fs::{Node, Root};
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
 use crate::repository::Repository;
+
+/// Whose mergeinfo is wanted, in a repository.
+pub type MergeinfoRequest<'a> = sapwood_core::MergeinfoRequest<'a, str>;
 
 /// Tells `receiver` the mergeinfo of each of the paths, and of what is below them if asked. Paths without mergeinfo, with malformed
 /// mergeinfo, or that may not be read, are not told.

@@ -3,7 +3,9 @@
 use sapwood_core::Exact;
 use std::sync::Arc;
 
-use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
+use sapwood_core::{
+    CancelToken, ErrorCode, NodeKind, ReplayRequest, Revnum, SvnError, hashorder, path,
+};
 use sapwood_delta::{Editor, Handle};
 use sapwood_fs::{ChangeKind, ChangedPath, ChangedPaths, Directory, Node, Root, Roots};
 
@@ -11,18 +13,7 @@ use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
 use crate::node_delta::{NoDelta, Open, send_node_props, send_prop_changes};
 
-/// What to replay, and how.
-#[derive(Clone, Copy, Debug)]
-pub struct ReplayRequest<'a> {
-    /// Only what is at and below this relpath; empty for everything.
-    pub base_path: &'a str,
-    /// Copies from before this revision are sent as full additions; `None` for no limit.
-    pub low_water_mark: Option<Revnum>,
-    /// Whether to send text deltas and property values (else empty stand-ins).
-    pub send_deltas: bool,
-}
-
-/// Drives `editor` with what the revision or transaction of `root` changed, up to the root's
+/// Drives `editor` with what is at and below `base_path` (a relpath, empty for everything) of what the revision or transaction of `root` changed, up to the root's
 /// `close_directory`; the caller closes the edit. When nothing relevant changed no root is opened.
 ///
 /// # Errors
@@ -30,7 +21,8 @@ pub struct ReplayRequest<'a> {
 /// errors.
 pub fn replay(
     root: &Root,
-    request: &ReplayRequest<'_>,
+    base_path: &str,
+    request: ReplayRequest,
     authorizer: &dyn PathAuthorizer,
     cancel: &CancelToken,
     editor: &mut dyn Editor,
@@ -38,7 +30,7 @@ pub fn replay(
     if root.revision() == Some(Revnum::ZERO) {
         return Ok(editor.set_target_revision(Revnum::ZERO)?);
     }
-    let base = path::to_relpath(request.base_path);
+    let base = path::to_relpath(base_path);
     let changes = root.changed_paths()?;
     let mut live = vec![false; changes.len()];
     for (change, live) in changes.iter().zip(&mut live) {
@@ -63,7 +55,7 @@ pub fn replay(
         compare,
         roots,
         base,
-        low_water_mark: request.low_water_mark.unwrap_or(Revnum::ZERO),
+        low_water_mark: request.low_water_mark,
         authorizer,
         cancel,
         editor,

@@ -21,9 +21,10 @@ use crate::repository::Repository;
 use drive::Drive;
 use spool::{PathInfo, Spool};
 
-/// What the client wants.
+/// How a report is answered: which trees are compared, and how. Every request of either protocol comes down to it, also
+/// those that no session of ours asks for (`ReportKind` of `core` has the ones that it does).
 #[derive(Clone, Copy, Debug)]
-pub struct ReportRequest<'a> {
+pub struct ReportWalk<'a> {
     /// The revision to bring the working copy to.
     pub revision: Revnum,
     /// The fspath of the directory that the report's paths are relative to (the anchor).
@@ -84,29 +85,29 @@ impl<'a> Reporter<'a> {
     /// E165002 for a depth that cannot be requested.
     pub fn new(
         repository: &Repository,
-        request: &ReportRequest<'_>,
+        walk: &ReportWalk<'_>,
         authorizer: &'a dyn PathAuthorizer,
         cancel: &CancelToken,
     ) -> Result<Self> {
-        if request.depth == Depth::Exclude {
+        if walk.depth == Depth::Exclude {
             return Err(bad_args("Request depth 'exclude' not supported"));
         }
-        let anchor = path::canonical_fspath(request.anchor).into_owned();
-        let target_path = match request.switch_to {
+        let anchor = path::canonical_fspath(walk.anchor).into_owned();
+        let target_path = match walk.switch_to {
             Some(switch) => path::canonical_fspath(switch).into_owned(),
-            None => path::join(&anchor, request.target),
+            None => path::join(&anchor, walk.target),
         };
         Ok(Self {
             repository: repository.clone(),
-            revision: request.revision,
+            revision: walk.revision,
             anchor,
-            target: request.target.to_owned(),
+            target: walk.target.to_owned(),
             target_path,
-            is_switch: request.switch_to.is_some(),
-            text_deltas: request.text_deltas,
-            depth: request.depth,
-            ignore_ancestry: request.ignore_ancestry,
-            send_copyfrom_args: request.send_copyfrom_args,
+            is_switch: walk.switch_to.is_some(),
+            text_deltas: walk.text_deltas,
+            depth: walk.depth,
+            ignore_ancestry: walk.ignore_ancestry,
+            send_copyfrom_args: walk.send_copyfrom_args,
             authorizer,
             cancel: cancel.clone(),
             spool: Spool::new(),

@@ -14,7 +14,7 @@ use crate::authorizer::Everything;
 use crate::dump::editor::{NodeDumper, Settings};
 use crate::dump::{Notice, WarningKind, check_cancelled, check_range};
 use crate::error::Result;
-use crate::replay::{ReplayRequest, replay};
+use crate::replay::replay;
 use crate::repository::Repository;
 
 /// What to verify, and how.
@@ -182,8 +182,8 @@ fn verify_revision(
     let cancel = options.cancel;
     let mut dumper =
         NodeDumper::new(root.clone(), revision, settings, cancel, &mut sink, &mut forward);
-    let request = ReplayRequest { base_path: "", low_water_mark: None, send_deltas: false };
-    replay(&root, &request, &Everything, cancel, &mut dumper)?;
+    let request = sapwood_core::ReplayRequest { low_water_mark: Revnum::ZERO, send_deltas: false };
+    replay(&root, "", request, &Everything, cancel, &mut dumper)?;
     fs.revprops(revision)?;
     Ok(())
 }

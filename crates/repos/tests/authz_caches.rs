@@ -11,7 +11,7 @@ use sapwood_core::{CancelToken, Depth, DirentFields, Revnum, SvnResult};
 use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::authz::{Authz, UserAuthz};
 use sapwood_repos::{
-    ListEntry, ListReceiver, ListRequest, LogEncoder, LogEntry, LogReceiver, LogRequest,
+    ListEntry, ListReceiver, ListRequest, LogEncoder, LogReceiver, LogRequest, LogRevision,
     PathAuthorizer, Protocol, Repository, RevpropSelection, RulesId, SubtreeAccess, list, log_to,
 };
 use sapwood_testkit::{Repository as Fixture, Rng, Shape};
@@ -58,12 +58,12 @@ impl PathAuthorizer for Noting<'_> {
     }
 }
 
-fn encode_log(entry: &LogEntry<'_>, out: &mut Vec<u8>) {
+fn encode_log(entry: &LogRevision<'_>, out: &mut Vec<u8>) {
     ENCODED.set(ENCODED.get() + 1);
     let mut text = format!("r{:?}", entry.revision);
     for change in entry.changes() {
         write!(text, " |{}|", change.path).unwrap();
-        if let Some((revision, source)) = change.copy_from {
+        if let Some((source, revision)) = change.copy_from {
             write!(text, " from |{source}|{revision}").unwrap();
         }
     }
@@ -81,7 +81,7 @@ struct Taker {
 }
 
 impl LogReceiver for Taker {
-    fn entry(&mut self, entry: &LogEntry<'_>) -> SvnResult<()> {
+    fn entry(&mut self, entry: &LogRevision<'_>) -> SvnResult<()> {
         encode_log(entry, &mut self.out);
         Ok(())
     }
@@ -175,7 +175,8 @@ fn ask(
                 path,
                 patterns: patterns.then_some(&["*a*", "*1"]),
                 depth: Depth::Infinity,
-                path_info_only: false,
+                revision: None,
+                fields: DirentFields::ALL,
             };
             list(&root, &request, &authorizer, &cancel, &mut taker)
         }

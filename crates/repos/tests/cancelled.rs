@@ -11,7 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
+use sapwood_core::{
+    CancelToken, Depth, DirentFields, ErrorCode, NodeKind, Revnum, SvnError, SvnResult,
+};
 use sapwood_delta::{IgnoreAll, TextDelta};
 use sapwood_fs::{Caches, OpenOptions, Root};
 use sapwood_repos::change_tree::ChangeTree;
@@ -22,8 +24,8 @@ use sapwood_repos::load::{LoadOptions, load};
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 use sapwood_repos::{
     Everything, FileRev, FileRevReceiver, FileRevsRequest, Inherit, ListEntry, ListRequest,
-    LogRequest, MergeinfoRequest, ReplayRequest, ReportRequest, Reporter, Repository,
-    RevpropSelection, SegmentsRequest,
+    LogRequest, MergeinfoRequest, ReportWalk, Reporter, Repository, RevpropSelection,
+    SegmentsRequest,
 };
 use sapwood_testkit::Shape;
 
@@ -86,7 +88,13 @@ fn every_long_walk_ends_when_it_is_cancelled() {
     let root = fs.revision_root(youngest).unwrap();
     for patterns in [None, Some(&["no such name"][..])] {
         let depth = Depth::Infinity;
-        let request = ListRequest { path: "/", patterns, depth, path_info_only: true };
+        let request = ListRequest {
+            path: "/",
+            revision: None,
+            patterns,
+            depth,
+            fields: DirentFields::default(),
+        };
         ends(
             "list",
             sapwood_repos::list(&root, &request, all, &cancel, &mut |_: &ListEntry<'_>| Ok(())),
@@ -119,10 +127,10 @@ fn every_long_walk_ends_when_it_is_cancelled() {
     let found =
         sapwood_repos::mergeinfo_catalog(&repository, &request, all, &cancel, &mut |_, _| Ok(()));
     ends("mergeinfo", found);
-    let request = ReplayRequest { base_path: "", low_water_mark: None, send_deltas: true };
+    let request = sapwood_core::ReplayRequest { low_water_mark: Revnum::ZERO, send_deltas: true };
     let editor = &mut IgnoreAll;
-    ends("replay", sapwood_repos::replay(&root, &request, all, &cancel, editor));
-    let request = ReportRequest {
+    ends("replay", sapwood_repos::replay(&root, "", request, all, &cancel, editor));
+    let request = ReportWalk {
         revision: youngest,
         anchor: "/",
         target: "",

@@ -11,7 +11,7 @@ mod common;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use sapwood_core::{CancelToken, Depth, NodeKind, Revnum};
+use sapwood_core::{CancelToken, Depth, DirentFields, NodeKind, Revnum};
 use sapwood_fs::{Caches, OpenOptions, Reads};
 use sapwood_repos::authorizer::Everything;
 use sapwood_repos::change_tree::ChangeTree;
@@ -155,8 +155,13 @@ fn tree_of_changes(repository: &Repository, _: usize) {
 
 fn listing(repository: &Repository, depth: usize) {
     let root = repository.fs().revision_root(repository.fs().youngest().unwrap()).unwrap();
-    let request =
-        ListRequest { path: "/", patterns: None, depth: Depth::Infinity, path_info_only: false };
+    let request = ListRequest {
+        path: "/",
+        revision: None,
+        patterns: None,
+        depth: Depth::Infinity,
+        fields: DirentFields::ALL,
+    };
     let mut count = 0;
     let mut receiver = |_: &ListEntry<'_>| {
         count += 1;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use sapwood_core::{CancelToken, Revnum};
-use sapwood_fs::{Caches, ChangeKind, OpenOptions};
+use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::{Everything, LogRequest, Repository, RevpropSelection, log};
 use sapwood_testkit::programs::Programs;
 use sapwood_testkit::repository::{Repository as Fixture, Shape};
@@ -37,14 +37,9 @@ fn ours(repository: &Repository, request: &LogRequest<'_>) -> String {
         let paths: BTreeMap<String, String> = entry
             .changes()
             .map(|c| {
-                let action = match c.kind {
-                    ChangeKind::Modify => 'M',
-                    ChangeKind::Add => 'A',
-                    ChangeKind::Delete => 'D',
-                    ChangeKind::Replace => 'R',
-                };
-                let from = c.copy_from.map(|(r, p)| format!(" from {p}@{r}")).unwrap_or_default();
-                let kind = c.node_kind.map_or("", |k| k.word());
+                let action = char::from(c.action);
+                let from = c.copy_from.map(|(p, r)| format!(" from {p}@{r}")).unwrap_or_default();
+                let kind = c.kind.map_or("", |k| k.word());
                 let mods = format!("{}{}", c.text_mod, c.prop_mod);
                 (format!(" {} ", c.path), format!("{action}{kind} {mods}{from}"))
             })

@@ -6,7 +6,7 @@ use sapwood_core::{ErrorCode, PropList, Revnum, SvnResult};
 use sapwood_delta::Editor as _;
 use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::authz::Access;
-use sapwood_repos::commit::{CommitAuthorizer, CommitEditor, CommitRequest};
+use sapwood_repos::commit::{CommitAuthorizer, CommitEditor, CommitSetup};
 use sapwood_repos::create::{RepositoryOptions, create};
 use sapwood_repos::{Hooks, Repository};
 
@@ -32,7 +32,7 @@ fn commit(
     repository: &Repository,
     edit: impl FnOnce(&mut CommitEditor<'_>) -> SvnResult<()>,
 ) -> SvnResult<()> {
-    let mut editor = CommitEditor::new(CommitRequest {
+    let mut editor = CommitEditor::new(CommitSetup {
         repository,
         hooks: Hooks::new(repository, None),
         url: "svn://host/r",

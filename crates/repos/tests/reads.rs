@@ -11,7 +11,7 @@ mod common;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use sapwood_core::{CancelToken, Depth, NodeKind, Revnum};
+use sapwood_core::{CancelToken, Depth, DirentFields, NodeKind, ReplayRequest, Revnum};
 use sapwood_delta::IgnoreAll;
 use sapwood_fs::{Caches, OpenOptions, Reads};
 use sapwood_repos::authorizer::Everything;
@@ -20,10 +20,10 @@ use sapwood_repos::create::{RepositoryOptions, create};
 use sapwood_repos::dump::{DumpOptions, dump};
 use sapwood_repos::list::{ListEntry, ListRequest, list};
 use sapwood_repos::load::{LoadOptions, load};
-use sapwood_repos::replay::{ReplayRequest, replay};
+use sapwood_repos::replay::replay;
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 use sapwood_repos::{
-    LogEntry, LogRequest, ReportRequest, Reporter, Repository, RevpropSelection, log,
+    LogRequest, LogRevision, ReportWalk, Reporter, Repository, RevpropSelection, log,
 };
 
 /// So many entries take more memory than half of a cache of 1 MiB.
@@ -122,11 +122,11 @@ fn dump_all(repository: &Repository, deltas: bool, start: Option<Revnum>) {
     dump(repository, &options, &mut std::io::sink(), &mut |_| {}).unwrap();
 }
 
-fn replay_all(repository: &Repository, low_water_mark: Option<Revnum>) {
+fn replay_all(repository: &Repository, low_water_mark: Revnum) {
     for n in 0..=3 {
         let root = repository.fs().revision_root(Revnum(n)).unwrap();
-        let request = ReplayRequest { base_path: "", low_water_mark, send_deltas: true };
-        replay(&root, &request, &Everything, &CancelToken::new(), &mut IgnoreAll).unwrap();
+        let request = ReplayRequest { low_water_mark, send_deltas: true };
+        replay(&root, "", request, &Everything, &CancelToken::new(), &mut IgnoreAll).unwrap();
     }
 }
 
@@ -178,9 +178,14 @@ fn differences(repository: &Repository) {
 
 fn listings(repository: &Repository) {
     let root = repository.fs().revision_root(Revnum(3)).unwrap();
-    for (path_info_only, patterns) in [(true, None), (false, None), (false, Some(["*7"]))] {
+    for (fields, patterns) in [
+        (DirentFields { kind: true, ..DirentFields::default() }, None),
+        (DirentFields::ALL, None),
+        (DirentFields::ALL, Some(["*7"])),
+    ] {
         let patterns = patterns.as_ref().map(<[&str; 1]>::as_slice);
-        let request = ListRequest { path: "/", patterns, depth: Depth::Infinity, path_info_only };
+        let request =
+            ListRequest { path: "/", revision: None, patterns, depth: Depth::Infinity, fields };
         let mut count = 0;
         let mut receiver = |_: &ListEntry<'_>| {
             count += 1;
@@ -194,7 +199,7 @@ fn listings(repository: &Repository) {
 /// Reports of a working copy of `/d` in `from` that wants `switch_to` in `to`: an update, a switch,
 /// a status (without texts) or a diff.
 fn report(repository: &Repository, from: u64, to: u64, switch_to: Option<&str>, texts: bool) {
-    let request = ReportRequest {
+    let request = ReportWalk {
         revision: Revnum(to),
         anchor: "/d",
         target: "",
@@ -233,7 +238,7 @@ fn switches(repository: &Repository) {
 fn diffs(repository: &Repository) {
     for (from, to, versus) in [(1, 3, "/d"), (3, 1, "/d"), (2, 3, "/e")] {
         for (text_deltas, ignore_ancestry) in [(false, false), (true, true)] {
-            let request = ReportRequest {
+            let request = ReportWalk {
                 revision: Revnum(to),
                 anchor: "/d",
                 target: "",
@@ -266,7 +271,7 @@ fn logs(repository: &Repository) {
                 include_merged_revisions,
                 revprops: RevpropSelection::All,
             };
-            let mut receiver = |_: &LogEntry<'_>| Ok(());
+            let mut receiver = |_: &LogRevision<'_>| Ok(());
             log(repository, &request, &Everything, &CancelToken::new(), &mut receiver).unwrap();
         }
     }
@@ -305,8 +310,8 @@ fn no_item_is_read_for_each_entry() {
         ("dump", |r| dump_all(r, false, None)),
         ("dump --deltas", |r| dump_all(r, true, None)),
         ("dump from revision 3 on", |r| dump_all(r, false, Some(Revnum(3)))),
-        ("replay", |r| replay_all(r, None)),
-        ("replay of copies as additions", |r| replay_all(r, Some(Revnum(3)))),
+        ("replay", |r| replay_all(r, Revnum::ZERO)),
+        ("replay of copies as additions", |r| replay_all(r, Revnum(3))),
         ("tree of changes", trees_of_changes),
         ("differences", differences),
         ("look-ups by path", by_path),

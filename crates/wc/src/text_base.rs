@@ -16,7 +16,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use rusqlite::params;
-use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1};
 
 use crate::db::{Paths, Sha1Column, below};
@@ -88,7 +88,7 @@ pub struct Missing {
     /// Its name.
     pub sha1: Sha1,
     /// The repository's root.
-    pub root: String,
+    pub root: UrlBuf,
     /// A path in it that has the text.
     pub repos_path: RelPathBuf,
     /// The revision in which it has it.

@@ -126,9 +126,10 @@ pub fn write_log_head(out: &mut Vec<u8>, head: &LogHead<'_>) {
     out.bool(head.invalid_revision);
 }
 
-/// A log entry as a client reads it.
+/// A log entry as it came: its parts are borrowed and the changed paths not yet read, so that a client makes of them
+/// only what it was asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct LogEntry<'a> {
+pub struct LogEntryWords<'a> {
     /// A list of changed paths, for [`read_changed_path`].
     pub changes: List<'a>,
     /// Revision, author, date, message and flags.
@@ -143,7 +144,7 @@ pub struct LogEntry<'a> {
 ///
 /// # Errors
 /// When it is none.
-pub fn read_log_entry(list: List<'_>) -> Result<LogEntry<'_>> {
+pub fn read_log_entry(list: List<'_>) -> Result<LogEntryWords<'_>> {
     let mut tuple = list.tuple();
     let changes = tuple.list()?;
     let revision = tuple.rev()?;
@@ -156,7 +157,7 @@ pub fn read_log_entry(list: List<'_>) -> Result<LogEntry<'_>> {
     let revprops = tuple.opt_list()?;
     let subtractive_merge = tuple.opt_bool()?.unwrap_or(false);
     let head = LogHead { revision, author, date, message, has_children, invalid_revision };
-    Ok(LogEntry { changes, head, revprops, subtractive_merge })
+    Ok(LogEntryWords { changes, head, revprops, subtractive_merge })
 }
 
 /// Reads a list of field words; unknown ones are left out, no list means all.
@@ -181,9 +182,10 @@ pub fn read_dirent_fields(list: Option<List<'_>>) -> Result<DirentFields> {
     Ok(fields)
 }
 
-/// One directory entry, with what is known of it.
+/// One directory entry as the protocol says it: the date as stored, which need not be one, and the author's bytes,
+/// which need not be text. Servers write thousands of them from what the caches hold, without a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dirent<'a> {
+pub struct DirentWords<'a> {
     /// File or directory; `None` is written as `none`.
     pub kind: Option<NodeKind>,
     /// Length of a file, 0 when not asked for. The reference sends -1 as a 64-bit number for
@@ -201,7 +203,7 @@ pub struct Dirent<'a> {
 
 /// Appends kind, size, has-props, created-rev, date and author: the tail of `get-dir` entries and
 /// all of a `stat` reply, without the list around them.
-pub fn write_dirent(out: &mut Vec<u8>, dirent: &Dirent<'_>) {
+pub fn write_dirent(out: &mut Vec<u8>, dirent: &DirentWords<'_>) {
     out.kind(dirent.kind);
     out.number(dirent.size);
     out.bool(dirent.has_props);
@@ -211,7 +213,7 @@ pub fn write_dirent(out: &mut Vec<u8>, dirent: &Dirent<'_>) {
 }
 
 /// Appends one entry of a `get-dir` reply.
-pub fn write_dir_entry(out: &mut Vec<u8>, name: &str, dirent: &Dirent<'_>) {
+pub fn write_dir_entry(out: &mut Vec<u8>, name: &str, dirent: &DirentWords<'_>) {
     out.open();
     out.text(name);
     write_dirent(out, dirent);
@@ -219,7 +221,12 @@ pub fn write_dir_entry(out: &mut Vec<u8>, name: &str, dirent: &Dirent<'_>) {
 }
 
 /// Appends one entry of a `list` reply: only the fields that were asked for.
-pub fn write_list_entry(out: &mut Vec<u8>, path: &str, dirent: &Dirent<'_>, fields: DirentFields) {
+pub fn write_list_entry(
+    out: &mut Vec<u8>,
+    path: &str,
+    dirent: &DirentWords<'_>,
+    fields: DirentFields,
+) {
     out.open();
     out.text(path);
     if fields.kind {
@@ -394,7 +401,7 @@ mod tests {
 
     #[test]
     fn list_entries_as_the_reference_sends_them() {
-        let dirent = Dirent {
+        let dirent = DirentWords {
             kind: Some(NodeKind::Dir),
             size: u64::MAX,
             has_props: false,

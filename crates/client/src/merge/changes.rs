@@ -93,7 +93,7 @@ impl Changes {
         let fields = DirentFields { kind: true, ..DirentFields::default() };
         let above = place.at(dir, place.revision);
         let listed = visit(session, &above.url(), || {
-            session.get_dir("", Some(Revnum(place.revision)), Some(fields), false)
+            session.get_dir(RelPath::ROOT, Some(Revnum(place.revision)), Some(fields), false)
         });
         let names: HashSet<String> = match listed {
             Ok(found) => found.entries.into_iter().map(|(name, _)| name).collect(),

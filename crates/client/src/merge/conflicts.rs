@@ -33,7 +33,7 @@ impl Merge<'_> {
     ) -> [Location; 2] {
         let below = relpath.below(&self.target.relpath).unwrap_or_default();
         let location = |place: &Place, revision: Option<Revnum>, kind| Location {
-            root: place.root.clone(),
+            root: place.root.to_string(),
             uuid: Some(place.uuid.clone()),
             relpath: place.relpath.join(below),
             revision: Some(revision.unwrap_or(Revnum(place.revision))),

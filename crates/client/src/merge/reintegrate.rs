@@ -151,7 +151,7 @@ impl Both<'_> {
                 None => {
                     let revision = Some(Revnum(place.revision));
                     let kind = visit(self.session, &place.url(), || {
-                        self.session.check_path("", revision)
+                        self.session.check_path(RelPath::ROOT, revision)
                     })?;
                     if kind.is_none() {
                         continue;

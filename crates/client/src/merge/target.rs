@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use sapwood_core::paths::RelPathBuf;
-use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
+use sapwood_core::paths::{RelPathBuf, UrlBuf};
+use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::root::disk_kind;
@@ -24,7 +24,7 @@ pub struct MergeTarget {
     /// Where it is from in the repository; `None` of what was added.
     pub place: Option<Place>,
     /// The repository's URL.
-    pub root: String,
+    pub root: UrlBuf,
     /// The repository's UUID.
     pub uuid: String,
     /// What is known of its past.

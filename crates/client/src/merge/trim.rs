@@ -99,7 +99,7 @@ impl Merge<'_> {
         let fspath = source.right.fspath();
         let result = visit(session.as_ref(), &source.right.url(), || {
             let range = (oldest.saturating_add(1), youngest);
-            plain_log(session.as_ref(), &common, range, true, &mut |entry| {
+            plain_log(session.as_ref(), RelPath::trusted(&common), range, true, &mut |entry| {
                 let Some(revision) = entry.revision else { return Ok(()) };
                 if entry.changes.is_empty() {
                     return Ok(());
@@ -228,9 +228,9 @@ fn fitted(
         Ok(found) => found,
         Err(error) if error.is_no_node() => {
             let deleted = visit(session, &place.url(), || {
-                match session.check_path("", Some(Revnum(oldest)))? {
+                match session.check_path(RelPath::ROOT, Some(Revnum(oldest)))? {
                     None => Ok(None),
-                    Some(_) => session.deleted_rev("", Revnum(oldest), Revnum(youngest)),
+                    Some(_) => session.deleted_rev(RelPath::ROOT, Revnum(oldest), Revnum(youngest)),
                 }
             })?;
             let Some(last) = deleted.map(|revision| revision.0.saturating_sub(1)) else {

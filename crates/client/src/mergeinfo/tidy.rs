@@ -205,7 +205,8 @@ impl Work<'_> {
             return Ok(*known);
         }
         let at = path::to_relpath(source);
-        let found = self.session()?.check_path(at, Some(Revnum(revision)))?.is_some();
+        let found =
+            self.session()?.check_path(RelPath::trusted(at), Some(Revnum(revision)))?.is_some();
         self.known.insert(asked, found);
         Ok(found)
     }

@@ -85,7 +85,7 @@ fn fill(
     places: &[RelPathBuf],
     what: &Save<'_>,
 ) -> SvnResult<usize> {
-    let source = Target { text: wc.url(RelPath::ROOT)?, peg: Revision::Head };
+    let source = Target { text: wc.url(RelPath::ROOT)?.into_string(), peg: Revision::Head };
     let how = Checkout {
         revision: Revision::Head,
         depth: Depth::Infinity,

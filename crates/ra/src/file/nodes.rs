@@ -2,39 +2,23 @@
 
 use std::io::Write;
 
-use sapwood_core::date::Timestamp;
+use sapwood_core::paths::{FsPath, RelPath};
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_fs::{Node, RevpropsSnapshot};
 use sapwood_repos::nodes::{Entries, EntryDetails, EntryProps};
-use sapwood_repos::{CommittedInfo, ListEntry};
+use sapwood_repos::{CommittedInfo, ListEntry, StoredDirent};
 
 use super::{ALL, FileSession};
 use crate::session::{Dirent, DirentFields, FetchedDir, FetchedFile, ListRequest};
 
-fn time_of(info: &CommittedInfo) -> SvnResult<Option<Timestamp>> {
-    let date = info.date_author.date();
-    Ok(date.map(Timestamp::parse).transpose()?)
-}
-
-fn told(dirent: &sapwood_repos::Dirent) -> SvnResult<Dirent> {
-    Ok(Dirent {
-        kind: Some(dirent.kind),
-        size: dirent.size,
-        has_props: dirent.has_props,
-        created_rev: dirent.committed.revision,
-        time: time_of(&dirent.committed)?,
-        last_author: dirent.committed.author().map(str::to_owned),
-    })
-}
-
 impl FileSession {
     pub(super) fn dirent_of(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
     ) -> SvnResult<Option<Dirent>> {
         let root = self.fs().revision_root(self.revision(revision)?)?;
-        sapwood_repos::stat(&root, &self.at(path))?.as_ref().map(told).transpose()
+        sapwood_repos::stat(&root, &self.at(path))?.as_ref().map(StoredDirent::value).transpose()
     }
 
     /// The node's properties, with those of its last change.
@@ -48,7 +32,7 @@ impl FileSession {
 
     pub(super) fn fetch_file(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         contents: Option<&mut dyn Write>,
         want_props: bool,
@@ -78,7 +62,7 @@ impl FileSession {
 
     pub(super) fn fetch_dir(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         entries: Option<DirentFields>,
         want_props: bool,
@@ -100,7 +84,7 @@ impl FileSession {
                 size,
                 has_props,
                 created_rev: committed.map_or(Revnum::ZERO, |info| info.revision),
-                time: committed.map(time_of).transpose()?.flatten(),
+                time: committed.map(CommittedInfo::time).transpose()?.flatten(),
                 last_author: committed.and_then(|info| info.author()).map(str::to_owned),
             };
             found.push((entry.name().to_owned(), dirent));
@@ -112,19 +96,14 @@ impl FileSession {
     pub(super) fn list_below(
         &self,
         request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
     ) -> SvnResult<()> {
         let root = self.fs().revision_root(self.revision(request.revision)?)?;
         let path = self.at(request.path);
-        let wanted = sapwood_repos::ListRequest {
-            path: &path,
-            patterns: request.patterns,
-            depth: request.depth,
-            path_info_only: request.fields.kind_only(),
-        };
+        let wanted = request.of(path.as_str());
         sapwood_repos::list(&root, &wanted, ALL, &self.cancel, &mut |entry: &ListEntry<'_>| {
             let dirent = match entry.dirent {
-                Some(dirent) => told(dirent)?,
+                Some(dirent) => dirent.value()?,
                 None => Dirent {
                     kind: Some(entry.kind),
                     size: None,
@@ -134,7 +113,7 @@ impl FileSession {
                     last_author: None,
                 },
             };
-            receiver(entry.path, &dirent)
+            receiver(FsPath::new(entry.path)?, &dirent)
         })?;
         Ok(())
     }

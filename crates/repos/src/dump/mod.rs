@@ -22,7 +22,7 @@ use sapwood_core::{CancelToken, Depth, ErrorCode, Revnum, SvnError};
 use crate::authorizer::{Everything, PathAuthorizer};
 use crate::dir_delta::{DirDelta, dir_delta};
 use crate::error::Result;
-use crate::replay::{ReplayRequest, replay};
+use crate::replay::replay;
 use crate::repository::Repository;
 use editor::{Found, NodeDumper, Settings};
 use props::PropsInTurn;
@@ -253,8 +253,9 @@ fn dump_revision(
         };
         dir_delta(&request, authorizer, &mut dumper)?;
     } else {
-        let request = ReplayRequest { base_path: "", low_water_mark: None, send_deltas: false };
-        replay(&root, &request, authorizer, options.cancel, &mut dumper)?;
+        let request =
+            sapwood_core::ReplayRequest { low_water_mark: Revnum::ZERO, send_deltas: false };
+        replay(&root, "", request, authorizer, options.cancel, &mut dumper)?;
     }
     Ok(dumper.found())
 }

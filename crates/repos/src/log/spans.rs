@@ -10,7 +10,7 @@ use sapwood_core::{FormKey, PropList, Revnum, SvnError};
 use sapwood_fs::read_ahead::Prefetch;
 use sapwood_fs::{ChangedPaths, EncodedEntries, LogSpan, SpanEncoder};
 
-use super::{LogEncoder, LogEntry, Origin, Run};
+use super::{LogEncoder, LogRevision, Origin, Run};
 use crate::access::RevisionAccess;
 use crate::error::Result;
 use crate::forms::{self, Form, KeptProps, Viewer};
@@ -47,7 +47,7 @@ impl Run<'_> {
                 if tells_changes && changes.iter().any(|change| change.node_kind.is_none()) {
                     return false;
                 }
-                let entry = LogEntry {
+                let entry = LogRevision {
                     revision: Some(revision),
                     has_children: false,
                     subtractive_merge: false,

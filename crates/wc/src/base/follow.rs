@@ -178,7 +178,7 @@ impl WorkingCopy {
             None => None,
         };
         Ok(Location {
-            root: repos.as_ref().map_or(String::new(), |r| r.root.clone()),
+            root: repos.as_ref().map_or(String::new(), |r| r.root.to_string()),
             uuid: repos.map(|r| r.uuid),
             relpath: row.repos_path.as_deref().unwrap_or(RelPath::ROOT).join(rest),
             revision: row.revision,

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, path, uri};
 
 use super::{Changes, Item};
@@ -18,7 +18,7 @@ use crate::status::{self, State, Status};
 use crate::view::{self, View, operation_root};
 
 /// Asks the repository what there is at a URL in a revision.
-pub type CheckKind<'a> = &'a dyn Fn(&str, Revnum) -> Result<Option<NodeKind>>;
+pub type CheckKind<'a> = &'a dyn Fn(&Url, Revnum) -> Result<Option<NodeKind>>;
 
 /// How to harvest.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ pub struct Harvest {
     pub items: Vec<Item>,
     by_path: HashMap<PathBuf, usize>,
     /// URLs and the tokens of their locks.
-    pub tokens: BTreeMap<String, String>,
+    pub tokens: BTreeMap<UrlBuf, String>,
     /// Additions that have to be part of the commit because a child is: their paths, and the child's.
     danglers: BTreeMap<PathBuf, PathBuf>,
 }
@@ -185,7 +185,12 @@ impl Harvest {
             if item.changes.add
                 && let Some((from, revision)) = &item.copy_from
             {
-                self.absent_of_copy(&item, &uri::join(&item.root, from), *revision, check)?;
+                self.absent_of_copy(
+                    &item,
+                    &item.root.join(RelPath::trusted(from)),
+                    *revision,
+                    check,
+                )?;
             }
         }
         for (parent, child) in &self.danglers {
@@ -208,7 +213,7 @@ impl Harvest {
     fn absent_of_copy(
         &mut self,
         item: &Item,
-        from: &str,
+        from: &Url,
         revision: Revnum,
         check: CheckKind<'_>,
     ) -> Result<()> {
@@ -223,7 +228,9 @@ impl Harvest {
                     continue;
                 }
             }
-            let Some(kind) = check(&uri::join(from, &rest), revision)? else { continue };
+            let Some(kind) = check(&from.join(RelPath::trusted(&rest)), revision)? else {
+                continue;
+            };
             if let Some(known) = known.and_then(|known| self.items.get_mut(known)) {
                 known.changes.delete = true;
                 continue;
@@ -404,8 +411,8 @@ impl Walk<'_> {
         }
         let in_base = standing.revision.is_some();
         if matches && changes.delete && self.copy.is_none() && in_base {
-            for (relpath, token) in self.wc.db().lock_tokens_below(&status.relpath)? {
-                self.harvest.tokens.insert(relpath, token);
+            for (url, token) in self.wc.db().lock_tokens_below(&status.relpath)? {
+                self.harvest.tokens.insert(url, token);
             }
         }
         let is_start = status.relpath == self.root || !self.options.changelists.is_empty();
@@ -430,7 +437,9 @@ impl Walk<'_> {
             None => place,
         };
         if let Some(lock) = status.lock.as_ref().filter(|_| changes.lock_token) {
-            self.harvest.tokens.insert(uri::join(&root, &repos_relpath), lock.token.clone());
+            self.harvest
+                .tokens
+                .insert(root.join(RelPath::trusted(&repos_relpath)), lock.token.clone());
         }
         let revision = standing.revision.filter(|_| self.copy.is_none());
         self.harvest.add(Item {
@@ -468,8 +477,8 @@ impl Walk<'_> {
             && let Some(id) = base.repos_id
         {
             let root = self.wc.db().repository(id)?.root;
-            let place = at.child(path::basename(&status.relpath));
-            changes.delete = check(&uri::join(&root, &place), revision)?.is_some();
+            let place = at.child(status.relpath.name());
+            changes.delete = check(&root.join(&place), revision)?.is_some();
         }
         if status.copied {
             return Ok(standing.origin.clone());
@@ -494,7 +503,7 @@ impl Walk<'_> {
             if let (Some(check), Some(at), Some(revision)) =
                 (self.check, &base.repos_path, base.revision)
             {
-                kind = check(&uri::join(&root, &at.child(child.name())), revision)?;
+                kind = check(&root.join(at).child(child.name()), revision)?;
                 if kind.is_none() {
                     continue;
                 }

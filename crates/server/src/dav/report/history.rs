@@ -5,7 +5,7 @@ use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, FileRev, Revnum, RevpropSelection, SvnError, SvnResult};
 use sapwood_delta::{TextDelta, Version};
 use sapwood_repos::{
-    FileRevReceiver, FileRevsRequest, LogEncoder, LogEntry, LogReceiver, LogRequest, Protocol,
+    FileRevReceiver, FileRevsRequest, LogEncoder, LogReceiver, LogRequest, LogRevision, Protocol,
     SegmentsRequest,
 };
 use sapwood_wire_dav::report::{Sink as _, log as wire, reply, request};
@@ -25,7 +25,7 @@ struct LogSender<'e> {
 }
 
 impl LogReceiver for LogSender<'_> {
-    fn entry(&mut self, entry: &LogEntry<'_>) -> SvnResult<()> {
+    fn entry(&mut self, entry: &LogRevision<'_>) -> SvnResult<()> {
         if entry.revision.is_none() {
             // The end of the whole log is told otherwise.
             if self.depth == 0 {
@@ -60,16 +60,16 @@ impl LogReceiver for LogSender<'_> {
     }
 }
 
-fn write_entry(entry: &LogEntry<'_>, out: &mut Vec<u8>, encode_binary: bool) {
+fn write_entry(entry: &LogRevision<'_>, out: &mut Vec<u8>, encode_binary: bool) {
     wire::begin_entry(out);
     for change in entry.changes() {
         wire::change(
             out,
             &wire::Change {
                 path: change.path,
-                action: change.kind.letter(),
-                copy_from: change.copy_from,
-                kind: change.node_kind,
+                action: change.action,
+                copy_from: change.copy_from.map(|(path, rev)| (rev, path)),
+                kind: change.kind,
                 text_mod: change.text_mod,
                 prop_mod: change.prop_mod,
             },

@@ -53,10 +53,8 @@ impl ListReceiver for ListWriter<'_> {
     }
 
     fn form(&self) -> Option<(Protocol, DirentFields)> {
-        let ListFields { kind, size, has_props, created_rev, date, author } = self.fields;
-        let fields =
-            DirentFields { kind, size, has_props, created_rev, time: date, last_author: author };
-        (!date && !author).then_some((Protocol::Dav, fields))
+        let fields = dirent_fields(self.fields);
+        (!fields.time && !fields.last_author).then_some((Protocol::Dav, fields))
     }
 
     fn encode(&self, entry: &ListEntry<'_>, out: &mut Vec<u8>) -> SvnResult<()> {
@@ -68,6 +66,12 @@ impl ListReceiver for ListWriter<'_> {
         self.exchange.out().extend_from_slice(entries);
         self.exchange.relieve()
     }
+}
+
+/// The same as the repository says it.
+const fn dirent_fields(fields: ListFields) -> DirentFields {
+    let ListFields { kind, size, has_props, created_rev, date, author } = fields;
+    DirentFields { kind, size, has_props, created_rev, time: date, last_author: author }
 }
 
 pub(super) fn list(session: &Session<'_>, root: &Element, exchange: &mut Exchange) -> DavResult {
@@ -87,13 +91,12 @@ pub(super) fn list(session: &Session<'_>, root: &Element, exchange: &mut Exchang
     });
     let tree = session.repository.fs().revision_root(rev)?;
     let fields = asked.fields;
-    let details =
-        fields.size || fields.has_props || fields.created_rev || fields.date || fields.author;
     let request = ListRequest {
         path: &path,
+        revision: Some(rev),
         patterns: patterns.as_deref(),
         depth: asked.depth,
-        path_info_only: !details,
+        fields: dirent_fields(fields),
     };
     reply::begin(exchange.out(), "list-report");
     let mut writer = ListWriter { exchange, fields };

@@ -1,8 +1,8 @@
 //! The replay report: a revision as it was committed.
 
+use sapwood_core::ReplayRequest;
 use sapwood_core::path;
 use sapwood_delta::Version;
-use sapwood_repos::ReplayRequest;
 use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::report::replay::ReplayEditor;
 use sapwood_wire_dav::report::request;
@@ -34,13 +34,17 @@ pub(super) fn replay(session: &Session<'_>, root: &Element, exchange: &mut Excha
     };
     session.log_command(&Operation::Replay { path: &format!("/{base}"), revision: rev });
     let tree = session.repository.fs().revision_root(rev)?;
-    let request = ReplayRequest {
-        base_path: &base,
-        low_water_mark: Some(asked.low_water_mark),
-        send_deltas: asked.send_deltas,
-    };
+    let request =
+        ReplayRequest { low_water_mark: asked.low_water_mark, send_deltas: asked.send_deltas };
     let version = session.svndiff().unwrap_or(Version::V0);
     let mut editor = ReplayEditor::new(exchange, version, session.shared.settings.compression);
-    sapwood_repos::replay(&tree, &request, &session.access, &session.shared.cancel, &mut editor)?;
+    sapwood_repos::replay(
+        &tree,
+        &base,
+        request,
+        &session.access,
+        &session.shared.cancel,
+        &mut editor,
+    )?;
     Ok(editor.finish()?)
 }

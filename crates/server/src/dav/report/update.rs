@@ -7,7 +7,7 @@ use sapwood_core::path::{canonical_fspath, join};
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_delta::Version;
 use sapwood_fs::Root;
-use sapwood_repos::{ReportRequest, Reporter};
+use sapwood_repos::{ReportWalk, Reporter};
 use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::report::update::{
     Item, PathMap, Reading, Style, Target, Targets, UpdateEditor, Wanted,
@@ -87,7 +87,7 @@ pub(super) fn read<'a, R: Read>(
     if session.decide(Required::Read, Some(&target)) == Decision::AskWho {
         return Err(Fail::AskWho);
     }
-    let request = ReportRequest {
+    let request = ReportWalk {
         revision: plan.revision,
         anchor: &plan.source,
         target: &wanted.target,

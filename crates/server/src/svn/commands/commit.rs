@@ -3,7 +3,7 @@
 use sapwood_core::props::names as prop_names;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_fs::UnlockTarget;
-use sapwood_repos::commit::{CommitEditor, CommitRequest, Committed};
+use sapwood_repos::commit::{CommitEditor, CommitSetup, Committed};
 use sapwood_wire_svn::data::read_props;
 use sapwood_wire_svn::editor::{CommandSource, DriveError, Outcome, drive};
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Tuple};
@@ -89,7 +89,7 @@ fn lock_tokens(session: &mut Session<'_>, list: List<'_>) -> Result<Vec<(String,
             session.log_error(&error);
             return Err(Fail::Command(error));
         }
-        tokens.push((path.into_owned(), token.to_owned()));
+        tokens.push((path.into_owned().into_string(), token.to_owned()));
     }
     Ok(tokens)
 }
@@ -112,7 +112,7 @@ fn take_edit(
 ) -> Result<Option<Committed>, Fail> {
     let Session { conn, access, repository, decoded_url, fs_path, client_mergeinfo, .. } = session;
     let capabilities: &[&str] = if *client_mergeinfo { &["mergeinfo"] } else { &[] };
-    let mut editor = CommitEditor::new(CommitRequest {
+    let mut editor = CommitEditor::new(CommitSetup {
         repository,
         hooks: access.hooks(repository),
         url: decoded_url,

@@ -6,11 +6,11 @@ use sapwood_core::{ErrorCode, FileRev, Revnum, RevpropSelection, SvnError, SvnRe
 use sapwood_delta::TextDelta;
 use sapwood_delta::write_svndiff;
 use sapwood_repos::{
-    FileRevReceiver, FileRevsRequest, LogEncoder, LogEntry, LogReceiver, LogRequest, Protocol,
+    FileRevReceiver, FileRevsRequest, LogEncoder, LogReceiver, LogRequest, LogRevision, Protocol,
     SegmentsRequest,
 };
 use sapwood_wire_svn::data::{
-    ChangedPath, LogHead, write_changed_path, write_log_head, write_prop_changes, write_props,
+    LogHead, write_changed_path, write_log_head, write_prop_changes, write_props,
 };
 use sapwood_wire_svn::editor::WireOptions;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Sink as _, Tuple};
@@ -103,7 +103,7 @@ struct LogSender<'c> {
 }
 
 impl LogReceiver for LogSender<'_> {
-    fn entry(&mut self, entry: &LogEntry<'_>) -> SvnResult<()> {
+    fn entry(&mut self, entry: &LogRevision<'_>) -> SvnResult<()> {
         write_entry(self.conn.out(), entry, &mut self.depth);
         self.conn.relieve()
     }
@@ -136,7 +136,7 @@ fn log_line(session: &Session<'_>, params: &LogParams<'_>, paths: &[&str]) {
 }
 
 /// Appends a log entry; `depth` is how many lists of merged revisions are open.
-fn write_entry(out: &mut Vec<u8>, entry: &LogEntry<'_>, depth: &mut u64) {
+fn write_entry(out: &mut Vec<u8>, entry: &LogRevision<'_>, depth: &mut u64) {
     if entry.revision.is_none() {
         // The end of the whole log is told otherwise.
         if *depth == 0 {
@@ -146,17 +146,7 @@ fn write_entry(out: &mut Vec<u8>, entry: &LogEntry<'_>, depth: &mut u64) {
     }
     out.raw(b"( ( ");
     for change in entry.changes() {
-        write_changed_path(
-            out,
-            &ChangedPath {
-                path: change.path,
-                action: change.kind.letter(),
-                copy_from: change.copy_from.map(|(rev, path)| (path, rev)),
-                kind: change.node_kind,
-                text_mod: change.text_mod,
-                prop_mod: change.prop_mod,
-            },
-        );
+        write_changed_path(out, &change);
     }
     out.close();
     let (mut author, mut date, mut message, mut others) = (None, None, None, 0u64);

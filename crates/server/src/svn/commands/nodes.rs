@@ -8,9 +8,11 @@ use sapwood_core::{
 use sapwood_fs::{Node, Root};
 use sapwood_repos::inherited_props;
 use sapwood_repos::nodes::{Entries, Entry, EntryDetails, EntryProps};
-use sapwood_repos::{ListEntry, ListReceiver, ListRequest, MergeinfoRequest, Protocol};
+use sapwood_repos::{
+    ListEntry, ListReceiver, ListRequest, MergeinfoRequest, Protocol, StoredDirent,
+};
 use sapwood_wire_svn::data::{
-    Dirent, read_dirent_fields, write_dir_entry, write_dirent, write_list_entry, write_props,
+    DirentWords, read_dirent_fields, write_dir_entry, write_dirent, write_list_entry, write_props,
 };
 use sapwood_wire_svn::encode::LARGE_STRING;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Sink as _, Tuple};
@@ -204,7 +206,7 @@ pub(super) fn get_dir(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comma
 
 fn send_entry(conn: &mut Connection, entry: &mut Entry<'_>, fields: DirentFields) -> CommandResult {
     let EntryDetails { size, has_props, committed } = entry.details(fields)?;
-    let dirent = Dirent {
+    let dirent = DirentWords {
         kind: fields.kind.then_some(entry.kind()),
         size: size.unwrap_or(0),
         has_props,
@@ -241,8 +243,8 @@ fn wire_date(stored: Option<&str>) -> SvnResult<std::borrow::Cow<'_, str>> {
     Ok(Timestamp::parse(stored.as_bytes())?.to_string().into())
 }
 
-fn wire_dirent<'a>(dirent: &'a sapwood_repos::Dirent, date: &'a str) -> Dirent<'a> {
-    Dirent {
+fn wire_dirent<'a>(dirent: &'a StoredDirent, date: &'a str) -> DirentWords<'a> {
+    DirentWords {
         kind: Some(dirent.kind),
         // The reference's "no length" is -1.
         size: dirent.size.unwrap_or(u64::MAX),
@@ -288,7 +290,7 @@ impl ListWriter<'_> {
                 write_list_entry(out, entry.path, &wire_dirent(dirent, &date), self.fields);
             }
             None => {
-                let dirent = Dirent {
+                let dirent = DirentWords {
                     kind: Some(entry.kind),
                     size: 0,
                     has_props: false,
@@ -351,9 +353,10 @@ pub(super) fn list(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
     let root = session.root(rev)?;
     let request = ListRequest {
         path: &path,
+        revision: Some(rev),
         patterns: patterns.as_deref(),
         depth,
-        path_info_only: fields.kind_only(),
+        fields,
     };
     let Session { conn, access, cancel, .. } = session;
     let mut receiver = ListWriter { conn, fields };

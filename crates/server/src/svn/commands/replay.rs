@@ -1,9 +1,10 @@
 //! Commands that tell revisions as they were committed.
 
+use sapwood_core::ReplayRequest;
 use sapwood_core::path::to_relpath;
 use sapwood_core::{Revnum, SvnError};
 use sapwood_delta::Editor as _;
-use sapwood_repos::{ReplayRequest, revision_props};
+use sapwood_repos::revision_props;
 use sapwood_wire_svn::data::write_props;
 use sapwood_wire_svn::editor::WireEditor;
 use sapwood_wire_svn::{Encode as _, Sink as _, Tuple};
@@ -52,13 +53,10 @@ fn replay_one(
     session.log_command(&Operation::Replay { path: &session.fs_path, revision: rev });
     let Session { conn, access, repository, options, fs_path, cancel, .. } = session;
     let mut editor = WireEditor::new(conn, *options);
-    let request = ReplayRequest {
-        base_path: to_relpath(fs_path),
-        low_water_mark: Some(low_water_mark),
-        send_deltas,
-    };
+    let base = to_relpath(fs_path);
+    let request = ReplayRequest { low_water_mark, send_deltas };
     let result = repository.fs().revision_root(rev).map_err(SvnError::from).and_then(|root| {
-        Ok(sapwood_repos::replay(&root, &request, &*access, cancel, &mut editor)?)
+        Ok(sapwood_repos::replay(&root, base, request, &*access, cancel, &mut editor)?)
     });
     if let Err(error) = result {
         // The client's answer to the abort must be read; what it says does not matter.

@@ -3,7 +3,7 @@
 
 use sapwood_core::Exact;
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, uri};
-use sapwood_repos::{ReportRequest, Reporter};
+use sapwood_repos::{ReportWalk, Reporter};
 use sapwood_wire_svn::Tuple;
 use sapwood_wire_svn::editor::WireEditor;
 
@@ -46,7 +46,7 @@ pub(super) fn update(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comman
     must_have_access(session, Required::Read, Some(&path), false)?;
     let rev = or_youngest(session, rev)?;
     let anchor = session.fs_path.clone();
-    let request = ReportRequest {
+    let request = ReportWalk {
         revision: rev,
         anchor: &anchor,
         target: &target,
@@ -82,7 +82,7 @@ pub(super) fn switch(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comman
     let path = session.full_path(&target);
     session.log_command(&Operation::Switch { path: &path, to: &switch_to, revision: rev, depth });
     let anchor = session.fs_path.clone();
-    let request = ReportRequest {
+    let request = ReportWalk {
         revision: rev,
         anchor: &anchor,
         target: &target,
@@ -109,7 +109,7 @@ pub(super) fn status(session: &mut Session<'_>, mut params: Tuple<'_>) -> Comman
     let path = session.full_path(&target);
     session.log_command(&Operation::Status { path: &path, revision: rev, depth });
     let anchor = session.fs_path.clone();
-    let request = ReportRequest {
+    let request = ReportWalk {
         revision: rev,
         anchor: &anchor,
         target: &target,
@@ -137,7 +137,7 @@ pub(super) fn diff(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
     let versus = path_of_url(session, &url)?;
     let path = session.full_path(&target);
     let anchor = session.fs_path.clone();
-    let request = ReportRequest {
+    let request = ReportWalk {
         revision: rev,
         anchor: &anchor,
         target: &target,
@@ -161,7 +161,7 @@ pub(super) fn diff(session: &mut Session<'_>, mut params: Tuple<'_>) -> CommandR
 
 /// Takes in the report, drives the client's editor with what follows from it, and says that all
 /// went well.
-fn accept_report(session: &mut Session<'_>, request: &ReportRequest<'_>) -> Result<Summary, Fail> {
+fn accept_report(session: &mut Session<'_>, request: &ReportWalk<'_>) -> Result<Summary, Fail> {
     let url = session.decoded_url.clone();
     let Session { conn, access, repository, cancel, options, .. } = session;
     let mut reporter = Some(Reporter::new(repository, request, &*access, cancel)?);
