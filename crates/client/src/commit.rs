@@ -341,7 +341,7 @@ pub(crate) fn shown_item(item: &Item) -> CommitItem {
         copy_from: item
             .copy_from
             .as_ref()
-            .map(|(from, rev)| (item.root.join(RelPath::trusted(from)), *rev)),
+            .map(|(from, rev)| (item.root.join(from), *rev)),
     }
 }
 

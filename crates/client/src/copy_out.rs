@@ -1,9 +1,9 @@
 //! `svn copy` of working copies to URLs: a commit of what there is on disk, as copies of where it
 //! comes from and what differs from that.
 
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::props::names;
-use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path, uri};
 use sapwood_ra::{CommitRequest, Inherit, MergeinfoRequest, Session};
 use sapwood_wc::WorkingCopy;
@@ -226,7 +226,7 @@ fn prop_item(wc: &WorkingCopy, relpath: &RelPath, node: &Node, url: &Url) -> Svn
         relpath: relpath.to_owned(),
         kind: Some(NodeKind::Dir),
         root,
-        repos_relpath: repos_relpath.into_string(),
+        repos_relpath,
         revision: None,
         copy_from: None,
         changes: Changes { props: true, ..Changes::default() },

@@ -154,7 +154,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         if let Some(origin) = origin.filter(|_| view.is_op_root()) {
             let root = wc.db().repository(origin.repos_id)?.root;
             working.copied_from =
-                Some((root.join(RelPath::trusted(&origin.repos_path)), origin.revision));
+                Some((root.join(&origin.repos_path), origin.revision));
         }
         if view.is_op_root() {
             working.moved_from = wc.moved_from(view)?.map(|(from, _)| absolute(from));
@@ -164,7 +164,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         working.moved_to = wc.moved_to(view)?.map(|(to, _)| absolute(to));
     }
     Ok(Info {
-        url: Some(repository.root.join(RelPath::trusted(&repos_path))),
+        url: Some(repository.root.join(&repos_path)),
         revision,
         kind: view.kind().filter(|_| !unknown),
         root_url: Some(repository.root),

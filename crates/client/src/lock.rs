@@ -116,7 +116,7 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
                     format!("'{}' has no place in a repository", shown.display()),
                 ));
             };
-            let url = wc.db().repository(repos_id)?.root.join(RelPath::trusted(repos_path));
+            let url = wc.db().repository(repos_id)?.root.join(repos_path);
             let local = Some(Local { wc: wc.clone(), relpath, token });
             found.push((url, Target { local, revision: base.revision }));
         }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
@@ -127,7 +127,7 @@ fn switch_locked(
         Params {
             anchor: anchor.to_owned(),
             target: target.to_owned(),
-            switch_to: Some(place.into_string()),
+            switch_to: Some(place),
             depth,
             depth_is_sticky: sticky,
             allow_obstructions: how.allow_obstructions,
@@ -183,7 +183,7 @@ fn is_related(
     let root = session.root_url();
     let url = session.url();
     let history = |path: &str, at: Revnum| -> SvnResult<Vec<(Option<String>, Revnum, Revnum)>> {
-        session.reparent(&root.join(RelPath::trusted(path)))?;
+        session.reparent(&root.join(path))?;
         let mut segments = Vec::new();
         session.location_segments(
             RelPath::ROOT,

@@ -203,7 +203,7 @@ fn update_locked(
         return Ok(None);
     }
     let root = wc.db().repository(repos_id)?.root;
-    let anchor_url = root.join(RelPath::trusted(&repos_path));
+    let anchor_url = root.join(&repos_path);
     let notify = ctx.notify.as_deref();
     let tell = |value: &Notify<'_>| {
         if let Some(notify) = notify {
@@ -403,7 +403,7 @@ pub(crate) fn inherited_props(
         if path.is_empty() {
             continue;
         }
-        session.reparent(&wc.db().repository(id)?.root.join(RelPath::trusted(&path)))?;
+        session.reparent(&wc.db().repository(id)?.root.join(&path))?;
         match session.inherited_props(RelPath::ROOT, Some(revision)) {
             Ok(list) => drop(found.insert(node, list)),
             Err(error) if error.is_no_node() => {}
@@ -457,7 +457,7 @@ pub(crate) fn children_of(
     let root = session.root_url();
     let kinds = DirentFields { kind: true, ..DirentFields::default() };
     for place in wanted {
-        session.reparent(&root.join(RelPath::trusted(&place)))?;
+        session.reparent(&root.join(&place))?;
         if session.check_path(RelPath::ROOT, Some(revision))? != Some(NodeKind::Dir) {
             continue;
         }

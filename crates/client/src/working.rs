@@ -176,7 +176,7 @@ impl Node {
         let (Some(id), Some(at)) = (row.repos_id, &row.repos_path) else { return Ok(None) };
         let repository = self.wc.db().repository(id)?;
         Ok(Some(Origin {
-            url: repository.root.join(RelPath::trusted(at)),
+            url: repository.root.join(at),
             revision: row.revision,
             is_copy: row.op_depth > 0,
         }))

@@ -223,7 +223,7 @@ impl WorkingCopy {
     /// As [`WorkingCopy::repos_location`].
     pub fn url(&self, relpath: &RelPath) -> Result<UrlBuf> {
         let (id, path) = self.repos_location(relpath)?;
-        Ok(self.db().repository(id)?.root.join(RelPath::trusted(&path)))
+        Ok(self.db().repository(id)?.root.join(&path))
     }
 
     /// What the given properties ask for in a file's working form.

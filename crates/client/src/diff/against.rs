@@ -59,7 +59,7 @@ pub(super) fn run(
         place = source.repos_path.parent().to_owned();
     }
     let root = node.wc.db().repository(id)?.root;
-    let start_url = root.join(RelPath::trusted(&place));
+    let start_url = root.join(&place);
     located.session.reparent(&start_url)?;
     let mut recorder = Recorder::new(&node.wc, start);
     let depth = if request.depth == Depth::Infinity { Depth::Unknown } else { request.depth };
@@ -76,7 +76,7 @@ pub(super) fn run(
             Some(source) => {
                 // As of revision 0 there is nothing, so that all of it comes as new: BASE has nothing
                 // that changes could apply to.
-                let url = root.join(RelPath::trusted(&source.repos_path));
+                let url = root.join(&source.repos_path);
                 report.set_path(RelPath::ROOT, Revnum::ZERO, Depth::Infinity, false, None).and_then(
                     |()| {
                         report.link_path(

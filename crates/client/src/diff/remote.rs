@@ -98,13 +98,13 @@ impl<'a> DiffEditor<'a> {
     fn fetch(&self, at: &RelPath, text: bool) -> SvnResult<(Text, PropList)> {
         if !text {
             let found =
-                self.session.get_file(RelPath::trusted(at), Some(self.revision), None, true)?;
+                self.session.get_file(at, Some(self.revision), None, true)?;
             return Ok((Text::Empty, regular(&found.props)));
         }
         let failed = |e: io::Error| SvnError::io(&e, "Can't create temporary file");
         let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
         let found = self.session.get_file(
-            RelPath::trusted(at),
+            at,
             Some(self.revision),
             Some(&mut file),
             true,
@@ -122,7 +122,7 @@ impl<'a> DiffEditor<'a> {
     fn deleted_dir(&mut self, at: &RelPath) -> SvnResult<()> {
         let fields = DirentFields { kind: true, ..DirentFields::default() };
         let mut found =
-            self.session.get_dir(RelPath::trusted(at), Some(self.revision), Some(fields), true)?;
+            self.session.get_dir(at, Some(self.revision), Some(fields), true)?;
         found.entries.sort_by(|a, b| a.0.cmp(&b.0));
         for (name, entry) in &found.entries {
             let child = at.child(name);
@@ -233,7 +233,7 @@ impl Editor for DiffEditor<'_> {
             false => regular(
                 &self
                     .session
-                    .get_dir(RelPath::trusted(&at), Some(self.revision), None, true)?
+                    .get_dir(&at, Some(self.revision), None, true)?
                     .props,
             ),
         };

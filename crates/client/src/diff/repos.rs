@@ -1,6 +1,6 @@
 //! Comparing two places of a repository.
 
-use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 

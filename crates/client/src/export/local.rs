@@ -152,7 +152,7 @@ fn export_file(
     let working = how.revision == Revision::Working;
     let (id, repos_path) = wc.repos_location(&status.relpath)?;
     let root = wc.db().repository(id)?.root;
-    let mut form = FileForm::new(root.join(RelPath::trusted(&repos_path)), root);
+    let mut form = FileForm::new(root.join(&repos_path), root);
     form.revision = status.changed.revision;
     form.otherwise = Some(Timestamp(0));
     form.date = (status.changed.date != 0).then_some(Timestamp(status.changed.date));

@@ -55,9 +55,9 @@ fn tell(
     for (relpath, revision) in all {
         match revision {
             Some(revision) => {
-                report.set_path(RelPath::trusted(relpath), Revnum(*revision), depth, false, None)?
+                report.set_path(relpath, Revnum(*revision), depth, false, None)?
             }
-            None => report.delete_path(RelPath::trusted(relpath))?,
+            None => report.delete_path(relpath)?,
         }
     }
     report.finish()
@@ -88,7 +88,7 @@ impl Merge<'_> {
     ) -> SvnResult<(Text, PropList)> {
         let mut file = self.temporary()?;
         let found =
-            session.get_file(RelPath::trusted(at), Some(revision), Some(&mut file), true)?;
+            session.get_file(at, Some(revision), Some(&mut file), true)?;
         file.flush().map_err(|e| temporary_failed(&e))?;
         Ok((Text::Temporary(Rc::new(file.into_temp_path())), found.props))
     }

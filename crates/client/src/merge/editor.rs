@@ -221,7 +221,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             let fields = DirentFields { kind: true, ..DirentFields::default() };
             let wanted = (!opened.skip_children).then_some(fields);
             let mut found = self.session.get_dir(
-                RelPath::trusted(below),
+                below,
                 Some(self.revision),
                 wanted,
                 !opened.skip,
@@ -260,7 +260,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         }
         if changed {
             let found =
-                self.session.get_dir(RelPath::trusted(&open.below), Some(open.base), None, true)?;
+                self.session.get_dir(&open.below, Some(open.base), None, true)?;
             let changes = real_changes(&found.props, std::mem::take(&mut open.changes));
             if !changes.is_empty() {
                 return self.apply.dir_changed(id, &found.props, &changes);
@@ -326,7 +326,7 @@ impl Editor for RangeEditor<'_, '_> {
         if self.reached.gone.contains(below) {
             return Ok(());
         }
-        match self.session.check_path(RelPath::trusted(below), Some(self.revision))? {
+        match self.session.check_path(below, Some(self.revision))? {
             Some(NodeKind::File) => self.deleted_file(below, id)?,
             Some(NodeKind::Dir) => self.deleted_dir(below, id)?,
             None => {}

@@ -99,7 +99,7 @@ impl Merge<'_> {
         let fspath = source.right.fspath();
         let result = visit(session.as_ref(), &source.right.url(), || {
             let range = (oldest.saturating_add(1), youngest);
-            plain_log(session.as_ref(), RelPath::trusted(&common), range, true, &mut |entry| {
+            plain_log(session.as_ref(), &common, range, true, &mut |entry| {
                 let Some(revision) = entry.revision else { return Ok(()) };
                 if entry.changes.is_empty() {
                     return Ok(());

@@ -31,7 +31,7 @@ impl Place {
     /// The URL.
     #[must_use]
     pub fn url(&self) -> UrlBuf {
-        self.root.join(RelPath::trusted(&self.relpath))
+        self.root.join(&self.relpath)
     }
 
     /// The path as mergeinfo has it.

@@ -178,7 +178,7 @@ impl Replay<'_> {
     ) -> SvnResult<()> {
         let (repos_id, _) = self.to.repos_location(at.parent())?;
         let root = self.to.db().repository(repos_id)?.root;
-        let url = root.join(RelPath::trusted(from));
+        let url = root.join(from);
         if kind == NodeKind::Dir {
             return copy_dir(self.ctx, &url, revision, self.to, at);
         }

@@ -187,7 +187,7 @@ impl Harvest {
             {
                 self.absent_of_copy(
                     &item,
-                    &item.root.join(RelPath::trusted(from)),
+                    &item.root.join(from),
                     *revision,
                     check,
                 )?;
@@ -228,7 +228,7 @@ impl Harvest {
                     continue;
                 }
             }
-            let Some(kind) = check(&from.join(RelPath::trusted(&rest)), revision)? else {
+            let Some(kind) = check(&from.join(&rest), revision)? else {
                 continue;
             };
             if let Some(known) = known.and_then(|known| self.items.get_mut(known)) {
@@ -439,7 +439,7 @@ impl Walk<'_> {
         if let Some(lock) = status.lock.as_ref().filter(|_| changes.lock_token) {
             self.harvest
                 .tokens
-                .insert(root.join(RelPath::trusted(&repos_relpath)), lock.token.clone());
+                .insert(root.join(&repos_relpath), lock.token.clone());
         }
         let revision = standing.revision.filter(|_| self.copy.is_none());
         self.harvest.add(Item {

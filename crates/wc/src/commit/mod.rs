@@ -13,7 +13,7 @@ mod outgoing;
 mod process;
 mod rows;
 
-use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
+use sapwood_core::paths::{RelPathBuf, UrlBuf};
 use sapwood_core::{NodeKind, Revnum};
 
 pub use harvest::{CheckKind, CopyTo, Harvest, HarvestOptions};
@@ -93,6 +93,6 @@ impl Item {
     /// Where it is or will be in the repository.
     #[must_use]
     pub fn url(&self) -> UrlBuf {
-        self.root.join(RelPath::trusted(&self.repos_relpath))
+        self.root.join(&self.repos_relpath)
     }
 }

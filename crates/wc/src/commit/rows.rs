@@ -46,7 +46,7 @@ impl Db {
         )?;
         rows.into_iter()
             .map(|(id, at, token)| {
-                Ok((self.repository(id)?.root.join(RelPath::trusted(&at)), token))
+                Ok((self.repository(id)?.root.join(&at), token))
             })
             .collect()
     }

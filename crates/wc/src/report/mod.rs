@@ -255,7 +255,7 @@ impl Crawler<'_> {
         match row.presence {
             Presence::Excluded if self.how.honor_depth_exclude => {
                 self.report.set_path(
-                    RelPath::trusted(below),
+                    below,
                     told.revision,
                     Depth::Exclude,
                     false,
@@ -265,7 +265,7 @@ impl Crawler<'_> {
             }
             Presence::Excluded | Presence::ServerExcluded | Presence::NotPresent => {
                 if !told.everything {
-                    self.report.delete_path(RelPath::trusted(below))?;
+                    self.report.delete_path(below)?;
                 }
                 return Ok(());
             }
@@ -300,7 +300,7 @@ impl Crawler<'_> {
             if switched {
                 let url = self.url(repos_path);
                 self.report.link_path(
-                    RelPath::trusted(below),
+                    below,
                     &url,
                     revision,
                     Depth::Infinity,
@@ -313,7 +313,7 @@ impl Crawler<'_> {
                 || told.depth == Depth::Empty
             {
                 self.report.set_path(
-                    RelPath::trusted(below),
+                    below,
                     revision,
                     Depth::Infinity,
                     false,
@@ -331,7 +331,7 @@ impl Crawler<'_> {
         if switched {
             let url = self.url(repos_path);
             self.report.link_path(
-                RelPath::trusted(below),
+                below,
                 &url,
                 revision,
                 said,
@@ -345,7 +345,7 @@ impl Crawler<'_> {
             || (told.depth == Depth::Immediates && depth != Depth::Empty)
             || (depth < Depth::Infinity && self.is_recursive())
         {
-            self.report.set_path(RelPath::trusted(below), revision, said, start_empty, None)?;
+            self.report.set_path(below, revision, said, start_empty, None)?;
         }
         if self.is_recursive() {
             self.dir(Told {
