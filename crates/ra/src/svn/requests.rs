@@ -202,7 +202,7 @@ impl SvnSession {
                         item.list().map_err(|_| WireError::Part("Dirlist element not a list"))?;
                     let mut entry = entry.tuple();
                     let name = entry.text()?;
-                    if name.contains('/') {
+                    if name.is_empty() || name.contains('/') {
                         return Err(SvnError::new(
                             ErrorCode::RA_SVN_MALFORMED_DATA,
                             format!("Invalid directory entry name '{name}'"),
