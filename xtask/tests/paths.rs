@@ -58,7 +58,10 @@ fn relpaths_are_no_text() {
         .map(|file| file.strip_prefix(&root).unwrap().to_string_lossy().into_owned())
         .collect();
     found.sort();
-    assert_eq!(found, STILL_TEXT, "a relpath is a `RelPath`; what no longer is text leaves the list");
+    assert_eq!(
+        found, STILL_TEXT,
+        "a relpath is a `RelPath`; what no longer is text leaves the list"
+    );
 }
 
 #[test]

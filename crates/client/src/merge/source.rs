@@ -78,6 +78,7 @@ impl MergeSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sapwood_core::paths::RelPath;
 
     #[test]
     fn parts_belong_to_the_younger_url() {

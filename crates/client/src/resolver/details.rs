@@ -1,7 +1,7 @@
 //! What is to be known of both sides of a tree conflict: who changed the node, when, and where it is now.
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{NodeKind, SvnResult, path};
+use sapwood_core::{NodeKind, SvnResult};
 use sapwood_wc::conflict::{Action, Operation, Reason};
 use sapwood_wc::view::Status;
 
@@ -158,7 +158,7 @@ impl TreeConflict<'_> {
                 let related = if gone { search.existing(new, Some(old))? } else { None };
                 let end = if gone { 0 } else { old.1 };
                 let end = if end >= peg { before(peg) } else { end };
-                let relpath = parent.child(path::basename(&self.relpath));
+                let relpath = parent.join(RelPath::new(self.relpath.name())?);
                 let related = related.as_ref().map(|(at, revision)| (at.as_path(), *revision));
                 search.deletion(&relpath, (peg, end), related, true)?
             }
@@ -311,7 +311,7 @@ impl TreeConflict<'_> {
             Some(met) => met,
             None => 0,
         };
-        let relpath = parent.child(path::basename(&self.relpath));
+        let relpath = parent.join(RelPath::new(self.relpath.name())?);
         let range = (peg, since(peg));
         let deletion = search.deletion(&relpath, range, Some(related), met.is_some())?;
         let mut missing = Missing::default();

@@ -137,7 +137,7 @@ impl StatusEditor {
         if added {
             self.at(parent)?.text = true;
         }
-        let relpath = self.anchor.join(RelPath::new(below)?);
+        let relpath = self.anchor.join(inside(below)?);
         Ok(self.push(Open { relpath, parent: Some(parent.0), is_dir, added, ..Open::default() }))
     }
 
@@ -191,6 +191,13 @@ impl StatusEditor {
     }
 }
 
+/// The path of an edit that is about a node in its root.
+fn inside(path: &str) -> SvnResult<&RelPath> {
+    let outside = || SvnError::new(ErrorCode::RA_SVN_MALFORMED_DATA, "An edit of no node");
+    let path = RelPath::new(path)?;
+    if path.is_root() { Err(outside()) } else { Ok(path) }
+}
+
 fn wrong_handle() -> SvnError {
     SvnError::new(ErrorCode::RA_SVN_MALFORMED_DATA, "Use of a node that is not open")
 }
@@ -216,7 +223,7 @@ impl Editor for StatusEditor {
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
-        let relpath = self.anchor.join(RelPath::new(path)?);
+        let relpath = self.anchor.join(inside(path)?);
         let has_target = self.has_target;
         let open = self.open.remove(&parent.0).ok_or_else(wrong_handle)?;
         // Other sides do not say when; the last change of the directory is the best guess.
