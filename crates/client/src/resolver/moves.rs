@@ -135,7 +135,7 @@ impl Search<'_> {
                 continue;
             }
             let Some(outer) = self.move_of(&gone.path, revision, false, DEPTH)? else { continue };
-            let below = gone.path.below(&outer.to).unwrap_or_default();
+            let below = gone.path.below(&outer.to).unwrap_or(RelPath::ROOT);
             if below.is_empty() {
                 continue;
             }
@@ -262,7 +262,7 @@ impl Search<'_> {
                         continue;
                     }
                 }
-                let below = relpath.below(&one.to).unwrap_or_default();
+                let below = relpath.below(&one.to).unwrap_or(RelPath::ROOT);
                 latest.push(one.of_child(below, kind));
             }
             if !latest.is_empty() {

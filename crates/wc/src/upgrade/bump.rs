@@ -8,12 +8,12 @@
 //! Each step is one transaction, so that a killed upgrade leaves one format or the other.
 
 use rusqlite::params;
-use sapwood_core::paths::RelPathBuf;
 
 use super::conflicts::OldConflict;
 use crate::db::schema::STATISTICS;
 use crate::db::{Db, Paths, write_inherited};
 use crate::error::Result;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 const TO_30: &str = "
 CREATE UNIQUE INDEX IF NOT EXISTS I_NODES_MOVED ON NODES (wc_id, moved_to, op_depth);
@@ -91,7 +91,7 @@ impl BaseRow {
     /// Whether it is where its parent says that it is.
     fn follows(&self) -> bool {
         let Some((id, Some(place), at)) = &self.parent else { return false };
-        let below = self.relpath.below(at).unwrap_or_default();
+        let below = self.relpath.below(at).unwrap_or(RelPath::ROOT);
         self.place == (*id, place.join(below))
     }
 }
