@@ -1,6 +1,6 @@
 //! `svn info` of a working copy alone.
 
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::Lock;
 use sapwood_wc::WorkingCopy;
@@ -33,7 +33,7 @@ fn info_at(
     ctx: &Context,
     wc: &WorkingCopy,
     abspath: &std::path::Path,
-    relpath: &str,
+    relpath: &RelPath,
     depth: Depth,
     changelists: &[String],
     receiver: Receiver<'_>,
@@ -74,9 +74,9 @@ fn info_at(
 }
 
 /// Tells of a node that is not there, but in a tree conflict.
-fn victim(wc: &WorkingCopy, relpath: &str, receiver: Receiver<'_>) -> SvnResult<()> {
+fn victim(wc: &WorkingCopy, relpath: &RelPath, receiver: Receiver<'_>) -> SvnResult<()> {
     let conflicts = ConflictInfo::of(wc, relpath, None)?;
-    let (id, _) = wc.repos_location(path::dirname(relpath))?;
+    let (id, _) = wc.repos_location(relpath.parent())?;
     let repository = wc.db().repository(id)?;
     let info = Info {
         is_missing: true,
@@ -133,7 +133,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
     let repository = wc.db().repository(id)?;
     // A copy may lack what its source has: nothing more is known than that.
     let unknown = view.status() == Status::Deleted && shown.presence == Presence::NotPresent;
-    let absolute = |relpath: String| wc.abspath(&relpath).to_string_lossy().into_owned();
+    let absolute = |relpath: RelPathBuf| wc.abspath(&relpath).to_string_lossy().into_owned();
     let mut working = WorkingInfo {
         root: wc.root().to_string_lossy().into_owned(),
         settings: wc.db().settings(),
@@ -160,7 +160,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         if let Some(origin) = origin.filter(|_| view.is_op_root()) {
             let root = wc.db().repository(origin.repos_id)?.root;
             working.copied_from =
-                Some((root.join(RelPath::trusted(&origin.repos_path)), origin.revision));
+                Some((root.join(&origin.repos_path), origin.revision));
         }
         if view.is_op_root() {
             working.moved_from = wc.moved_from(view)?.map(|(from, _)| absolute(from));
@@ -170,7 +170,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         working.moved_to = wc.moved_to(view)?.map(|(to, _)| absolute(to));
     }
     Ok(Info {
-        url: Some(repository.root.join(RelPath::trusted(&repos_path))),
+        url: Some(repository.root.join(&repos_path)),
         revision,
         kind: view.kind().filter(|_| !unknown),
         root_url: Some(repository.root),
@@ -188,7 +188,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
 /// the deletion, and of the revision of that, even if BASE has the node itself from another place.
 struct DeletedFrom {
     repos_id: i64,
-    repos_path: String,
+    repos_path: RelPathBuf,
     revision: Option<Revnum>,
 }
 
@@ -205,7 +205,7 @@ fn deleted_from(wc: &WorkingCopy, view: &View, shown: &NodeRow) -> SvnResult<Opt
     let Some((repos_id, above, revision)) = place else {
         return Err(sapwood_wc::Error::NodeNotFound(wc.abspath(root)).into());
     };
-    let repos_path = path::join(above, path::rest_below(root, view.relpath())?);
+    let repos_path = above.join(view.relpath().rest_below(root)?);
     Ok(Some(DeletedFrom { repos_id, repos_path, revision }))
 }
 
@@ -226,7 +226,7 @@ fn schedule_of(view: &View) -> Schedule {
 fn lock_of(wc: &WorkingCopy, view: &View) -> SvnResult<Option<Lock>> {
     let Some(base) = view.base() else { return Ok(None) };
     Ok(wc.lock_of(base)?.map(|row| Lock {
-        path: base.repos_path.clone().unwrap_or_default(),
+        path: base.repos_path.clone().unwrap_or_default().into_string(),
         token: row.token,
         owner: row.owner.unwrap_or_default(),
         comment: row.comment,

@@ -25,7 +25,7 @@ pub(crate) enum Tell {
 /// Those of `work`; that a text cannot be fetched, before `work` is begun.
 pub(crate) fn with_text_bases<T>(
     ctx: &Context,
-    (wc, relpath): (&WorkingCopy, &str),
+    (wc, relpath): (&WorkingCopy, &RelPath),
     tell: Tell,
     work: impl FnOnce() -> SvnResult<T>,
 ) -> SvnResult<T> {
@@ -41,7 +41,7 @@ pub(crate) fn with_text_bases<T>(
 }
 
 /// Fetches what modified files need and the store does not have.
-fn fetch(ctx: &Context, wc: &WorkingCopy, relpath: &str, tell: Tell) -> SvnResult<()> {
+fn fetch(ctx: &Context, wc: &WorkingCopy, relpath: &RelPath, tell: Tell) -> SvnResult<()> {
     let missing = wc.missing_text_bases(relpath, ctx.cancel())?;
     let Some(first) = missing.first() else { return Ok(()) };
     let say = |action| {

@@ -15,6 +15,7 @@ mod target;
 use std::cell::RefCell;
 use std::fs::{self, File};
 
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_diff::patch::{How, PatchFile};
 use sapwood_wc::WorkingCopy;
@@ -59,7 +60,7 @@ struct Place {
     /// Absolute.
     dir: String,
     wc: WorkingCopy,
-    relpath: String,
+    relpath: RelPathBuf,
 }
 
 /// Applies a patch file.

@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_diff::patch::{Hunk, Operation, Patch};
@@ -393,7 +394,7 @@ impl Run<'_> {
 
     /// The working copy that a path is in, and the path in it. Looked for once for all that is in the same
     /// directory: a patch is about many files of few.
-    pub(super) fn place_of(&self, abspath: &str) -> SvnResult<(WorkingCopy, String)> {
+    pub(super) fn place_of(&self, abspath: &str) -> SvnResult<(WorkingCopy, RelPathBuf)> {
         let (dir, name) = path::split(abspath);
         if let Some(place) = self.place.borrow().as_ref() {
             let is_dir =
@@ -403,12 +404,12 @@ impl Run<'_> {
             }
             // A directory may be the root of another working copy, and a link lead to one.
             if place.dir == dir && is_leaf(abspath)? {
-                return Ok((place.wc.clone(), path::join(&place.relpath, name)));
+                return Ok((place.wc.clone(), place.relpath.child(name)));
             }
         }
         let (wc, relpath) = self.ctx.working_copy(abspath.as_ref())?;
         if !relpath.is_empty() && is_leaf(abspath)? {
-            let relpath = path::dirname(&relpath).to_owned();
+            let relpath = relpath.parent().to_owned();
             let place = Place { dir: dir.to_owned(), wc: wc.clone(), relpath };
             self.place.replace(Some(place));
         }

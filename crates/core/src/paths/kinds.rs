@@ -165,6 +165,12 @@ macro_rules! kind_of_path {
             }
         }
 
+        impl From<&$name> for Box<str> {
+            fn from(path: &$name) -> Self {
+                path.0.into()
+            }
+        }
+
         impl<'a> From<&'a $name> for Cow<'a, $name> {
             fn from(path: &'a $name) -> Self {
                 Cow::Borrowed(path)
@@ -201,9 +207,21 @@ macro_rules! kind_of_path {
             }
         }
 
+        impl PartialEq<$owned> for &$name {
+            fn eq(&self, path: &$owned) -> bool {
+                self.0 == path.0
+            }
+        }
+
         impl PartialEq<&$name> for $owned {
             fn eq(&self, path: &&$name) -> bool {
                 self.0 == path.0
+            }
+        }
+
+        impl PartialEq<String> for $owned {
+            fn eq(&self, text: &String) -> bool {
+                self.0 == *text
             }
         }
 
@@ -270,6 +288,12 @@ kind_of_path!(
     "absolute path",
     |text| path::is_canonical_fspath(text) && !text.split('/').any(|name| matches!(name, "." | ".."))
 );
+
+impl Default for &RelPath {
+    fn default() -> Self {
+        RelPath::ROOT
+    }
+}
 
 impl RelPath {
     /// The root of what relpaths are relative to.

@@ -1,7 +1,7 @@
 //! Paths in repositories, and their conversions.
 
 use super::kinds::{FsPath, FsPathBuf, RelPath, RelPathBuf};
-use crate::path;
+use crate::{SvnResult, path};
 
 impl RelPathBuf {
     /// Makes any slash-separated text into a relpath.
@@ -35,6 +35,15 @@ impl RelPath {
     #[must_use]
     pub fn below(&self, above: &Self) -> Option<&Self> {
         path::skip_ancestor(above, self).map(Self::trusted)
+    }
+
+    /// The same where this was found at or below `above`.
+    ///
+    /// # Errors
+    /// E235000 when it is not, which is a slip of ours.
+    #[track_caller]
+    pub fn rest_below(&self, above: &Self) -> SvnResult<&Self> {
+        path::rest_below(above, self).map(Self::trusted)
     }
 
     /// Whether this is `above` or below it.

@@ -214,7 +214,7 @@ impl Report for Printer {
         _start_empty: bool,
         _lock_token: Option<&str>,
     ) -> SvnResult<()> {
-        self.told(path, None, revision, depth)
+        self.told(RelPath::new(path)?, None, revision, depth)
     }
 
     fn link_path(
@@ -226,7 +226,7 @@ impl Report for Printer {
         _start_empty: bool,
         _lock_token: Option<&str>,
     ) -> SvnResult<()> {
-        self.told(path, Some(url), revision, depth)
+        self.told(RelPath::new(path)?, Some(url), revision, depth)
     }
 
     fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {
