@@ -23,6 +23,7 @@ use std::sync::{Arc, OnceLock};
 use sapwood_client::Context;
 use sapwood_client::shelf::{bring_back, check, paths, take_out};
 use sapwood_core::config::{Case, Config};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{CancelToken, Depth, NodeKind, PropList, Revnum, path};
 use sapwood_ra::auth::{AuthOptions, Authenticator};
 use sapwood_ra::{FileCaches, Settings};
@@ -87,7 +88,7 @@ fn shelves_of(ctx: &Context, root: &Path, store: Store) -> sapwood_core::SvnResu
 /// Reads all of a version of `v2`.
 fn read(version: &Version) -> sapwood_core::SvnResult<()> {
     let stored = Stored::of(version);
-    let nodes = stored.nodes("")?;
+    let nodes = stored.nodes(RelPath::ROOT)?;
     for pair in nodes.windows(2) {
         assert!(path::compare(&pair[0].relpath, &pair[1].relpath).is_lt(), "order of paths");
     }
@@ -120,14 +121,17 @@ fn make(shelves: &Path, record: &[u8]) {
     let Ok(name) = std::str::from_utf8(&rest[..end]) else { return };
     let content = rest.get(end + 1..).unwrap_or_default();
     let version = shelves.join("61-001.wc");
-    match letter {
-        b'n' => row(&version, name, content),
-        b'p' => {
-            let properties = Some(content.to_vec());
-            let row = ActualRow { relpath: name.to_owned(), properties, ..ActualRow::default() };
+    // A row whose path is no relpath at all cannot be made this way: reading one is an error of its column.
+    let relpath = RelPath::new(name);
+    match (letter, relpath) {
+        (b'n', Ok(relpath)) => row(&version, relpath, content),
+        (b'p', Ok(relpath)) => {
+            let (relpath, properties) = (relpath.to_owned(), Some(content.to_vec()));
+            let row = ActualRow { relpath, properties, ..ActualRow::default() };
             let _made = opened(&version).db().put_actual(&row);
         }
-        b't' => {
+        (b'n' | b'p', Err(_)) => {}
+        (b't', _) => {
             drop(opened(&version));
             put(&version, name, b'f', content);
         }
@@ -170,7 +174,7 @@ fn opened(version: &Path) -> WorkingCopy {
     WorkingCopy::open_root(version, options()).expect("a working copy")
 }
 
-fn row(version: &Path, name: &str, content: &[u8]) {
+fn row(version: &Path, relpath: &RelPath, content: &[u8]) {
     let byte = |at: usize| content.get(at).copied().unwrap_or(b'0');
     let presence = match byte(1) % 6 {
         0 => Presence::Normal,
@@ -181,16 +185,16 @@ fn row(version: &Path, name: &str, content: &[u8]) {
         _ => Presence::BaseDeleted,
     };
     let kind = if byte(2) % 2 == 0 { Kind::File } else { Kind::Dir };
-    let mut row = NodeRow::new(name, i64::from(byte(0) % 4), presence, kind);
+    let mut row = NodeRow::new(relpath, i64::from(byte(0) % 4), presence, kind);
     row.properties = content.get(3..).map(<[u8]>::to_vec).filter(|bytes| !bytes.is_empty());
     let wc = opened(version);
     if row.op_depth == 0 {
         row.repos_id = Some(1);
-        row.repos_path = Some(name.to_owned());
+        row.repos_path = Some(relpath.to_owned());
         row.revision = Some(Revnum(1));
     }
     if kind == Kind::File && presence == Presence::Normal {
-        row.checksum = wc.db().base("f").expect("a row").and_then(|row| row.checksum);
+        row.checksum = wc.db().base(RelPath::trusted("f")).expect("a row").and_then(|row| row.checksum);
     }
     let _made = wc.db().put_node(&row);
 }
@@ -262,9 +266,10 @@ fn template() -> &'static TempDir {
         ] {
             let file = kind == NodeKind::File;
             let at = if file { Kind::File } else { Kind::Dir };
-            let mut row = NodeRow::new(name, 0, Presence::Normal, at);
+            let relpath = RelPath::trusted(name);
+            let mut row = NodeRow::new(relpath, 0, Presence::Normal, at);
             row.repos_id = Some(id);
-            row.repos_path = Some(name.to_owned());
+            row.repos_path = Some(relpath.to_owned());
             row.revision = Some(Revnum(1));
             row.changed_revision = Some(Revnum(1));
             row.properties = Some(sapwood_wc::db::write_props(&PropList::new()));

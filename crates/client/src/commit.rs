@@ -338,10 +338,7 @@ pub(crate) fn shown_item(item: &Item) -> CommitItem {
             lock_token: changes.lock_token,
         },
         revision: item.revision,
-        copy_from: item
-            .copy_from
-            .as_ref()
-            .map(|(from, rev)| (item.root.join(from), *rev)),
+        copy_from: item.copy_from.as_ref().map(|(from, rev)| (item.root.join(from), *rev)),
     }
 }
 

@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::props::names;
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;

@@ -1,8 +1,8 @@
 //! `svn copy` of working copies to URLs: a commit of what there is on disk, as copies of where it
 //! comes from and what differs from that.
 
-use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
 use sapwood_ra::{CommitRequest, Inherit, MergeinfoRequest, Session};

@@ -159,8 +159,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         revision = origin.as_ref().map(|origin| origin.revision);
         if let Some(origin) = origin.filter(|_| view.is_op_root()) {
             let root = wc.db().repository(origin.repos_id)?.root;
-            working.copied_from =
-                Some((root.join(&origin.repos_path), origin.revision));
+            working.copied_from = Some((root.join(&origin.repos_path), origin.revision));
         }
         if view.is_op_root() {
             working.moved_from = wc.moved_from(view)?.map(|(from, _)| absolute(from));

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use sapwood_core::paths::RelPath;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
@@ -182,21 +182,22 @@ fn is_related(
     let (Some(path), Some(at)) = (base.repos_path, base.revision) else { return Ok(false) };
     let root = session.root_url();
     let url = session.url();
-    let history = |path: &RelPath, at: Revnum| -> SvnResult<Vec<(Option<String>, Revnum, Revnum)>> {
-        session.reparent(&root.join(path))?;
-        let mut segments = Vec::new();
-        session.location_segments(
-            RelPath::ROOT,
-            Some(at),
-            Some(at),
-            Some(Revnum::ZERO),
-            &mut |segment| {
-                segments.push((segment.path.clone(), segment.start, segment.end));
-                Ok(())
-            },
-        )?;
-        Ok(segments)
-    };
+    let history =
+        |path: &RelPath, at: Revnum| -> SvnResult<Vec<(Option<String>, Revnum, Revnum)>> {
+            session.reparent(&root.join(path))?;
+            let mut segments = Vec::new();
+            session.location_segments(
+                RelPath::ROOT,
+                Some(at),
+                Some(at),
+                Some(Revnum::ZERO),
+                &mut |segment| {
+                    segments.push((segment.path.clone(), segment.start, segment.end));
+                    Ok(())
+                },
+            )?;
+            Ok(segments)
+        };
     let ours = history(&path, at)?;
     let theirs = history(place, revision)?;
     session.reparent(&url)?;

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::{Depth, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{ExternalRow, FORMAT_OPTIONAL_PRISTINES, Kind, Presence};

@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::props::names;
 use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Harvest, HarvestOptions, Item};

@@ -430,7 +430,8 @@ pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<R
     }
     // Whether a directory is another working copy is a question of the one above it.
     let above = |dir: &RelPathBuf| (!dir.is_root()).then(|| dir.parent().to_owned());
-    let above: Vec<RelPathBuf> = dirs.iter().filter(|dir| **dir != *relpath).filter_map(above).collect();
+    let above: Vec<RelPathBuf> =
+        dirs.iter().filter(|dir| **dir != *relpath).filter_map(above).collect();
     dirs.extend(above);
     (dirs.len() <= limit).then_some(dirs)
 }

@@ -462,9 +462,9 @@ fn reverts_look_where_something_may_have_changed() {
         let wc = WorkingCopy::open_root(&place.root, options).unwrap();
         let look = || {
             std::thread::sleep(Duration::from_millis(40));
-            wc.status("", &Options::default(), &mut |_| Ok(())).unwrap();
+            wc.status(RelPath::ROOT, &Options::default(), &mut |_| Ok(())).unwrap();
         };
-        let dirs = || restless(&wc, "").map(|dirs| dirs.into_iter().collect::<Vec<_>>());
+        let dirs = || restless(&wc, RelPath::ROOT).map(|dirs| dirs.into_iter().collect::<Vec<_>>());
         assert_eq!(dirs(), None, "there was no status yet");
         look();
         assert_eq!(dirs().unwrap(), [""; 0]);
@@ -487,14 +487,21 @@ fn reverts_look_where_something_may_have_changed() {
         fs::remove_dir(place.root.join("d/.svn")).unwrap();
         let _ = fs::remove_file(place.file());
         look();
-        assert_eq!(restless(&wc, "a/b").unwrap().len(), 0);
-        assert_eq!(restless(&wc, "a/b/three"), None, "not of a directory");
+        assert_eq!(restless(&wc, RelPath::trusted("a/b")).unwrap().len(), 0);
+        assert_eq!(restless(&wc, RelPath::trusted("a/b/three")), None, "not of a directory");
         fs::write(place.root.join("a/b/c/four"), "longer").unwrap();
         assert_eq!(dirs().unwrap(), ["a/b", "a/b/c"]);
-        assert_eq!(restless(&wc, "d").unwrap().len(), 0, "not below");
-        wc.db().put_node(&NodeRow::new("d/six", 2, Presence::BaseDeleted, Kind::File)).unwrap();
+        assert_eq!(restless(&wc, RelPath::trusted("d")).unwrap().len(), 0, "not below");
+        wc.db()
+            .put_node(&NodeRow::new(
+                RelPath::trusted("d/six"),
+                2,
+                Presence::BaseDeleted,
+                Kind::File,
+            ))
+            .unwrap();
         assert!(
-            dirs().unwrap().contains(&"d".to_owned()),
+            dirs().unwrap().iter().any(|dir| *dir == *"d"),
             "what this connection changes counts at once"
         );
         sapwood_watch::ask::stop(&socket).unwrap();
