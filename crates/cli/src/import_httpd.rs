@@ -260,6 +260,17 @@ fn of_server(
 fn redirects(all: &[Directive], text: &mut String, notes: &mut Vec<String>) {
     for directive in all {
         let args: Vec<&str> = directive.args.iter().map(String::as_str).collect();
+        let matched = match (directive.name.as_str(), args.as_slice()) {
+            ("redirectmatch", [from, to] | ["temp" | "302", from, to]) => begins(from, to, false),
+            ("redirectmatch", ["permanent" | "301", from, to]) => begins(from, to, true),
+            _ => None,
+        };
+        if let Some((from, to, permanent)) = matched {
+            let (from, to) = (quoted(&from), quoted(to));
+            let _ =
+                write!(text, "\n[[redirect]]\nfrom = {from}\nto = {to}\npermanent = {permanent}\n");
+            continue;
+        }
         let (permanent, from, to) = match (directive.name.as_str(), args.as_slice()) {
             ("redirect", [from, to] | ["temp" | "302", from, to]) => (false, from, to),
             ("redirect", ["permanent" | "301", from, to]) | ("redirectpermanent", [from, to]) => {
@@ -278,6 +289,14 @@ fn redirects(all: &[Directive], text: &mut String, notes: &mut Vec<String>) {
         let (from, to) = (quoted(from), quoted(to));
         let _ = write!(text, "\n[[redirect]]\nfrom = {from}\nto = {to}\npermanent = {permanent}\n");
     }
+}
+
+/// What a pattern says that is nothing but a beginning and the rest: `^/x(.*)$` and `/svn$1`.
+fn begins<'t>(from: &str, to: &'t str, permanent: bool) -> Option<(String, &'t str, bool)> {
+    let begin = from.strip_prefix('^')?.strip_suffix("(.*)$")?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_' | '%');
+    let to = to.strip_suffix("$1").filter(|to| !to.contains('$'))?;
+    (begin.starts_with('/') && begin.chars().all(plain)).then(|| (format!("{begin}*"), to, permanent))
 }
 
 #[cfg(test)]
@@ -302,14 +321,16 @@ mod tests {
              AuthzSVNAccessFile /a\nSVNAllowBulkUpdates Prefer\nSVNCacheRevProps on\n\
              SVNIndexXSLT /x.xsl\nAuthLDAPURL ldap://x\n</Location>\n\
              <Location /svn/secret>\nRequire user joe\n</Location>\n</VirtualHost>\n\
-             Redirect permanent /old /svn\nRedirectMatch ^/x(.*)$ /svn$1\n",
+             Redirect permanent /old /svn\nRedirectMatch ^/x-(.*)$ /svn/$1\n\
+             RedirectMatch ^/[ab](.*)$ /svn$1\n",
         );
         let expected = "http-port = 80\nlisten = \"0.0.0.0\"\nhttps-port = 443\ncompression = 3\n\
              cache-megabytes = 1024\ntls-certificate = \"/c.pem\"\ntls-key = \"/k.pem\"\n\
              bulk-updates = \"prefer\"\n\n\
              [[location]]\nurl = \"/svn\"\nfolder = \"/srv/s v\"\nlist = true\n\
              realm = \"Our \\\"best\\\"\"\nusers = \"/u\"\nauthz = \"/a\"\nlogin = \"required\"\n\n\
-             [[redirect]]\nfrom = \"/old\"\nto = \"/svn\"\npermanent = true\n";
+             [[redirect]]\nfrom = \"/old\"\nto = \"/svn\"\npermanent = true\n\n\
+             [[redirect]]\nfrom = \"/x-*\"\nto = \"/svn/\"\npermanent = false\n";
         assert_eq!(text, expected);
         let told = notes.join("\n");
         for word in ["SVNIndexXSLT", "AuthLDAPURL", "/svn/secret", "RedirectMatch"] {

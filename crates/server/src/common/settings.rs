@@ -93,7 +93,7 @@ impl Location {
 /// Addresses that are other ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
-    /// What such a path begins with, percent-encoded.
+    /// What such a path begins with, percent-encoded; with a star at the end also within a name.
     pub from: String,
     /// What takes its place: a path or a URL.
     pub to: String,
@@ -103,9 +103,12 @@ pub struct Redirect {
 
 impl Redirect {
     /// What follows of a path that begins with `from`, at the end of a name: `/old` means `/old/x`, and
-    /// not `/older`.
+    /// not `/older`, which `/old*` means too.
     #[must_use]
     pub fn rest<'p>(&self, path: &'p str) -> Option<&'p str> {
+        if let Some(from) = self.from.strip_suffix('*') {
+            return path.strip_prefix(from);
+        }
         let rest = path.strip_prefix(&*self.from)?;
         let ends = rest.is_empty() || rest.starts_with('/') || self.from.ends_with('/');
         ends.then_some(rest)
@@ -310,6 +313,8 @@ mod tests {
         assert_eq!(rest("/old", "/old/x"), Some("/x"));
         assert_eq!(rest("/old/", "/old/x"), Some("x"));
         assert_eq!(rest("/old", "/older/x"), None);
+        assert_eq!(rest("/old*", "/older/x"), Some("er/x"));
+        assert_eq!(rest("/old*", "/ol"), None);
     }
 
     #[test]
