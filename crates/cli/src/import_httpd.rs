@@ -296,7 +296,8 @@ fn begins<'t>(from: &str, to: &'t str, permanent: bool) -> Option<(String, &'t s
     let begin = from.strip_prefix('^')?.strip_suffix("(.*)$")?;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_' | '%');
     let to = to.strip_suffix("$1").filter(|to| !to.contains('$'))?;
-    (begin.starts_with('/') && begin.chars().all(plain)).then(|| (format!("{begin}*"), to, permanent))
+    (begin.starts_with('/') && begin.chars().all(plain))
+        .then(|| (format!("{begin}*"), to, permanent))
 }
 
 #[cfg(test)]

@@ -210,12 +210,15 @@ pub(super) fn settle(
     let adm = layout::adm(wc.root());
     let Ok(length) = memory::append_note(&adm, &note) else { return };
     if length > (known.length >> 2).max(1 << 16) {
-        join(wc, state, context);
+        join(wc, state, context, None);
     }
 }
 
+/// A monitor that watches since the file was written: its token, and the directories that changed meanwhile.
+type Renewed<'r> = (Token, &'r BTreeSet<RelPathBuf>);
+
 /// Makes one file of the file and its notes.
-fn join(wc: &WorkingCopy, state: State, context: Context) {
+fn join(wc: &WorkingCopy, state: State, context: Context, renewed: Option<Renewed<'_>>) {
     let Some((file, notes)) = read_both(wc) else { return };
     let now = Since { state, changes: Changes::none() };
     let Some(memory) = Memory::read(&file, &notes, &now, Wanted::Of(context)) else { return };
@@ -223,9 +226,16 @@ fn join(wc: &WorkingCopy, state: State, context: Context) {
         return;
     }
     let even = memory.even.as_ref().map(|even| even.without_what_is_even(wc));
-    let mut out = file::head(state, context, memory.token, even.as_ref());
+    let token = renewed.map_or(memory.token, |(token, _)| token);
+    let mut out = file::head(state, context, token, even.as_ref());
     for one in &memory.all {
-        file::write_again(&mut out, one);
+        // The monitor does not tell of what changed before it watched: such a directory is always looked at.
+        match renewed {
+            Some((_, changed)) if changed.contains(one.dir) => {
+                file::write_again(&mut out, &Remembered { stamp: None, is_calm: false, ..*one });
+            }
+            _ => file::write_again(&mut out, one),
+        }
     }
     write_file(wc, out);
 }
@@ -283,12 +293,22 @@ pub(super) fn known(
     if found.len() > limit {
         return unknown;
     }
+    // A monitor that watches only now: the disk was asked after its token was given, so that what was found
+    // holds from that token on.
+    let renews =
+        told.is_none() && token != Token::default() && relpath.is_root() && options.unversioned;
     match told {
         Some(told) => found.extend(told.iter().flat_map(|one| remembered_of(&all, one))),
-        None => found = changed_on_disk(wc, &all, false),
+        None => found = changed_on_disk(wc, &all, renews),
     }
     if found.len() > limit {
         return unknown;
+    }
+    if renews
+        && touched.is_empty()
+        && let Some(state) = State::of(wc.db().path())
+    {
+        join(wc, state, context, Some((token, &found)));
     }
     let touched = touched.into_iter().map(RelPath::to_owned).collect();
     let length = both.as_ref().map_or(0, |(file, _)| u64::try_from(file.len()).unwrap_or(u64::MAX));

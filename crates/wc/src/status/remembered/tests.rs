@@ -508,3 +508,43 @@ fn reverts_look_where_something_may_have_changed() {
         running.join().unwrap();
     }
 }
+
+/// A status that finds a monitor that watches since a moment ago keeps what was known, from its token on; what
+/// changed before is looked at until it is found in order.
+#[test]
+fn a_monitor_that_comes_later_is_asked_from_the_next_status_on() {
+    let place = Place::new();
+    std::thread::sleep(Duration::from_millis(40));
+    assert_eq!(place.status(), [""; 0], "remembered without a monitor");
+    fs::write(place.root.join("a/b/three"), "longer").unwrap();
+    let socket = place.folder.path().join("own/watch.socket");
+    let mut monitor = sapwood_watch::monitor::Monitor::new(&socket).unwrap();
+    monitor.add(&place.root).unwrap();
+    let running = std::thread::spawn(move || monitor.run(&|| false).unwrap());
+    let options = crate::Options { monitor: Some(socket.clone()), ..crate::Options::default() };
+    let wc = WorkingCopy::open_root(&place.root, options).unwrap();
+    let token = || {
+        let (file, notes) = read_both(&wc).unwrap();
+        let since = wc.db().since().unwrap();
+        Memory::read(&file, &notes, &since, Wanted::Any).unwrap().token
+    };
+    let look = || {
+        let mut found = Vec::new();
+        let mut visit = |status: super::super::Status| {
+            found.push(status.relpath.to_string());
+            Ok(())
+        };
+        wc.status(RelPath::ROOT, &Options::default(), &mut visit).unwrap();
+        found
+    };
+    assert_eq!(token(), Token::default());
+    assert_eq!(look(), ["a/b/three"]);
+    let renewed = token();
+    assert_ne!(renewed, Token::default());
+    assert_eq!(look(), ["a/b/three"], "changed before the monitor came");
+    assert_eq!(token(), renewed, "written once");
+    fs::write(place.root.join("a/b/c/four"), "longer, too").unwrap();
+    assert_eq!(look(), ["a/b/c/four", "a/b/three"], "told by the monitor");
+    sapwood_watch::ask::stop(&socket).unwrap();
+    running.join().unwrap();
+}
