@@ -99,9 +99,9 @@ defaults. The machine was busy with other work: the ratios of processor time say
 {http}
 ## Everyday work on a working copy
 
-Sapwood's `svn` beside the reference's and git, on the same files, each with a repository and a working copy of its own. The machine was
-busy with other work: ratios within a row say something, seconds by the clock little; calls are those of the system, counted by `strace`
-in one run, and do not depend on the machine.
+Sapwood's `svn` beside the reference's and git, on the same files, each with a repository and a working copy of its own. Calls are those
+of the system, counted by `strace` in one run, and do not depend on the machine. A million files, and what was found on the way:
+[results/working-copy-2026-11-24.md](results/working-copy-2026-11-24.md).
 
 {working}
 ## Merges
