@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, Sha1};
 pub use sapwood_fsfs_format::NodeRevId;
 use sapwood_fsfs_format::{DirEntryRef, Directory, NodeRev, RepLocation, Representation};
@@ -53,8 +54,8 @@ impl Node {
 
     /// The fspath by which the node was reached.
     #[must_use]
-    pub fn path(&self) -> &str {
-        &self.path
+    pub fn path(&self) -> &FsPath {
+        FsPath::trusted(&self.path)
     }
     /// The same, shared.
     #[must_use]
@@ -90,8 +91,8 @@ impl Node {
     }
     /// The path at which this node-revision was made.
     #[must_use]
-    pub fn created_path(&self) -> &str {
-        &self.rev.created_path
+    pub fn created_path(&self) -> &FsPath {
+        self.rev.made_at()
     }
     /// The properties.
     pub fn props(&self) -> Result<Arc<PropList>> {
@@ -223,8 +224,8 @@ impl Node {
     }
     /// Where this very node-revision was copied from.
     #[must_use]
-    pub fn copied_from(&self) -> Option<(Revnum, &str)> {
-        self.rev.copy_from.as_ref().map(|(revision, path)| (*revision, &**path))
+    pub fn copied_from(&self) -> Option<(Revnum, &FsPath)> {
+        self.rev.copied_from()
     }
     /// The node-revision before this one (without path knowledge: its path is its created path).
     pub fn predecessor(&self) -> Result<Option<Self>> {

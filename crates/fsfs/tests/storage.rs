@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
+use sapwood_testkit::fspath;
 use sapwood_core::{FormKey, NodeKind, PropList, Revnum, SvnError};
 use sapwood_fsfs::read_ahead::Wanted;
 use sapwood_fsfs::{
@@ -209,7 +210,7 @@ fn read_everything(fs: &Filesystem) -> sapwood_fsfs::Result<sapwood_core::Md5> {
     let mut revprops = fs.revprops_snapshot();
     for number in 0..=fs.youngest()?.0 {
         let revision = Revnum(number);
-        read_node(&fs.revision_root(revision)?.node("/")?, &mut sum)?;
+        read_node(&fs.revision_root(revision)?.node(fspath("/"))?, &mut sum)?;
         for change in fs.changed_paths(revision)?.iter() {
             sum.extend(change.path.as_bytes());
         }

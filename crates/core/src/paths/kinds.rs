@@ -3,6 +3,7 @@
 use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use ref_cast::{RefCastCustom, ref_cast_custom};
 
@@ -165,6 +166,18 @@ macro_rules! kind_of_path {
             }
         }
 
+        impl From<&$name> for Box<str> {
+            fn from(path: &$name) -> Self {
+                path.0.into()
+            }
+        }
+
+        impl From<&$name> for Arc<str> {
+            fn from(path: &$name) -> Self {
+                path.0.into()
+            }
+        }
+
         impl<'a> From<&'a $name> for Cow<'a, $name> {
             fn from(path: &'a $name) -> Self {
                 Cow::Borrowed(path)
@@ -174,6 +187,24 @@ macro_rules! kind_of_path {
         impl PartialEq<str> for $name {
             fn eq(&self, text: &str) -> bool {
                 &self.0 == text
+            }
+        }
+
+        impl PartialEq<String> for $name {
+            fn eq(&self, text: &String) -> bool {
+                &self.0 == text
+            }
+        }
+
+        impl PartialEq<String> for $owned {
+            fn eq(&self, text: &String) -> bool {
+                self.0 == *text
+            }
+        }
+
+        impl PartialEq<$name> for str {
+            fn eq(&self, path: &$name) -> bool {
+                self == &path.0
             }
         }
 
