@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use sapwood_core::paths::SharedFsPath;
 use sapwood_core::FsPath;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{ErrorCode, Revnum, path};
+use sapwood_core::{ErrorCode, Revnum};
 use sapwood_fsfs_format::{NodeRev, NodeRevId};
 
 use crate::error::{Error, Result};
@@ -21,12 +22,12 @@ pub struct History {
 /// One place of a history, and what is known about the way on.
 #[derive(Clone, Debug)]
 struct Step {
-    path: Arc<str>,
+    path: SharedFsPath,
     revision: Revnum,
     /// Whether the place was told to the caller.
     told: bool,
     /// When the place is the target of a copy: where the copy came from.
-    source: Option<(Arc<str>, Revnum)>,
+    source: Option<(SharedFsPath, Revnum)>,
     /// When no copy touches the way down to this revision: the node-revision at this place, and
     /// that revision.
     linear: Option<(NodeRevId, Revnum)>,
@@ -75,24 +76,24 @@ impl History {
     /// # Errors
     /// Corruption and system errors.
     pub fn previous(&mut self, cross_copies: bool) -> Result<Option<(FsPathBuf, Revnum)>> {
-        Ok(self.step(cross_copies)?.map(|(path, revision)| (FsPath::trusted(&path).to_owned(), revision)))
+        Ok(self.step(cross_copies)?.map(|(path, revision)| (path.as_path().to_owned(), revision)))
     }
 
     /// As [`History::previous`], the path shared instead of copied.
     ///
     /// # Errors
     /// Corruption and system errors.
-    pub fn step(&mut self, cross_copies: bool) -> Result<Option<(Arc<str>, Revnum)>> {
+    pub fn step(&mut self, cross_copies: bool) -> Result<Option<(SharedFsPath, Revnum)>> {
         while let Some(step) = self.at.take() {
             // The root changes in every revision and is never copied.
-            let next = if &*step.path == "/" {
+            let next = if step.path.is_root() {
                 let revision = if step.told { step.revision.prev() } else { Some(step.revision) };
                 revision.map(|revision| Step::new(FsPath::ROOT, revision, true))
             } else {
                 self.older(step, cross_copies)?
             };
             let Some(next) = next else { break };
-            let found = next.told.then(|| (Arc::clone(&next.path), next.revision));
+            let found = next.told.then(|| (next.path.clone(), next.revision));
             self.at = Some(next);
             if found.is_some() {
                 return Ok(found);
@@ -118,7 +119,7 @@ impl History {
             let Some(id) = here.predecessor else { return Ok(None) };
             if let Some(revision) = id.revision().filter(|r| *r > next_copy) {
                 // No copy in between: the predecessor's path is the same, and need not be read.
-                let path = here.created_path.as_ref().into();
+                let path = here.made_at().into();
                 let linear = Some((id, next_copy));
                 return Ok(Some(Step { path, revision, told: true, source: None, linear }));
             }
@@ -133,7 +134,7 @@ impl History {
             (at_path, revision) = (source, source_rev);
         }
         let root = self.fs.revision_root(revision)?;
-        let chain = root.walk_all(FsPath::trusted(&at_path))?;
+        let chain = root.walk_all(&at_path)?;
         let Some(mut node) = chain.last().cloned() else { return Ok(None) };
         let mut predecessor = None;
         if Some(revision) == node.id.revision() {
@@ -159,24 +160,24 @@ impl History {
     /// The step to the target of the copy that made `at_path` at or above it.
     fn copy_step(
         &self,
-        at_path: &Arc<str>,
+        at_path: &SharedFsPath,
         copy_rev: Revnum,
         copy_path: &FsPath,
         revision: Revnum,
         told: bool,
     ) -> Result<Option<Step>> {
         let target = self.fs.revision_root(copy_rev)?.node(copy_path)?;
-        let Some(below) = path::skip_ancestor(target.created_path(), at_path) else {
+        let Some(below) = at_path.below(target.created_path()) else {
             return Ok(None);
         };
         let Some((source_rev, source)) = target.copied_from() else { return Ok(None) };
         // The target may be the place that was told last: then only go on from it.
         let again = copy_rev == revision && told;
         Ok(Some(Step {
-            path: Arc::clone(at_path),
+            path: at_path.clone(),
             revision: copy_rev,
             told: !again,
-            source: Some((path::join(source, below).into(), source_rev)),
+            source: Some((source.join(below).into(), source_rev)),
             linear: None,
         }))
     }

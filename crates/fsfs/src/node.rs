@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sapwood_core::paths::SharedFsPath;
 use sapwood_core::FsPath;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, Sha1};
 pub use sapwood_fsfs_format::NodeRevId;
@@ -26,7 +27,7 @@ pub enum Relation {
 #[derive(Clone, Debug)]
 pub struct Node {
     pub(crate) fs: Filesystem,
-    pub(crate) path: Arc<str>,
+    pub(crate) path: SharedFsPath,
     pub(crate) rev: Arc<NodeRev>,
 }
 
@@ -39,8 +40,8 @@ impl Filesystem {
     ///
     /// # Errors
     /// Corruption and system errors.
-    pub fn node_at(&self, path: &Arc<str>, id: &NodeRevId) -> Result<Node> {
-        Ok(Node { fs: self.clone(), path: Arc::clone(path), rev: self.fs.node(id)? })
+    pub fn node_at(&self, path: &SharedFsPath, id: &NodeRevId) -> Result<Node> {
+        Ok(Node { fs: self.clone(), path: path.clone(), rev: self.fs.node(id)? })
     }
 }
 
@@ -55,12 +56,12 @@ impl Node {
     /// The fspath by which the node was reached.
     #[must_use]
     pub fn path(&self) -> &FsPath {
-        FsPath::trusted(&self.path)
+        self.path.as_path()
     }
     /// The same, shared.
     #[must_use]
-    pub fn shared_path(&self) -> Arc<str> {
-        Arc::clone(&self.path)
+    pub fn shared_path(&self) -> SharedFsPath {
+        self.path.clone()
     }
     /// File or directory.
     #[must_use]
@@ -120,7 +121,7 @@ impl Node {
         let entries = self.entries()?;
         let Some(entry) = entries.find(name) else { return Ok(None) };
         let rev = self.fs.fs.node(&entry.id)?;
-        let path = sapwood_core::path::join(&self.path, name).into();
+        let path = self.path.child(name).into();
         Ok(Some(Self { fs: self.fs.clone(), path, rev }))
     }
     /// The child that an entry of this directory stands for: [`Node::child`] without a look into
@@ -130,7 +131,7 @@ impl Node {
     }
     /// The child called `name`, which is `rev`.
     pub(crate) fn child_with(&self, name: &str, rev: Arc<NodeRev>) -> Self {
-        let path = sapwood_core::path::join(&self.path, name).into();
+        let path = self.path.child(name).into();
         Self { fs: self.fs.clone(), path, rev }
     }
     /// The length of a file's contents in bytes.
@@ -231,7 +232,7 @@ impl Node {
     pub fn predecessor(&self) -> Result<Option<Self>> {
         let Some(id) = &self.rev.predecessor else { return Ok(None) };
         let rev = self.fs.fs.node(id)?;
-        let path = Arc::from(&*rev.created_path);
+        let path = rev.made_at().into();
         Ok(Some(Self { fs: self.fs.clone(), path, rev }))
     }
     /// How many predecessors there are.

@@ -296,7 +296,7 @@ impl Root {
             for entry in entries.iter().rev() {
                 let rev = self.fs.fs.node(&entry.id)?;
                 if rev.mergeinfo_count > 0 || rev.has_mergeinfo {
-                    let path = sapwood_core::path::join(&node.path, entry.name).into();
+                    let path = node.path.child(entry.name).into();
                     let child = Node { fs: self.fs.clone(), path, rev };
                     todo.push((child, depth.plus(1)));
                 }

@@ -3,6 +3,7 @@
 //! Writers take borrowed values and append; none of them allocates.
 
 pub use sapwood_core::{ChangedPath, DirentFields};
+use sapwood_core::FsPath;
 use sapwood_core::{NodeKind, PropList, Revnum};
 
 use crate::decode::List;
@@ -82,13 +83,14 @@ pub fn write_changed_path(out: &mut Vec<u8>, change: &ChangedPath<'_>) {
 /// When it is none.
 pub fn read_changed_path(list: List<'_>) -> Result<ChangedPath<'_>> {
     let mut tuple = list.tuple();
-    let path = tuple.text()?;
+    let canonical = |text| FsPath::new(text).map_err(|_| Error::Malformed);
+    let path = canonical(tuple.text()?)?;
     let action = match tuple.word_bytes()? {
         [action @ (b'A' | b'D' | b'R' | b'M')] => *action,
         _ => return Err(Error::Malformed),
     };
     let mut copy = tuple.tuple()?;
-    let copy_from = if copy.is_empty() { None } else { Some((copy.text()?, copy.rev()?)) };
+    let copy_from = if copy.is_empty() { None } else { Some((canonical(copy.text()?)?, copy.rev()?)) };
     let (mut kind, mut text_mod, mut prop_mod) = (None, false, false);
     if let Some(flags) = tuple.opt_list()? {
         let mut flags = flags.tuple();

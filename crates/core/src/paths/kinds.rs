@@ -302,6 +302,50 @@ kind_of_path!(
     |text| path::is_canonical_fspath(text) && !text.split('/').any(|name| matches!(name, "." | ".."))
 );
 
+/// An [`FsPath`] that several hold: the steps of a history are mostly at one path.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SharedFsPath(Arc<str>);
+
+impl SharedFsPath {
+    /// The path.
+    #[must_use]
+    pub fn as_path(&self) -> &FsPath {
+        FsPath::wrap(&self.0)
+    }
+}
+
+impl Deref for SharedFsPath {
+    type Target = FsPath;
+
+    fn deref(&self) -> &FsPath {
+        self.as_path()
+    }
+}
+
+impl From<&FsPath> for SharedFsPath {
+    fn from(path: &FsPath) -> Self {
+        Self(path.into())
+    }
+}
+
+impl From<FsPathBuf> for SharedFsPath {
+    fn from(path: FsPathBuf) -> Self {
+        Self(path.into_string().into())
+    }
+}
+
+impl fmt::Display for SharedFsPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.as_path(), f)
+    }
+}
+
+impl fmt::Debug for SharedFsPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
 impl RelPath {
     /// The root of what relpaths are relative to.
     pub const ROOT: &Self = Self::wrap("");

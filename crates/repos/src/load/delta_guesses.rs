@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_fs::txn::{DeltaAhead, Writer};
 
 use super::place;
@@ -16,7 +17,7 @@ pub(super) struct DeltaGuesses {
     writer: CurrentWriter,
     parent_dir: Option<String>,
     /// The file that the next text belongs to; `Some(None)` for a new one.
-    node: Option<Option<String>>,
+    node: Option<Option<FsPathBuf>>,
 }
 
 impl DeltaGuesses {

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use sapwood_core::path::{dirname, is_ancestor};
+use sapwood_core::FsPath;
+use sapwood_core::paths::FsPathBuf;
+use sapwood_core::path::is_ancestor;
 
 /// Most locks of a server.
 const MAX_HELD: usize = 10_000;
@@ -19,7 +21,7 @@ const MAX_TIME: Duration = Duration::from_secs(24 * 3600);
 #[derive(Clone, Debug)]
 pub struct Held {
     /// The fspath that is locked.
-    pub path: String,
+    pub path: FsPathBuf,
     /// The token, with its scheme.
     pub token: String,
     /// The user that has it.
@@ -37,7 +39,7 @@ pub struct Held {
 }
 
 impl Held {
-    fn covers(&self, path: &str) -> bool {
+    fn covers(&self, path: &FsPath) -> bool {
         self.path == path || (self.is_deep && is_ancestor(&self.path, path))
     }
 
@@ -77,13 +79,13 @@ impl HeldLocks {
 
     /// The locks that a path has, of its own or from above.
     #[must_use]
-    pub fn on(&self, repository: &Path, path: &str) -> Vec<Held> {
+    pub fn on(&self, repository: &Path, path: &FsPath) -> Vec<Held> {
         self.filtered(repository, |lock| lock.covers(path))
     }
 
     /// The locks of what is below a path.
     #[must_use]
-    pub fn below(&self, repository: &Path, path: &str) -> Vec<Held> {
+    pub fn below(&self, repository: &Path, path: &FsPath) -> Vec<Held> {
         self.filtered(repository, |lock| lock.path != path && is_ancestor(path, &lock.path))
     }
 
@@ -111,7 +113,7 @@ impl HeldLocks {
     }
 
     /// Ends the locks of what is gone: of a path and all below.
-    pub fn gone(&self, repository: &Path, path: &str) {
+    pub fn gone(&self, repository: &Path, path: &FsPath) {
         if let Some(locks) = self.all.lock().get_mut(repository) {
             locks.retain(|lock| !is_ancestor(path, &lock.path));
         }
@@ -123,15 +125,15 @@ impl HeldLocks {
     pub fn in_the_way(
         &self,
         repository: &Path,
-        path: &str,
+        path: &FsPath,
         (membership, below): (bool, bool),
         (user, tokens): (Option<&str>, &[String]),
-    ) -> Option<String> {
+    ) -> Option<FsPathBuf> {
         let is_shown =
             |lock: &Held| user == Some(lock.user.as_str()) && tokens.contains(&lock.token);
         let mut groups = vec![self.on(repository, path)];
         if membership {
-            groups.push(self.filtered(repository, |lock| lock.covers(dirname(path))));
+            groups.push(self.filtered(repository, |lock| lock.covers(path.parent())));
         }
         if below {
             let inner = self.below(repository, path);
@@ -149,7 +151,7 @@ impl HeldLocks {
 mod tests {
     use super::*;
 
-    fn held(path: &str, token: &str, is_shared: bool, is_deep: bool) -> Held {
+    fn held(path: &FsPath, token: &str, is_shared: bool, is_deep: bool) -> Held {
         let text = str::to_owned;
         let (user, ends) = (text("u"), end_after(None));
         let (path, token) = (text(path), text(token));
@@ -162,7 +164,7 @@ mod tests {
         assert!(locks.put(repo, held("/d", "1", false, true)));
         assert!(locks.put(repo, held("/s", "2", true, false)));
         assert!(locks.put(repo, held("/s", "3", true, false)));
-        let way = |path: &str, scope, tokens: &[&str]| {
+        let way = |path: &FsPath, scope, tokens: &[&str]| {
             let tokens: Vec<String> = tokens.iter().map(|t| (*t).to_owned()).collect();
             locks.in_the_way(repo, path, scope, (Some("u"), &tokens))
         };
