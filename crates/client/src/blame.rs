@@ -9,6 +9,7 @@ mod chain;
 use std::rc::Rc;
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::{Applier, TextDelta};
@@ -98,7 +99,7 @@ pub fn blame(ctx: &Context, request: &Request<'_>, receiver: Receiver<'_>) -> Sv
     if !request.force && start < end {
         let local = !is_url(target) && matches!(request.end, Revision::Working | Revision::Base);
         binary(&match local {
-            false => session.get_file("", Some(end), None, true)?.props,
+            false => session.get_file(RelPath::ROOT, Some(end), None, true)?.props,
             true if request.end == Revision::Working => Node::find(ctx, target)?.props()?,
             true => Node::find(ctx, target)?.undeleted()?.props()?,
         })?;
@@ -120,7 +121,7 @@ pub fn blame(ctx: &Context, request: &Request<'_>, receiver: Receiver<'_>) -> Sv
     let first = if backwards { start } else { start.prev().unwrap_or(Revnum::ZERO) };
     session.file_revs(
         &FileRevsRequest {
-            path: "",
+            path: RelPath::ROOT,
             start: Some(first),
             end: Some(end),
             include_merged_revisions: request.merged,

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_ra::Session;
@@ -52,7 +53,7 @@ fn remote(
     expand_keywords: bool,
     out: &mut dyn Write,
 ) -> SvnResult<()> {
-    let found = session.get_file("", Some(revision), None, true).map_err(|error| {
+    let found = session.get_file(RelPath::ROOT, Some(revision), None, true).map_err(|error| {
         if error.code() == ErrorCode::FS_NOT_FILE {
             let url = session.url();
             error.wrap(ErrorCode::CLIENT_IS_DIRECTORY, format!("URL '{url}' refers to a directory"))
@@ -66,7 +67,7 @@ fn remote(
     }
     props.remove(names::SPECIAL);
     if props.get(names::KEYWORDS).is_none() && props.get(names::EOL_STYLE).is_none() {
-        session.get_file("", Some(revision), Some(out), false)?;
+        session.get_file(RelPath::ROOT, Some(revision), Some(out), false)?;
         return Ok(());
     }
     let (url, root) = (session.url(), session.root_url());
@@ -83,7 +84,7 @@ fn remote(
     let translation = Translation::of(&props, Some(&source));
     let mut writer =
         TranslatedWriter::new(out, translation.translator(Direction::ToWorking, true)?);
-    session.get_file("", Some(revision), Some(&mut writer), false)?;
+    session.get_file(RelPath::ROOT, Some(revision), Some(&mut writer), false)?;
     writer.finish().map_err(SvnError::from_stream)?;
     Ok(())
 }
@@ -167,7 +168,7 @@ fn translated(
     }
     let row = node.undeleted()?;
     let (root, _, relpath) = node.repository()?;
-    let url = sapwood_core::uri::join(&root, &relpath);
+    let url = root.join(RelPath::trusted(&relpath));
     let source = KeywordSource {
         modified: changed,
         revision: row.changed_revision,

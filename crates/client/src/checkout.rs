@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::paths::{RelPath, Url};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{FORMAT, FORMAT_OPTIONAL_PRISTINES, Kind, NodeRow, Presence};
 
@@ -90,7 +91,7 @@ pub(crate) fn checkout_to(
     let located = locate_following(ctx, source, how.revision)?;
     let (open, revision) = (located.session, located.revision);
     let url = open.url();
-    match open.check_path("", Some(revision))? {
+    match open.check_path(RelPath::ROOT, Some(revision))? {
         Some(NodeKind::Dir) => {}
         None => {
             let message = format!("URL '{url}' doesn't exist");
@@ -102,7 +103,7 @@ pub(crate) fn checkout_to(
         }
     }
     let (root, uuid) = (open.root_url(), open.uuid());
-    let place = uri::relpath(&root, &url)?;
+    let place = url.relpath(&root)?;
     prepare(
         ctx,
         abspath,
@@ -123,10 +124,10 @@ pub(crate) fn checkout_to(
 }
 
 struct Area<'a> {
-    root: &'a str,
+    root: &'a Url,
     uuid: &'a str,
     place: &'a str,
-    url: &'a str,
+    url: &'a Url,
     revision: Revnum,
 }
 

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{CommitInfo, CommitRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Committed, Harvest, HarvestOptions, Item, Revision};
@@ -238,15 +239,15 @@ impl<'a> Plan<'a> {
     fn send(
         &self,
         session: &dyn Session,
-        base: &str,
+        base: &Url,
         harvest: &Harvest,
         message: &[u8],
     ) -> SvnResult<(CommitInfo, Sent)> {
         let revprops = revision_props(&self.options.revprops, message)?;
-        let tokens: Vec<(String, String)> = harvest
+        let tokens: Vec<(RelPathBuf, String)> = harvest
             .tokens
             .iter()
-            .filter_map(|(url, token)| Some((uri::skip_ancestor(base, url)?, token.clone())))
+            .filter_map(|(url, token)| Some((url.below(base)?, token.clone())))
             .collect();
         let request = CommitRequest {
             revprops: &revprops,
@@ -254,9 +255,8 @@ impl<'a> Plan<'a> {
             keep_locks: self.options.keep_locks,
         };
         let mut editor = session.commit(&request)?;
-        let drive =
-            Drive { ctx: self.ctx, base, prefix: Some(&self.prefix), extra: &Extra::default() };
-        let sent = match drive.run(editor.as_mut(), &harvest.items) {
+        let drive = Drive { ctx: self.ctx, prefix: Some(&self.prefix), extra: &Extra::default() };
+        let sent = match drive.run(base, editor.as_mut(), &harvest.items) {
             Ok(sent) => sent,
             Err(error) => {
                 // The first error tells more than what giving up may meet.
@@ -310,16 +310,15 @@ impl<'a> KindCheck<'a> {
         Self { ctx, session: std::cell::RefCell::new(None) }
     }
 
-    pub(crate) fn kind(&self, url: &str, revision: Revnum) -> SvnResult<Option<NodeKind>> {
+    pub(crate) fn kind(&self, url: &Url, revision: Revnum) -> SvnResult<Option<NodeKind>> {
         let mut session = self.session.borrow_mut();
-        let usable =
-            session.as_ref().is_some_and(|s| uri::skip_ancestor(&s.root_url(), url).is_some());
+        let usable = session.as_ref().is_some_and(|s| url.below(&s.root_url()).is_some());
         if usable && let Some(session) = session.as_ref() {
             session.reparent(url)?;
         } else {
             *session = Some(sapwood_ra::open(url, &self.ctx.ra)?);
         }
-        session.as_ref().map_or(Ok(None), |s| s.check_path("", Some(revision)))
+        session.as_ref().map_or(Ok(None), |s| s.check_path(RelPath::ROOT, Some(revision)))
     }
 }
 
@@ -339,7 +338,10 @@ pub(crate) fn shown_item(item: &Item) -> CommitItem {
             lock_token: changes.lock_token,
         },
         revision: item.revision,
-        copy_from: item.copy_from.as_ref().map(|(from, rev)| (uri::join(&item.root, from), *rev)),
+        copy_from: item
+            .copy_from
+            .as_ref()
+            .map(|(from, rev)| (item.root.join(RelPath::trusted(from)), *rev)),
     }
 }
 
@@ -402,7 +404,7 @@ fn raise_copy_revisions(
 
 /// Sorts items by URL and finds the directory that the edit begins at; `dirs` are URLs of directories
 /// that are made too.
-pub(crate) fn condense(items: &mut [Item], dirs: &[String]) -> SvnResult<String> {
+pub(crate) fn condense(items: &mut [Item], dirs: &[UrlBuf]) -> SvnResult<UrlBuf> {
     items.sort_by(|a, b| path::compare(&a.repos_relpath, &b.repos_relpath));
     let root = items.first().map(|item| item.root.clone());
     let root = root.ok_or_else(|| SvnError::internal("a commit of nothing"))?;
@@ -435,8 +437,8 @@ pub(crate) fn condense(items: &mut [Item], dirs: &[String]) -> SvnResult<String>
         last = Some(item);
     }
     for dir in dirs {
-        reach(&uri::relpath(&root, dir)?, false);
+        reach(&dir.relpath(&root)?, false);
     }
     let base = base.ok_or_else(|| SvnError::internal("a commit of nothing"))?;
-    Ok(uri::join(&root, &base))
+    Ok(root.join(RelPath::trusted(&base)))
 }

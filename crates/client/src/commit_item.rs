@@ -1,5 +1,6 @@
 //! What is about to be committed, as the person who writes the log message sees it.
 
+use sapwood_core::paths::UrlBuf;
 use sapwood_core::{NodeKind, Revnum, SvnResult};
 
 /// What happens to a node in a commit.
@@ -20,12 +21,12 @@ pub struct ItemState {
 }
 
 /// One node of a commit.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct CommitItem {
     /// Its local path, absolute; `None` when the commit is of URLs.
     pub path: Option<String>,
     /// Its URL.
-    pub url: String,
+    pub url: UrlBuf,
     /// File or directory.
     pub kind: Option<NodeKind>,
     /// What happens to it.
@@ -33,7 +34,22 @@ pub struct CommitItem {
     /// The revision that it is based on.
     pub revision: Option<Revnum>,
     /// Where it is copied from.
-    pub copy_from: Option<(String, Revnum)>,
+    pub copy_from: Option<(UrlBuf, Revnum)>,
+}
+
+impl CommitItem {
+    /// A node of which nothing but its URL is known.
+    #[must_use]
+    pub fn at(url: UrlBuf) -> Self {
+        Self {
+            path: None,
+            url,
+            kind: None,
+            state: ItemState::default(),
+            revision: None,
+            copy_from: None,
+        }
+    }
 }
 
 /// Gives the log message for a commit of these items; `None` gives the commit up.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use sapwood_core::config::Config;
 use sapwood_core::notify::Notify;
+use sapwood_core::paths::Url;
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 use sapwood_ra::{CommitInfo, Session, Settings};
 use sapwood_wc::{Options, WorkingCopy};
@@ -181,7 +182,7 @@ impl Context {
     ///
     /// # Errors
     /// As [`sapwood_ra::open_following`].
-    pub(crate) fn open_following(&self, url: &str) -> SvnResult<Box<dyn Session>> {
+    pub(crate) fn open_following(&self, url: &Url) -> SvnResult<Box<dyn Session>> {
         sapwood_ra::open_following(url, &self.ra, &mut |value| self.tell(value))
     }
 

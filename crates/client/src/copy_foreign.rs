@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::{Applier, Editor, Handle, TextDelta};
@@ -38,7 +39,7 @@ pub(crate) fn copy_foreign_dir(
         kind: ReportKind::Update { send_copyfrom: false, ignore_ancestry: false },
     };
     let mut report = session.report(&request, &mut editor)?;
-    report.set_path("", revision, Depth::Infinity, true, None)?;
+    report.set_path(RelPath::ROOT, revision, Depth::Infinity, true, None)?;
     report.finish()
 }
 

@@ -7,8 +7,9 @@ use std::rc::Rc;
 
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::node::Origin;
@@ -41,7 +42,7 @@ pub struct How {
 /// A source that was found, and its place.
 struct Pair {
     session: Box<dyn Session>,
-    url: String,
+    url: UrlBuf,
     revision: Revnum,
     kind: NodeKind,
     wc: WorkingCopy,
@@ -74,11 +75,11 @@ fn copy_pairs(ctx: &Context, wanted: &[(&Source, String)], how: How) -> SvnResul
     }
     let mut pairs = Vec::with_capacity(wanted.len());
     for ((source, _), (wc, relpath)) in wanted.iter().zip(places) {
-        let target = Target { text: source.url.clone(), peg: source.peg };
+        let target = Target { text: source.url.to_string(), peg: source.peg };
         let located = locate(&ctx.ra, &target, source.revision)?;
         let (session, revision) = (located.session, located.revision);
         let url = session.url();
-        let Some(kind) = session.check_path("", Some(revision))? else {
+        let Some(kind) = session.check_path(RelPath::ROOT, Some(revision))? else {
             return Err(SvnError::new(
                 ErrorCode::FS_NOT_FOUND,
                 format!("Path '{url}' not found in revision {revision}"),
@@ -158,7 +159,7 @@ pub(crate) fn set(
 /// moves it into its place.
 pub(crate) fn copy_dir(
     ctx: &Context,
-    url: &str,
+    url: &Url,
     revision: Revnum,
     wc: &WorkingCopy,
     relpath: &str,
@@ -170,7 +171,7 @@ pub(crate) fn copy_dir(
     let (from, to) = (temporary.clone(), place.clone());
     let inner = ctx.told(Rc::new(move |told| tell_moved(&outer, told, &from, &to)));
     let number = Revision::Number(revision);
-    let source = Target { text: url.to_owned(), peg: number };
+    let source = Target { text: url.to_string(), peg: number };
     let how = Checkout {
         revision: number,
         depth: Depth::Infinity,
@@ -211,12 +212,12 @@ fn tell_moved(outer: &Context, told: &Notify<'_>, from: &Path, to: &Path) {
 fn copy_file(ctx: &Context, pair: &Pair, repos_id: Option<i64>) -> SvnResult<()> {
     let Pair { session, url, revision, wc, relpath, .. } = pair;
     let mut text = wc.write_pristine()?;
-    let fetched = session.get_file("", Some(*revision), Some(&mut text), true)?;
+    let fetched = session.get_file(RelPath::ROOT, Some(*revision), Some(&mut text), true)?;
     let origin = match repos_id {
         None => None,
         Some(repos_id) => {
             let own = wc.db().repository(repos_id)?;
-            let repos_path = uri::skip_ancestor(&own.root, url).ok_or_else(|| {
+            let repos_path = url.below(&own.root).ok_or_else(|| {
                 SvnError::new(
                     ErrorCode::UNSUPPORTED_FEATURE,
                     format!(
@@ -225,7 +226,7 @@ fn copy_file(ctx: &Context, pair: &Pair, repos_id: Option<i64>) -> SvnResult<()>
                     ),
                 )
             })?;
-            Some(Origin { repos_id, repos_path, revision: *revision })
+            Some(Origin { repos_id, repos_path: repos_path.into_string(), revision: *revision })
         }
     };
     wc.add_repos_file(relpath, text, &fetched.props, origin.as_ref(), ctx.cancel())?;

@@ -2,8 +2,9 @@
 //! comes from and what differs from that.
 
 use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_ra::{CommitRequest, Inherit, MergeinfoRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Changes, CopyTo, Harvest, HarvestOptions, Item};
@@ -30,18 +31,18 @@ pub struct How<'a> {
 /// A local path and its place in the repository.
 struct Pair {
     node: Node,
-    to: String,
+    to: UrlBuf,
 }
 
 /// Copies local paths to a URL: to it if nothing is there and there is one path, else into it.
 ///
 /// # Errors
 /// E155010 for a path that is not versioned, E160020 when a destination is there; those of commits.
-pub fn copy_out(ctx: &Context, sources: &[String], to: &str, how: How<'_>) -> SvnResult<()> {
+pub fn copy_out(ctx: &Context, sources: &[String], to: &Url, how: How<'_>) -> SvnResult<()> {
     let into = |source: &str| {
         let abspath = ctx.absolute(source);
         let name = name_of(&abspath);
-        uri::join(to, &name)
+        to.join(RelPath::trusted(&name))
     };
     if let [source] = sources {
         return match copy_pairs(ctx, &[(source, to.to_owned())], how) {
@@ -49,13 +50,14 @@ pub fn copy_out(ctx: &Context, sources: &[String], to: &str, how: How<'_>) -> Sv
             other => other,
         };
     }
-    let pairs: Vec<(&String, String)> = sources.iter().map(|s| (s, into(s))).collect();
+    let pairs: Vec<(&String, UrlBuf)> = sources.iter().map(|s| (s, into(s))).collect();
     copy_pairs(ctx, &pairs, how)
 }
 
-fn copy_pairs(ctx: &Context, wanted: &[(&String, String)], how: How<'_>) -> SvnResult<()> {
+fn copy_pairs(ctx: &Context, wanted: &[(&String, UrlBuf)], how: How<'_>) -> SvnResult<()> {
     let Some((_, first)) = wanted.first() else { return Ok(()) };
-    let mut top = uri::split(first).map_or(first.as_str(), |(parent, _)| parent).to_owned();
+    let above = |url: &Url| url.parent_and_name().map_or(url, |(parent, _)| parent).to_owned();
+    let mut top = above(first);
     let session = sapwood_ra::open(&top, &ctx.ra)?;
     let session = session.as_ref();
     if let Some(Ok(node)) = wanted.first().map(|(source, _)| Node::find(ctx, source)) {
@@ -70,12 +72,12 @@ fn copy_pairs(ctx: &Context, wanted: &[(&String, String)], how: How<'_>) -> SvnR
     }
     let mut extra = Extra::default();
     if how.parents {
-        while session.check_path("", None)?.is_none() {
+        while session.check_path(RelPath::ROOT, None)?.is_none() {
             extra.dirs.push(top.clone());
-            top = uri::split(&top).map_or(top.as_str(), |(parent, _)| parent).to_owned();
+            top = above(&top);
             session.reparent(&top)?;
         }
-        if session.check_path("", None)? == Some(NodeKind::File) {
+        if session.check_path(RelPath::ROOT, None)? == Some(NodeKind::File) {
             return Err(SvnError::new(
                 ErrorCode::FS_ALREADY_EXISTS,
                 format!("Path '{top}' already exists, but is not a directory"),
@@ -83,7 +85,7 @@ fn copy_pairs(ctx: &Context, wanted: &[(&String, String)], how: How<'_>) -> SvnR
         }
     }
     for (_, to) in wanted {
-        let below = uri::relpath(&top, to)?;
+        let below = to.relpath(&top)?;
         if session.check_path(&below, None)?.is_some() {
             return Err(SvnError::new(
                 ErrorCode::FS_ALREADY_EXISTS,
@@ -104,10 +106,9 @@ fn copy_pairs(ctx: &Context, wanted: &[(&String, String)], how: How<'_>) -> SvnR
     }
     let mut shown: Vec<CommitItem> = harvest.items.iter().map(shown_item).collect();
     shown.extend(extra.dirs.iter().map(|url| CommitItem {
-        url: url.clone(),
         kind: Some(NodeKind::Dir),
         state: ItemState { add: true, ..ItemState::default() },
-        ..CommitItem::default()
+        ..CommitItem::at(url.clone())
     }));
     let Some(message) = ctx.message_for(&shown)? else { return Ok(()) };
     let base = condense(&mut harvest.items, &extra.dirs)?;
@@ -115,8 +116,8 @@ fn copy_pairs(ctx: &Context, wanted: &[(&String, String)], how: How<'_>) -> SvnR
     let revprops = revision_props(how.revprops, &message)?;
     let request = CommitRequest { revprops: &revprops, lock_tokens: &[], keep_locks: true };
     let mut editor = session.commit(&request)?;
-    let drive = Drive { ctx, base: &base, prefix: None, extra: &extra };
-    if let Err(error) = drive.run(editor.as_mut(), &harvest.items) {
+    let drive = Drive { ctx, prefix: None, extra: &extra };
+    if let Err(error) = drive.run(&base, editor.as_mut(), &harvest.items) {
         let _ = editor.abort_edit();
         return Err(failed(error));
     }
@@ -129,7 +130,7 @@ fn copy_pairs(ctx: &Context, wanted: &[(&String, String)], how: How<'_>) -> SvnR
 /// What there is to commit.
 fn harvest(ctx: &Context, pairs: &[Pair]) -> SvnResult<Harvest> {
     let check = KindCheck::new(ctx);
-    let kind = |url: &str, revision| Ok(check.kind(url, revision)?);
+    let kind = |url: &Url, revision| Ok(check.kind(url, revision)?);
     let how = HarvestOptions {
         depth: Depth::Infinity,
         just_locked: false,
@@ -139,13 +140,13 @@ fn harvest(ctx: &Context, pairs: &[Pair]) -> SvnResult<Harvest> {
     let mut harvest = Harvest::default();
     for pair in pairs {
         let (root, ..) = pair.node.repository()?;
-        let Some(repos_relpath) = uri::skip_ancestor(&root, &pair.to) else {
+        let Some(repos_relpath) = pair.to.below(&root) else {
             return Err(SvnError::new(
                 ErrorCode::UNSUPPORTED_FEATURE,
                 "Source and destination URLs appear not to point to the same repository.",
             ));
         };
-        let to = CopyTo { repos_relpath };
+        let to = CopyTo { repos_relpath: repos_relpath.into_string() };
         harvest.copy(&pair.node.wc, &pair.node.relpath, &to, &how, &kind)?;
     }
     harvest.finish(&kind)?;
@@ -178,13 +179,13 @@ fn add_mergeinfo(session: &dyn Session, pair: &Pair, extra: &mut Extra) -> SvnRe
 /// The mergeinfo that a node of the repository has or inherits. The session ends where it was.
 pub(crate) fn inherited_mergeinfo(
     session: &dyn Session,
-    url: &str,
+    url: &Url,
     revision: sapwood_core::Revnum,
 ) -> SvnResult<Option<Mergeinfo>> {
     let before = session.url();
     session.reparent(url)?;
     let request = MergeinfoRequest {
-        paths: &[""],
+        paths: &[RelPath::ROOT],
         revision: Some(revision),
         inherit: Inherit::Inherited,
         include_descendants: false,
@@ -206,7 +207,7 @@ fn add_externals(
 ) -> SvnResult<()> {
     let Node { wc, relpath, .. } = &pair.node;
     for (below, value) in pin_local(ctx, wc, relpath)? {
-        let url = uri::join(&pair.to, &below);
+        let url = pair.to.join(RelPath::trusted(&below));
         match items.iter_mut().find(|item| item.url() == url) {
             Some(item) => item.changes.props = true,
             None => items.push(prop_item(wc, &path::join(relpath, &below), &pair.node, &url)?),
@@ -217,15 +218,15 @@ fn add_externals(
 }
 
 /// An item that only sends properties of a directory that comes along with a copy.
-fn prop_item(wc: &WorkingCopy, relpath: &str, node: &Node, url: &str) -> SvnResult<Item> {
+fn prop_item(wc: &WorkingCopy, relpath: &str, node: &Node, url: &Url) -> SvnResult<Item> {
     let (root, ..) = node.repository()?;
-    let repos_relpath = uri::relpath(&root, url)?;
+    let repos_relpath = url.relpath(&root)?;
     Ok(Item {
         wc: wc.clone(),
         relpath: relpath.to_owned(),
         kind: Some(NodeKind::Dir),
         root,
-        repos_relpath,
+        repos_relpath: repos_relpath.into_string(),
         revision: None,
         copy_from: None,
         changes: Changes { props: true, ..Changes::default() },

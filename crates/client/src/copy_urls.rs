@@ -1,6 +1,7 @@
 //! `svn copy` and `svn move` of URLs to URLs.
 
-use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Inherit, MergeinfoRequest, Session};
 
 use crate::commit_item::{CommitItem, ItemState};
@@ -14,7 +15,7 @@ use crate::url_commit::{Step, commit};
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The URL.
-    pub url: String,
+    pub url: UrlBuf,
     /// What the copy is called in a directory.
     pub name: String,
     /// Where to look for it.
@@ -41,8 +42,8 @@ pub struct How<'a> {
 /// # Errors
 /// E160013 when a source is not there, E160020 when a destination is; E200007 for moves into
 /// themselves and between repositories; those of sessions.
-pub fn copy_urls(ctx: &Context, sources: &[Source], to: &str, how: How<'_>) -> SvnResult<()> {
-    let into = |source: &Source| uri::join(to, &source.name);
+pub fn copy_urls(ctx: &Context, sources: &[Source], to: &Url, how: How<'_>) -> SvnResult<()> {
+    let into = |source: &Source| to.join(RelPath::trusted(&source.name));
     if let [source] = sources {
         let tried = copy_pairs(ctx, &[(source.clone(), to.to_owned())], how);
         return match tried {
@@ -52,17 +53,17 @@ pub fn copy_urls(ctx: &Context, sources: &[Source], to: &str, how: How<'_>) -> S
             other => other,
         };
     }
-    let pairs: Vec<(Source, String)> =
+    let pairs: Vec<(Source, UrlBuf)> =
         sources.iter().map(|source| (source.clone(), into(source))).collect();
     copy_pairs(ctx, &pairs, how)
 }
 
 /// A source and its destination, as far as they are known.
 struct Pair {
-    from: String,
+    from: UrlBuf,
     revision: Revnum,
     mergeinfo: Option<String>,
-    to: String,
+    to: UrlBuf,
     /// Whether nothing is deleted in a move: the source is where the destination is, or below it.
     resurrection: bool,
 }
@@ -71,11 +72,11 @@ fn exists(text: String) -> SvnError {
     SvnError::new(ErrorCode::FS_ALREADY_EXISTS, text)
 }
 
-fn parent_of(url: &str) -> String {
-    uri::split(url).map_or_else(|| url.to_owned(), |(parent, _)| parent.to_owned())
+fn parent_of(url: &Url) -> UrlBuf {
+    url.parent_and_name().map_or_else(|| url.to_owned(), |(parent, _)| parent.to_owned())
 }
 
-fn copy_pairs(ctx: &Context, wanted: &[(Source, String)], how: How<'_>) -> SvnResult<()> {
+fn copy_pairs(ctx: &Context, wanted: &[(Source, UrlBuf)], how: How<'_>) -> SvnResult<()> {
     if how.is_move
         && let Some((source, _)) = wanted.iter().find(|(source, to)| source.url == *to)
     {
@@ -95,7 +96,7 @@ fn copy_pairs(ctx: &Context, wanted: &[(Source, String)], how: How<'_>) -> SvnRe
     let mut top = common(&pairs, how.is_move)?;
     for pair in &mut pairs {
         pair.resurrection = pair.from == pair.to;
-        let at_top = |top: &str, url: &str| top == url && top != root;
+        let at_top = |top: &Url, url: &Url| top == url && root != *top;
         if at_top(&top, &pair.to) {
             top = parent_of(&top);
         }
@@ -111,11 +112,11 @@ fn copy_pairs(ctx: &Context, wanted: &[(Source, String)], how: How<'_>) -> SvnRe
         absent_parents(session, &mut top, &first_to, how.is_move, &mut new_dirs)?;
     }
     for pair in &mut pairs {
-        let below = uri::skip_ancestor(&pair.to, &pair.from);
-        if pair.to != root && below.is_some_and(|rest| !rest.is_empty()) {
+        let below = pair.from.below(&pair.to);
+        if pair.to != root && below.is_some_and(|rest| !rest.is_root()) {
             pair.resurrection = true;
             let above = parent_of(&pair.to);
-            top = uri::common_ancestor(&top, &above).unwrap_or(&above).to_owned();
+            top = top.common_ancestor(&above).unwrap_or(&above).to_owned();
             session.reparent(&top)?;
         }
     }
@@ -123,8 +124,8 @@ fn copy_pairs(ctx: &Context, wanted: &[(Source, String)], how: How<'_>) -> SvnRe
     if how.pin_externals {
         for pair in &pairs {
             for (below, value) in pin_remote(ctx, &pair.from, pair.revision, &root)? {
-                let url = uri::join(&pair.to, &below);
-                let relpath = uri::relpath(&top, &url)?;
+                let url = pair.to.join(RelPath::trusted(&below));
+                let relpath = url.relpath(&top)?;
                 pin_step(&mut steps, relpath, value);
             }
         }
@@ -133,7 +134,7 @@ fn copy_pairs(ctx: &Context, wanted: &[(Source, String)], how: How<'_>) -> SvnRe
 }
 
 /// Adds the pinned externals of a directory: to the step that copies it, or as a step.
-fn pin_step(steps: &mut Vec<(String, Step)>, relpath: String, value: Vec<u8>) {
+fn pin_step(steps: &mut Vec<(RelPathBuf, Step)>, relpath: RelPathBuf, value: Vec<u8>) {
     for (at, step) in steps.iter_mut() {
         if *at == relpath
             && let Step::Copy { externals, .. } = step
@@ -146,8 +147,8 @@ fn pin_step(steps: &mut Vec<(String, Step)>, relpath: String, value: Vec<u8>) {
 }
 
 /// Finds a source's URL and revision, and its mergeinfo.
-fn resolve(session: &dyn Session, root: &str, source: &Source, to: &str) -> SvnResult<Pair> {
-    let inside = |url: &str| uri::skip_ancestor(root, url).is_some();
+fn resolve(session: &dyn Session, root: &Url, source: &Source, to: &Url) -> SvnResult<Pair> {
+    let inside = |url: &Url| url.below(root).is_some();
     if !inside(&source.url) || !inside(to) {
         return Err(SvnError::new(
             ErrorCode::UNSUPPORTED_FEATURE,
@@ -161,7 +162,7 @@ fn resolve(session: &dyn Session, root: &str, source: &Source, to: &str) -> SvnR
     let revision = if wanted == peg_spec { peg } else { number_of(session, wanted)? };
     move_to(session, peg, revision)?;
     let request = MergeinfoRequest {
-        paths: &[""],
+        paths: &[RelPath::ROOT],
         revision: Some(revision),
         inherit: Inherit::Inherited,
         include_descendants: false,
@@ -176,12 +177,12 @@ fn resolve(session: &dyn Session, root: &str, source: &Source, to: &str) -> SvnR
 }
 
 /// The URL that all destinations are at or below, and in a move all sources too.
-fn common(pairs: &[Pair], is_move: bool) -> SvnResult<String> {
+fn common(pairs: &[Pair], is_move: bool) -> SvnResult<UrlBuf> {
     let mut urls = pairs
         .iter()
         .flat_map(|pair| [Some(&pair.to), is_move.then_some(&pair.from)].into_iter().flatten());
-    let first = urls.next().map(String::as_str);
-    let top = urls.fold(first, |top, url| uri::common_ancestor(top?, url));
+    let first = urls.next().map(UrlBuf::as_path);
+    let top = urls.fold(first, |top, url| top?.common_ancestor(url));
     // All are in the session's repository.
     let top =
         top.ok_or_else(|| SvnError::internal("URLs of a repository with nothing in common"))?;
@@ -191,15 +192,15 @@ fn common(pairs: &[Pair], is_move: bool) -> SvnResult<String> {
 /// Finds the directories above the destination that are not there.
 fn absent_parents(
     session: &dyn Session,
-    top: &mut String,
-    first_to: &str,
+    top: &mut UrlBuf,
+    first_to: &Url,
     is_move: bool,
-    new_dirs: &mut Vec<String>,
+    new_dirs: &mut Vec<RelPathBuf>,
 ) -> SvnResult<()> {
     let no_dir =
         |shown: &str| exists(format!("Path '{shown}' already exists, but is not a directory"));
     if is_move {
-        let mut dir = uri::relpath(top, &parent_of(first_to))?;
+        let mut dir = parent_of(first_to).relpath(top)?;
         if dir.is_empty() {
             return Ok(());
         }
@@ -207,7 +208,7 @@ fn absent_parents(
             match session.check_path(&dir, None)? {
                 None if !dir.is_empty() => {
                     new_dirs.push(dir.clone());
-                    dir = path::dirname(&dir).to_owned();
+                    dir = dir.parent().to_owned();
                 }
                 Some(NodeKind::Dir) => return Ok(()),
                 _ => return Err(no_dir(&dir)),
@@ -216,7 +217,7 @@ fn absent_parents(
     }
     let mut urls = Vec::new();
     loop {
-        match session.check_path("", None)? {
+        match session.check_path(RelPath::ROOT, None)? {
             None => {
                 urls.push(top.clone());
                 *top = parent_of(top);
@@ -226,7 +227,7 @@ fn absent_parents(
             Some(NodeKind::File) => return Err(no_dir(top)),
         }
     }
-    new_dirs.extend(urls.iter().filter_map(|url| uri::skip_ancestor(top, url)));
+    new_dirs.extend(urls.iter().filter_map(|url| url.below(top)));
     Ok(())
 }
 
@@ -234,29 +235,28 @@ fn absent_parents(
 #[allow(clippy::type_complexity, reason = "both lists are taken apart at once")]
 fn plan(
     session: &dyn Session,
-    top: &str,
+    top: &Url,
     pairs: &[Pair],
-    new_dirs: Vec<String>,
+    new_dirs: Vec<RelPathBuf>,
     is_move: bool,
-) -> SvnResult<(Vec<(String, Step)>, Vec<CommitItem>)> {
+) -> SvnResult<(Vec<(RelPathBuf, Step)>, Vec<CommitItem>)> {
     let (mut steps, mut items) = (Vec::new(), Vec::new());
     for relpath in new_dirs {
         items.push(CommitItem {
-            url: uri::join(top, &relpath),
             kind: Some(NodeKind::Dir),
             state: ItemState { add: true, ..ItemState::default() },
-            ..CommitItem::default()
+            ..CommitItem::at(top.join(&relpath))
         });
         steps.push((relpath, Step::Mkdir));
     }
     for pair in pairs {
         let Pair { from, revision, mergeinfo, to, resurrection } = pair;
-        let from_below = uri::skip_ancestor(top, from);
+        let from_below = from.below(top);
         let kind = match &from_below {
             Some(relpath) => session.check_path(relpath, Some(*revision))?,
             None => {
                 session.reparent(from)?;
-                let kind = session.check_path("", Some(*revision))?;
+                let kind = session.check_path(RelPath::ROOT, Some(*revision))?;
                 session.reparent(top)?;
                 kind
             }
@@ -267,23 +267,21 @@ fn plan(
                 format!("Path '{from}' does not exist in revision {revision}"),
             ));
         };
-        let to_below = uri::relpath(top, to)?;
+        let to_below = to.relpath(top)?;
         if session.check_path(&to_below, None)?.is_some() {
             return Err(exists(format!("Path '{to}' already exists")));
         }
         items.push(CommitItem {
-            url: to.clone(),
             kind: Some(kind),
             state: ItemState { add: true, is_copy: true, ..ItemState::default() },
             copy_from: Some((from.clone(), *revision)),
-            ..CommitItem::default()
+            ..CommitItem::at(to.clone())
         });
         if is_move && !resurrection {
             items.push(CommitItem {
-                url: from.clone(),
                 kind: Some(kind),
                 state: ItemState { delete: true, ..ItemState::default() },
-                ..CommitItem::default()
+                ..CommitItem::at(from.clone())
             });
             // In a move `top` is above the sources too.
             let from_below = from_below.ok_or_else(|| SvnError::internal("moved from outside"))?;

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{
-    Depth, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri,
+    Depth, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path,
 };
 use sapwood_delta::report::Report;
 use sapwood_delta::{Applier, Editor, Handle, TextDelta};
@@ -78,7 +79,7 @@ pub fn export(ctx: &Context, source: &Target, to: &str, how: &Export) -> SvnResu
     };
     let located = locate_following(ctx, &source, revision)?;
     let (session, revision) = (located.session, located.revision);
-    match session.check_path("", Some(revision))? {
+    match session.check_path(RelPath::ROOT, Some(revision))? {
         Some(NodeKind::File) => {
             export_one(ctx, session.as_ref(), revision, (&to, shown), how).map(|()| None)
         }
@@ -103,14 +104,14 @@ fn export_one(
     how: &Export,
 ) -> SvnResult<()> {
     let url = session.url();
-    let name = uri::split(&url).map_or(String::new(), |(_, name)| name);
+    let name = url.parent_and_name().map_or(String::new(), |(_, name)| name);
     let (to, shown) = match to.is_dir() {
         true => (to.join(&name), path::join(shown, &name)),
         false => (to.to_owned(), shown.to_owned()),
     };
     refuse_existing(&to, &shown, how)?;
     let mut spool = Spool::beside(&to);
-    let found = session.get_file("", Some(revision), Some(&mut spool), true)?;
+    let found = session.get_file(RelPath::ROOT, Some(revision), Some(&mut spool), true)?;
     let mut form = FileForm::new(url, session.root_url());
     for (name, value) in found.props.iter() {
         form.take(name, Some(value));
@@ -154,7 +155,7 @@ fn export_tree(
     let driven = (|| {
         let mut report: Box<dyn Report + '_> = session.report(&request, &mut editor)?;
         let depth = if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth };
-        report.set_path("", revision, depth, true, None)?;
+        report.set_path(RelPath::ROOT, revision, depth, true, None)?;
         report.finish()
     })();
     // Whatever stopped the edit: what came before it is written.
@@ -169,7 +170,7 @@ fn export_tree(
     if !how.ignore_externals && recursive {
         let root = session.root_url();
         for (below, value) in externals {
-            let owner_url = uri::join(&url, &below);
+            let owner_url = url.join(RelPath::trusted(&below));
             export_externals(ctx, &to.join(&below), &owner_url, &root, &value, how)?;
         }
     }
@@ -186,10 +187,10 @@ fn url_of(ctx: &Context, source: &Target) -> SvnResult<Target> {
     let peg = match source.peg {
         Revision::Unspecified | Revision::Working | Revision::Base => origin.revision,
         Revision::Committed | Revision::Previous => Some(node.number_of(source.peg)?),
-        other => return Ok(Target { text: origin.url, peg: other }),
+        other => return Ok(Target { text: origin.url.into_string(), peg: other }),
     };
     let peg = peg.map_or(Revision::Head, Revision::Number);
-    Ok(Target { text: origin.url, peg })
+    Ok(Target { text: origin.url.into_string(), peg })
 }
 
 fn tell_kind(ctx: &Context, path: &Path, action: Action, kind: NodeKind) {
@@ -260,12 +261,12 @@ struct FileForm {
     otherwise: Option<Timestamp>,
     date: Option<Timestamp>,
     author: Option<String>,
-    url: String,
-    root: String,
+    url: UrlBuf,
+    root: UrlBuf,
 }
 
 impl FileForm {
-    fn new(url: String, root: String) -> Self {
+    fn new(url: UrlBuf, root: UrlBuf) -> Self {
         let props = PropList::new();
         Self {
             props,
@@ -430,8 +431,8 @@ struct ExportEditor<'a> {
     root: PathBuf,
     /// The root as the user knows it.
     shown: &'a str,
-    url: String,
-    repos_root: String,
+    url: UrlBuf,
+    repos_root: UrlBuf,
     next: u64,
     /// Open directories by handle: path below the root.
     dirs: HashMap<u64, String>,
@@ -551,7 +552,7 @@ impl Editor for ExportEditor<'_> {
         _copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
         self.ctx.check_cancel()?;
-        let url = uri::join(&self.url, below);
+        let url = self.url.join(RelPath::trusted(below));
         let form = FileForm::new(url, self.repos_root.clone());
         let to = self.safe(below, parent)?;
         let text = Spool::beside(&to);
@@ -619,8 +620,8 @@ impl Editor for ExportEditor<'_> {
 fn export_externals(
     ctx: &Context,
     dir: &Path,
-    owner_url: &str,
-    root: &str,
+    owner_url: &Url,
+    root: &Url,
     value: &str,
     how: &Export,
 ) -> SvnResult<()> {
@@ -636,10 +637,10 @@ fn export_externals(
             }
             tell_path(ctx, &to, Action::UpdateExternal, None);
             let (peg, revision) = crate::externals::revisions(&item);
-            let source = Target { text: url, peg };
+            let source = Target { text: url.to_string(), peg };
             let inner = Export { revision, depth: Depth::Infinity, overwrite: true, ..*how };
-            ctx.nesting.check(&source.text, revision)?;
-            let _inside = ctx.nesting.enter(&source.text, revision);
+            ctx.nesting.check(&url, revision)?;
+            let _inside = ctx.nesting.enter(&url, revision);
             export(ctx, &source, &to.to_string_lossy(), &inner).map(|_| ())
         })();
         crate::externals::wrap(ctx, &to, done)?;

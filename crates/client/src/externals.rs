@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::report::Report;
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
@@ -38,7 +39,7 @@ pub(crate) fn handle(
     wc: &WorkingCopy,
     relpath: &str,
     depth: Depth,
-    root: &str,
+    root: &Url,
     _session: &mut Shared,
 ) -> SvnResult<()> {
     let mut old: BTreeMap<String, ExternalRow> = BTreeMap::new();
@@ -95,9 +96,9 @@ pub(crate) const fn revisions(item: &External) -> (Revision, Revision) {
 
 /// Where an external goes.
 struct Place<'a> {
-    root: &'a str,
+    root: &'a Url,
     owner: &'a str,
-    owner_url: &'a str,
+    owner_url: &'a Url,
     relpath: String,
 }
 
@@ -162,11 +163,11 @@ fn bring(
 ) -> SvnResult<()> {
     check_place(&wc.abspath(place.owner), &item.target, known)?;
     let url = item.resolve(place.root, place.owner_url)?;
-    let target = Target { text: url, peg: revision_of(item.peg) };
+    let target = Target { text: url.into_string(), peg: revision_of(item.peg) };
     let located = locate_following(ctx, &target, revision_of(item.revision))?;
     let (session, revision) = (located.session, located.revision);
     let at = wc.abspath(&place.relpath);
-    let Some(kind) = session.check_path("", Some(revision))? else {
+    let Some(kind) = session.check_path(RelPath::ROOT, Some(revision))? else {
         let message = format!("URL '{}' at revision {revision} doesn't exist", session.url());
         return Err(SvnError::new(ErrorCode::RA_ILLEGAL_URL, message));
     };
@@ -188,10 +189,10 @@ fn register(
     item: &External,
     kind: Kind,
     session: &dyn Session,
-    url: &str,
+    url: &Url,
 ) -> SvnResult<()> {
     let root = session.root_url();
-    let inside = uri::relpath(&root, url)?;
+    let inside = url.relpath(&root)?;
     wc.db().write(|db| {
         let repos_id = db.repository_id(&root, &session.uuid())?;
         db.put_external(&ExternalRow {
@@ -200,7 +201,7 @@ fn register(
             presence: Presence::Normal,
             kind,
             def_relpath: place.owner.to_owned(),
-            def_repos_relpath: inside,
+            def_repos_relpath: inside.into_string(),
             def_peg: number_of(item.peg),
             def_revision: number_of(item.revision),
         })
@@ -251,9 +252,9 @@ fn bring_dir(
         }
         let (id, _) = inner.repos_location("")?;
         let inner_repos = inner.db().repository(id)?.root;
-        let same = uri::skip_ancestor(&inner_repos, &url).is_some();
+        let same = url.below(&inner_repos).is_some();
         if same || has_moved(ctx, &at, &inner_repos, &session.root_url())? {
-            let to = Target { text: url.clone(), peg: Revision::Number(revision) };
+            let to = Target { text: url.to_string(), peg: Revision::Number(revision) };
             let how = Switch {
                 revision: Revision::Number(revision),
                 depth: Depth::Infinity,
@@ -270,7 +271,7 @@ fn bring_dir(
         return Err(sapwood_wc::Error::NotWorkingCopy(at).into());
     }
     endless?;
-    let source = Target { text: url.clone(), peg: Revision::Number(revision) };
+    let source = Target { text: url.to_string(), peg: Revision::Number(revision) };
     // What keeps no text bases has externals that keep none.
     let settings = wc.db().settings();
     let how = Checkout {
@@ -321,7 +322,7 @@ fn bring_file(
     let root = session.root_url();
     let (own_id, _) = wc.repos_location(place.owner)?;
     let own = wc.db().repository(own_id)?;
-    let inside = uri::skip_ancestor(&root, &url).filter(|_| own.uuid == session.uuid());
+    let inside = url.below(&root).filter(|_| own.uuid == session.uuid());
     let Some(inside) = inside else {
         let message = format!(
             "Unsupported external: URL of file external '{url}' is not in repository '{}'",
@@ -360,8 +361,9 @@ fn bring_file(
         }
         _ => {}
     }
-    let inherited = session.inherited_props("", Some(revision))?;
-    let (parent_url, name) = uri::split(&url)
+    let inherited = session.inherited_props(RelPath::ROOT, Some(revision))?;
+    let (parent_url, name) = url
+        .parent_and_name()
         .map(|(parent, name)| (parent.to_owned(), name))
         .ok_or_else(|| SvnError::new(ErrorCode::BAD_URL, format!("URL '{url}' has no name")))?;
     session.reparent(&parent_url)?;
@@ -377,7 +379,7 @@ fn bring_file(
         Params {
             anchor: path::dirname(&place.relpath).to_owned(),
             target: path::basename(&place.relpath).to_owned(),
-            switch_to: Some(inside),
+            switch_to: Some(inside.into_string()),
             depth: Depth::Unknown,
             depth_is_sticky: false,
             allow_obstructions: false,
@@ -400,19 +402,16 @@ fn bring_file(
     let mut report: Box<dyn Report + '_> = session.report(&request, &mut editor)?;
     match &existing {
         Some(row) => {
-            let from = uri::join(
-                &root,
-                row.repos_path.as_deref().ok_or_else(|| {
-                    SvnError::internal("a node of the repository without its place there")
-                })?,
-            );
+            let from = root.join(RelPath::trusted(row.repos_path.as_deref().ok_or_else(|| {
+                SvnError::internal("a node of the repository without its place there")
+            })?));
             let at = row.revision.unwrap_or(Revnum::ZERO);
-            report.set_path("", at, Depth::Infinity, false, None)?;
-            report.link_path("", &from, at, Depth::Infinity, false, None)?;
+            report.set_path(RelPath::ROOT, at, Depth::Infinity, false, None)?;
+            report.link_path(RelPath::ROOT, &from, at, Depth::Infinity, false, None)?;
         }
         None => {
-            report.set_path("", Revnum::ZERO, Depth::Infinity, false, None)?;
-            report.delete_path("")?;
+            report.set_path(RelPath::ROOT, Revnum::ZERO, Depth::Infinity, false, None)?;
+            report.delete_path(RelPath::ROOT)?;
         }
     }
     report.finish()?;

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::exact::{Cut, Exact};
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url};
 use sapwood_core::props::names;
 use sapwood_core::{
-    Depth, ErrorCode, Md5, Meter, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri,
+    Depth, ErrorCode, Md5, Meter, NodeKind, PropList, Revnum, SvnError, SvnResult, path,
 };
 use sapwood_delta::{FullText, Handle};
 use sapwood_ra::{CommitEditor, CommitRequest, Session};
@@ -31,7 +32,7 @@ pub struct Request<'a> {
     /// The local path.
     pub path: &'a str,
     /// Where it goes: what is in a directory goes into the URL, a file becomes the URL.
-    pub url: &'a str,
+    pub url: &'a Url,
     /// How deep.
     pub depth: Depth,
     /// Whether ignored names go along.
@@ -74,14 +75,13 @@ pub fn import(ctx: &Context, request: &Request<'_>) -> SvnResult<()> {
     let kind = kind_of(&source)?;
     let item = CommitItem {
         path: Some(source.to_string_lossy().into_owned()),
-        url: request.url.to_owned(),
         kind: match kind {
             Some(Kind::Dir) => Some(NodeKind::Dir),
             Some(Kind::File | Kind::Link) => Some(NodeKind::File),
             _ => None,
         },
         state: ItemState { add: true, ..ItemState::default() },
-        ..CommitItem::default()
+        ..CommitItem::at(request.url.to_owned())
     };
     let Some(message) = ctx.message_for(&[item])? else { return Ok(()) };
     let session = sapwood_ra::open(request.url, &ctx.ra)?;
@@ -117,19 +117,19 @@ pub fn import(ctx: &Context, request: &Request<'_>) -> SvnResult<()> {
 }
 
 /// The names that have to be made below what is there; the session moves to what is there.
-fn new_entries(session: &dyn Session, url: &str, base: Revnum) -> SvnResult<Vec<String>> {
-    let mut kind = session.check_path("", Some(base))?;
+fn new_entries(session: &dyn Session, url: &Url, base: Revnum) -> SvnResult<Vec<String>> {
+    let mut kind = session.check_path(RelPath::ROOT, Some(base))?;
     if kind == Some(NodeKind::File) {
         return Err(SvnError::new(ErrorCode::ENTRY_EXISTS, format!("Path '{url}' already exists")));
     }
     let mut names = Vec::new();
     let mut url = url.to_owned();
     while kind.is_none() {
-        let Some((parent, name)) = uri::split(&url) else { break };
+        let Some((parent, name)) = url.parent_and_name() else { break };
         names.push(name);
         url = parent.to_owned();
         session.reparent(&url)?;
-        kind = session.check_path("", Some(base))?;
+        kind = session.check_path(RelPath::ROOT, Some(base))?;
     }
     names.reverse();
     Ok(names)
@@ -161,9 +161,9 @@ impl Rules {
         if request.no_ignore && request.no_auto_props {
             return Ok(rules);
         }
-        let own = session.get_dir("", Some(base), None, true)?.props;
-        let mut above = session.inherited_props("", Some(base))?;
-        above.push((String::new(), own.clone()));
+        let own = session.get_dir(RelPath::ROOT, Some(base), None, true)?.props;
+        let mut above = session.inherited_props(RelPath::ROOT, Some(base))?;
+        above.push((RelPathBuf::default(), own.clone()));
         let values = |name: &str| -> Vec<Vec<u8>> {
             let all = above.iter().filter_map(|(_, props)| props.get(name));
             all.map(<[u8]>::to_vec).collect()

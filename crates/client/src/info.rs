@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, Sha1, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, Sha1, SvnError, SvnResult};
 use sapwood_ra::{Dirent, DirentFields, Lock, Session};
 use sapwood_wc::db::Settings;
 
@@ -16,7 +17,7 @@ use crate::revision::Revision;
 #[derive(Clone, Debug, Default)]
 pub struct Info {
     /// Its URL.
-    pub url: Option<String>,
+    pub url: Option<UrlBuf>,
     /// The revision that was looked at; `None` for additions.
     pub revision: Option<Revnum>,
     /// File or directory; `None` when it is not known.
@@ -24,7 +25,7 @@ pub struct Info {
     /// Whether there is no such node, only a tree conflict.
     pub is_missing: bool,
     /// The repository's root.
-    pub root_url: Option<String>,
+    pub root_url: Option<UrlBuf>,
     /// The repository's UUID.
     pub uuid: Option<String>,
     /// Size of a file in the repository, in bytes.
@@ -80,7 +81,7 @@ pub struct WorkingInfo {
     /// How deep a directory is; `None` of files.
     pub depth: Option<Depth>,
     /// Where it is copied from.
-    pub copied_from: Option<(String, Revnum)>,
+    pub copied_from: Option<(UrlBuf, Revnum)>,
     /// When its time was recorded.
     pub text_time: Option<Timestamp>,
     /// The checksum of its pristine text.
@@ -116,7 +117,7 @@ pub fn remote(
     let Located { session, revision, .. } = session_at(ctx, target, peg, revision)?;
     let session = session.as_ref();
     let url = session.url();
-    let Some(dirent) = session.stat("", Some(revision))? else {
+    let Some(dirent) = session.stat(RelPath::ROOT, Some(revision))? else {
         return Err(SvnError::new(
             ErrorCode::RA_ILLEGAL_URL,
             format!("URL '{url}' non-existent in revision {revision}"),
@@ -124,38 +125,38 @@ pub fn remote(
     };
     let tell = Teller { root: session.root_url(), uuid: session.uuid(), revision };
     let lock = if is_same_in_head(session, revision)? {
-        allowed(session.get_lock(""))?.flatten()
+        allowed(session.get_lock(RelPath::ROOT))?.flatten()
     } else {
         None
     };
     session.reparent(&url)?;
-    let name = uri::split(&url).map_or(String::new(), |(_, name)| name);
+    let name = url.parent_and_name().map_or(String::new(), |(_, name)| name);
     receiver(&name, &tell.info(&url, &dirent, lock.as_ref()))?;
     if depth <= Depth::Empty || dirent.kind != Some(NodeKind::Dir) {
         return Ok(());
     }
     let mut locks = HashMap::new();
     if peg == Revision::Head {
-        let found = allowed(session.get_locks("", depth))?.unwrap_or_else(Vec::new);
+        let found = allowed(session.get_locks(RelPath::ROOT, depth))?.unwrap_or_else(Vec::new);
         locks.extend(found.into_iter().map(|lock| (lock.path.clone(), lock)));
     }
-    let base = uri::relpath(&tell.root, &url)?;
-    let base = path::canonical_fspath(&base).into_owned();
+    let base = url.relpath(&tell.root)?;
+    let base = base.to_fspath();
     // What is left to tell: the next one last.
-    let children = |dir: &str| -> SvnResult<Vec<(String, Dirent)>> {
+    let children = |dir: &RelPath| -> SvnResult<Vec<(RelPathBuf, Dirent)>> {
         let mut entries = session.get_dir(dir, Some(revision), Some(FIELDS), false)?.entries;
         entries.sort_by(|a, b| b.0.cmp(&a.0));
-        Ok(entries.into_iter().map(|(name, dirent)| (path::join(dir, &name), dirent)).collect())
+        Ok(entries.into_iter().map(|(name, dirent)| (dir.child(&name), dirent)).collect())
     };
-    let mut left = children("")?;
+    let mut left = children(RelPath::ROOT)?;
     while let Some((relpath, dirent)) = left.pop() {
         ctx.check_cancel()?;
         let is_dir = dirent.kind == Some(NodeKind::Dir);
         if is_dir && depth == Depth::Files {
             continue;
         }
-        let lock = locks.get(&path::join(&base, &relpath));
-        receiver(&relpath, &tell.info(&uri::join(&url, &relpath), &dirent, lock))?;
+        let lock = locks.get(base.join(&relpath).as_str());
+        receiver(&relpath, &tell.info(&url.join(&relpath), &dirent, lock))?;
         if is_dir && depth == Depth::Infinity {
             left.extend(children(&relpath)?);
         }
@@ -165,13 +166,13 @@ pub fn remote(
 
 /// What all nodes of one request have in common.
 struct Teller {
-    root: String,
+    root: UrlBuf,
     uuid: String,
     revision: Revnum,
 }
 
 impl Teller {
-    fn info(&self, url: &str, dirent: &Dirent, lock: Option<&Lock>) -> Info {
+    fn info(&self, url: &Url, dirent: &Dirent, lock: Option<&Lock>) -> Info {
         Info {
             url: Some(url.to_owned()),
             revision: Some(self.revision),

@@ -1,6 +1,7 @@
 //! `svn info` of a working copy alone.
 
-use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::RelPath;
+use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult, path};
 use sapwood_ra::Lock;
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
@@ -152,7 +153,8 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         revision = origin.as_ref().map(|origin| origin.revision);
         if let Some(origin) = origin.filter(|_| view.is_op_root()) {
             let root = wc.db().repository(origin.repos_id)?.root;
-            working.copied_from = Some((uri::join(&root, &origin.repos_path), origin.revision));
+            working.copied_from =
+                Some((root.join(RelPath::trusted(&origin.repos_path)), origin.revision));
         }
         if view.is_op_root() {
             working.moved_from = wc.moved_from(view)?.map(|(from, _)| absolute(from));
@@ -162,7 +164,7 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         working.moved_to = wc.moved_to(view)?.map(|(to, _)| absolute(to));
     }
     Ok(Info {
-        url: Some(uri::join(&repository.root, &repos_path)),
+        url: Some(repository.root.join(RelPath::trusted(&repos_path))),
         revision,
         kind: view.kind().filter(|_| !unknown),
         root_url: Some(repository.root),

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use sapwood_core::fold::fold;
+use sapwood_core::paths::{FsPath, RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, glob, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, glob};
 use sapwood_ra::{Dirent, DirentFields, ListRequest, Lock, Session};
 
 use crate::context::Context;
@@ -39,8 +40,8 @@ pub struct Request<'a> {
 pub struct Entry<'a> {
     /// The path below the target, empty for the target itself.
     pub path: &'a str,
-    /// The fspath of the target.
-    pub base: &'a str,
+    /// The target's path in the repository.
+    pub base: &'a FsPath,
     /// What is known of the node.
     pub dirent: &'a Dirent,
     /// Its lock.
@@ -53,7 +54,7 @@ pub struct Entry<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source<'a> {
     /// The URL of the directory whose property defines it.
-    pub parent_url: &'a str,
+    pub parent_url: &'a Url,
     /// Where it goes, below that directory.
     pub target: &'a str,
 }
@@ -80,31 +81,32 @@ fn list_part(
     ctx: &Context,
     request: &Request<'_>,
     external: Option<Source<'_>>,
-    above: &mut Vec<String>,
+    above: &mut Vec<UrlBuf>,
     receiver: Receiver<'_>,
 ) -> SvnResult<(Box<dyn Session>, Revnum)> {
     let located = session_at(ctx, request.target, request.peg, request.revision)?;
     let session = located.session.as_ref();
-    let base = uri::relpath(&session.root_url(), &session.url())?;
-    let base = path::canonical_fspath(&base).into_owned();
+    let base = session.url().relpath(&session.root_url())?;
+    let base = base.to_fspath();
     let mut locks = HashMap::new();
     if request.locks {
-        match session.get_locks("", request.depth) {
+        match session.get_locks(RelPath::ROOT, request.depth) {
             Ok(found) => locks.extend(found.into_iter().map(|lock| (lock.path.clone(), lock))),
             Err(error) if error.is_not_implemented() => {}
             Err(error) => return Err(error),
         }
     }
     let wanted = ListRequest {
-        path: "",
+        path: RelPath::ROOT,
         revision: Some(located.revision),
         patterns: request.patterns,
         depth: request.depth,
         fields: request.fields,
     };
-    let mut take = |fspath: &str, dirent: &Dirent| {
-        let path = path::skip_ancestor(&base, fspath).unwrap_or(fspath);
-        receiver(&Entry { path, base: &base, dirent, lock: locks.get(fspath), external })
+    let mut take = |fspath: &FsPath, dirent: &Dirent| {
+        let path = fspath.below(&base).map_or(fspath.as_str(), RelPath::as_str);
+        let lock = locks.get(fspath.as_str());
+        receiver(&Entry { path, base: &base, dirent, lock, external })
     };
     if !request.externals {
         match session.list(&wanted, &mut take) {
@@ -121,7 +123,7 @@ fn list_part(
     let root = session.root_url();
     above.push(url);
     for (owner, value) in &defined {
-        for item in externals::items(value, Path::new(owner))? {
+        for item in externals::items(value, Path::new(owner.as_str()))? {
             ctx.check_cancel()?;
             let target = item.resolve(&root, owner)?;
             let (peg, revision) = externals::revisions(&item);
@@ -151,7 +153,7 @@ pub fn by_hand(
     session: &dyn Session,
     request: &ListRequest<'_>,
     revision: Revnum,
-    receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+    receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
 ) -> SvnResult<()> {
     walk(session, request, revision, None, receiver)
 }
@@ -161,8 +163,8 @@ fn walk(
     session: &dyn Session,
     request: &ListRequest<'_>,
     revision: Revnum,
-    mut externals: Option<&mut Vec<(String, String)>>,
-    receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+    mut externals: Option<&mut Vec<(UrlBuf, String)>>,
+    receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
 ) -> SvnResult<()> {
     let Some(top) = session.stat(request.path, Some(revision))? else {
         return Err(SvnError::new(
@@ -170,13 +172,13 @@ fn walk(
             format!("URL '{}' non-existent in revision {revision}", session.url()),
         ));
     };
-    let base = uri::relpath(&session.root_url(), &session.url())?;
+    let base = session.url().relpath(&session.root_url())?;
     let matches = |name: &str| {
         let name = fold(name);
         request.patterns.is_none_or(|patterns| glob::matches_any(patterns, name.as_bytes()))
     };
-    let base = path::canonical_fspath(&base).into_owned();
-    if matches(path::basename(&base)) {
+    let base = base.to_fspath();
+    if matches(base.name()) {
         receiver(&base, &top)?;
     }
     if top.kind != Some(NodeKind::Dir) || request.depth == Depth::Empty {
@@ -185,7 +187,7 @@ fn walk(
     // What is left to tell: the next one last. Kinds must be known to go on.
     let fields = DirentFields { kind: true, ..request.fields };
     let with_props = externals.is_some();
-    let mut children = |dir: &str| -> SvnResult<Vec<(String, Dirent)>> {
+    let mut children = |dir: &RelPath| -> SvnResult<Vec<(RelPathBuf, Dirent)>> {
         let found = match session.get_dir(dir, Some(revision), Some(fields), with_props) {
             // What may not be read is passed over.
             Err(error) if error.is_unreadable() => {
@@ -197,20 +199,20 @@ fn walk(
             (externals.as_mut(), found.props.get(names::EXTERNALS))
         {
             let value = String::from_utf8_lossy(value).into_owned();
-            externals.push((uri::join(&session.url(), dir), value));
+            externals.push((session.url().join(dir), value));
         }
         let mut entries = found.entries;
         entries.sort_by(|a, b| b.0.cmp(&a.0));
-        Ok(entries.into_iter().map(|(name, dirent)| (path::join(dir, &name), dirent)).collect())
+        Ok(entries.into_iter().map(|(name, dirent)| (dir.child(&name), dirent)).collect())
     };
-    let mut left = children("")?;
+    let mut left = children(RelPath::ROOT)?;
     while let Some((relpath, dirent)) = left.pop() {
         let is_dir = dirent.kind == Some(NodeKind::Dir);
         if is_dir && request.depth == Depth::Files {
             continue;
         }
-        if matches(path::basename(&relpath)) {
-            receiver(&path::join(&base, &relpath), &dirent)?;
+        if matches(relpath.name()) {
+            receiver(&base.join(&relpath), &dirent)?;
         }
         if is_dir && request.depth == Depth::Infinity {
             left.extend(children(&relpath)?);

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use sapwood_core::notify::{Action, LockState, Notify};
-use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{Lock, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Kind;
@@ -23,8 +24,8 @@ struct Local {
 
 /// What is to be locked or unlocked, by path below a common URL.
 struct Targets {
-    common: String,
-    files: BTreeMap<String, Target>,
+    common: UrlBuf,
+    files: BTreeMap<RelPathBuf, Target>,
     /// Locks of the working copies.
     held: Vec<WcLock>,
     /// What is cut off from paths that are told.
@@ -37,13 +38,13 @@ struct Target {
 }
 
 /// The directory that all URLs are in.
-fn common_parent(urls: &[String]) -> Option<String> {
-    let mut common: Option<String> = None;
+fn common_parent(urls: &[UrlBuf]) -> Option<UrlBuf> {
+    let mut common: Option<UrlBuf> = None;
     for url in urls {
-        let (parent, _) = uri::split(url)?;
+        let (parent, _) = url.parent_and_name()?;
         common = Some(match common {
             None => parent.to_owned(),
-            Some(common) => uri::common_ancestor(&common, parent)?.to_owned(),
+            Some(common) => common.common_ancestor(parent)?.to_owned(),
         });
     }
     common
@@ -52,15 +53,17 @@ fn common_parent(urls: &[String]) -> Option<String> {
 fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
     let url_mode = targets.first().is_some_and(|target| is_url(target));
     if url_mode {
-        let common = common_parent(targets).ok_or_else(|| {
+        let urls = targets.iter().map(|target| Ok(Url::new(target)?.to_owned()));
+        let urls = urls.collect::<SvnResult<Vec<UrlBuf>>>()?;
+        let common = common_parent(&urls).ok_or_else(|| {
             SvnError::new(
                 ErrorCode::UNSUPPORTED_FEATURE,
                 "No common parent found, unable to operate on disjoint arguments",
             )
         })?;
-        let files = targets
+        let files = urls
             .iter()
-            .filter_map(|url| uri::skip_ancestor(&common, url))
+            .filter_map(|url| url.below(&common))
             .map(|relpath| (relpath, Target { local: None, revision: None }))
             .collect();
         return Ok(Targets { common, files, held: Vec::new(), prefix: None });
@@ -113,22 +116,20 @@ fn organize(ctx: &Context, targets: &[String]) -> SvnResult<Targets> {
                     format!("'{}' has no place in a repository", shown.display()),
                 ));
             };
-            let url = uri::join(&wc.db().repository(repos_id)?.root, repos_path);
+            let url = wc.db().repository(repos_id)?.root.join(RelPath::trusted(repos_path));
             let local = Some(Local { wc: wc.clone(), relpath, token });
             found.push((url, Target { local, revision: base.revision }));
         }
     }
-    let urls: Vec<String> = found.iter().map(|(url, _)| url.clone()).collect();
+    let urls: Vec<UrlBuf> = found.iter().map(|(url, _)| url.clone()).collect();
     let common = common_parent(&urls).ok_or_else(|| {
         SvnError::new(
             ErrorCode::UNSUPPORTED_FEATURE,
             "Unable to lock/unlock across multiple repositories",
         )
     })?;
-    let files = found
-        .into_iter()
-        .filter_map(|(url, target)| Some((uri::skip_ancestor(&common, &url)?, target)))
-        .collect();
+    let files =
+        found.into_iter().filter_map(|(url, target)| Some((url.below(&common)?, target))).collect();
     let prefix = if prefixes.len() == 1 { prefixes.pop() } else { None };
     Ok(Targets { common, files, held, prefix })
 }
@@ -138,14 +139,14 @@ impl Targets {
     fn tell(
         &self,
         ctx: &Context,
-        relpath: &str,
+        relpath: &RelPath,
         actions: (Action, Action),
         state: LockState,
         result: Result<Option<&str>, &SvnError>,
     ) {
         let local = self.files.get(relpath).and_then(|target| target.local.as_ref());
         let shown = local.map(|l| l.wc.abspath(&l.relpath).display().to_string());
-        let url = uri::join(&self.common, relpath);
+        let url = self.common.join(relpath);
         let action = if result.is_ok() { actions.0 } else { actions.1 };
         let mut value = match &shown {
             Some(shown) => Notify::new(action, shown),
@@ -162,7 +163,7 @@ impl Targets {
         ctx.tell(&value);
     }
 
-    fn local(&self, relpath: &str) -> Option<&Local> {
+    fn local(&self, relpath: &RelPath) -> Option<&Local> {
         self.files.get(relpath)?.local.as_ref()
     }
 }
@@ -186,7 +187,7 @@ pub fn lock(
     }
     let targets = organize(ctx, targets)?;
     let session = sapwood_ra::open(&targets.common, &ctx.ra)?;
-    let paths: Vec<(String, Option<Revnum>)> =
+    let paths: Vec<(RelPathBuf, Option<Revnum>)> =
         targets.files.iter().map(|(path, target)| (path.clone(), target.revision)).collect();
     let actions = (Action::Locked, Action::FailedLock);
     session.lock(&paths, comment, steal, &mut |relpath, result: SvnResult<Lock>| {
@@ -222,7 +223,7 @@ pub fn lock(
 /// meet.
 pub fn unlock(ctx: &Context, targets: &[String], break_lock: bool) -> SvnResult<()> {
     let targets = organize(ctx, targets)?;
-    let mut paths: Vec<(String, Option<String>)> = Vec::new();
+    let mut paths: Vec<(RelPathBuf, Option<String>)> = Vec::new();
     for (relpath, target) in &targets.files {
         let mut token = None;
         if let Some(local) = target.local.as_ref().filter(|_| !break_lock) {
@@ -257,7 +258,10 @@ pub fn unlock(ctx: &Context, targets: &[String], break_lock: bool) -> SvnResult<
 }
 
 /// Asks the repository for the tokens of URLs.
-fn fetch_tokens(session: &dyn Session, paths: &mut [(String, Option<String>)]) -> SvnResult<()> {
+fn fetch_tokens(
+    session: &dyn Session,
+    paths: &mut [(RelPathBuf, Option<String>)],
+) -> SvnResult<()> {
     for (relpath, token) in paths {
         let Some(lock) = session.get_lock(relpath)? else {
             return Err(SvnError::new(

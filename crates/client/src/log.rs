@@ -1,6 +1,7 @@
 //! `svn log`: the log of URLs or of a node of a working copy, in any number of ranges.
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
 
@@ -17,7 +18,7 @@ pub struct Request<'a> {
     /// Where to look for it.
     pub peg: Revision,
     /// Paths below the URL; none for the target itself.
-    pub below: &'a [String],
+    pub below: &'a [RelPathBuf],
     /// Which revisions; an empty range is all of the target's history.
     pub ranges: &'a [Range],
     /// At most so many entries; 0 for all.
@@ -56,9 +57,9 @@ pub fn log(ctx: &Context, request: &Request<'_>, receiver: Receiver<'_>) -> SvnR
     }
     let youngest = ranges.iter().map(|(a, b)| *a.max(b)).max().unwrap_or(located.peg);
     move_to(session, located.peg, youngest)?;
-    let paths: Vec<&str> = match request.below {
-        [] => vec![""],
-        below => below.iter().map(String::as_str).collect(),
+    let paths: Vec<&RelPath> = match request.below {
+        [] => vec![RelPath::ROOT],
+        below => below.iter().map(RelPathBuf::as_path).collect(),
     };
     run(session, &ranges, youngest, request, &paths, receiver)
 }
@@ -89,7 +90,7 @@ fn run(
     ranges: &[(Revnum, Revnum)],
     youngest: Revnum,
     request: &Request<'_>,
-    paths: &[&str],
+    paths: &[&RelPath],
     receiver: Receiver<'_>,
 ) -> SvnResult<()> {
     let here = session.url();

@@ -1,6 +1,7 @@
 //! `svn mkdir` of URLs.
 
-use sapwood_core::{NodeKind, PropList, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{NodeKind, PropList, SvnResult};
 use sapwood_ra::Session;
 
 use crate::commit_item::{CommitItem, ItemState};
@@ -13,7 +14,7 @@ use crate::url_commit::{Step, above, commit, condense};
 /// E160020 when one is there already, E160013 when a parent is not; those of sessions.
 pub fn mkdir_urls(
     ctx: &Context,
-    urls: &[String],
+    urls: &[UrlBuf],
     parents: bool,
     revprops: &PropList,
 ) -> SvnResult<()> {
@@ -26,25 +27,24 @@ pub fn mkdir_urls(
         }
         session = Some(opened);
     }
-    let (mut common, mut below) = condense(&all, false);
+    let (mut common, mut below) = condense(&all, false)?;
     // The root of an edit cannot be made: it begins one above.
-    if below.first().is_none_or(String::is_empty) {
+    if below.first().is_none_or(|path| path.is_root()) {
         let (parent, name) = above(&common)?;
         common = parent;
         if below.is_empty() {
-            below.push(String::new());
+            below.push(RelPathBuf::default());
         }
         for relpath in &mut below {
-            *relpath = path::join(&name, relpath);
+            *relpath = RelPath::trusted(&name).join(relpath);
         }
     }
     let items: Vec<CommitItem> = below
         .iter()
         .map(|relpath| CommitItem {
-            url: uri::join(&common, relpath),
             kind: Some(NodeKind::Dir),
             state: ItemState { add: true, ..ItemState::default() },
-            ..CommitItem::default()
+            ..CommitItem::at(common.join(relpath))
         })
         .collect();
     let session = match session {
@@ -59,12 +59,12 @@ pub fn mkdir_urls(
 }
 
 /// Adds the URLs above one that are not there.
-fn add_parents(session: &dyn Session, url: &str, all: &mut Vec<String>) -> SvnResult<()> {
+fn add_parents(session: &dyn Session, url: &Url, all: &mut Vec<UrlBuf>) -> SvnResult<()> {
     let mut url = url.to_owned();
     loop {
         let (parent, _) = above(&url)?;
         session.reparent(&parent)?;
-        if session.check_path("", None)?.is_some() {
+        if session.check_path(RelPath::ROOT, None)?.is_some() {
             return Ok(());
         }
         all.push(parent.clone());

@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::revision::Revision;
@@ -14,14 +15,14 @@ const MAX_NESTING: usize = 64;
 
 /// URL and revision of each external that is being brought, the outermost first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Nesting(Rc<RefCell<Vec<(String, Revision)>>>);
+pub(crate) struct Nesting(Rc<RefCell<Vec<(UrlBuf, Revision)>>>);
 
 /// As long as this lives, its external is being brought.
 pub(crate) struct Inside(Nesting);
 
 impl Nesting {
     /// Begins to bring an external.
-    pub(crate) fn enter(&self, url: &str, revision: Revision) -> Inside {
+    pub(crate) fn enter(&self, url: &Url, revision: Revision) -> Inside {
         self.0.borrow_mut().push((url.to_owned(), revision));
         Inside(self.clone())
     }
@@ -31,9 +32,9 @@ impl Nesting {
     ///
     /// # Errors
     /// E195005.
-    pub(crate) fn check(&self, url: &str, revision: Revision) -> SvnResult<()> {
+    pub(crate) fn check(&self, url: &Url, revision: Revision) -> SvnResult<()> {
         let above = self.0.borrow();
-        let same = |(other, at): &(String, Revision)| other == url && *at == revision;
+        let same = |(other, at): &(UrlBuf, Revision)| *other == *url && *at == revision;
         if above.len() < MAX_NESTING && !above.iter().any(same) {
             return Ok(());
         }
@@ -54,28 +55,33 @@ mod tests {
 
     use super::*;
 
+    fn url(text: &str) -> &Url {
+        Url::new(text).unwrap()
+    }
+
     #[test]
     fn an_external_within_itself_is_refused_and_no_other() {
         let nesting = Nesting::default();
         let (one, two) = (Revision::Number(Revnum(1)), Revision::Number(Revnum(2)));
-        let outer = nesting.enter("file:///r/a", one);
-        assert!(nesting.check("file:///r/a", one).is_err());
-        assert!(nesting.check("file:///r/a", two).is_ok());
-        let inner = nesting.clone().enter("file:///r/b", one);
-        assert!(nesting.check("file:///r/b", one).is_err());
+        let outer = nesting.enter(url("file:///r/a"), one);
+        assert!(nesting.check(url("file:///r/a"), one).is_err());
+        assert!(nesting.check(url("file:///r/a"), two).is_ok());
+        let inner = nesting.clone().enter(url("file:///r/b"), one);
+        assert!(nesting.check(url("file:///r/b"), one).is_err());
         drop(inner);
-        assert!(nesting.check("file:///r/b", one).is_ok());
+        assert!(nesting.check(url("file:///r/b"), one).is_ok());
         drop(outer);
-        assert!(nesting.check("file:///r/a", one).is_ok());
+        assert!(nesting.check(url("file:///r/a"), one).is_ok());
     }
 
     #[test]
     fn the_depth_has_a_limit() {
         let nesting = Nesting::default();
         let urls = (0..MAX_NESTING).map(|at| format!("file:///r/{at}"));
-        let inside: Vec<Inside> = urls.map(|url| nesting.enter(&url, Revision::Head)).collect();
-        assert!(nesting.check("file:///other", Revision::Head).is_err());
+        let inside: Vec<Inside> =
+            urls.map(|text| nesting.enter(url(&text), Revision::Head)).collect();
+        assert!(nesting.check(url("file:///other"), Revision::Head).is_err());
         drop(inside);
-        assert!(nesting.check("file:///other", Revision::Head).is_ok());
+        assert!(nesting.check(url("file:///other"), Revision::Head).is_ok());
     }
 }

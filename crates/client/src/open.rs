@@ -1,7 +1,8 @@
 //! Sessions at targets: which revision a target means, and where its node is in another.
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Session, Settings};
 
 use crate::context::Context;
@@ -53,8 +54,8 @@ pub fn number_at(
 ///
 /// # Errors
 /// E155007 and E155010 for paths that are not under version control.
-pub fn url_of(ctx: &Context, path: &str) -> SvnResult<String> {
-    if is_url(path) { Ok(path.to_owned()) } else { Node::find(ctx, path)?.url() }
+pub fn url_of(ctx: &Context, path: &str) -> SvnResult<UrlBuf> {
+    if is_url(path) { Ok(Url::new(path)?.to_owned()) } else { Node::find(ctx, path)?.url() }
 }
 
 /// Opens a session to a URL or a node of a working copy, where the node that is there in `peg` is in
@@ -143,7 +144,7 @@ pub fn move_to(session: &dyn Session, peg: Revnum, revision: Revnum) -> SvnResul
     if peg == revision {
         return Ok(());
     }
-    let found = session.locations("", peg, &[revision])?;
+    let found = session.locations(RelPath::ROOT, peg, &[revision])?;
     let Some((_, path)) = found.iter().find(|(at, _)| *at == revision) else {
         return Err(SvnError::new(
             ErrorCode::CLIENT_UNRELATED_RESOURCES,
@@ -153,6 +154,6 @@ pub fn move_to(session: &dyn Session, peg: Revnum, revision: Revnum) -> SvnResul
             ),
         ));
     };
-    let url = uri::join(&session.root_url(), path::to_relpath(path));
+    let url = session.root_url().join(path.to_relpath());
     if url == session.url() { Ok(()) } else { session.reparent(&url) }
 }

@@ -1,8 +1,9 @@
 //! `--pin-externals`: the values of `svn:externals` in a tree that is copied, with the revisions that
 //! are meant now written into them.
 
+use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Kind;
 use sapwood_wc::externals::parse::{External, Form, Revision as Spec};
@@ -38,9 +39,9 @@ pub(crate) fn pin_local(ctx: &Context, wc: &WorkingCopy, relpath: &str) -> SvnRe
 /// Those of sessions.
 pub(crate) fn pin_remote(
     ctx: &Context,
-    url: &str,
+    url: &Url,
     revision: Revnum,
-    root: &str,
+    root: &Url,
 ) -> SvnResult<Pinned> {
     let number = Revision::Number(revision);
     let request = Request {
@@ -52,10 +53,11 @@ pub(crate) fn pin_remote(
         inherited: false,
         name: Some(names::EXTERNALS),
     };
-    let mut found: Vec<(String, String)> = Vec::new();
+    let mut found: Vec<(UrlBuf, String)> = Vec::new();
     list(ctx, &request, &mut |node| {
         if let Some(value) = node.props.as_ref().and_then(|props| props.get(names::EXTERNALS)) {
-            found.push((node.path.clone(), String::from_utf8_lossy(value).into_owned()));
+            let owner = Url::new(&node.path)?.to_owned();
+            found.push((owner, String::from_utf8_lossy(value).into_owned()));
         }
         Ok(())
     })?;
@@ -65,8 +67,9 @@ pub(crate) fn pin_remote(
             let session = sapwood_ra::open(&item.resolve(root, &owner)?, &ctx.ra)?;
             session.latest_revnum()
         };
-        if let Some(value) = pin(&items(&value, std::path::Path::new(&owner))?, &revision)? {
-            pinned.push((uri::relpath(url, &owner)?, value));
+        if let Some(value) = pin(&items(&value, std::path::Path::new(owner.as_str()))?, &revision)?
+        {
+            pinned.push((owner.relpath(url)?.into_string(), value));
         }
     }
     Ok(pinned)

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{CommitRequest, DirentFields, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::props::Change;
@@ -82,7 +83,10 @@ pub fn list(
                 Some(_) => {
                     let Located { session, revision, .. } =
                         session_of(ctx, request.target, peg, revision)?;
-                    (session.url(), remote_inherited(session.as_ref(), revision, request)?)
+                    (
+                        session.url().into_string(),
+                        remote_inherited(session.as_ref(), revision, request)?,
+                    )
                 }
                 None => (String::new(), Vec::new()),
             };
@@ -139,10 +143,10 @@ fn remote_inherited(
 ) -> SvnResult<Vec<(String, PropList)>> {
     let root = session.root_url();
     let mut inherited = Vec::new();
-    for (path, props) in session.inherited_props("", Some(revision))? {
+    for (path, props) in session.inherited_props(RelPath::ROOT, Some(revision))? {
         let props = visible(&props, request.name);
         if !props.is_empty() {
-            inherited.push((uri::join(&root, &path), props));
+            inherited.push((root.join(&path).into_string(), props));
         }
     }
     Ok(inherited)
@@ -156,7 +160,7 @@ fn remote_list(
     receiver: Receiver<'_>,
 ) -> SvnResult<()> {
     let url = session.url();
-    let Some(kind) = session.check_path("", Some(revision))? else {
+    let Some(kind) = session.check_path(RelPath::ROOT, Some(revision))? else {
         return Err(match request.name {
             Some(_) => SvnError::new(
                 ErrorCode::ENTRY_NOT_FOUND,
@@ -184,7 +188,8 @@ fn remote_list(
         };
         let props = if kind == NodeKind::Dir {
             let fields = deeper.then_some(DirentFields { kind: true, ..DirentFields::default() });
-            let found = session.get_dir(&relpath, Some(revision), fields, true)?;
+            let found =
+                session.get_dir(RelPath::trusted(&relpath), Some(revision), fields, true)?;
             let mut entries = found.entries;
             entries.sort_by(|a, b| b.0.cmp(&a.0));
             for (name, dirent) in entries {
@@ -196,13 +201,17 @@ fn remote_list(
             }
             found.props
         } else {
-            session.get_file(&relpath, Some(revision), None, true)?.props
+            session.get_file(RelPath::trusted(&relpath), Some(revision), None, true)?.props
         };
         first = false;
         let props = visible(&props, request.name);
         let inherited = std::mem::take(&mut inherited);
         if !props.is_empty() || !inherited.is_empty() {
-            receiver(&Found { path: uri::join(&url, &relpath), props: Some(props), inherited })?;
+            receiver(&Found {
+                path: url.join(RelPath::trusted(&relpath)).into_string(),
+                props: Some(props),
+                inherited,
+            })?;
         }
     }
     Ok(())
@@ -231,7 +240,7 @@ fn local_list(
         for above in node.wc.inherited_props(&node.relpath, request.name)? {
             let from = match above.source {
                 Source::Node(relpath) => node.wc.abspath(&relpath).display().to_string(),
-                Source::Repository(relpath) => uri::join(&root, &relpath),
+                Source::Repository(relpath) => root.join(RelPath::trusted(&relpath)).into_string(),
             };
             inherited.push((from, above.props));
         }
@@ -379,7 +388,7 @@ pub fn set_local(
 pub fn set_remote(
     ctx: &Context,
     change: Change<'_>,
-    url: &str,
+    url: &Url,
     base: Revnum,
     revprops: &PropList,
 ) -> SvnResult<()> {
@@ -399,7 +408,7 @@ pub fn set_remote(
     }
     let session = sapwood_ra::open(url, &ctx.ra)?;
     let session = session.as_ref();
-    let Some(kind) = session.check_path("", Some(base))? else {
+    let Some(kind) = session.check_path(RelPath::ROOT, Some(base))? else {
         return Err(SvnError::new(
             ErrorCode::FS_NOT_FOUND,
             format!("Path '{url}' does not exist in revision {base}"),
@@ -413,16 +422,15 @@ pub fn set_remote(
         value => value.map(<[u8]>::to_vec),
     };
     let item = CommitItem {
-        url: url.to_owned(),
         kind: Some(kind),
         state: ItemState { prop_mods: true, ..ItemState::default() },
-        ..CommitItem::default()
+        ..CommitItem::at(url.to_owned())
     };
     let Some(message) = ctx.message_for(&[item])? else { return Ok(()) };
     let revprops = revision_props(revprops, &message)?;
     let mut name_below = None;
     if kind == NodeKind::File
-        && let Some((parent, last)) = uri::split(url)
+        && let Some((parent, last)) = url.parent_and_name()
     {
         session.reparent(parent)?;
         name_below = Some(last);
@@ -475,13 +483,13 @@ impl std::io::Write for Looking {
 
 impl FileForCheck for RemoteFile<'_> {
     fn mime_type(&mut self) -> SvnResult<Option<Vec<u8>>> {
-        let found = self.session.get_file("", Some(self.base), None, true)?;
+        let found = self.session.get_file(RelPath::ROOT, Some(self.base), None, true)?;
         Ok(found.props.get(names::MIME_TYPE).map(<[u8]>::to_vec))
     }
 
     fn has_consistent_newlines(&mut self) -> SvnResult<bool> {
         let mut looking = Looking(Newlines::default());
-        self.session.get_file("", Some(self.base), Some(&mut looking), false)?;
+        self.session.get_file(RelPath::ROOT, Some(self.base), Some(&mut looking), false)?;
         Ok(looking.0.consistent())
     }
 }

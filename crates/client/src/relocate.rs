@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::path::Path;
 
 use sapwood_core::exact::{Cut, Exact};
-use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
+use sapwood_core::paths::UrlBuf;
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wc::db::Kind;
 
 use crate::context::Context;
@@ -27,7 +28,7 @@ pub fn relocate(
 }
 
 /// Root and UUID of repositories that were asked.
-type Known = RefCell<Vec<(String, String)>>;
+type Known = RefCell<Vec<(UrlBuf, String)>>;
 
 fn relocate_root(
     ctx: &Context,
@@ -79,18 +80,19 @@ fn check(ctx: &Context, known: &Known, uuid: &str, url: &str, root: &str) -> Svn
     if ctx.relocates_unchecked {
         return Ok(());
     }
-    let found = known.borrow().iter().find(|(r, _)| uri::skip_ancestor(r, url).is_some()).cloned();
+    let url = UrlBuf::canonicalize(url)?;
+    let found = known.borrow().iter().find(|(r, _)| url.below(r).is_some()).cloned();
     let (found_root, found_uuid) = match found {
         Some(found) => found,
         None => {
-            let session = sapwood_ra::open(url, &ctx.ra)?;
+            let session = sapwood_ra::open(&url, &ctx.ra)?;
             let pair = (session.root_url(), session.uuid());
             known.borrow_mut().push(pair.clone());
             pair
         }
     };
     let wrong = |message| Err(SvnError::new(ErrorCode::CLIENT_INVALID_RELOCATION, message));
-    if found_root != root {
+    if found_root != *root {
         return wrong(format!("'{root}' is not the root of the repository"));
     }
     if found_uuid != uuid {

@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{
     Depth, Exact as _, Lock, NodeKind, PropList, Revnum, RevpropSelection, Segment, SvnResult,
-    path, uri,
 };
 use sapwood_delta::Editor;
 use sapwood_ra::session::{
@@ -70,9 +70,9 @@ struct Answers {
     uuid: String,
     lines: HashMap<String, Vec<Line>>,
     kinds: HashMap<String, Option<NodeKind>>,
-    places: HashMap<String, Vec<(Revnum, String)>>,
+    places: HashMap<String, Vec<(Revnum, FsPathBuf)>>,
     deletions: HashMap<String, Option<Revnum>>,
-    mergeinfo: HashMap<String, Vec<(String, Mergeinfo)>>,
+    mergeinfo: HashMap<String, Vec<(RelPathBuf, Mergeinfo)>>,
     logs: HashMap<String, Vec<Entry>>,
 }
 
@@ -163,8 +163,8 @@ pub(crate) fn clipped(segments: &[Segment], youngest: u64, oldest: u64) -> Vec<S
 pub(crate) struct Remembering {
     inner: Rc<dyn Session>,
     history: Rc<History>,
-    root: String,
-    url: RefCell<String>,
+    root: UrlBuf,
+    url: RefCell<UrlBuf>,
 }
 
 impl Remembering {
@@ -178,9 +178,8 @@ impl Remembering {
     }
 
     /// A path of the session as the repository has it.
-    fn whole(&self, at: &str) -> Option<String> {
-        let base = uri::skip_ancestor(&self.root, &self.url.borrow())?;
-        Some(path::join(&base, at))
+    fn whole(&self, at: &RelPath) -> Option<RelPathBuf> {
+        Some(self.url.borrow().below(&self.root)?.join(at))
     }
 
     /// The session itself, where it is to be.
@@ -247,11 +246,11 @@ fn kept(entry: &LogEntry<'_>) -> Entry {
 }
 
 impl Session for Remembering {
-    fn url(&self) -> String {
+    fn url(&self) -> UrlBuf {
         self.url.borrow().clone()
     }
 
-    fn root_url(&self) -> String {
+    fn root_url(&self) -> UrlBuf {
         self.root.clone()
     }
 
@@ -267,11 +266,11 @@ impl Session for Remembering {
         self.inner.bytes_transferred()
     }
 
-    fn reparent(&self, url: &str) -> SvnResult<()> {
-        if uri::skip_ancestor(&self.root, url).is_none() {
+    fn reparent(&self, url: &Url) -> SvnResult<()> {
+        if url.below(&self.root).is_none() {
             return self.inner.reparent(url);
         }
-        url.clone_into(&mut self.url.borrow_mut());
+        *self.url.borrow_mut() = url.to_owned();
         Ok(())
     }
 
@@ -295,7 +294,7 @@ impl Session for Remembering {
         self.inner.change_rev_prop(change)
     }
 
-    fn check_path(&self, at: &str, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
+    fn check_path(&self, at: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
         let (Some(whole), Some(revision)) = (self.whole(at), revision) else {
             return self.there()?.check_path(at, revision);
         };
@@ -308,13 +307,13 @@ impl Session for Remembering {
         )
     }
 
-    fn stat(&self, at: &str, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
+    fn stat(&self, at: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
         self.there()?.stat(at, revision)
     }
 
     fn get_file(
         &self,
-        at: &str,
+        at: &RelPath,
         revision: Option<Revnum>,
         contents: Option<&mut dyn Write>,
         want_props: bool,
@@ -324,7 +323,7 @@ impl Session for Remembering {
 
     fn get_dir(
         &self,
-        at: &str,
+        at: &RelPath,
         revision: Option<Revnum>,
         entries: Option<DirentFields>,
         want_props: bool,
@@ -335,17 +334,17 @@ impl Session for Remembering {
     fn list(
         &self,
         request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
     ) -> SvnResult<()> {
         self.there()?.list(request, receiver)
     }
 
-    fn inherited_props(&self, at: &str, revision: Option<Revnum>) -> SvnResult<InheritedProps> {
+    fn inherited_props(&self, at: &RelPath, revision: Option<Revnum>) -> SvnResult<InheritedProps> {
         self.there()?.inherited_props(at, revision)
     }
 
-    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(String, Mergeinfo)>> {
-        let (Some(base), Some(revision)) = (self.whole(""), request.revision) else {
+    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>> {
+        let (Some(base), Some(revision)) = (self.whole(RelPath::ROOT), request.revision) else {
             return self.there()?.mergeinfo(request);
         };
         let MergeinfoRequest { paths, inherit, include_descendants, .. } = request;
@@ -355,7 +354,7 @@ impl Session for Remembering {
             // What comes back are paths below the session's.
             format!("{base} {paths:?}@{revision} {inherit:?} {include_descendants}"),
             self.there()?.mergeinfo(request),
-            |found: &Vec<(String, Mergeinfo)>| {
+            |found: &Vec<(RelPathBuf, Mergeinfo)>| {
                 found.iter().map(|(_, mergeinfo)| mergeinfo.0.len()).sum()
             }
         )
@@ -370,12 +369,12 @@ impl Session for Remembering {
         let plain = matches!(request.revprops, RevpropSelection::Names(list) if author_only(list))
             && !request.include_merged_revisions;
         let (Some(base), Some(start), Some(end), true) =
-            (self.whole(""), request.start, request.end, plain)
+            (self.whole(RelPath::ROOT), request.start, request.end, plain)
         else {
             return self.there()?.log(request, receiver);
         };
         let LogRequest { paths, limit, changed_paths, strict_node_history, .. } = request;
-        let paths: Vec<String> = paths.iter().map(|at| path::join(&base, at)).collect();
+        let paths: Vec<RelPathBuf> = paths.iter().map(|at| base.join(at)).collect();
         let with = request.revprops;
         let key = format!(
             "{paths:?} {start}:{end} {limit} {changed_paths} {strict_node_history} {with:?}"
@@ -412,10 +411,10 @@ impl Session for Remembering {
 
     fn locations(
         &self,
-        at: &str,
+        at: &RelPath,
         peg: Revnum,
         revisions: &[Revnum],
-    ) -> SvnResult<Vec<(Revnum, String)>> {
+    ) -> SvnResult<Vec<(Revnum, FsPathBuf)>> {
         let Some(whole) = self.whole(at) else {
             return self.there()?.locations(at, peg, revisions);
         };
@@ -430,7 +429,7 @@ impl Session for Remembering {
 
     fn location_segments(
         &self,
-        at: &str,
+        at: &RelPath,
         peg: Option<Revnum>,
         start: Option<Revnum>,
         end: Option<Revnum>,
@@ -462,7 +461,7 @@ impl Session for Remembering {
         Ok(())
     }
 
-    fn deleted_rev(&self, at: &str, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>> {
+    fn deleted_rev(&self, at: &RelPath, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>> {
         let Some(whole) = self.whole(at) else { return self.there()?.deleted_rev(at, peg, end) };
         once!(
             self,
@@ -481,17 +480,17 @@ impl Session for Remembering {
         self.there()?.file_revs(request, receiver)
     }
 
-    fn get_lock(&self, at: &str) -> SvnResult<Option<Lock>> {
+    fn get_lock(&self, at: &RelPath) -> SvnResult<Option<Lock>> {
         self.there()?.get_lock(at)
     }
 
-    fn get_locks(&self, at: &str, depth: Depth) -> SvnResult<Vec<Lock>> {
+    fn get_locks(&self, at: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>> {
         self.there()?.get_locks(at, depth)
     }
 
     fn lock(
         &self,
-        paths: &[(String, Option<Revnum>)],
+        paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
         outcome: Told<'_, Lock>,
@@ -501,7 +500,7 @@ impl Session for Remembering {
 
     fn unlock(
         &self,
-        paths: &[(String, Option<String>)],
+        paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
         outcome: Told<'_, ()>,
     ) -> SvnResult<()> {

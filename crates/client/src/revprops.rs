@@ -1,6 +1,7 @@
 //! Properties of revisions.
 
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::Url;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Capability, RevpropChange};
@@ -13,7 +14,7 @@ use crate::revision::Revision;
 ///
 /// # Errors
 /// Those of sessions.
-pub fn list(ctx: &Context, url: &str, revision: Revision) -> SvnResult<(PropList, Revnum)> {
+pub fn list(ctx: &Context, url: &Url, revision: Revision) -> SvnResult<(PropList, Revnum)> {
     let session = sapwood_ra::open(url, &ctx.ra)?;
     let revision = number_of(session.as_ref(), revision)?;
     Ok((session.rev_proplist(revision)?, revision))
@@ -25,7 +26,7 @@ pub fn list(ctx: &Context, url: &str, revision: Revision) -> SvnResult<(PropList
 /// Those of sessions.
 pub fn get(
     ctx: &Context,
-    url: &str,
+    url: &Url,
     name: &str,
     revision: Revision,
 ) -> SvnResult<(Option<Vec<u8>>, Revnum)> {
@@ -52,7 +53,7 @@ pub struct Change<'a> {
 /// # Errors
 /// E195011 for names that no property can have, E195010 for an author of several lines, E170004 when
 /// the value is not the expected one; those of sessions.
-pub fn set(ctx: &Context, url: &str, revision: Revision, change: &Change<'_>) -> SvnResult<Revnum> {
+pub fn set(ctx: &Context, url: &Url, revision: Revision, change: &Change<'_>) -> SvnResult<Revnum> {
     let Change { name, value, expected, force } = *change;
     if name == names::AUTHOR && !force && value.is_some_and(|value| value.contains(&b'\n')) {
         return Err(SvnError::new(

@@ -10,6 +10,7 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use sapwood_core::checksum::Sha1;
+use sapwood_core::paths::{FsPathBuf, RelPathBuf, UrlBuf};
 use sapwood_core::{SvnError, SvnResult};
 
 /// The longest file that is read.
@@ -86,6 +87,26 @@ impl Stored for String {
         Self::from_utf8(bytes.to_vec()).ok()
     }
 }
+
+/// A path as its text; what is not canonical is not taken.
+macro_rules! stored_path {
+    ($path:ty) => {
+        impl Stored for $path {
+            fn put(&self, out: &mut Vec<u8>) {
+                self.len().put(out);
+                out.extend(self.as_bytes());
+            }
+
+            fn take(input: &mut &[u8]) -> Option<Self> {
+                Self::new(String::take(input)?).ok()
+            }
+        }
+    };
+}
+
+stored_path!(FsPathBuf);
+stored_path!(RelPathBuf);
+stored_path!(UrlBuf);
 
 impl<T: Stored> Stored for Option<T> {
     fn put(&self, out: &mut Vec<u8>) {

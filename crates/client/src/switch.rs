@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::RelPath;
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, Presence};
@@ -94,11 +95,11 @@ fn switch_locked(
     let (session, revision) = (located.session, located.revision);
     let (url, root) = (session.url(), session.root_url());
     check_uuid(wc, wc.repos_location(anchor)?.0, session.as_ref())?;
-    if uri::skip_ancestor(&root, &anchor_url).is_none() {
+    if anchor_url.below(&root).is_none() {
         let message = format!("'{anchor_url}'\nis not the same repository as\n'{root}'");
         return Err(SvnError::new(ErrorCode::WC_INVALID_SWITCH, message));
     }
-    let place = uri::relpath(&root, &url)?;
+    let place = url.relpath(&root)?;
     if !how.ignore_ancestry && !is_related(wc, relpath, session.as_ref(), &place, revision)? {
         let shown = wc.abspath(relpath);
         let message = format!("'{}' shares no common ancestry with '{}'", to.text, shown.display());
@@ -108,10 +109,10 @@ fn switch_locked(
     let unswitched = if relpath.is_empty() {
         None
     } else {
-        Some(uri::join(&wc.url(path::dirname(relpath))?, path::basename(relpath)))
+        Some(wc.url(path::dirname(relpath))?.join(RelPath::trusted(path::basename(relpath))))
     };
-    if url != root && unswitched.as_deref() != Some(url.as_str()) {
-        let list = session.inherited_props("", Some(revision))?;
+    if url != root && unswitched.as_ref() != Some(&url) {
+        let list = session.inherited_props(RelPath::ROOT, Some(revision))?;
         inherited.insert(relpath.to_owned(), list);
     }
     session.reparent(&anchor_url)?;
@@ -126,7 +127,7 @@ fn switch_locked(
         Params {
             anchor: anchor.to_owned(),
             target: target.to_owned(),
-            switch_to: Some(place),
+            switch_to: Some(place.into_string()),
             depth,
             depth_is_sticky: sticky,
             allow_obstructions: how.allow_obstructions,
@@ -182,12 +183,18 @@ fn is_related(
     let root = session.root_url();
     let url = session.url();
     let history = |path: &str, at: Revnum| -> SvnResult<Vec<(Option<String>, Revnum, Revnum)>> {
-        session.reparent(&uri::join(&root, path))?;
+        session.reparent(&root.join(RelPath::trusted(path)))?;
         let mut segments = Vec::new();
-        session.location_segments("", Some(at), Some(at), Some(Revnum::ZERO), &mut |segment| {
-            segments.push((segment.path.clone(), segment.start, segment.end));
-            Ok(())
-        })?;
+        session.location_segments(
+            RelPath::ROOT,
+            Some(at),
+            Some(at),
+            Some(Revnum::ZERO),
+            &mut |segment| {
+                segments.push((segment.path.clone(), segment.start, segment.end));
+                Ok(())
+            },
+        )?;
         Ok(segments)
     };
     let ours = history(&path, at)?;

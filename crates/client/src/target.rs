@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 
 use crate::revision::{Dates, Range, Revision};
@@ -34,7 +35,7 @@ pub fn is_url(text: &str) -> bool {
 ///
 /// # Errors
 /// E125002 for one with `..`.
-pub fn canonical_url(text: &str) -> SvnResult<String> {
+pub fn canonical_url(text: &str) -> SvnResult<UrlBuf> {
     let escaped = uri::autoescape(&uri::from_iri(text)).into_owned();
     if escaped.split('/').any(|part| part == "..") {
         return Err(SvnError::new(
@@ -42,16 +43,16 @@ pub fn canonical_url(text: &str) -> SvnResult<String> {
             format!("URL '{escaped}' contains a '..' element"),
         ));
     }
-    Ok(uri::canonicalize(&escaped)?)
+    Ok(UrlBuf::canonicalize(&escaped)?)
 }
 
 /// The same of programs that take `..` for a name like any other.
 ///
 /// # Errors
 /// E125008 for what is not a URL.
-pub fn any_canonical_url(text: &str) -> SvnResult<String> {
+pub fn any_canonical_url(text: &str) -> SvnResult<UrlBuf> {
     let escaped = uri::autoescape(&uri::from_iri(text)).into_owned();
-    Ok(uri::canonicalize(&escaped)?)
+    Ok(UrlBuf::canonicalize(&escaped)?)
 }
 
 /// A local path without doubled or trailing slashes and without `.` components; `..` takes away the
@@ -120,7 +121,8 @@ impl Target {
     pub fn parse(text: &str, dates: Dates<'_>) -> SvnResult<Self> {
         let (head, peg) = split_peg(text);
         let peg = parse_peg(text, peg, dates)?;
-        let text = if is_url(head) { canonical_url(head)? } else { canonical_path(head) };
+        let text =
+            if is_url(head) { canonical_url(head)?.into_string() } else { canonical_path(head) };
         Ok(Self { text, peg })
     }
 
@@ -134,9 +136,9 @@ impl Target {
     ///
     /// # Errors
     /// That one.
-    pub fn url(&self) -> SvnResult<&str> {
+    pub fn url(&self) -> SvnResult<&Url> {
         if self.is_url() {
-            return Ok(&self.text);
+            return Ok(Url::new(&self.text)?);
         }
         let path = std::path::absolute(if self.text.is_empty() { "." } else { &self.text })
             .map_or_else(|_| self.text.clone(), |p| p.display().to_string());

@@ -5,7 +5,8 @@
 //! all text bases are kept, that costs nothing.
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::{SvnResult, uri};
+use sapwood_core::paths::{RelPath, UrlBuf};
+use sapwood_core::SvnResult;
 use sapwood_wc::text_base::Missing;
 use sapwood_wc::{Error, WorkingCopy};
 
@@ -57,7 +58,8 @@ fn fetch(ctx: &Context, wc: &WorkingCopy, relpath: &str, tell: Tell) -> SvnResul
             session.reparent(&folder)?;
         }
         wc.hydrate(text, |to| {
-            let fetched = session.get_file(&name, Some(text.revision), Some(to), false);
+            let fetched =
+                session.get_file(RelPath::trusted(&name), Some(text.revision), Some(to), false);
             fetched.map(drop).map_err(Error::Svn)
         })?;
         say(Action::FetchedTextBase);
@@ -67,7 +69,7 @@ fn fetch(ctx: &Context, wc: &WorkingCopy, relpath: &str, tell: Tell) -> SvnResul
 }
 
 /// The URL of the folder that a text is in, and its name there.
-fn place(text: &Missing) -> (String, String) {
+fn place(text: &Missing) -> (UrlBuf, String) {
     let (folder, name) = sapwood_core::path::split(&text.repos_path);
-    (uri::join(&text.root, folder), name.to_owned())
+    (text.root.join(RelPath::trusted(folder)), name.to_owned())
 }

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, Url};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{DirentFields, ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::Conflict;
@@ -202,7 +203,7 @@ fn update_locked(
         return Ok(None);
     }
     let root = wc.db().repository(repos_id)?.root;
-    let anchor_url = uri::join(&root, &repos_path);
+    let anchor_url = root.join(RelPath::trusted(&repos_path));
     let notify = ctx.notify.as_deref();
     let tell = |value: &Notify<'_>| {
         if let Some(notify) = notify {
@@ -232,7 +233,7 @@ fn update_locked(
         tell_path(ctx, &shown, Action::UpdateStarted, None);
     }
     let open = ensure_session(ctx, session, &anchor_url)?;
-    let (root, anchor_url) = match uri::skip_ancestor(&open.root_url(), &anchor_url) {
+    let (root, anchor_url) = match anchor_url.below(&open.root_url()) {
         Some(_) => (root, anchor_url),
         // The session was sent on: the working copy has to know first.
         None => {
@@ -361,7 +362,7 @@ fn is_empty(dir: &Path, is_root: bool) -> bool {
 pub(crate) fn ensure_session<'s>(
     ctx: &Context,
     session: &'s mut Shared,
-    url: &str,
+    url: &Url,
 ) -> SvnResult<&'s dyn Session> {
     let usable = match session.as_ref() {
         Some(open) => match open.reparent(url) {
@@ -402,8 +403,8 @@ pub(crate) fn inherited_props(
         if path.is_empty() {
             continue;
         }
-        session.reparent(&uri::join(&wc.db().repository(id)?.root, &path))?;
-        match session.inherited_props("", Some(revision)) {
+        session.reparent(&wc.db().repository(id)?.root.join(RelPath::trusted(&path)))?;
+        match session.inherited_props(RelPath::ROOT, Some(revision)) {
             Ok(list) => drop(found.insert(node, list)),
             Err(error) if error.is_no_node() => {}
             Err(error) => return Err(error),
@@ -420,7 +421,7 @@ pub(crate) fn children_of(
     depth: Depth,
     switch_to: Option<&str>,
     session: &dyn Session,
-    anchor_url: &str,
+    anchor_url: &Url,
     revision: Revnum,
 ) -> SvnResult<HashMap<String, Vec<(String, NodeKind)>>> {
     let mut found = HashMap::new();
@@ -456,11 +457,11 @@ pub(crate) fn children_of(
     let root = session.root_url();
     let kinds = DirentFields { kind: true, ..DirentFields::default() };
     for place in wanted {
-        session.reparent(&uri::join(&root, &place))?;
-        if session.check_path("", Some(revision))? != Some(NodeKind::Dir) {
+        session.reparent(&root.join(RelPath::trusted(&place)))?;
+        if session.check_path(RelPath::ROOT, Some(revision))? != Some(NodeKind::Dir) {
             continue;
         }
-        let dir = session.get_dir("", Some(revision), Some(kinds), false)?;
+        let dir = session.get_dir(RelPath::ROOT, Some(revision), Some(kinds), false)?;
         let children = dir.entries.into_iter().filter_map(|(name, d)| Some((name, d.kind?)));
         found.insert(place, children.collect());
     }

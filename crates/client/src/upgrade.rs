@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::{Depth, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{Url, UrlBuf};
+use sapwood_core::{Depth, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{ExternalRow, FORMAT_OPTIONAL_PRISTINES, Kind, Presence};
 use sapwood_wc::externals::parse::External;
@@ -17,7 +18,7 @@ use crate::externals::{items, number_of, wrap};
 use crate::update::tell_path;
 
 /// Root and UUID of the repositories that were asked for.
-type Known = Vec<(String, String)>;
+type Known = Vec<(UrlBuf, String)>;
 
 /// Brings a working copy to the present format, or to a later one that is asked for (then without its
 /// externals). What is wrong with an external is told, and no error.
@@ -40,8 +41,8 @@ pub fn upgrade(ctx: &Context, target: &str, format: Option<i64>) -> SvnResult<()
 }
 
 /// The repository that a URL is in.
-fn repository_of(ctx: &Context, known: &mut Known, url: &str) -> SvnResult<(String, String)> {
-    if let Some(found) = known.iter().find(|(root, _)| uri::skip_ancestor(root, url).is_some()) {
+fn repository_of(ctx: &Context, known: &mut Known, url: &Url) -> SvnResult<(UrlBuf, String)> {
+    if let Some(found) = known.iter().find(|(root, _)| url.below(root).is_some()) {
         return Ok(found.clone());
     }
     let session = ctx.open_following(url)?;
@@ -55,7 +56,12 @@ fn upgrade_at(ctx: &Context, abspath: &Path, known: &mut Known) -> SvnResult<()>
     let mut caller = Caller {
         access: ctx.wc.access,
         cancel: ctx.cancel(),
-        ask: &mut |url| repository_of(ctx, known, url).map_err(sapwood_wc::Error::Svn),
+        ask: &mut |url| {
+            UrlBuf::canonicalize(url)
+                .map_err(SvnError::from)
+                .and_then(|url| repository_of(ctx, known, &url))
+                .map_err(sapwood_wc::Error::Svn)
+        },
         tell: &mut |path, told| match told {
             Told::Upgraded => tell_path(ctx, path, Action::UpgradedPath, None),
             Told::Skipped => {
@@ -133,7 +139,7 @@ fn one(
         kind = Kind::Unknown;
         repository_of(ctx, known, &wanted)?
     };
-    let Some(place) = uri::skip_ancestor(&root, &wanted) else {
+    let Some(place) = wanted.below(&root) else {
         return Err(SvnError::internal("an external is not in its repository"));
     };
     let repos_id = wc.db().repository_id(&root, &uuid)?;
@@ -143,7 +149,7 @@ fn one(
         presence: Presence::Normal,
         kind,
         def_relpath: owner.to_owned(),
-        def_repos_relpath: place,
+        def_repos_relpath: place.into_string(),
         def_peg: number_of(item.peg),
         def_revision: number_of(item.revision),
     })?;

@@ -1,8 +1,9 @@
 //! Commits of changes to URLs alone: directories made, nodes deleted, copied and moved.
 
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::Handle;
 use sapwood_ra::{CommitEditor, CommitRequest, Session};
 
@@ -19,7 +20,7 @@ pub(crate) enum Step {
     /// A node is copied here.
     Copy {
         /// The source's URL.
-        url: String,
+        url: UrlBuf,
         /// The source's revision.
         revision: Revnum,
         /// File or directory.
@@ -60,30 +61,32 @@ pub(crate) fn revision_props(given: &PropList, message: &[u8]) -> SvnResult<Prop
 
 /// The longest URL that all are at or below, and what leads from there to each. With
 /// `remove_redundant`, those at or below another one are left out.
-pub(crate) fn condense(urls: &[String], remove_redundant: bool) -> (String, Vec<String>) {
-    let first = urls.first().map(String::as_str);
-    let common = urls.iter().fold(first, |common, url| uri::common_ancestor(common?, url));
-    // What has nothing in common is refused when the session is opened.
-    let common = common.unwrap_or("").to_owned();
-    let mut below: Vec<String> =
-        urls.iter().filter_map(|url| uri::skip_ancestor(&common, url)).collect();
+pub(crate) fn condense(
+    urls: &[UrlBuf],
+    remove_redundant: bool,
+) -> SvnResult<(UrlBuf, Vec<RelPathBuf>)> {
+    let first = urls.first().map(UrlBuf::as_path);
+    let common = urls.iter().fold(first, |common, url| common?.common_ancestor(url));
+    // There is no session to what has nothing in common.
+    let common = common.ok_or_else(|| sapwood_ra::Error::IllegalUrl(String::new()))?.to_owned();
+    let mut below: Vec<RelPathBuf> = urls.iter().filter_map(|url| url.below(&common)).collect();
     below.sort_by(|a, b| path::compare(a, b));
     below.dedup();
     if remove_redundant {
-        let mut kept: Vec<String> = Vec::with_capacity(below.len());
+        let mut kept: Vec<RelPathBuf> = Vec::with_capacity(below.len());
         for relpath in below {
-            if !kept.last().is_some_and(|last| path::is_ancestor(last, &relpath)) {
+            if !kept.last().is_some_and(|last| relpath.is_at_or_below(last)) {
                 kept.push(relpath);
             }
         }
         below = kept;
     }
-    (common, below)
+    Ok((common, below))
 }
 
 /// E200009 for a URL that has nothing above it, else the URL above and the last name.
-pub(crate) fn above(url: &str) -> SvnResult<(String, String)> {
-    uri::split(url)
+pub(crate) fn above(url: &Url) -> SvnResult<(UrlBuf, String)> {
+    url.parent_and_name()
         .map(|(parent, name)| (parent.to_owned(), name))
         .filter(|(_, name)| !name.is_empty())
         .ok_or_else(|| {
@@ -119,7 +122,7 @@ fn check_valid(relpath: &str) -> SvnResult<()> {
 pub(crate) fn commit(
     ctx: &Context,
     session: &dyn Session,
-    mut steps: Vec<(String, Step)>,
+    mut steps: Vec<(RelPathBuf, Step)>,
     items: &[CommitItem],
     revprops: &PropList,
 ) -> SvnResult<()> {
@@ -141,13 +144,14 @@ pub(crate) fn commit(
 }
 
 /// Drives an editor with steps in the order of paths, opening what lies between.
-fn drive(editor: &mut dyn CommitEditor, steps: &[(String, Step)]) -> SvnResult<()> {
-    let mut open: Vec<(String, Handle)> = vec![(String::new(), editor.open_root(None)?)];
+fn drive(editor: &mut dyn CommitEditor, steps: &[(RelPathBuf, Step)]) -> SvnResult<()> {
+    let mut open: Vec<(RelPathBuf, Handle)> =
+        vec![(RelPathBuf::default(), editor.open_root(None)?)];
     for (relpath, step) in steps {
         check_valid(relpath)?;
-        let parent_path = path::dirname(relpath);
+        let parent_path = relpath.parent();
         while let Some((dir, handle)) = open.last() {
-            if path::is_ancestor(dir, parent_path) {
+            if parent_path.is_at_or_below(dir) {
                 break;
             }
             editor.close_directory(*handle)?;
@@ -158,7 +162,7 @@ fn drive(editor: &mut dyn CommitEditor, steps: &[(String, Step)]) -> SvnResult<(
             None => return Err(internal("a step leads out of the edit")),
         };
         for name in path::components(path::rest_below(&dir, parent_path)?) {
-            dir = path::join(&dir, name);
+            dir = dir.child(name);
             parent = editor.open_directory(&dir, parent, None)?;
             open.push((dir.clone(), parent));
         }
@@ -211,11 +215,18 @@ mod tests {
 
     #[test]
     fn condensed() {
-        let urls = |list: &[&str]| list.iter().map(|u| (*u).to_owned()).collect::<Vec<_>>();
+        let urls = |list: &[&str]| {
+            list.iter().map(|u| Url::new(u).unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        let condense = |urls: &[UrlBuf], remove_redundant| {
+            let (common, below) = condense(urls, remove_redundant).unwrap();
+            (common.into_string(), below.into_iter().map(String::from).collect::<Vec<_>>())
+        };
+        let text = |list: &[&str]| list.iter().map(|u| (*u).to_owned()).collect::<Vec<_>>();
         let all = urls(&["svn://h/r/a/b", "svn://h/r/a", "svn://h/r/c%20d"]);
-        assert_eq!(condense(&all, false), ("svn://h/r".to_owned(), urls(&["a", "a/b", "c d"])));
-        assert_eq!(condense(&all, true), ("svn://h/r".to_owned(), urls(&["a", "c d"])));
+        assert_eq!(condense(&all, false), ("svn://h/r".to_owned(), text(&["a", "a/b", "c d"])));
+        assert_eq!(condense(&all, true), ("svn://h/r".to_owned(), text(&["a", "c d"])));
         let one = urls(&["svn://h/r/a"]);
-        assert_eq!(condense(&one, true), ("svn://h/r/a".to_owned(), urls(&[""])));
+        assert_eq!(condense(&one, true), ("svn://h/r/a".to_owned(), text(&[""])));
     }
 }

@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, UrlBuf};
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
 use sapwood_wc::translate::{Translation, same_as_pristine};
@@ -26,7 +27,7 @@ pub struct Node {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// The URL.
-    pub url: String,
+    pub url: UrlBuf,
     /// The revision; `None` of nodes whose parent alone says it.
     pub revision: Option<Revnum>,
     /// Whether the node is a copy, and this its source.
@@ -129,7 +130,7 @@ impl Node {
     ///
     /// # Errors
     /// That no parent says it.
-    pub fn repository(&self) -> SvnResult<(String, String, String)> {
+    pub fn repository(&self) -> SvnResult<(UrlBuf, String, String)> {
         let mut below = String::new();
         let mut relpath = self.relpath.as_str();
         loop {
@@ -161,9 +162,9 @@ impl Node {
     ///
     /// # Errors
     /// As [`Node::repository`].
-    pub fn url(&self) -> SvnResult<String> {
+    pub fn url(&self) -> SvnResult<UrlBuf> {
         let (root, _, relpath) = self.repository()?;
-        Ok(uri::join(&root, &relpath))
+        Ok(root.join(RelPath::trusted(&relpath)))
     }
 
     /// Where the node is in the repository, or was copied from; `None` for additions without history.
@@ -175,7 +176,7 @@ impl Node {
         let (Some(id), Some(at)) = (row.repos_id, &row.repos_path) else { return Ok(None) };
         let repository = self.wc.db().repository(id)?;
         Ok(Some(Origin {
-            url: uri::join(&repository.root, at),
+            url: repository.root.join(RelPath::trusted(at)),
             revision: row.revision,
             is_copy: row.op_depth > 0,
         }))
@@ -213,7 +214,7 @@ impl Node {
 ///
 /// # Errors
 /// E155007 for a path in no working copy.
-pub fn repository_root(ctx: &Context, path: &str) -> SvnResult<Option<String>> {
+pub fn repository_root(ctx: &Context, path: &str) -> SvnResult<Option<UrlBuf>> {
     Ok(Some(Node::find(ctx, path)?.repository()?.0))
 }
 

@@ -5,6 +5,7 @@
 //! `None` for a revision means the youngest.
 
 use crate::depth::Depth;
+use crate::paths::{RelPathBuf, Url};
 use crate::props::PropList;
 use crate::revnum::Revnum;
 use crate::values::{DirentFields, Inherit, RevpropSelection};
@@ -124,8 +125,8 @@ pub struct ReplayRequest {
 pub struct CommitRequest<'a> {
     /// The new revision's properties, `svn:log` among them.
     pub revprops: &'a PropList,
-    /// Relpaths below the session's URL with the tokens of their locks.
-    pub lock_tokens: &'a [(String, String)],
+    /// Paths below the session's URL with the tokens of their locks.
+    pub lock_tokens: &'a [(RelPathBuf, String)],
     /// Whether locks stay.
     pub keep_locks: bool,
 }
@@ -143,7 +144,7 @@ pub enum ReportKind<'a> {
     /// Brings what is reported to another URL of the repository.
     Switch {
         /// The URL.
-        url: &'a str,
+        url: &'a Url,
         /// As in `Update`.
         send_copyfrom: bool,
         /// As in `Update`.
@@ -154,7 +155,7 @@ pub enum ReportKind<'a> {
     /// Compares what is reported with a URL.
     Diff {
         /// The URL.
-        versus_url: &'a str,
+        versus_url: &'a Url,
         /// As in `Update`.
         ignore_ancestry: bool,
         /// Whether texts are wanted.
@@ -173,4 +174,73 @@ pub struct ReportRequest<'a> {
     pub depth: Depth,
     /// What for.
     pub kind: ReportKind<'a>,
+}
+
+impl<'a, P: ?Sized> LogRequest<'a, P> {
+    /// The same of other paths.
+    #[must_use]
+    pub fn of<'b, Q: ?Sized>(&self, paths: &'b [&'b Q]) -> LogRequest<'b, Q>
+    where
+        'a: 'b,
+    {
+        LogRequest {
+            paths,
+            start: self.start,
+            end: self.end,
+            limit: self.limit,
+            changed_paths: self.changed_paths,
+            strict_node_history: self.strict_node_history,
+            include_merged_revisions: self.include_merged_revisions,
+            revprops: self.revprops,
+        }
+    }
+}
+
+impl<'a, P: ?Sized> FileRevsRequest<'a, P> {
+    /// The same of other paths.
+    #[must_use]
+    pub fn of<'b, Q: ?Sized>(&self, path: &'b Q) -> FileRevsRequest<'b, Q>
+    where
+        'a: 'b,
+    {
+        FileRevsRequest {
+            path,
+            start: self.start,
+            end: self.end,
+            include_merged_revisions: self.include_merged_revisions,
+        }
+    }
+}
+
+impl<'a, P: ?Sized> MergeinfoRequest<'a, P> {
+    /// The same of other paths.
+    #[must_use]
+    pub fn of<'b, Q: ?Sized>(&self, paths: &'b [&'b Q]) -> MergeinfoRequest<'b, Q>
+    where
+        'a: 'b,
+    {
+        MergeinfoRequest {
+            paths,
+            revision: self.revision,
+            inherit: self.inherit,
+            include_descendants: self.include_descendants,
+        }
+    }
+}
+
+impl<'a, P: ?Sized> ListRequest<'a, P> {
+    /// The same of other paths.
+    #[must_use]
+    pub fn of<'b, Q: ?Sized>(&self, path: &'b Q) -> ListRequest<'b, Q>
+    where
+        'a: 'b,
+    {
+        ListRequest {
+            path,
+            revision: self.revision,
+            patterns: self.patterns,
+            depth: self.depth,
+            fields: self.fields,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //! A working copy makes the calls, a session takes them; when the report is finished, the other side
 //! drives an [`crate::Editor`] that brings what was reported to what was asked for.
 
+use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::{Depth, Revnum, SvnResult};
 
 /// Tells the other side what there is already; then has the editor driven. Entries come depth
@@ -12,7 +13,7 @@ pub trait Report {
     /// There is `path` at `revision`, as deep as `depth`; with `start_empty` without its children.
     fn set_path(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Revnum,
         depth: Depth,
         start_empty: bool,
@@ -22,8 +23,8 @@ pub trait Report {
     /// There is, at `path`, what `url` has at `revision`.
     fn link_path(
         &mut self,
-        path: &str,
-        url: &str,
+        path: &RelPath,
+        url: &Url,
         revision: Revnum,
         depth: Depth,
         start_empty: bool,
@@ -31,7 +32,7 @@ pub trait Report {
     ) -> SvnResult<()>;
 
     /// There is no `path`, although its parent says so.
-    fn delete_path(&mut self, path: &str) -> SvnResult<()>;
+    fn delete_path(&mut self, path: &RelPath) -> SvnResult<()>;
 
     /// The report is complete: drives the editor to its end.
     fn finish(self: Box<Self>) -> SvnResult<()>;

@@ -1,7 +1,7 @@
 //! From a URL to a session.
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::uri::{self, Parts};
+use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::error::Error;
@@ -16,7 +16,7 @@ use crate::svn::SvnSession;
 /// # Errors
 /// E170000 for URLs of no known scheme; E170011 for a repository that has moved; E170013 around what
 /// else opening meets: no such host or repository, failed authentication, a server that makes no sense.
-pub fn open(url: &str, settings: &Settings) -> SvnResult<Box<dyn Session>> {
+pub fn open(url: &Url, settings: &Settings) -> SvnResult<Box<dyn Session>> {
     Ok(open_there(url, settings)?)
 }
 
@@ -29,7 +29,7 @@ const REDIRECTS: usize = 3;
 /// # Errors
 /// As [`open`]; E195019 when servers send the client in a circle.
 pub fn open_following(
-    url: &str,
+    url: &Url,
     settings: &Settings,
     tell: &mut dyn FnMut(&Notify<'_>),
 ) -> SvnResult<Box<dyn Session>> {
@@ -38,7 +38,7 @@ pub fn open_following(
     loop {
         match open_there(&url, settings) {
             Err(Error::Moved { to, permanently: true }) if tried.len() < REDIRECTS => {
-                url = uri::canonicalize(&to).map_err(|_| Error::IllegalUrl(to.clone()))?;
+                url = UrlBuf::canonicalize(&to).map_err(|_| Error::IllegalUrl(to.clone()))?;
                 tell(&Notify::new(Action::UrlRedirect, &url));
                 if tried.contains(&to) {
                     return Err(Error::RedirectCycle(to).into());
@@ -50,16 +50,14 @@ pub fn open_following(
     }
 }
 
-fn open_there(url: &str, settings: &Settings) -> crate::Result<Box<dyn Session>> {
-    let illegal = || Error::IllegalUrl(url.to_owned());
-    let canonical = uri::canonicalize(url).map_err(|_| illegal())?;
-    let parts = Parts::of(&canonical).ok_or_else(illegal)?;
+fn open_there(url: &Url, settings: &Settings) -> crate::Result<Box<dyn Session>> {
+    let parts = url.parts().ok_or_else(|| Error::IllegalUrl(url.to_string()))?;
     settings.auth.policy(parts.host)?;
     let opened = match (parts.scheme, parts.tunnel) {
-        ("file", None) => FileSession::open(&canonical, settings).map(boxed).map_err(Error::from),
-        ("http" | "https", None) => HttpSession::open(&canonical, settings).map(boxed),
-        ("svn", _) => SvnSession::open(&canonical, settings).map(boxed).map_err(Error::from),
-        _ => return Err(Error::UnknownScheme(canonical)),
+        ("file", None) => FileSession::open(url, settings).map(boxed).map_err(Error::from),
+        ("http" | "https", None) => HttpSession::open(url, settings).map(boxed),
+        ("svn", _) => SvnSession::open(url, settings).map(boxed).map_err(Error::from),
+        _ => return Err(Error::UnknownScheme(url.to_string())),
     };
     opened.map_err(|error| {
         if matches!(error, Error::Moved { .. }) {
@@ -71,7 +69,7 @@ fn open_there(url: &str, settings: &Settings) -> crate::Result<Box<dyn Session>>
         }
         Error::Other(error.wrap(
             ErrorCode::RA_CANNOT_CREATE_SESSION,
-            format!("Unable to connect to a repository at URL '{canonical}'"),
+            format!("Unable to connect to a repository at URL '{url}'"),
         ))
     })
 }

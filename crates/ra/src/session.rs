@@ -1,7 +1,7 @@
 //! The trait that every kind of session implements, and what goes in and out of it.
 //!
-//! Paths are relpaths below the session's URL, not escaped; paths that come back in logs,
-//! locations and locks are fspaths. `None` for a revision means the youngest.
+//! A [`RelPath`] is below the session's URL, not escaped; paths that come back in logs, locations and
+//! locks are those in the repository. `None` for a revision means the youngest.
 //!
 //! A session does one thing at a time: while an edit, a report or a reply is under way (also in
 //! the receivers of [`Session::log`] and its kin), other requests on the same session fail.
@@ -12,6 +12,7 @@ use std::io::Write;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{
     Depth, ErrorCode, Lock, NodeKind, PropList, Revnum, Segment, SvnError, SvnResult,
 };
@@ -24,13 +25,13 @@ pub use sapwood_core::{
 };
 
 /// What to log, below the session's URL.
-pub type LogRequest<'a> = sapwood_core::LogRequest<'a, str>;
+pub type LogRequest<'a> = sapwood_core::LogRequest<'a, RelPath>;
 /// Which file below the session's URL, which revisions.
-pub type FileRevsRequest<'a> = sapwood_core::FileRevsRequest<'a, str>;
+pub type FileRevsRequest<'a> = sapwood_core::FileRevsRequest<'a, RelPath>;
 /// Whose mergeinfo is wanted, below the session's URL.
-pub type MergeinfoRequest<'a> = sapwood_core::MergeinfoRequest<'a, str>;
+pub type MergeinfoRequest<'a> = sapwood_core::MergeinfoRequest<'a, RelPath>;
 /// What to list, below the session's URL.
-pub type ListRequest<'a> = sapwood_core::ListRequest<'a, str>;
+pub type ListRequest<'a> = sapwood_core::ListRequest<'a, RelPath>;
 pub use sapwood_repos::FileRevReceiver;
 
 /// The version of Subversion whose behaviour this is.
@@ -107,9 +108,9 @@ pub(crate) fn once_a_path(changes: &mut Vec<LogChange<'_>>) {
     *changes = kept;
 }
 
-/// Properties that a path inherits: pairs of fspath-less relpath from the repository's root, and
-/// properties; the root's first.
-pub type InheritedProps = Vec<(String, PropList)>;
+/// Properties that a path inherits: pairs of a path below the repository's root, and properties;
+/// the root's first.
+pub type InheritedProps = Vec<(RelPathBuf, PropList)>;
 
 /// A change of a revision property.
 #[derive(Clone, Copy, Debug)]
@@ -149,7 +150,7 @@ pub trait ReplayReceiver {
 }
 
 /// Is told what became of each path that was to be locked or unlocked.
-pub type Told<'a, T> = &'a mut dyn FnMut(&str, SvnResult<T>) -> SvnResult<()>;
+pub type Told<'a, T> = &'a mut dyn FnMut(&RelPath, SvnResult<T>) -> SvnResult<()>;
 
 /// A commit that was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -174,9 +175,9 @@ pub trait CommitEditor: Editor {
 #[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
 pub trait Session {
     /// The session's URL, canonical.
-    fn url(&self) -> String;
+    fn url(&self) -> UrlBuf;
     /// The repository's URL.
-    fn root_url(&self) -> String;
+    fn root_url(&self) -> UrlBuf;
     /// The repository's UUID.
     fn uuid(&self) -> String;
     /// Whether the other side can do something.
@@ -184,7 +185,7 @@ pub trait Session {
     /// Bytes that went over the network, both ways; 0 where there is none.
     fn bytes_transferred(&self) -> u64;
     /// Moves the session to another URL of the same repository.
-    fn reparent(&self, url: &str) -> SvnResult<()>;
+    fn reparent(&self, url: &Url) -> SvnResult<()>;
 
     /// The youngest revision.
     fn latest_revnum(&self) -> SvnResult<Revnum>;
@@ -198,13 +199,13 @@ pub trait Session {
     fn change_rev_prop(&self, change: &RevpropChange<'_>) -> SvnResult<()>;
 
     /// What kind of node there is.
-    fn check_path(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>>;
+    fn check_path(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>>;
     /// What is known of a node; `None` when there is none.
-    fn stat(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<Dirent>>;
+    fn stat(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<Dirent>>;
     /// A file's properties, and its contents into `contents` if there is one.
     fn get_file(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         contents: Option<&mut dyn Write>,
         want_props: bool,
@@ -212,22 +213,26 @@ pub trait Session {
     /// A directory's properties, and its entries with the given fields.
     fn get_dir(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         entries: Option<DirentFields>,
         want_props: bool,
     ) -> SvnResult<FetchedDir>;
-    /// Tells `receiver` the nodes at and below a path: fspath and what is known. E200007 without
+    /// Tells `receiver` the nodes at and below a path: where each is in the repository and what is known. E200007 without
     /// [`Capability::List`].
     fn list(
         &self,
         request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
     ) -> SvnResult<()>;
     /// The properties that a path inherits from its parents in the repository.
-    fn inherited_props(&self, path: &str, revision: Option<Revnum>) -> SvnResult<InheritedProps>;
-    /// Mergeinfo by relpath.
-    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(String, Mergeinfo)>>;
+    fn inherited_props(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+    ) -> SvnResult<InheritedProps>;
+    /// Mergeinfo by path.
+    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>>;
 
     /// Tells `receiver` log entries. When that fails with E200021 (cease invocation), the rest
     /// is passed over, and this error comes back.
@@ -236,24 +241,24 @@ pub trait Session {
         request: &LogRequest<'_>,
         receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
     ) -> SvnResult<()>;
-    /// The fspaths that the node at `path` in `peg` has in other revisions.
+    /// The places that the node at `path` in `peg` has in other revisions.
     fn locations(
         &self,
-        path: &str,
+        path: &RelPath,
         peg: Revnum,
         revisions: &[Revnum],
-    ) -> SvnResult<Vec<(Revnum, String)>>;
+    ) -> SvnResult<Vec<(Revnum, FsPathBuf)>>;
     /// Where a node was in which revisions.
     fn location_segments(
         &self,
-        path: &str,
+        path: &RelPath,
         peg: Option<Revnum>,
         start: Option<Revnum>,
         end: Option<Revnum>,
         receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
     ) -> SvnResult<()>;
     /// The revision in which the node at `path` in `peg` was deleted, up to `end`.
-    fn deleted_rev(&self, path: &str, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>>;
+    fn deleted_rev(&self, path: &RelPath, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>>;
     /// Tells `receiver` the revisions of a file.
     fn file_revs(
         &self,
@@ -262,14 +267,14 @@ pub trait Session {
     ) -> SvnResult<()>;
 
     /// The lock of a path.
-    fn get_lock(&self, path: &str) -> SvnResult<Option<Lock>>;
+    fn get_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>>;
     /// All locks at and below a path.
-    fn get_locks(&self, path: &str, depth: Depth) -> SvnResult<Vec<Lock>>;
+    fn get_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>>;
     /// Locks paths (with the revision the caller has); tells each outcome. Failures of single
     /// paths are outcomes, not errors.
     fn lock(
         &self,
-        paths: &[(String, Option<Revnum>)],
+        paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
         outcome: Told<'_, Lock>,
@@ -277,7 +282,7 @@ pub trait Session {
     /// Unlocks paths with their tokens; tells each outcome.
     fn unlock(
         &self,
-        paths: &[(String, Option<String>)],
+        paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
         outcome: Told<'_, ()>,
     ) -> SvnResult<()>;

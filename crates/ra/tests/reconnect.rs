@@ -13,6 +13,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use sapwood_core::config::{Case, Config};
+use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::{CancelToken, ErrorCode, Revnum};
 use sapwood_fs::OpenOptions;
 use sapwood_ra::RevpropChange;
@@ -117,7 +118,7 @@ fn a_connection_that_ended_between_requests_is_replaced() {
         Turn { uuid: UUID, answers: 1, listens: false },
         Turn { uuid: UUID, answers: 1, listens: false },
     ]);
-    let session = sapwood_ra::open(&url, &settings()).unwrap();
+    let session = sapwood_ra::open(Url::new(&url).unwrap(), &settings()).unwrap();
     let mut found = Vec::new();
     for _ in 0..4 {
         found.push(session.latest_revnum().unwrap().0);
@@ -139,7 +140,7 @@ fn what_only_reads_is_asked_again_and_what_writes_is_not() {
         // A new one for the next request, then no server at all.
         Turn { uuid: UUID, answers: 1, listens: false },
     ]);
-    let session = sapwood_ra::open(&url, &settings()).unwrap();
+    let session = sapwood_ra::open(Url::new(&url).unwrap(), &settings()).unwrap();
     assert_eq!(session.latest_revnum().unwrap(), Revnum(1));
     let error = session.change_rev_prop(&change(0)).unwrap_err();
     assert_eq!(error.code(), ErrorCode::RA_SVN_CONNECTION_CLOSED);
@@ -161,7 +162,7 @@ fn another_repository_in_the_same_place_is_not_taken() {
         Turn { uuid: OTHER, answers: 1, listens: false },
         Turn { uuid: OTHER, answers: 1, listens: false },
     ]);
-    let session = sapwood_ra::open(&url, &settings()).unwrap();
+    let session = sapwood_ra::open(Url::new(&url).unwrap(), &settings()).unwrap();
     session.latest_revnum().unwrap();
     settle();
     let error = session.latest_revnum().unwrap_err();
@@ -173,11 +174,12 @@ fn a_server_that_was_started_again() {
     let repo = Repository::scripted(&Shape::few()[0]);
     let first = Server::start(&Programs::reference(), repo.parent(), &[]);
     let port = first.port();
-    let session = sapwood_ra::open(&first.url("repo/trunk"), &settings()).unwrap();
+    let session =
+        sapwood_ra::open(Url::new(&first.url("repo/trunk")).unwrap(), &settings()).unwrap();
     let youngest = session.latest_revnum().unwrap();
     // The server believes the session to be below the root from here on.
-    session.reparent(&first.url("repo/branches")).unwrap();
-    assert!(session.check_path("", Some(youngest)).unwrap().is_some());
+    session.reparent(Url::new(&first.url("repo/branches")).unwrap()).unwrap();
+    assert!(session.check_path(RelPath::ROOT, Some(youngest)).unwrap().is_some());
     drop(first);
     let port_option = port.to_string();
     let again = std::process::Command::new("svnserve")
@@ -192,8 +194,8 @@ fn a_server_that_was_started_again() {
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    let kind = session.check_path("", Some(youngest));
-    let locks = session.get_locks("", sapwood_core::Depth::Infinity);
+    let kind = session.check_path(RelPath::ROOT, Some(youngest));
+    let locks = session.get_locks(RelPath::ROOT, sapwood_core::Depth::Infinity);
     let _ = again.kill();
     let _ = again.wait();
     assert!(kind.unwrap().is_some());

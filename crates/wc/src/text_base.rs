@@ -16,6 +16,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use rusqlite::params;
+use sapwood_core::paths::UrlBuf;
 use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1};
 
 use crate::db::{Sha1Column, below};
@@ -87,7 +88,7 @@ pub struct Missing {
     /// Its name.
     pub sha1: Sha1,
     /// The repository's root.
-    pub root: String,
+    pub root: UrlBuf,
     /// A path in it that has the text.
     pub repos_path: String,
     /// The revision in which it has it.

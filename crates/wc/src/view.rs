@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use sapwood_core::paths::{RelPath, UrlBuf};
 use sapwood_core::{PropList, uri};
 
 use crate::db::{ActualRow, Kind, LockRow, NodeRow, Presence, depth_of, parent_of};
@@ -220,9 +221,9 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// As [`WorkingCopy::repos_location`].
-    pub fn url(&self, relpath: &str) -> Result<String> {
+    pub fn url(&self, relpath: &str) -> Result<UrlBuf> {
         let (id, path) = self.repos_location(relpath)?;
-        Ok(uri::join(&self.db().repository(id)?.root, &path))
+        Ok(self.db().repository(id)?.root.join(RelPath::trusted(&path)))
     }
 
     /// What the given properties ask for in a file's working form.

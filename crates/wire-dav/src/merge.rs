@@ -43,27 +43,33 @@ impl Wanted {
     /// The body of a MERGE.
     #[must_use]
     pub fn write(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(512);
-        out.raw(HEADER);
-        out.raw("<D:merge xmlns:D=\"DAV:\"><D:source>");
-        out.element("D:href", &self.source);
-        out.raw("</D:source><D:no-auto-merge/><D:no-checkout/><D:prop><D:checked-in/>");
-        out.raw("<D:version-name/><D:resourcetype/><D:creationdate/><D:creator-displayname/>");
-        out.raw("</D:prop>\n");
-        if !self.locks.is_empty() {
-            write_locks(&mut out, &self.locks);
-        }
-        out.raw("</D:merge>\n");
-        out
+        write(&self.source, &self.locks)
     }
 }
 
+/// The body of a MERGE of what is at `source`, with lock tokens by relative path.
+#[must_use]
+pub fn write<P: AsRef<str>>(source: &str, locks: &[(P, String)]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(512);
+    out.raw(HEADER);
+    out.raw("<D:merge xmlns:D=\"DAV:\"><D:source>");
+    out.element("D:href", source);
+    out.raw("</D:source><D:no-auto-merge/><D:no-checkout/><D:prop><D:checked-in/>");
+    out.raw("<D:version-name/><D:resourcetype/><D:creationdate/><D:creator-displayname/>");
+    out.raw("</D:prop>\n");
+    if !locks.is_empty() {
+        write_locks(&mut out, locks);
+    }
+    out.raw("</D:merge>\n");
+    out
+}
+
 /// Appends lock tokens by relative path.
-pub fn write_locks(out: &mut Vec<u8>, locks: &[(String, String)]) {
+pub fn write_locks<P: AsRef<str>>(out: &mut Vec<u8>, locks: &[(P, String)]) {
     out.raw("<S:lock-token-list xmlns:S=\"svn:\">\n");
     for (path, token) in locks {
         out.raw("<S:lock>");
-        out.element("S:lock-path", path);
+        out.element("S:lock-path", path.as_ref());
         out.element("S:lock-token", token);
         out.raw("</S:lock>\n");
     }

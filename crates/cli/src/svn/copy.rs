@@ -5,6 +5,7 @@ use sapwood_client::copy_local::{CopyLocal, copy};
 use sapwood_client::copy_urls::{How, Source, copy_urls};
 use sapwood_client::working::Node;
 use sapwood_client::{copy_in, copy_out};
+use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::notify::Manner;
@@ -86,11 +87,11 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     let done = match sources {
         Some(sources) => {
             let how = How { is_move: false, parents, pin_externals, revprops };
-            copy_urls(&inv.ctx, &sources, &to.path, how)
+            copy_urls(&inv.ctx, &sources, &UrlBuf::canonicalize(&to.path)?, how)
         }
         None => {
             let how = copy_out::How { parents, pin_externals, revprops };
-            copy_out::copy_out(&inv.ctx, &from, &to.path, how)
+            copy_out::copy_out(&inv.ctx, &from, &UrlBuf::canonicalize(&to.path)?, how)
         }
     };
     inv.end_of_commit(done)
@@ -123,8 +124,8 @@ fn remote_sources(inv: &Invocation, from: &[Arg]) -> SvnResult<Option<Vec<Source
         if target.is_url() {
             peg = peg.or(Revision::Head);
             sources.push(Source {
-                name: last_name(&target.text),
-                url: target.text,
+                name: last_name(target.url()?),
+                url: target.url()?.to_owned(),
                 peg,
                 revision: revision.or(peg),
             });
@@ -157,6 +158,6 @@ fn remote_sources(inv: &Invocation, from: &[Arg]) -> SvnResult<Option<Vec<Source
 }
 
 /// The last name of a URL.
-pub(super) fn last_name(url: &str) -> String {
-    sapwood_core::uri::split(url).map_or(String::new(), |(_, name)| name)
+pub(super) fn last_name(url: &Url) -> String {
+    url.parent_and_name().map_or(String::new(), |(_, name)| name)
 }

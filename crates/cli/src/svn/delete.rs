@@ -5,7 +5,7 @@ use sapwood_client::delete_urls::delete_urls;
 use sapwood_core::{ErrorCode, SvnResult};
 
 use super::options::Opt;
-use super::targets::{Arg, check_one_kind, without_pegs};
+use super::targets::{Arg, check_one_kind, urls_without_pegs};
 use super::usual::too_few;
 use super::{Command, Invocation};
 
@@ -62,7 +62,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 /// Deletes URLs, with a commit.
 fn on_urls(inv: &mut Invocation, targets: &[Arg]) -> SvnResult<()> {
     inv.ask_for_message(None)?;
-    let urls = without_pegs(targets)?;
+    let urls = urls_without_pegs(targets)?;
     inv.tell_commits();
     let revprops = inv.opt.revprops();
     let done = delete_urls(&inv.ctx, &urls, &revprops);

@@ -2,6 +2,7 @@
 
 use sapwood_client::import::{Request, import};
 use sapwood_client::target::is_url;
+use sapwood_core::paths::UrlBuf;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
 use super::options::Opt;
@@ -60,6 +61,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     if !is_url(&url) {
         return Err(usage_error(format!("Invalid URL '{url}'")));
     }
+    let url = UrlBuf::canonicalize(&url)?;
     inv.ask_for_message(None)?;
     inv.tell_commits();
     let revprops = inv.opt.revprops();

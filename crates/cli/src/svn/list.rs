@@ -5,6 +5,7 @@ use sapwood_client::list::{Entry, Request, list};
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
 use sapwood_core::fold::fold;
+use sapwood_core::paths::UrlBuf;
 use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_ra::{Dirent, DirentFields, Lock};
 
@@ -58,7 +59,7 @@ struct Printer {
     /// How wide the column of authors is, and may become.
     width: (usize, usize),
     /// The external that is being listed: the URL that defines it, and its place.
-    external: Option<(String, String)>,
+    external: Option<(UrlBuf, String)>,
 }
 
 impl Printer {

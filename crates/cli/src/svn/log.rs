@@ -6,6 +6,7 @@ use sapwood_client::log::{Request, log};
 use sapwood_client::target::{canonical_path, is_url};
 use sapwood_client::{Range, Revision};
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_ra::RevpropSelection;
@@ -148,7 +149,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
                 )));
             }
             // All of it is the path, an @ too.
-            below.push(canonical_path(&text));
+            below.push(RelPathBuf::canonicalize(&canonical_path(&text)));
         } else {
             return Err(SvnError::new(
                 ErrorCode::UNSUPPORTED_FEATURE,

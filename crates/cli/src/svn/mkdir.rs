@@ -5,7 +5,7 @@ use sapwood_client::mkdir_urls::mkdir_urls;
 use sapwood_core::{ErrorCode, SvnResult};
 
 use super::options::Opt;
-use super::targets::{Arg, check_one_kind, without_pegs};
+use super::targets::{Arg, check_one_kind, urls_without_pegs};
 use super::usual::too_few;
 use super::{Command, Invocation};
 
@@ -65,7 +65,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 /// Makes directories at URLs, with a commit.
 fn on_urls(inv: &mut Invocation, targets: &[Arg]) -> SvnResult<()> {
     inv.ask_for_message(None)?;
-    let urls = without_pegs(targets)?;
+    let urls = urls_without_pegs(targets)?;
     inv.tell_commits();
     let parents = inv.has(Opt::Parents);
     let revprops = inv.opt.revprops();

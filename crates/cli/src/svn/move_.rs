@@ -3,10 +3,11 @@
 use sapwood_client::Revision;
 use sapwood_client::copy_local::{CopyLocal, copy};
 use sapwood_client::copy_urls::{How, Source, copy_urls};
+use sapwood_core::paths::UrlBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use super::options::Opt;
-use super::targets::{Arg, without_pegs};
+use super::targets::{Arg, urls_without_pegs};
 use super::usual::too_few;
 use super::{Command, Invocation};
 
@@ -75,7 +76,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
 fn on_urls(inv: &mut Invocation, from: &[Arg], to: &Arg) -> SvnResult<()> {
     inv.ask_for_message(None)?;
     inv.tell_commits();
-    let sources: Vec<Source> = without_pegs(from)?
+    let sources: Vec<Source> = urls_without_pegs(from)?
         .into_iter()
         .map(|url| Source {
             name: super::copy::last_name(&url),
@@ -87,6 +88,6 @@ fn on_urls(inv: &mut Invocation, from: &[Arg], to: &Arg) -> SvnResult<()> {
     let revprops = inv.opt.revprops();
     let parents = inv.has(Opt::Parents);
     let how = How { is_move: true, parents, pin_externals: false, revprops: &revprops };
-    let done = copy_urls(&inv.ctx, &sources, &to.text(), how);
+    let done = copy_urls(&inv.ctx, &sources, &UrlBuf::canonicalize(&to.text())?, how);
     inv.end_of_commit(done)
 }

@@ -3,6 +3,7 @@
 use sapwood_client::Revision;
 use sapwood_client::open::url_of;
 use sapwood_core::exact::Cut;
+use sapwood_core::paths::UrlBuf;
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 use sapwood_wc::props::rules::{
@@ -115,7 +116,7 @@ pub(super) fn check_boolean(out: &Out, name: &str, value: &[u8]) {
 pub(super) fn revprop_target(
     invocation: &Invocation,
     targets: &[Arg],
-) -> SvnResult<(String, Revision)> {
+) -> SvnResult<(UrlBuf, Revision)> {
     let revision = invocation.opt.revision();
     if !matches!(revision, Revision::Number(_) | Revision::Date(_) | Revision::Head) {
         return Err(usage_error(

@@ -2,6 +2,7 @@
 
 use sapwood_client::props::{self, Request};
 use sapwood_client::{Revision, revprops};
+use sapwood_core::paths::UrlBuf;
 use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_wc::props::Change;
 use sapwood_wc::props::rules::needs_translation;
@@ -137,7 +138,13 @@ fn of_target(invocation: &mut Invocation, name: &str, target: &str) -> SvnResult
             usage_error("Setting property on non-local targets needs a base revision")
         })?;
         let revprops = invocation.opt.revprops();
-        let done = props::set_remote(&invocation.ctx, change, target, base, &revprops);
+        let done = props::set_remote(
+            &invocation.ctx,
+            change,
+            &UrlBuf::canonicalize(target)?,
+            base,
+            &revprops,
+        );
         return invocation.end_of_commit(done);
     }
     let paths = [target.to_owned()];

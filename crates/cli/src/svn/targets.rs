@@ -3,6 +3,7 @@
 
 use sapwood_client::target::{canonical_path, canonical_url, is_url, parse_peg, split_peg};
 use sapwood_client::{Target, working};
+use sapwood_core::paths::UrlBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
 
 use super::Invocation;
@@ -111,7 +112,7 @@ impl Invocation {
             };
             for arg in found.iter_mut().filter(|arg| is_relative_url(&arg.path)) {
                 let below = arg.path.strip_prefix('^').unwrap_or("");
-                arg.path = canonical_url(&format!("{root}{below}"))?;
+                arg.path = canonical_url(&format!("{root}{below}"))?.into_string();
             }
         }
         if let Some(error) = reserved {
@@ -128,11 +129,11 @@ impl Invocation {
     }
 
     /// All targets that are not relative must be of one repository.
-    fn check_root(&self, root: &mut Option<String>, arg: &Arg) -> SvnResult<()> {
+    fn check_root(&self, root: &mut Option<UrlBuf>, arg: &Arg) -> SvnResult<()> {
         let found = match arg.is_url() {
             true => {
                 let _ = parse_peg(&arg.text(), &arg.peg, &user_date::parse)?;
-                match sapwood_ra::open(&arg.path, &self.ctx.ra) {
+                match sapwood_ra::open(&UrlBuf::canonicalize(&arg.path)?, &self.ctx.ra) {
                     Ok(session) => Some(session.root_url()),
                     // What cannot be reached is told by the subcommand, if it goes there.
                     Err(error) if is_no_root(&error) => None,
@@ -188,7 +189,7 @@ pub(crate) fn one(word: &str) -> SvnResult<Arg> {
             format!("'{word}' is just a peg revision. Maybe try '{word}@' instead?"),
         ));
     }
-    let path = if is_url(head) { canonical_url(head)? } else { canonical_path(head) };
+    let path = if is_url(head) { canonical_url(head)?.into_string() } else { canonical_path(head) };
     Ok(Arg { path, peg: peg.to_owned() })
 }
 
@@ -203,9 +204,9 @@ pub(crate) fn check_one_kind(targets: &[Arg]) -> SvnResult<()> {
     Err(error.wrap(ErrorCode::CL_ARG_PARSING_ERROR, ""))
 }
 
-/// URLs or paths of targets that take no peg revision.
-pub(crate) fn without_pegs(targets: &[Arg]) -> SvnResult<Vec<String>> {
-    targets.iter().map(|arg| arg.without_peg().map(str::to_owned)).collect()
+/// URLs of targets that take no peg revision.
+pub(crate) fn urls_without_pegs(targets: &[Arg]) -> SvnResult<Vec<UrlBuf>> {
+    targets.iter().map(|arg| Ok(UrlBuf::canonicalize(arg.without_peg()?)?)).collect()
 }
 
 /// E205000 for a URL where a local path is wanted.

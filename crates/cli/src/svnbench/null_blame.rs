@@ -1,6 +1,7 @@
 //! `svnbench null-blame`.
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_delta::TextDelta;
 use sapwood_ra::{FileRev, FileRevReceiver, FileRevsRequest, Settings};
@@ -48,7 +49,7 @@ fn blame(
     let mut counts = Counts::default();
     session.file_revs(
         &FileRevsRequest {
-            path: "",
+            path: RelPath::ROOT,
             start: Some(start),
             end: Some(end),
             include_merged_revisions: invocation.options.has(name::USE_MERGE_HISTORY),

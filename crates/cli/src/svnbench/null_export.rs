@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, ErrorCode, Md5, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_ra::{ReportKind, ReportRequest, Settings};
@@ -169,16 +170,16 @@ fn export(
     let located = located(settings, target, revision)?;
     let session = located.session.as_ref();
     let revision = Some(located.revision);
-    match session.check_path("", revision)? {
+    match session.check_path(RelPath::ROOT, revision)? {
         Some(NodeKind::File) => {
             add(&mut counter.files, 1);
-            session.get_file("", revision, Some(counter), true)?;
+            session.get_file(RelPath::ROOT, revision, Some(counter), true)?;
         }
         Some(NodeKind::Dir) => {
             let kind = ReportKind::Update { send_copyfrom: false, ignore_ancestry: false };
             let request = ReportRequest { revision, target: "", depth, kind };
             let mut report = session.report(&request, counter)?;
-            report.set_path("", located.revision, Depth::Infinity, true, None)?;
+            report.set_path(RelPath::ROOT, located.revision, Depth::Infinity, true, None)?;
             report.finish()?;
             // The target itself is not told as an addition.
             add(&mut counter.dirs, 1);

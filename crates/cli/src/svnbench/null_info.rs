@@ -1,7 +1,8 @@
 //! `svnbench null-info`.
 
 use sapwood_core::exact::Exact;
-use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult, path};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_ra::{DirentFields, Settings};
 
 use super::{depth, located, one_revision, targets, timed};
@@ -23,27 +24,27 @@ fn info(
     let located = located(settings, target, wanted)?;
     let session = located.session.as_ref();
     let revision = Some(located.revision);
-    let Some(top) = session.stat("", revision)? else {
+    let Some(top) = session.stat(RelPath::ROOT, revision)? else {
         return Err(SvnError::new(
             ErrorCode::RA_ILLEGAL_URL,
             format!("URL '{}' non-existent in revision {}", session.url(), located.revision),
         ));
     };
-    match session.get_lock("") {
+    match session.get_lock(RelPath::ROOT) {
         Err(e) if !e.is_not_implemented() => return Err(e),
         _ => {}
     }
     let mut count = 1u64;
     if depth > Depth::Empty && top.kind == Some(NodeKind::Dir) {
         if matches!(target.peg, RevisionSpec::Unspecified | RevisionSpec::Head) {
-            match session.get_locks("", depth) {
+            match session.get_locks(RelPath::ROOT, depth) {
                 Err(e) if !e.is_not_offered() => {
                     return Err(e);
                 }
                 _ => {}
             }
         }
-        let mut open = vec![String::new()];
+        let mut open = vec![RelPathBuf::default()];
         while let Some(dir) = open.pop() {
             for (name, dirent) in session.get_dir(&dir, revision, Some(FIELDS), false)?.entries {
                 let is_dir = dirent.kind == Some(NodeKind::Dir);
@@ -51,7 +52,7 @@ fn info(
                     count.tally(1);
                 }
                 if depth == Depth::Infinity && is_dir {
-                    open.push(path::join(&dir, &name));
+                    open.push(dir.child(&name));
                 }
             }
         }

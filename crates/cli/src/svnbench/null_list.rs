@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use sapwood_client::list::by_hand;
 use sapwood_core::exact::Exact;
 use sapwood_core::fold::fold;
+use sapwood_core::paths::{FsPath, RelPath};
 use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_ra::{Dirent, DirentFields, ListRequest};
 
@@ -77,21 +78,21 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
                 let session = located.session.as_ref();
                 let mut locked = HashSet::new();
                 if verbose {
-                    match session.get_locks("", depth) {
+                    match session.get_locks(RelPath::ROOT, depth) {
                         Ok(locks) => locked.extend(locks.into_iter().map(|lock| lock.path)),
                         Err(e) if e.is_not_implemented() => {}
                         Err(e) => return Err(e),
                     }
                 }
                 let request = ListRequest {
-                    path: "",
+                    path: RelPath::ROOT,
                     revision: Some(located.revision),
                     patterns: (!patterns.is_empty()).then_some(&patterns),
                     depth,
                     fields: fields(verbose),
                 };
-                let mut take = |path: &str, dirent: &Dirent| {
-                    counts.take(dirent, !locked.is_empty() && locked.contains(path));
+                let mut take = |path: &FsPath, dirent: &Dirent| {
+                    counts.take(dirent, !locked.is_empty() && locked.contains(path.as_str()));
                     Ok(())
                 };
                 match session.list(&request, &mut take) {

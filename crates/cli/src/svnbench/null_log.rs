@@ -1,6 +1,7 @@
 //! `svnbench null-log`.
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session, Settings};
@@ -142,7 +143,8 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
              not a relative path"
         )));
     }
-    let paths: Vec<String> = arguments.iter().map(|a| repo::canonical_path(a)).collect();
+    let relpath = |text: &String| RelPathBuf::canonicalize(&repo::canonical_path(text));
+    let paths: Vec<RelPathBuf> = arguments.iter().map(relpath).collect();
     let options = &invocation.options;
     let quiet = options.has(name::QUIET);
     let limit = options.value(name::LIMIT)?.map_or(Ok(0), |text| parse_limit(&text))?;
@@ -170,13 +172,15 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         let ranges = resolve(settings, &target, session, &ranges, located.peg)?;
         let youngest = ranges.iter().map(|(a, b)| *a.max(b)).max().unwrap_or(located.peg);
         move_to(session, located.peg, youngest)?;
-        let paths: Vec<&str> =
-            if paths.is_empty() { vec![""] } else { paths.iter().map(String::as_str).collect() };
+        let mut below: Vec<&RelPath> = paths.iter().map(RelPathBuf::as_path).collect();
+        if below.is_empty() {
+            below.push(RelPath::ROOT);
+        }
         log_ranges(
             session,
             &ranges,
             youngest,
-            &LogRequest { paths: &paths, ..request },
+            &LogRequest { paths: &below, ..request },
             &mut |e| {
                 if !quiet {
                     counts.take(e);

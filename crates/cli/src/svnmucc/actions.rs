@@ -1,6 +1,7 @@
 //! Actions as they are written.
 
 use sapwood_client::url_changes::Action;
+use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::{Revnum, SvnResult, path};
 
 use super::source::Contents;
@@ -13,7 +14,7 @@ use crate::repo;
 /// Takes arguments one by one.
 struct Words<'a> {
     left: std::slice::Iter<'a, String>,
-    root_url: Option<&'a str>,
+    root_url: Option<&'a Url>,
 }
 
 impl<'a> Words<'a> {
@@ -21,7 +22,7 @@ impl<'a> Words<'a> {
         self.left.next().map(String::as_str).ok_or_else(|| wrong("insufficient arguments"))
     }
 
-    fn url(&mut self) -> SvnResult<String> {
+    fn url(&mut self) -> SvnResult<UrlBuf> {
         let word = self.next()?;
         if repo::is_url(word) {
             return any_canonical_url(word);
@@ -48,7 +49,7 @@ impl<'a> Words<'a> {
     }
 }
 
-fn property(name: &str, value: Vec<u8>, url: String) -> SvnResult<Action> {
+fn property(name: &str, value: Vec<u8>, url: UrlBuf) -> SvnResult<Action> {
     let value = if name.starts_with("svn:") {
         revprops::normalized(&value, "Error normalizing property value")?
     } else {
@@ -58,7 +59,7 @@ fn property(name: &str, value: Vec<u8>, url: String) -> SvnResult<Action> {
 }
 
 /// The actions that arguments stand for.
-pub(super) fn parse(arguments: &[String], root_url: Option<&str>) -> SvnResult<Vec<Action>> {
+pub(super) fn parse(arguments: &[String], root_url: Option<&Url>) -> SvnResult<Vec<Action>> {
     let mut words = Words { left: arguments.iter(), root_url };
     let mut actions = Vec::new();
     while let Some(word) = words.left.next() {
@@ -117,9 +118,9 @@ mod tests {
         let Action::Copy { from, revision, to } = &actions[0] else { panic!("{actions:?}") };
         assert_eq!((from.as_str(), to.as_str()), ("svn://h/r/a", "svn://h/r/b/c%20d"));
         assert_eq!(*revision, Some(Revnum(5)));
-        assert_eq!(anchor(&actions).unwrap().as_deref(), Some("svn://h/r"));
+        assert_eq!(anchor(&actions).unwrap().as_ref().map(|url| url.as_str()), Some("svn://h/r"));
         let one = parsed(&["rm", "svn://h/r/a/b"], None).unwrap();
-        assert_eq!(anchor(&one).unwrap().as_deref(), Some("svn://h/r/a"));
+        assert_eq!(anchor(&one).unwrap().as_ref().map(|url| url.as_str()), Some("svn://h/r/a"));
         let both = parsed(&["rm", "svn://h/r/a", "rm", "svn://g/r/a"], None).unwrap();
         assert!(anchor(&both).is_err());
     }

@@ -8,8 +8,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use sapwood_client::url_changes::{Plan, anchor, commit};
+use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
 
 use crate::command::{
     Name, OptionSpec, Options, RA_MODULES, name, plain_text, to_text, usage_error, version_text,
@@ -107,7 +108,7 @@ fn help() -> String {
 /// What is given on the command line.
 struct Given {
     options: Options,
-    root_url: Option<String>,
+    root_url: Option<UrlBuf>,
     base: Option<Revnum>,
     revprops: PropList,
     filedata: Option<Vec<u8>>,
@@ -218,7 +219,7 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
     };
     let session = sapwood_ra::open(&anchor, &settings)?;
     let mut plan = Plan::new(session.as_ref(), given.base)?;
-    let relative = |url: &str| uri::relpath(&anchor, url);
+    let relative = |url: &Url| url.relpath(&anchor);
     for action in actions {
         action.enter(&mut plan, &relative)?;
     }

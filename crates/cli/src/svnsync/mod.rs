@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use sapwood_client::mirror::{self, Encoding, Event, Mirror, PREFIX, Told};
+use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_ra::{Session, Settings};
 
@@ -216,7 +217,7 @@ fn settings(options: &Options, side: &Side) -> SvnResult<Settings> {
 }
 
 /// A URL argument.
-pub(super) fn url_argument(text: &str) -> SvnResult<String> {
+pub(super) fn url_argument(text: &str) -> SvnResult<UrlBuf> {
     if !repo::is_url(text) {
         return Err(usage_error(format!("Path '{text}' is not a URL")));
     }
@@ -224,14 +225,14 @@ pub(super) fn url_argument(text: &str) -> SvnResult<String> {
 }
 
 /// Opens the mirror, whose root the URL must be.
-fn open_mirror(invocation: &Invocation<'_>, url: &str) -> SvnResult<Box<dyn Session>> {
+fn open_mirror(invocation: &Invocation<'_>, url: &Url) -> SvnResult<Box<dyn Session>> {
     mirror::open(url, &settings(&invocation.options, &MIRROR)?)
 }
 
 /// Does some work on a mirror, and prints what happens.
 fn on_mirror(
     invocation: &mut Invocation<'_>,
-    url: &str,
+    url: &Url,
     work: impl FnOnce(&mut Mirror<'_>) -> SvnResult<()>,
 ) -> SvnResult<()> {
     let session = open_mirror(invocation, url)?;

@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use sapwood_core::notify::{Action, Notify, State};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{NodeKind, PropList, SvnError, SvnResult, path, uri};
+use sapwood_core::{NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_delta::Handle;
 use sapwood_ra::CommitEditor;
 use sapwood_wc::commit::{Item, Outgoing};
@@ -24,8 +25,6 @@ pub(crate) type Sent = HashMap<PathBuf, NewPristine>;
 /// What an edit is driven with.
 pub(crate) struct Drive<'a> {
     pub(crate) ctx: &'a Context,
-    /// The URL that the edit begins at.
-    pub(crate) base: &'a str,
     /// What is cut off from paths that are told.
     pub(crate) prefix: Option<&'a str>,
     /// What is sent beside the items.
@@ -36,9 +35,9 @@ pub(crate) struct Drive<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Extra {
     /// URLs of directories that are made.
-    pub(crate) dirs: Vec<String>,
+    pub(crate) dirs: Vec<UrlBuf>,
     /// Properties of items, by their URLs.
-    pub(crate) props: HashMap<String, Vec<(String, Vec<u8>)>>,
+    pub(crate) props: HashMap<UrlBuf, Vec<(String, Vec<u8>)>>,
 }
 
 impl Extra {
@@ -63,15 +62,20 @@ struct Run<'a, 'i> {
 }
 
 impl Drive<'_> {
-    /// Tells everything, the end of the edit too.
-    pub(crate) fn run(&self, editor: &mut dyn CommitEditor, items: &[Item]) -> SvnResult<Sent> {
+    /// Tells everything of an edit that begins at `base`, its end too.
+    pub(crate) fn run(
+        &self,
+        base: &Url,
+        editor: &mut dyn CommitEditor,
+        items: &[Item],
+    ) -> SvnResult<Sent> {
         let mut run = Run { drive: self, editor, open: Vec::new(), waiting: Vec::new() };
-        let mut steps: Vec<(String, Option<&Item>)> = Vec::new();
+        let mut steps: Vec<(RelPathBuf, Option<&Item>)> = Vec::new();
         for url in &self.extra.dirs {
-            steps.push((uri::relpath(self.base, url)?, None));
+            steps.push((url.relpath(base)?, None));
         }
         for item in items.iter().filter(|item| !item.changes.only_lock()) {
-            steps.push((uri::relpath(self.base, &item.url())?, Some(item)));
+            steps.push((item.url().relpath(base)?, Some(item)));
         }
         if !self.extra.dirs.is_empty() {
             steps.sort_by(|a, b| path::compare(&a.0, &b.0));
@@ -92,7 +96,7 @@ impl Drive<'_> {
             run.editor.close_directory(dir)?;
         }
         let sent = run.texts()?;
-        self.tell(&Notify::of_url(Action::CommitFinalizing, self.base));
+        self.tell(&Notify::of_url(Action::CommitFinalizing, base));
         run.editor.close_edit()?;
         Ok(sent)
     }
@@ -191,8 +195,10 @@ impl<'i> Run<'_, 'i> {
             self.editor.delete_entry(at, item.revision, self.parent())?;
         }
         if changes.add {
-            let from =
-                item.copy_from.as_ref().map(|(from, rev)| (uri::join(&item.root, from), *rev));
+            let from = item
+                .copy_from
+                .as_ref()
+                .map(|(from, rev)| (item.root.join(RelPath::trusted(from)), *rev));
             let from = from.as_ref().map(|(url, revision)| (url.as_str(), *revision));
             if is_file {
                 file = Some(self.editor.add_file(at, self.parent(), from)?);

@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use sapwood_core::{Depth, Md5, NodeKind, PropList, Revnum, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
+use sapwood_core::{Depth, Md5, NodeKind, PropList, Revnum, SvnResult, path};
 use sapwood_delta::{Editor, Handle, TextDelta, ignore_absent, nothing_to_abort};
 use sapwood_ra::{ReportKind, ReportRequest};
 use sapwood_wc::WorkingCopy;
@@ -58,7 +59,7 @@ pub(super) fn run(
         path::dirname(&source.repos_path).clone_into(&mut place);
     }
     let root = node.wc.db().repository(id)?.root;
-    let start_url = uri::join(&root, &place);
+    let start_url = root.join(RelPath::trusted(&place));
     located.session.reparent(&start_url)?;
     let mut recorder = Recorder::new(&node.wc, start);
     let depth = if request.depth == Depth::Infinity { Depth::Unknown } else { request.depth };
@@ -75,10 +76,19 @@ pub(super) fn run(
             Some(source) => {
                 // As of revision 0 there is nothing, so that all of it comes as new: BASE has nothing
                 // that changes could apply to.
-                let url = uri::join(&root, &source.repos_path);
-                report.set_path("", Revnum::ZERO, Depth::Infinity, false, None).and_then(|()| {
-                    report.link_path(target, &url, Revnum::ZERO, Depth::Infinity, false, None)
-                })
+                let url = root.join(RelPath::trusted(&source.repos_path));
+                report.set_path(RelPath::ROOT, Revnum::ZERO, Depth::Infinity, false, None).and_then(
+                    |()| {
+                        report.link_path(
+                            RelPath::trusted(target),
+                            &url,
+                            Revnum::ZERO,
+                            Depth::Infinity,
+                            false,
+                            None,
+                        )
+                    },
+                )
             }
             None => {
                 let crawl = Crawl {
@@ -97,7 +107,7 @@ pub(super) fn run(
         }
         report.finish()?;
     }
-    let own_url = uri::join(&start_url, target);
+    let own_url = start_url.join(RelPath::trusted(target));
     let mut originals = [url, own_url];
     if reverse {
         originals.reverse();
@@ -105,8 +115,8 @@ pub(super) fn run(
     let anchor = if start_here { local.to_owned() } else { path::dirname(local).to_owned() };
     let places = Places {
         anchor: Some(anchor),
-        originals,
-        session_relpath: uri::skip_ancestor(&root, &start_url),
+        originals: originals.map(UrlBuf::into_string),
+        session_relpath: start_url.below(&root).map(RelPathBuf::into_string),
     };
     let mut interesting = Interesting::default();
     for relpath in recorder.changes.keys() {

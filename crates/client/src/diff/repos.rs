@@ -1,6 +1,7 @@
 //! Comparing two places of a repository.
 
-use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
 use super::remote::DiffEditor;
@@ -15,7 +16,7 @@ use crate::target::is_url;
 /// One side: a URL in a revision.
 #[derive(Clone, Debug)]
 struct Place {
-    url: String,
+    url: UrlBuf,
     revision: Revnum,
     kind: Option<NodeKind>,
 }
@@ -30,7 +31,7 @@ fn resolve(
     path: &str,
     peg: Revision,
     revision: Revision,
-) -> SvnResult<Option<(String, Revnum)>> {
+) -> SvnResult<Option<(UrlBuf, Revnum)>> {
     match session_at(ctx, path, peg, revision) {
         Ok(found) => Ok(Some((found.session.url(), found.revision))),
         Err(error) if is_absent(&error) => Ok(None),
@@ -41,7 +42,7 @@ fn resolve(
 /// Where both sides are. A side that is not there has the other one's URL, if history was asked for.
 fn places(ctx: &Context, request: &Request<'_>, session: &dyn Session) -> SvnResult<[Place; 2]> {
     let same = request.peg.is_given();
-    let find = |path: &str, revision| -> SvnResult<Option<(String, Revnum)>> {
+    let find = |path: &str, revision| -> SvnResult<Option<(UrlBuf, Revnum)>> {
         if same || !is_url(path) {
             return resolve(ctx, path, request.peg, revision);
         }
@@ -50,7 +51,7 @@ fn places(ctx: &Context, request: &Request<'_>, session: &dyn Session) -> SvnRes
     let second = find(request.new, request.new_revision)?;
     let first = find(request.old, request.old_revision)?;
     let place =
-        |own: Option<(String, Revnum)>, other: &Option<(String, Revnum)>, path: &str, revision| {
+        |own: Option<(UrlBuf, Revnum)>, other: &Option<(UrlBuf, Revnum)>, path: &str, revision| {
             let (url, revision) = match (own, other) {
                 (Some(found), _) => found,
                 (None, Some((url, _))) if same => {
@@ -59,7 +60,7 @@ fn places(ctx: &Context, request: &Request<'_>, session: &dyn Session) -> SvnRes
                 (None, _) => (url_of(ctx, path)?, number_at(ctx, session, path, revision)?),
             };
             session.reparent(&url)?;
-            let kind = session.check_path("", Some(revision))?;
+            let kind = session.check_path(RelPath::ROOT, Some(revision))?;
             Ok::<_, SvnError>(Place { url, revision, kind })
         };
     let new = place(second.clone(), &first, request.new, request.new_revision)?;
@@ -82,7 +83,7 @@ fn check(session: &dyn Session, [old, new]: &[Place; 2]) -> SvnResult<()> {
         (left, _) => {
             let (gone, other) = if left.is_none() { (old, new) } else { (new, old) };
             session.reparent(&gone.url)?;
-            if session.check_path("", Some(other.revision))?.is_some() {
+            if session.check_path(RelPath::ROOT, Some(other.revision))?.is_some() {
                 return Ok(());
             }
             let at = if gone.revision == other.revision {
@@ -110,7 +111,7 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
         anchors = [split(&old.url), split(&new.url)];
         session.reparent(&anchors[0].0)?;
         // A user that may not read the parent still sees what is below the targets.
-        match session.check_path("", Some(old.revision)) {
+        match session.check_path(RelPath::ROOT, Some(old.revision)) {
             Err(e) if e.is_unreadable() => {
                 anchors = [(old.url.clone(), String::new()), (new.url.clone(), String::new())];
             }
@@ -129,8 +130,8 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
                 sapwood_core::path::dirname(path).to_owned()
             }
         }),
-        originals: [old.url.clone(), new.url.clone()],
-        session_relpath: uri::skip_ancestor(&root, &anchor),
+        originals: [old.url.to_string(), new.url.to_string()],
+        session_relpath: anchor.below(&root).map(RelPathBuf::into_string),
     };
     let files = old.kind == Some(NodeKind::File) || new.kind == Some(NodeKind::File);
     let below = sink.is_summary() || (!files && !target.is_empty());
@@ -164,8 +165,8 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
     })
 }
 
-fn split(url: &str) -> (String, String) {
-    uri::split(url)
+fn split(url: &Url) -> (UrlBuf, String) {
+    url.parent_and_name()
         .map_or((url.to_owned(), String::new()), |(parent, name)| (parent.to_owned(), name))
 }
 
@@ -173,8 +174,8 @@ fn split(url: &str) -> (String, String) {
 /// below it.
 pub(crate) fn compare_below(
     ctx: &Context,
-    (from, from_revision): &(String, Revnum),
-    (to, to_revision): &(String, Revnum),
+    (from, from_revision): &(UrlBuf, Revnum),
+    (to, to_revision): &(UrlBuf, Revnum),
     processor: &mut dyn Processor,
 ) -> SvnResult<()> {
     let (anchor, _) = split(to);
@@ -198,9 +199,9 @@ struct Edit<'a> {
     ctx: &'a Context,
     session: &'a dyn Session,
     /// The directory that the edit starts from.
-    from: (&'a str, Revnum),
+    from: (&'a Url, Revnum),
     /// What it leads to.
-    to: (&'a str, Revnum),
+    to: (&'a Url, Revnum),
     target: &'a str,
     depth: Depth,
     ignore_ancestry: bool,
@@ -222,7 +223,7 @@ impl Edit<'_> {
             },
         };
         let mut report = self.session.report(&request, &mut editor)?;
-        report.set_path("", self.from.1, Depth::Infinity, false, None)?;
+        report.set_path(RelPath::ROOT, self.from.1, Depth::Infinity, false, None)?;
         report.finish()
     }
 }

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::notify::Action;
-use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::RelPath;
+use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::Presence;
 use sapwood_wc::ignore::{DEFAULT_GLOBAL_IGNORES, Patterns};
@@ -145,7 +146,7 @@ fn export_file(
     let working = how.revision == Revision::Working;
     let (id, repos_path) = wc.repos_location(&status.relpath)?;
     let root = wc.db().repository(id)?.root;
-    let mut form = FileForm::new(uri::join(&root, &repos_path), root);
+    let mut form = FileForm::new(root.join(RelPath::trusted(&repos_path)), root);
     form.revision = status.changed.revision;
     form.otherwise = Some(Timestamp(0));
     form.date = (status.changed.date != 0).then_some(Timestamp(status.changed.date));

@@ -5,6 +5,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Exact as _, Revnum, SvnResult, path};
 use sapwood_ra::{DirentFields, Session};
 
@@ -90,7 +91,7 @@ impl Changes {
         let fields = DirentFields { kind: true, ..DirentFields::default() };
         let above = place.at(dir, place.revision);
         let listed = visit(session, &above.url(), || {
-            session.get_dir("", Some(Revnum(place.revision)), Some(fields), false)
+            session.get_dir(RelPath::ROOT, Some(Revnum(place.revision)), Some(fields), false)
         });
         let names: HashSet<String> = match listed {
             Ok(found) => found.entries.into_iter().map(|(name, _)| name).collect(),
@@ -147,15 +148,21 @@ impl Merge<'_> {
         let session = self.primary_session(source);
         let mut count = 0usize;
         visit(session.as_ref(), &source.right.url(), || {
-            plain_log(session.as_ref(), "", (youngest, oldest.plus(1)), true, &mut |entry| {
-                count = count.plus(entry.changes.len());
-                if let Some(revision) = entry.revision.filter(|_| count <= LIMIT) {
-                    let all = entry.changes.iter();
-                    let all = all.map(|change| (change.path.to_owned(), change.action != b'M'));
-                    changes.revisions.insert(revision.0, all.collect());
-                }
-                Ok(())
-            })
+            plain_log(
+                session.as_ref(),
+                RelPath::ROOT,
+                (youngest, oldest.plus(1)),
+                true,
+                &mut |entry| {
+                    count = count.plus(entry.changes.len());
+                    if let Some(revision) = entry.revision.filter(|_| count <= LIMIT) {
+                        let all = entry.changes.iter();
+                        let all = all.map(|change| (change.path.to_owned(), change.action != b'M'));
+                        changes.revisions.insert(revision.0, all.collect());
+                    }
+                    Ok(())
+                },
+            )
         })?;
         if count <= LIMIT {
             self.changes = Some(changes);

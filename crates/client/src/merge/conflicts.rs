@@ -32,7 +32,7 @@ impl Merge<'_> {
     ) -> [Location; 2] {
         let below = path::skip_ancestor(&self.target.relpath, relpath).unwrap_or_default();
         let location = |place: &Place, revision: Option<Revnum>, kind| Location {
-            root: place.root.clone(),
+            root: place.root.to_string(),
             uuid: Some(place.uuid.clone()),
             relpath: path::join(&place.relpath, below),
             revision: Some(revision.unwrap_or(Revnum(place.revision))),

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::rc::Rc;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, Exact as _, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
@@ -53,8 +54,10 @@ fn tell(
     let mut report = session.report(request, editor)?;
     for (relpath, revision) in all {
         match revision {
-            Some(revision) => report.set_path(relpath, Revnum(*revision), depth, false, None)?,
-            None => report.delete_path(relpath)?,
+            Some(revision) => {
+                report.set_path(RelPath::trusted(relpath), Revnum(*revision), depth, false, None)?
+            }
+            None => report.delete_path(RelPath::trusted(relpath))?,
         }
     }
     report.finish()
@@ -84,7 +87,8 @@ impl Merge<'_> {
         revision: Revnum,
     ) -> SvnResult<(Text, PropList)> {
         let mut file = self.temporary()?;
-        let found = session.get_file(at, Some(revision), Some(&mut file), true)?;
+        let found =
+            session.get_file(RelPath::trusted(at), Some(revision), Some(&mut file), true)?;
         file.flush().map_err(|e| temporary_failed(&e))?;
         Ok((Text::Temporary(Rc::new(file.into_temp_path())), found.props))
     }

@@ -7,6 +7,7 @@ use std::io::{self, Read, Write as _};
 use std::rc::Rc;
 
 use sapwood_core::exact::Cut;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::apply::ApplyReader;
 use sapwood_delta::{Editor, Handle, TextDelta, nothing_to_abort};
@@ -167,7 +168,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
     }
 
     fn props_of_file(&self, below: &str, base: Revnum) -> SvnResult<PropList> {
-        Ok(self.session.get_file(below, Some(base), None, true)?.props)
+        Ok(self.session.get_file(RelPath::trusted(below), Some(base), None, true)?.props)
     }
 
     /// The left text of a file that is to be changed: the pristine one where it is the same, so that
@@ -219,8 +220,12 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
         if !(opened.skip && opened.skip_children) {
             let fields = DirentFields { kind: true, ..DirentFields::default() };
             let wanted = (!opened.skip_children).then_some(fields);
-            let mut found =
-                self.session.get_dir(below, Some(self.revision), wanted, !opened.skip)?;
+            let mut found = self.session.get_dir(
+                RelPath::trusted(below),
+                Some(self.revision),
+                wanted,
+                !opened.skip,
+            )?;
             found.entries.sort_by(|a, b| a.0.cmp(&b.0));
             props = found.props;
             for (name, entry) in &found.entries {
@@ -254,7 +259,8 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             return self.apply.dir_added(id, &props);
         }
         if changed {
-            let found = self.session.get_dir(&open.below, Some(open.base), None, true)?;
+            let found =
+                self.session.get_dir(RelPath::trusted(&open.below), Some(open.base), None, true)?;
             let changes = real_changes(&found.props, std::mem::take(&mut open.changes));
             if !changes.is_empty() {
                 return self.apply.dir_changed(id, &found.props, &changes);
@@ -319,7 +325,7 @@ impl Editor for RangeEditor<'_, '_> {
         if self.reached.gone.contains(below) {
             return Ok(());
         }
-        match self.session.check_path(below, Some(self.revision))? {
+        match self.session.check_path(RelPath::trusted(below), Some(self.revision))? {
             Some(NodeKind::File) => self.deleted_file(below, id)?,
             Some(NodeKind::Dir) => self.deleted_dir(below, id)?,
             None => {}

@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn ranges_over_copies() {
         let place = Place {
-            root: "file:///r".to_owned(),
+            root: sapwood_core::Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
             relpath: "b".to_owned(),
             revision: 20,

@@ -3,8 +3,9 @@
 use sapwood_core::exact::Exact;
 use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::notify::State;
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::conflict::{PropChange, PropState};
 use sapwood_wc::node::Origin;
 
@@ -58,7 +59,7 @@ impl Merge<'_> {
         let below = path::rest_below(&self.target.relpath, relpath)?;
         let place = &self.source.right;
         if place.root != self.target.root {
-            let url = uri::join(&place.url(), below);
+            let url = place.url().join(RelPath::trusted(below));
             let shown = self.wc().abspath(relpath);
             return Err(SvnError::new(
                 ErrorCode::UNSUPPORTED_FEATURE,

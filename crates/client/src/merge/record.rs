@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
 
 use sapwood_core::notify::{Action, Notify, State};
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode, Inherit, NodeKind, Revnum, SvnResult, path};
 use sapwood_wc::WorkingCopy;
@@ -183,7 +184,7 @@ impl Merge<'_> {
         let url = self.source.left.url();
         visit(session.as_ref(), &url, || {
             let bounds = (range.end, range.start.saturating_add(1));
-            plain_log(session.as_ref(), "", bounds, true, &mut |entry| {
+            plain_log(session.as_ref(), RelPath::ROOT, bounds, true, &mut |entry| {
                 for change in &entry.changes {
                     let Some(below) = path::skip_ancestor(fspath, change.path) else { continue };
                     if below.is_empty() {

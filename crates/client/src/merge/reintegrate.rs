@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Inherit, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 
@@ -149,7 +150,7 @@ impl Both<'_> {
                 None => {
                     let revision = Some(Revnum(place.revision));
                     let kind = visit(self.session, &place.url(), || {
-                        self.session.check_path("", revision)
+                        self.session.check_path(RelPath::ROOT, revision)
                     })?;
                     if kind.is_none() {
                         continue;
@@ -211,7 +212,7 @@ impl Both<'_> {
         let fspath = self.target.fspath();
         let mut missing: BTreeMap<(String, String), BTreeSet<u64>> = BTreeMap::new();
         visit(self.session, &url, || {
-            plain_log(self.session, "", (youngest, oldest), true, &mut |entry| {
+            plain_log(self.session, RelPath::ROOT, (youngest, oldest), true, &mut |entry| {
                 let Some(revision) = entry.revision.map(|revision| revision.0) else {
                     return Ok(());
                 };

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use sapwood_core::exact::Exact;
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_ra::{Capability, Session};
 use sapwood_wc::conflict::Conflict;
@@ -95,7 +96,7 @@ impl Done {
 fn session_to(
     ctx: &Context,
     known: Option<Rc<dyn Session>>,
-    url: &str,
+    url: &Url,
     target: &MergeTarget,
 ) -> SvnResult<Rc<dyn Session>> {
     if let Some(session) = known {
@@ -271,7 +272,7 @@ impl Merge<'_> {
     /// Merges the present source as far as conflicts allow. Those that can be settled at once are,
     /// and it goes on.
     fn whole(&mut self, run: &mut Run<'_>) -> SvnResult<Option<RangeConflict>> {
-        let kind = self.left.check_path("", Some(self.source.left_revision()))?;
+        let kind = self.left.check_path(RelPath::ROOT, Some(self.source.left_revision()))?;
         let mut source = self.source.clone();
         loop {
             let catalog = run.catalog.as_deref_mut();

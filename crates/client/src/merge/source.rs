@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn parts_belong_to_the_younger_url() {
         let place = |relpath: &str, revision| Place {
-            root: "file:///r".to_owned(),
+            root: sapwood_core::Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
             relpath: relpath.to_owned(),
             revision,

@@ -16,6 +16,7 @@ use std::rc::Rc;
 
 use sapwood_core::mergeinfo::MergeRange;
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::Url;
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::view::Status;
@@ -365,7 +366,7 @@ impl Merge<'_> {
             return Ok(());
         }
         let settings = sapwood_ra::Settings { cancel: CancelToken::new(), ..self.ctx.ra.clone() };
-        let open = |url: &str| {
+        let open = |url: &Url| {
             let session = Rc::from(sapwood_ra::open(url, &settings)?);
             Ok::<_, SvnError>(self.target.remembering(session))
         };
@@ -385,7 +386,7 @@ mod tests {
 
     fn source(from: &str, left: u64, right: u64) -> MergeSource {
         let place = |revision| Place {
-            root: "file:///r".to_owned(),
+            root: sapwood_core::Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
             relpath: from.to_owned(),
             revision,

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use sapwood_core::paths::UrlBuf;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 use sapwood_wc::WorkingCopy;
@@ -23,7 +24,7 @@ pub struct MergeTarget {
     /// Where it is from in the repository; `None` of what was added.
     pub place: Option<Place>,
     /// The repository's URL.
-    pub root: String,
+    pub root: UrlBuf,
     /// The repository's UUID.
     pub uuid: String,
     /// What is known of its past.

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Revnum, SvnResult, path};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
 
@@ -16,7 +17,7 @@ use crate::mergeinfo::{MergeRange, RangeList};
 /// The log of one path, without properties of revisions.
 pub(super) fn plain_log(
     session: &dyn Session,
-    relpath: &str,
+    relpath: &RelPath,
     range: (u64, u64),
     changed_paths: bool,
     receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
@@ -38,7 +39,7 @@ pub(super) fn operative(
     let mut changed = Vec::new();
     let range = (youngest, oldest.saturating_add(1));
     visit(session, &place.url(), || {
-        plain_log(session, "", range, false, &mut |entry| {
+        plain_log(session, RelPath::ROOT, range, false, &mut |entry| {
             changed.extend(entry.revision.map(|revision| revision.0));
             Ok(())
         })
@@ -98,7 +99,7 @@ impl Merge<'_> {
         let fspath = source.right.fspath();
         let result = visit(session.as_ref(), &source.right.url(), || {
             let range = (oldest.saturating_add(1), youngest);
-            plain_log(session.as_ref(), &common, range, true, &mut |entry| {
+            plain_log(session.as_ref(), RelPath::trusted(&common), range, true, &mut |entry| {
                 let Some(revision) = entry.revision else { return Ok(()) };
                 if entry.changes.is_empty() {
                     return Ok(());
@@ -226,9 +227,9 @@ fn fitted(
         Ok(found) => found,
         Err(error) if error.is_no_node() => {
             let deleted = visit(session, &place.url(), || {
-                match session.check_path("", Some(Revnum(oldest)))? {
+                match session.check_path(RelPath::ROOT, Some(Revnum(oldest)))? {
                     None => Ok(None),
-                    Some(_) => session.deleted_rev("", Revnum(oldest), Revnum(youngest)),
+                    Some(_) => session.deleted_rev(RelPath::ROOT, Revnum(oldest), Revnum(youngest)),
                 }
             })?;
             let Some(last) = deleted.map(|revision| revision.0.saturating_sub(1)) else {

@@ -1,6 +1,7 @@
 //! Which revisions of one branch were merged into another, and which could be.
 
-use sapwood_core::{Depth, ErrorCode, Inherit, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, Url};
+use sapwood_core::{Depth, ErrorCode, Inherit, SvnError, SvnResult, path};
 use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
 
 use super::filter::Filter;
@@ -49,10 +50,10 @@ pub fn log(ctx: &Context, request: &Request<'_>, receiver: Receiver<'_>) -> SvnR
         return Ok(());
     }
     let mut other = None;
-    let source_is_near = is_url(&request.source.text)
-        && uri::skip_ancestor(&session.root_url(), &request.source.text).is_some();
-    let source = if source_is_near {
-        session.reparent(&request.source.text)?;
+    let near = if is_url(&request.source.text) { Some(request.source.url()?) } else { None };
+    let near = near.filter(|url| url.below(&session.root_url()).is_some());
+    let source = if let Some(near) = near {
+        session.reparent(near)?;
         let peg = number_of(session, request.source.peg)?;
         Place::of(session, peg)?
     } else {
@@ -104,7 +105,7 @@ fn target_catalog(
     descendants: bool,
 ) -> SvnResult<(Catalog, String)> {
     if is_url(text) {
-        let relpath = uri::relpath(&target.root, text)?;
+        let relpath = Url::new(text)?.relpath(&target.root)?.into_string();
         return Ok((remote::catalog(session, target, Inherit::Inherited, descendants)?, relpath));
     }
     let node = Node::find(ctx, text)?;
@@ -177,10 +178,10 @@ impl Branches<'_> {
             catalog: &catalog,
             ranges: &ranges,
         };
-        let url = uri::join(&self.session.root_url(), path::to_relpath(place.0));
+        let url = self.session.root_url().join(RelPath::trusted(path::to_relpath(place.0)));
         self.session.reparent(&url)?;
         let bounds = if first > last { (to, from) } else { (from, to) };
-        let whole = LogRequest::whole(&[""], bounds, revprops);
+        let whole = LogRequest::whole(&[RelPath::ROOT], bounds, revprops);
         let request = LogRequest { changed_paths: true, ..whole };
         self.session.log(&request, &mut |entry| match filter.look(entry) {
             Some(partly) => receiver(entry, partly),

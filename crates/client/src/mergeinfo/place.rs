@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
-use sapwood_core::{ErrorCode, Revnum, Segment, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
+use sapwood_core::{ErrorCode, Revnum, Segment, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 
 use super::{MergeRange, Mergeinfo, RangeList};
@@ -17,7 +18,7 @@ use crate::working::Node;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The repository's URL.
-    pub root: String,
+    pub root: UrlBuf,
     /// The repository's UUID.
     pub uuid: String,
     /// The path below the root.
@@ -29,8 +30,8 @@ pub struct Place {
 impl Place {
     /// The URL.
     #[must_use]
-    pub fn url(&self) -> String {
-        uri::join(&self.root, &self.relpath)
+    pub fn url(&self) -> UrlBuf {
+        self.root.join(RelPath::trusted(&self.relpath))
     }
 
     /// The path as mergeinfo has it.
@@ -63,10 +64,15 @@ impl Place {
     /// That its URL is not below its root.
     pub fn of(session: &dyn Session, revision: Revnum) -> SvnResult<Self> {
         let (root, url) = (session.root_url(), session.url());
-        let relpath = uri::skip_ancestor(&root, &url).ok_or_else(|| {
+        let relpath = url.below(&root).ok_or_else(|| {
             SvnError::new(ErrorCode::RA_ILLEGAL_URL, format!("'{url}' isn't below '{root}'"))
         })?;
-        Ok(Self { root, uuid: session.uuid(), relpath, revision: revision.0 })
+        Ok(Self {
+            root,
+            uuid: session.uuid(),
+            relpath: relpath.into_string(),
+            revision: revision.0,
+        })
     }
 
     /// Opens a session where a target is in a revision.
@@ -114,7 +120,7 @@ impl Place {
 /// Those of the session and of `work`.
 pub fn visit<T>(
     session: &dyn Session,
-    url: &str,
+    url: &Url,
     work: impl FnOnce() -> SvnResult<T>,
 ) -> SvnResult<T> {
     let before = session.url();
@@ -142,7 +148,7 @@ pub fn segments(
     let mut found = Vec::new();
     visit(session, &place.url(), || {
         session.location_segments(
-            "",
+            RelPath::ROOT,
             Some(Revnum(place.revision)),
             Some(Revnum(youngest)),
             Some(Revnum(oldest)),
@@ -220,7 +226,7 @@ pub fn location(session: &dyn Session, place: &Place, revision: u64) -> SvnResul
         return Ok(place.clone());
     }
     let found = visit(session, &place.url(), || {
-        session.locations("", Revnum(place.revision), &[Revnum(revision)])
+        session.locations(RelPath::ROOT, Revnum(place.revision), &[Revnum(revision)])
     })?;
     match found.iter().find(|(at, _)| at.0 == revision) {
         Some((_, path)) => Ok(place.at(path::to_relpath(path), revision)),
@@ -333,7 +339,7 @@ mod tests {
 
     fn history(relpath: &str, revision: u64, mergeinfo: &[u8], from_zero: bool) -> History {
         let tip = Place {
-            root: "file:///r".to_owned(),
+            root: sapwood_core::Url::new("file:///r").unwrap().to_owned(),
             uuid: "u".to_owned(),
             relpath: relpath.to_owned(),
             revision,

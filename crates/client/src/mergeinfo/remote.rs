@@ -1,5 +1,6 @@
 //! Mergeinfo as the repository has it.
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Inherit, Revnum, SvnResult, path};
 use sapwood_ra::{MergeinfoRequest, Session};
 
@@ -17,7 +18,7 @@ pub fn catalog(
     descendants: bool,
 ) -> SvnResult<Catalog> {
     let request = MergeinfoRequest {
-        paths: &[""],
+        paths: &[RelPath::ROOT],
         revision: Some(Revnum(place.revision)),
         inherit,
         include_descendants: descendants,

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, Exact as _, Inherit, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::Session;
@@ -204,7 +205,8 @@ impl Work<'_> {
             return Ok(*known);
         }
         let at = path::to_relpath(source);
-        let found = self.session()?.check_path(at, Some(Revnum(revision)))?.is_some();
+        let found =
+            self.session()?.check_path(RelPath::trusted(at), Some(Revnum(revision)))?.is_some();
         self.known.insert(asked, found);
         Ok(found)
     }

@@ -1,6 +1,7 @@
 //! Properties of revisions that were copied before, once more.
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::Url;
 use sapwood_core::{Revnum, SvnResult};
 
 use super::{Mirror, invalid};
@@ -25,12 +26,12 @@ impl Mirror<'_> {
     ///
     /// # Errors
     /// E22 for revisions that are not there yet.
-    pub fn copy_revprops(&mut self, from: Option<&str>, range: Range) -> SvnResult<()> {
+    pub fn copy_revprops(&mut self, from: Option<&Url>, range: Range) -> SvnResult<()> {
         self.locked(|run| copy(run, from, range))
     }
 }
 
-fn copy(run: &mut Mirror<'_>, from: Option<&str>, range: Range) -> SvnResult<()> {
+fn copy(run: &mut Mirror<'_>, from: Option<&Url>, range: Range) -> SvnResult<()> {
     let (source, last) = run.source(from)?;
     let (start, end) = resolve(range, last);
     if let Some(revision) = [start, end].into_iter().find(|revision| *revision > last) {

@@ -2,8 +2,9 @@
 //! proper form, those that cannot be committed are left out.
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::{RelPath, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{CancelToken, Md5, Revnum, SvnResult, uri};
+use sapwood_core::{CancelToken, Md5, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_ra::{CommitEditor, CommitInfo};
 
@@ -15,7 +16,7 @@ use crate::delegate::delegate_editor;
 /// Which revision goes where.
 pub(super) struct At {
     /// The mirror's root.
-    pub(super) root_url: String,
+    pub(super) root_url: UrlBuf,
     pub(super) revision: Revnum,
     pub(super) encoding: Encoding,
 }
@@ -59,7 +60,7 @@ impl<'a> SyncEditor<'a> {
     /// The URL in the mirror of a copy's source.
     fn source(&self, path: &str) -> String {
         match path.strip_prefix('/') {
-            Some(relpath) => uri::join(&self.at.root_url, relpath),
+            Some(relpath) => self.at.root_url.join(RelPath::trusted(relpath)).into_string(),
             None => path.to_owned(),
         }
     }

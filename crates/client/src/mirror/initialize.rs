@@ -1,5 +1,6 @@
 //! A mirror's beginning.
 
+use sapwood_core::paths::Url;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::Capability;
 
@@ -10,12 +11,12 @@ impl Mirror<'_> {
     ///
     /// # Errors
     /// E22 when it is no empty repository, or is a mirror already.
-    pub fn initialize(&mut self, from: &str, allowed: bool) -> SvnResult<()> {
+    pub fn initialize(&mut self, from: &Url, allowed: bool) -> SvnResult<()> {
         self.locked(|run| initialize(run, from, allowed))
     }
 }
 
-fn initialize(run: &mut Mirror<'_>, from: &str, allowed: bool) -> SvnResult<()> {
+fn initialize(run: &mut Mirror<'_>, from: &Url, allowed: bool) -> SvnResult<()> {
     let mirror = run.session;
     let latest = mirror.latest_revnum()?;
     if latest != Revnum::ZERO && !allowed {
@@ -35,7 +36,7 @@ fn initialize(run: &mut Mirror<'_>, from: &str, allowed: bool) -> SvnResult<()> 
     }
     let source = (run.open_source)(from)?;
     let source = source.as_ref();
-    if source.root_url() != from && !source.has_capability(Capability::PartialReplay)? {
+    if *source.root_url() != *from && !source.has_capability(Capability::PartialReplay)? {
         return Err(SvnError::new(ErrorCode::RA_PARTIAL_REPLAY_NOT_SUPPORTED, ""));
     }
     if latest != Revnum::ZERO && source.latest_revnum()? < latest {

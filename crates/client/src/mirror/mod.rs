@@ -9,6 +9,7 @@ mod initialize;
 mod properties;
 mod synchronize;
 
+use sapwood_core::paths::Url;
 use sapwood_core::{CancelToken, ErrorCode, PropList, Revnum, SvnError, SvnResult};
 use sapwood_ra::{Capability, RevpropChange, Session, Settings};
 
@@ -62,7 +63,7 @@ pub struct Mirror<'a> {
     /// A session at the mirror's root, by [`open`].
     pub session: &'a dyn Session,
     /// Opens the source.
-    pub open_source: &'a dyn Fn(&str) -> SvnResult<Box<dyn Session>>,
+    pub open_source: &'a dyn Fn(&Url) -> SvnResult<Box<dyn Session>>,
     /// How the text of the source's properties is encoded.
     pub encoding: Encoding,
     /// Whether properties of revisions stay alone that are the same already.
@@ -85,10 +86,10 @@ impl std::fmt::Debug for Mirror<'_> {
 ///
 /// # Errors
 /// E22 when it is not the root; those of opening a session.
-pub fn open(url: &str, settings: &Settings) -> SvnResult<Box<dyn Session>> {
+pub fn open(url: &Url, settings: &Settings) -> SvnResult<Box<dyn Session>> {
     let session = sapwood_ra::open(url, settings)?;
     let root = session.root_url();
-    if url != root {
+    if root != url {
         return Err(invalid(format!(
             "Session is rooted at '{url}' but the repos root is '{root}'"
         )));
@@ -172,7 +173,7 @@ fn remove_props(
 
 impl Mirror<'_> {
     /// The source of the mirror, at `url` or where the mirror says; also the last merged revision.
-    fn source(&self, url: Option<&str>) -> SvnResult<(Box<dyn Session>, Revnum)> {
+    fn source(&self, url: Option<&Url>) -> SvnResult<(Box<dyn Session>, Revnum)> {
         let props = self.session.rev_proplist(Revnum::ZERO)?;
         let (Some(from_url), Some(uuid), Some(last)) =
             (props.get_str(FROM_URL), props.get_str(FROM_UUID), props.get(LAST_MERGED))

@@ -5,6 +5,7 @@
 //! one ended.
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::Url;
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, PropList, Revnum, SvnResult};
 use sapwood_delta::Editor as _;
@@ -60,12 +61,12 @@ impl Mirror<'_> {
     ///
     /// # Errors
     /// E22 for a mirror that something else has written to.
-    pub fn synchronize(&mut self, from: Option<&str>) -> SvnResult<()> {
+    pub fn synchronize(&mut self, from: Option<&Url>) -> SvnResult<()> {
         self.locked(|run| synchronize(run, from))
     }
 }
 
-fn synchronize(run: &mut Mirror<'_>, from: Option<&str>) -> SvnResult<()> {
+fn synchronize(run: &mut Mirror<'_>, from: Option<&Url>) -> SvnResult<()> {
     let (source, last) = run.source(from)?;
     let source = source.as_ref();
     let (last, normalized) = take_up(run, source, last)?;

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use sapwood_core::{CancelToken, Depth, PropList, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::paths::RelPath;
+use sapwood_core::{CancelToken, Depth, PropList, Revnum, SvnError, SvnResult};
 use sapwood_ra::{ReplayReceiver, ReplayRequest, ReplayedEdit, ReportKind, ReportRequest, Session};
 use sapwood_repos::dumpstream::header;
 use sapwood_repos::{dump as records, prop_rules};
@@ -73,9 +74,9 @@ impl ReplayReceiver for Dumper<'_> {
 /// Writes a revision as if everything in it were new.
 fn whole(dumper: &mut Dumper<'_>, session: &dyn Session, revision: Revnum) -> SvnResult<()> {
     dumper.revision_record(revision, &session.rev_proplist(revision)?)?;
-    let anchor = uri::relpath(&session.root_url(), &session.url())?;
+    let anchor = session.url().relpath(&session.root_url())?;
     let mut plain = Plain(&mut *dumper.out);
-    let mut editor = DumpEditor::new(&mut plain, Some(anchor));
+    let mut editor = DumpEditor::new(&mut plain, Some(anchor.into_string()));
     let request = ReportRequest {
         revision: Some(revision),
         target: "",
@@ -83,7 +84,7 @@ fn whole(dumper: &mut Dumper<'_>, session: &dyn Session, revision: Revnum) -> Sv
         kind: ReportKind::Update { send_copyfrom: false, ignore_ancestry: false },
     };
     let mut update = session.report(&request, &mut editor)?;
-    update.set_path("", revision, Depth::Infinity, true, None)?;
+    update.set_path(RelPath::ROOT, revision, Depth::Infinity, true, None)?;
     update.finish()?;
     dumper.tell(revision)
 }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead, Read};
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
 use sapwood_core::{
     CancelToken, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths,
-    uri,
 };
 use sapwood_delta::{FullText, Handle, StoredDelta};
 use sapwood_ra::{CommitEditor, CommitRequest, DirentFields, RevpropChange, Session};
@@ -63,12 +63,12 @@ impl Load<'_> {
             tell(LoadEvent::Lock(told))
         })?;
         let root = session.root_url();
-        let parent_dir = uri::relpath(&root, &session.url())?;
+        let parent_dir = session.url().relpath(&root)?;
         lock.hold(|| {
             let mut loader = Loader {
                 session,
                 other,
-                parent_dir,
+                parent_dir: parent_dir.into_string(),
                 tell,
                 cancel,
                 skip,
@@ -368,7 +368,10 @@ impl DumpVisitor for Loader<'_> {
                 let parent = parent.handle;
                 node.origin = self.source(headers)?;
                 let url = self.session.url();
-                let from = node.origin.as_ref().map(|(from, rev)| (uri::join(&url, from), *rev));
+                let from = node
+                    .origin
+                    .as_ref()
+                    .map(|(from, rev)| (url.join(RelPath::trusted(from)), *rev));
                 let from = from.as_ref().map(|(url, rev)| (url.as_str(), *rev));
                 let editor = self.editor()?;
                 node.handle = Some(if is_dir {
@@ -395,9 +398,11 @@ impl DumpVisitor for Loader<'_> {
         let Some((path, revision)) = &node.origin else { return Ok(()) };
         let revision = *revision;
         let props = if node.kind == Some(NodeKind::Dir) {
-            self.other.get_dir(path, Some(revision), None::<DirentFields>, true)?.props
+            self.other
+                .get_dir(RelPath::trusted(path), Some(revision), None::<DirentFields>, true)?
+                .props
         } else {
-            self.other.get_file(path, Some(revision), None, true)?.props
+            self.other.get_file(RelPath::trusted(path), Some(revision), None, true)?.props
         };
         for (name, _) in props.iter() {
             if !name.starts_with(names::ENTRY_PREFIX) && !name.starts_with(names::WC_PREFIX) {

@@ -228,7 +228,7 @@ impl TreeConflict<'_> {
         right: (&str, u64),
     ) -> SvnResult<bool> {
         let number = |revision| Revision::Number(sapwood_core::Revnum(revision));
-        let (left_url, right_url) = (self.repository.url(left.0), self.repository.url(right.0));
+        let (left_url, right_url) = (self.repository.url(left.0)?, self.repository.url(right.0)?);
         let sources = TwoSources {
             left: &left_url,
             left_revision: number(left.1),

@@ -168,8 +168,8 @@ impl TreeConflict<'_> {
         second: (&str, u64),
         reverse: bool,
     ) -> SvnResult<()> {
-        let from = (self.repository.url(first.0), Revnum(first.1));
-        let to = (self.repository.url(second.0), Revnum(second.1));
+        let from = (self.repository.url(first.0)?, Revnum(first.1));
+        let to = (self.repository.url(second.0)?, Revnum(second.1));
         let mut added =
             AddedTree { conflict: self, relpath: relpath.to_owned(), revisions: (from.1, to.1) };
         if reverse {
@@ -194,7 +194,7 @@ impl TreeConflict<'_> {
     /// Replaces the directory that is here by the one that came, and merges it into that if it is asked for.
     pub(super) fn replace_dir(&self, merge: bool) -> SvnResult<()> {
         let (at, revision) = self.required_new()?;
-        let url = self.repository.url(at);
+        let url = self.repository.url(at)?;
         let lock = self.wc.lock_to_resolve(path::dirname(&self.relpath))?;
         self.delete(&self.relpath, true)?;
         crate::copy_in::copy_dir(self.ctx, &url, Revnum(revision), &self.wc, &self.relpath)?;
@@ -272,7 +272,7 @@ impl AddedTree<'_, '_> {
     /// A place in the repository of the conflict.
     fn location(&self, relpath: &str, revision: Revnum, kind: Option<NodeKind>) -> Location {
         Location {
-            root: self.conflict.repository.url(""),
+            root: self.conflict.repository.root().to_owned(),
             uuid: Some(self.conflict.repository.uuid().to_owned()),
             relpath: relpath.to_owned(),
             revision: Some(revision),

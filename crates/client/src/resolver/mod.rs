@@ -28,6 +28,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use sapwood_core::notify::{Action as Told, Notify};
+use sapwood_core::paths::UrlBuf;
 use sapwood_core::{NodeKind, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason};
@@ -42,7 +43,7 @@ use crate::context::Context;
 
 /// What repositories have said in a walk through conflicts.
 #[derive(Default)]
-pub struct Knowledge(RefCell<Vec<(String, Rc<Repository>)>>);
+pub struct Knowledge(RefCell<Vec<(Option<UrlBuf>, Rc<Repository>)>>);
 
 impl std::fmt::Debug for Knowledge {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -51,14 +52,20 @@ impl std::fmt::Debug for Knowledge {
 }
 
 impl Knowledge {
-    fn of(&self, ctx: &Context, wc: &WorkingCopy, root: &str, uuid: &str) -> Rc<Repository> {
+    fn of(
+        &self,
+        ctx: &Context,
+        wc: &WorkingCopy,
+        root: Option<UrlBuf>,
+        uuid: &str,
+    ) -> Rc<Repository> {
         let mut known = self.0.borrow_mut();
-        if let Some((_, repository)) = known.iter().find(|(url, _)| url == root) {
+        if let Some((_, repository)) = known.iter().find(|(url, _)| *url == root) {
             return Rc::clone(repository);
         }
         let history = ctx.history(wc.root(), uuid);
-        let repository = Rc::new(Repository::new(root, uuid, history));
-        known.push((root.to_owned(), Rc::clone(&repository)));
+        let repository = Rc::new(Repository::new(root.clone(), uuid, history));
+        known.push((root, Rc::clone(&repository)));
         repository
     }
 }
@@ -150,8 +157,10 @@ impl<'c> TreeConflict<'c> {
         let mut locations = conflict.locations.iter().cloned();
         let (old, new) = (locations.next().flatten(), locations.next().flatten());
         let (root, uuid) = match old.as_ref().or(new.as_ref()) {
-            Some(known) => (known.root.as_str(), known.uuid.as_deref().unwrap_or("")),
-            None => ("", ""),
+            Some(known) => {
+                (Some(UrlBuf::canonicalize(&known.root)?), known.uuid.as_deref().unwrap_or(""))
+            }
+            None => (None, ""),
         };
         Ok(Some(Self {
             ctx,

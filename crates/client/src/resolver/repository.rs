@@ -7,8 +7,9 @@ use std::hash::Hash;
 use std::rc::Rc;
 
 use sapwood_core::exact::Exact as _;
+use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{ErrorCode, NodeKind, Revnum, RevpropSelection, SvnError, SvnResult, path, uri};
+use sapwood_core::{ErrorCode, NodeKind, Revnum, RevpropSelection, SvnError, SvnResult, path};
 use sapwood_ra::{LogChange, LogRequest, Session};
 
 use super::moves::{Copied, Gone, Revision};
@@ -27,7 +28,8 @@ pub(super) type OfRevision<'r> = dyn FnMut(u64, String, &[LogChange<'_>]) -> Svn
 
 /// What a repository has said so far.
 pub(super) struct Repository {
-    root: String,
+    /// `None` when the conflict does not say it.
+    root: Option<UrlBuf>,
     uuid: String,
     session: OnceCell<Rc<dyn Session>>,
     history: Rc<History>,
@@ -70,10 +72,10 @@ fn author(value: Option<&[u8]>) -> String {
 
 impl Repository {
     /// Nothing is known but what is kept beside a working copy.
-    pub(super) fn new(root: &str, uuid: &str, history: Rc<History>) -> Self {
+    pub(super) fn new(root: Option<UrlBuf>, uuid: &str, history: Rc<History>) -> Self {
         Self {
             history,
-            root: root.to_owned(),
+            root,
             uuid: uuid.to_owned(),
             session: OnceCell::new(),
             histories: RefCell::default(),
@@ -87,9 +89,19 @@ impl Repository {
         &self.uuid
     }
 
+    /// The repository's URL, empty when it is not known.
+    pub(super) fn root(&self) -> &str {
+        self.root.as_ref().map_or("", |root| root.as_str())
+    }
+
+    fn known_root(&self) -> SvnResult<&UrlBuf> {
+        let unknown = || sapwood_ra::Error::IllegalUrl(String::new()).into();
+        self.root.as_ref().ok_or_else(unknown)
+    }
+
     /// A URL of the repository.
-    pub(super) fn url(&self, relpath: &str) -> String {
-        uri::join(&self.root, relpath)
+    pub(super) fn url(&self, relpath: &str) -> SvnResult<UrlBuf> {
+        Ok(self.known_root()?.join(RelPath::trusted(relpath)))
     }
 
     /// A session that a path is at or below, and the path from there.
@@ -97,21 +109,21 @@ impl Repository {
         &'s self,
         ctx: &Context,
         relpath: &str,
-    ) -> SvnResult<(&'s dyn Session, String)> {
+    ) -> SvnResult<(&'s dyn Session, RelPathBuf)> {
         let session = match self.session.get() {
             Some(session) => session,
             None => {
-                let session = Rc::from(ctx.open_following(&self.url(path::dirname(relpath)))?);
+                let session = Rc::from(ctx.open_following(&self.url(path::dirname(relpath))?)?);
                 let session = Remembering::wrap(session, &self.history);
                 self.session.get_or_init(|| session)
             }
         };
-        let url = self.url(relpath);
-        if let Some(below) = uri::skip_ancestor(&session.url(), &url) {
+        let url = self.url(relpath)?;
+        if let Some(below) = url.below(&session.url()) {
             return Ok((session.as_ref(), below));
         }
-        session.reparent(&self.url(path::dirname(relpath)))?;
-        let below = uri::skip_ancestor(&session.url(), &url).ok_or_else(|| {
+        session.reparent(&self.url(path::dirname(relpath))?)?;
+        let below = url.below(&session.url()).ok_or_else(|| {
             SvnError::new(ErrorCode::RA_ILLEGAL_URL, format!("'{url}' is not in the repository"))
         })?;
         Ok((session.as_ref(), below))
@@ -204,7 +216,7 @@ impl Repository {
                 },
             );
             let place = Place {
-                root: self.root.clone(),
+                root: self.known_root()?.clone(),
                 uuid: self.uuid.clone(),
                 relpath: relpath.to_owned(),
                 revision: peg,
@@ -307,7 +319,7 @@ impl Repository {
         receiver: &mut OfRevision<'_>,
     ) -> SvnResult<()> {
         let (session, below) = self.session_for(ctx, relpath)?;
-        let paths = [below.as_str()];
+        let paths = [below.as_path()];
         let author_only = RevpropSelection::Names(&[names::AUTHOR]);
         let whole = LogRequest::whole(&paths, (start, end), author_only);
         let request = LogRequest { changed_paths: true, ..whole };

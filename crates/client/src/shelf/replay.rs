@@ -9,8 +9,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use sapwood_core::notify::{Action, Notify};
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
-use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Harvest, HarvestOptions, Item};
 use sapwood_wc::conflict::{PropState, TextOutcome};
@@ -115,7 +116,7 @@ impl Replay<'_> {
             }
         }
         let extra = Extra::default();
-        let drive = Drive { ctx: self.ctx, base: "", prefix: None, extra: &extra };
+        let drive = Drive { ctx: self.ctx, prefix: None, extra: &extra };
         let mut conflicts = false;
         for item in items {
             self.ctx.check_cancel()?;
@@ -171,13 +172,13 @@ impl Replay<'_> {
     fn copy(&self, at: &str, kind: NodeKind, from: &str, revision: Revnum) -> SvnResult<()> {
         let (repos_id, _) = self.to.repos_location(path::dirname(at))?;
         let root = self.to.db().repository(repos_id)?.root;
-        let url = uri::join(&root, from);
+        let url = root.join(RelPath::trusted(from));
         if kind == NodeKind::Dir {
             return copy_dir(self.ctx, &url, revision, self.to, at);
         }
         let session = sapwood_ra::open(&url, &self.ctx.ra)?;
         let mut text = self.to.write_pristine()?;
-        let fetched = session.get_file("", Some(revision), Some(&mut text), true)?;
+        let fetched = session.get_file(RelPath::ROOT, Some(revision), Some(&mut text), true)?;
         let origin = Origin { repos_id, repos_path: from.to_owned(), revision };
         let cancel = self.ctx.cancel();
         self.to.add_repos_file(at, text, &fetched.props, Some(&origin), cancel)?;

@@ -78,7 +78,7 @@ fn fill(
     places: &[String],
     what: &Save<'_>,
 ) -> SvnResult<usize> {
-    let source = Target { text: wc.url("")?, peg: Revision::Head };
+    let source = Target { text: wc.url("")?.into_string(), peg: Revision::Head };
     let how = Checkout {
         revision: Revision::Head,
         depth: Depth::Infinity,

@@ -4,7 +4,8 @@
 //! the working copy is walked: no lock of wc.db is held while the network is waited for.
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{Report, ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
@@ -36,7 +37,7 @@ pub(super) fn status(
     let url = Node::find(ctx, &shown_anchor.to_string_lossy())?.url()?;
     let session = sapwood_ra::open(&url, &ctx.ra)?;
     check_uuid(&wc, wc.repos_location(&asked.anchor)?.0, session.as_ref())?;
-    let there = session.check_path("", None)?.is_some();
+    let there = session.check_path(RelPath::ROOT, None)?.is_some();
     let incoming = if there {
         let number = match revision {
             Revision::Head | Revision::Unspecified => None,
@@ -143,7 +144,7 @@ fn ask(
     report.finish()?;
     let mut incoming = editor.finish();
     session.reparent(&ancestor)?;
-    let locks = match session.get_locks("", depth) {
+    let locks = match session.get_locks(RelPath::ROOT, depth) {
         Err(error) if error.is_not_implemented() => Vec::new(),
         found => found?,
     };
@@ -162,7 +163,7 @@ fn ask(
 /// A report that remembers below which URL all lies that it told of.
 struct Watched<'r> {
     report: &'r mut dyn Report,
-    ancestor: String,
+    ancestor: UrlBuf,
     /// How deep below that.
     depth: Depth,
 }
@@ -170,7 +171,7 @@ struct Watched<'r> {
 impl Report for Watched<'_> {
     fn set_path(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Revnum,
         depth: Depth,
         start_empty: bool,
@@ -181,15 +182,15 @@ impl Report for Watched<'_> {
 
     fn link_path(
         &mut self,
-        path: &str,
-        url: &str,
+        path: &RelPath,
+        url: &Url,
         revision: Revnum,
         depth: Depth,
         start_empty: bool,
         lock_token: Option<&str>,
     ) -> SvnResult<()> {
-        if uri::skip_ancestor(&self.ancestor, url).is_none() {
-            if let Some(common) = uri::common_ancestor(&self.ancestor, url) {
+        if url.below(&self.ancestor).is_none() {
+            if let Some(common) = self.ancestor.common_ancestor(url) {
                 self.ancestor = common.to_owned();
             }
             self.depth = Depth::Infinity;
@@ -197,7 +198,7 @@ impl Report for Watched<'_> {
         self.report.link_path(path, url, revision, depth, start_empty, lock_token)
     }
 
-    fn delete_path(&mut self, path: &str) -> SvnResult<()> {
+    fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {
         self.report.delete_path(path)
     }
 

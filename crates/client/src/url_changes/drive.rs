@@ -4,8 +4,9 @@ use std::io::{self, Read};
 
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::exact::{Cut, Exact};
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
-use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path, uri};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_delta::{FullText, Handle};
 use sapwood_ra::{CommitEditor, CommitInfo, CommitRequest};
 
@@ -87,7 +88,8 @@ fn drive(editor: &mut dyn CommitEditor, plan: &Plan<'_>, cancel: &CancelToken) -
         };
         let relpath = path::join(&dir.relpath, &child.name);
         let base = dir.in_base.then_some(plan.base);
-        let from = child.copy_from.as_ref().map(|(from, rev)| (uri::join(&url, from), *rev));
+        let from =
+            child.copy_from.as_ref().map(|(from, rev)| (url.join(RelPath::trusted(from)), *rev));
         let from = from.as_ref().map(|(url, rev)| (url.as_str(), *rev));
         let parent = dir.handle;
         match child.kind {
@@ -132,7 +134,7 @@ pub fn commit(
     props::check_commit(given)?;
     let mut revprops = given.clone();
     revprops.set(names::LOG, &message);
-    if plan.session.check_path("", Some(plan.base))? != Some(NodeKind::Dir) {
+    if plan.session.check_path(RelPath::ROOT, Some(plan.base))? != Some(NodeKind::Dir) {
         return Err(SvnError::new(
             ErrorCode::FS_NOT_DIRECTORY,
             format!("Can't commit to '{}' because it is not a directory", plan.session.url()),

@@ -5,7 +5,8 @@ mod drive;
 mod plan;
 mod props;
 
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::paths::{RelPathBuf, Url, UrlBuf};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 
 pub use self::drive::commit;
 pub use self::plan::{Plan, Source};
@@ -16,29 +17,29 @@ pub enum Action {
     /// A node goes to another place.
     Move {
         /// From there.
-        from: String,
+        from: UrlBuf,
         /// To here.
-        to: String,
+        to: UrlBuf,
     },
     /// A node is copied.
     Copy {
         /// From there.
-        from: String,
+        from: UrlBuf,
         /// As of this revision; `None` is the youngest.
         revision: Option<Revnum>,
         /// To here.
-        to: String,
+        to: UrlBuf,
     },
     /// A directory is made.
-    Mkdir(String),
+    Mkdir(UrlBuf),
     /// What is there goes away.
-    Remove(String),
+    Remove(UrlBuf),
     /// A file gets new contents, and is made if it is not there.
     Put {
         /// Where they come from.
         source: Box<dyn Source>,
         /// The file.
-        url: String,
+        url: UrlBuf,
     },
     /// A property is set, or without a value deleted.
     Property {
@@ -47,12 +48,12 @@ pub enum Action {
         /// Its value, in the form that such values have.
         value: Option<Vec<u8>>,
         /// The node.
-        url: String,
+        url: UrlBuf,
     },
 }
 
-fn parent(url: &str) -> &str {
-    uri::split(url).map_or(url, |(parent, _)| parent)
+fn parent(url: &Url) -> &Url {
+    url.parent_and_name().map_or(url, |(parent, _)| parent)
 }
 
 /// The URL that all actions are at or below: sources of copies and nodes whose properties change may be
@@ -60,10 +61,10 @@ fn parent(url: &str) -> &str {
 ///
 /// # Errors
 /// E200004 for URLs that have nothing in common.
-pub fn anchor(actions: &[Action]) -> SvnResult<Option<String>> {
-    let mut anchor: Option<&str> = None;
+pub fn anchor(actions: &[Action]) -> SvnResult<Option<UrlBuf>> {
+    let mut anchor: Option<&Url> = None;
     for action in actions {
-        let urls: [Option<&str>; 2] = match action {
+        let urls: [Option<&Url>; 2] = match action {
             Action::Move { from, to } => [Some(parent(from)), Some(parent(to))],
             Action::Copy { from, to, .. } => [Some(from), Some(parent(to))],
             Action::Mkdir(url) | Action::Remove(url) | Action::Put { url, .. } => {
@@ -74,7 +75,7 @@ pub fn anchor(actions: &[Action]) -> SvnResult<Option<String>> {
         for url in urls.into_iter().flatten() {
             anchor = Some(match anchor {
                 None => url,
-                Some(so_far) => uri::common_ancestor(so_far, url).ok_or_else(|| {
+                Some(so_far) => so_far.common_ancestor(url).ok_or_else(|| {
                     SvnError::new(
                         ErrorCode::INCORRECT_PARAMS,
                         "URLs in the action list do not share a common ancestor",
@@ -83,7 +84,7 @@ pub fn anchor(actions: &[Action]) -> SvnResult<Option<String>> {
             });
         }
     }
-    Ok(anchor.map(str::to_owned))
+    Ok(anchor.map(Url::to_owned))
 }
 
 impl Action {
@@ -94,7 +95,7 @@ impl Action {
     pub fn enter(
         self,
         plan: &mut Plan<'_>,
-        relative: &dyn Fn(&str) -> SvnResult<String>,
+        relative: &dyn Fn(&Url) -> SvnResult<RelPathBuf>,
     ) -> SvnResult<()> {
         match self {
             Self::Move { from, to } => plan.add_move(&relative(&from)?, &relative(&to)?),

@@ -6,6 +6,7 @@
 
 use std::io::Read;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::Session;
 
@@ -233,7 +234,7 @@ impl<'s> Plan<'s> {
     fn check_path(&mut self, relpath: &str, ask: bool) -> SvnResult<Option<NodeKind>> {
         let root_checked = self.operation(ROOT).is_some_and(|root| root.checked);
         if relpath.is_empty() && self.is_unmodified() && !root_checked {
-            let kind = self.session.check_path("", Some(self.base))?;
+            let kind = self.session.check_path(RelPath::ROOT, Some(self.base))?;
             self.change(ROOT, |root| {
                 root.checked = true;
                 if kind == Some(NodeKind::File) {
@@ -254,7 +255,9 @@ impl<'s> Plan<'s> {
         }
         let kind = match self.origin(relpath) {
             None => None,
-            Some((origin, revision)) => self.session.check_path(&origin, Some(revision))?,
+            Some((origin, revision)) => {
+                self.session.check_path(RelPath::trusted(&origin), Some(revision))?
+            }
         };
         let Some(number) = number else { return Ok(kind) };
         let is = self.kind_of(number);
@@ -334,7 +337,7 @@ impl<'s> Plan<'s> {
             ));
         }
         self.verify_create(to)?;
-        let Some(kind) = self.session.check_path(from, Some(revision))? else {
+        let Some(kind) = self.session.check_path(RelPath::trusted(from), Some(revision))? else {
             return Err(error(
                 ErrorCode::FS_NOT_FOUND,
                 format!("Path '{from}' not found in revision {revision}"),
@@ -484,7 +487,7 @@ impl<'s> Plan<'s> {
             return Ok(());
         }
         let url = self.session.url();
-        let Some((parent, name)) = sapwood_core::uri::split(&url) else { return Ok(()) };
+        let Some((parent, name)) = url.parent_and_name() else { return Ok(()) };
         self.session.reparent(parent)?;
         for operation in &mut self.operations {
             if let Some((from, _)) = &mut operation.copy_from {

@@ -1,7 +1,7 @@
 //! URLs, and what lies between two of them.
 
 use super::kinds::{RelPath, RelPathBuf, Url, UrlBuf};
-use crate::uri;
+use crate::{SvnResult, uri};
 
 impl UrlBuf {
     /// Makes a URL canonical.
@@ -47,6 +47,14 @@ impl Url {
     #[must_use]
     pub fn below(&self, above: &Self) -> Option<RelPathBuf> {
         RelPathBuf::new(uri::skip_ancestor(above, self)?).ok()
+    }
+
+    /// The same where the caller asked for a URL within a repository, whose root it has from the server.
+    ///
+    /// # Errors
+    /// E170000 when the URL is not there, or not UTF-8 when it is decoded.
+    pub fn relpath(&self, root: &Self) -> SvnResult<RelPathBuf> {
+        Ok(RelPathBuf::new(uri::relpath(root, self)?)?)
     }
 
     /// What the URL consists of.

@@ -1,5 +1,6 @@
 //! `commit`: the repository's own editor, and the locks that end with it.
 
+use sapwood_core::paths::RelPathBuf;
 use sapwood_core::{Md5, Revnum, SvnResult};
 use sapwood_delta::{Editor, Handle, TextDelta};
 use sapwood_fs::UnlockTarget;
@@ -26,15 +27,14 @@ impl FileSession {
         &'s self,
         request: &CommitRequest<'_>,
     ) -> SvnResult<Box<dyn CommitEditor + 's>> {
-        let lock_tokens = request.lock_tokens.to_vec();
+        let owned = |(path, token): &(RelPathBuf, String)| (path.to_string(), token.clone());
+        let lock_tokens = request.lock_tokens.iter().map(owned).collect();
         let mut unlock = Vec::new();
         if !request.keep_locks {
-            unlock.extend(
-                request.lock_tokens.iter().map(|(path, token)| UnlockTarget {
-                    path: self.at(path),
-                    token: token.clone(),
-                }),
-            );
+            unlock.extend(request.lock_tokens.iter().map(|(path, token)| UnlockTarget {
+                path: self.at(path).into_string(),
+                token: token.clone(),
+            }));
         }
         let mut revprops = request.revprops.clone();
         revprops.set(TXN_CLIENT_VERSION, COMPATIBLE_VERSION);
@@ -43,7 +43,7 @@ impl FileSession {
             repository: &self.repository,
             hooks: self.hooks(),
             url: &self.decoded_root_url,
-            base_path: self.fs_path.borrow().clone(),
+            base_path: self.fs_path.borrow().clone().into_string(),
             revprops,
             user: self.user(),
             lock_tokens,

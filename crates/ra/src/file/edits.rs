@@ -1,7 +1,7 @@
 //! Update, switch, status, diff and replay, with the caller's editor driven directly.
 
-use sapwood_core::path as paths;
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::paths::{FsPathBuf, RelPath, Url};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_delta::Editor;
 use sapwood_repos::Reporter;
 
@@ -11,15 +11,15 @@ use crate::session::{
 };
 
 impl FileSession {
-    /// The fspath of another URL of this repository.
-    fn path_of_url(&self, url: &str) -> SvnResult<String> {
-        let below = uri::skip_ancestor(&self.root_url, url).ok_or_else(|| {
+    /// The path of another URL of this repository.
+    fn path_of_url(&self, url: &Url) -> SvnResult<FsPathBuf> {
+        let below = url.below(&self.root_url).ok_or_else(|| {
             SvnError::new(
                 ErrorCode::RA_ILLEGAL_URL,
                 format!("'{url}'\nis not the same repository as\n'{}'", self.root_url),
             )
         })?;
-        Ok(paths::canonical_fspath(&below).into_owned())
+        Ok(below.to_fspath())
     }
 
     pub(super) fn begin_report<'s>(
@@ -59,7 +59,7 @@ impl FileSession {
                 Some(self.path_of_url(versus_url)?)
             }
         };
-        wanted.switch_to = switch_to.as_deref();
+        wanted.switch_to = switch_to.as_ref().map(|path| path.as_str());
         let reporter = Reporter::new(&self.repository, &wanted, ALL, &self.cancel)?;
         Ok(Box::new(FileReport { session: self, reporter, editor }))
     }
@@ -72,14 +72,7 @@ impl FileSession {
     ) -> SvnResult<()> {
         let base = self.fs_path.borrow().clone();
         let root = self.fs().revision_root(revision)?;
-        sapwood_repos::replay(
-            &root,
-            paths::to_relpath(&base),
-            *request,
-            ALL,
-            &self.cancel,
-            editor,
-        )?;
+        sapwood_repos::replay(&root, base.to_relpath(), *request, ALL, &self.cancel, editor)?;
         Ok(())
     }
 
@@ -122,7 +115,7 @@ struct FileReport<'s> {
 impl Report for FileReport<'_> {
     fn set_path(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Revnum,
         depth: Depth,
         start_empty: bool,
@@ -133,8 +126,8 @@ impl Report for FileReport<'_> {
 
     fn link_path(
         &mut self,
-        path: &str,
-        url: &str,
+        path: &RelPath,
+        url: &Url,
         revision: Revnum,
         depth: Depth,
         start_empty: bool,
@@ -144,7 +137,7 @@ impl Report for FileReport<'_> {
         Ok(self.reporter.link_path(path, &link, revision, depth, start_empty, lock_token)?)
     }
 
-    fn delete_path(&mut self, path: &str) -> SvnResult<()> {
+    fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {
         Ok(self.reporter.delete_path(path)?)
     }
 

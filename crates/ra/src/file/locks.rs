@@ -1,17 +1,24 @@
 //! Locks of paths.
 
-use sapwood_core::{Lock, Revnum, SvnResult};
+use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
+use sapwood_core::{Lock, Revnum, SvnError, SvnResult};
 use sapwood_fs::{LockTarget, UnlockTarget};
 use sapwood_repos::locks::{LockRequest, LockResults, UnlockRequest, lock_paths, unlock_paths};
 
 use super::FileSession;
 use crate::session::Told;
 
-/// Tells the outcome of each of `names` (relpath and fspath), in their order.
-fn tell<T>(results: LockResults<T>, names: &[(&str, String)], told: Told<'_, T>) -> SvnResult<()> {
+/// Tells the outcome of each of `names`, in their order.
+fn tell<T>(
+    results: LockResults<T>,
+    names: &[(&RelPath, FsPathBuf)],
+    told: Told<'_, T>,
+) -> SvnResult<()> {
     for (path, result) in results.each {
-        let name = names.iter().find(|(_, full)| *full == path).map(|(name, _)| *name);
-        told(name.unwrap_or(&path), result)?;
+        let name = names.iter().find(|(_, full)| *full == *path).map(|(name, _)| *name);
+        let name =
+            name.ok_or_else(|| SvnError::internal("an outcome is of no path that was asked for"))?;
+        told(name, result)?;
     }
     results.failure.map_or(Ok(()), Err)
 }
@@ -19,15 +26,15 @@ fn tell<T>(results: LockResults<T>, names: &[(&str, String)], told: Told<'_, T>)
 impl FileSession {
     pub(super) fn lock_many(
         &self,
-        paths: &[(String, Option<Revnum>)],
+        paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
         told: Told<'_, Lock>,
     ) -> SvnResult<()> {
-        let names: Vec<(&str, String)> =
-            paths.iter().map(|(path, _)| (path.as_str(), self.at(path))).collect();
+        let names: Vec<(&RelPath, FsPathBuf)> =
+            paths.iter().map(|(path, _)| (path.as_path(), self.at(path))).collect();
         let targets = paths.iter().map(|(path, revision)| LockTarget {
-            path: self.at(path),
+            path: self.at(path).into_string(),
             revision: *revision,
             token: None,
         });
@@ -46,14 +53,14 @@ impl FileSession {
 
     pub(super) fn unlock_many(
         &self,
-        paths: &[(String, Option<String>)],
+        paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
         told: Told<'_, ()>,
     ) -> SvnResult<()> {
-        let names: Vec<(&str, String)> =
-            paths.iter().map(|(path, _)| (path.as_str(), self.at(path))).collect();
+        let names: Vec<(&RelPath, FsPathBuf)> =
+            paths.iter().map(|(path, _)| (path.as_path(), self.at(path))).collect();
         let targets = paths.iter().map(|(path, token)| UnlockTarget {
-            path: self.at(path),
+            path: self.at(path).into_string(),
             // Without one the lock is broken.
             token: token.clone().unwrap_or_default(),
         });

@@ -16,10 +16,10 @@ use std::sync::Arc;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
-use sapwood_core::uri::{self, Parts};
+use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{
     CancelToken, Depth, ErrorCode, Lock, NodeKind, PropList, Revnum, Segment, SvnError, SvnResult,
-    path as paths,
+    path as paths, uri,
 };
 use sapwood_delta::Editor;
 use sapwood_fs::Filesystem;
@@ -42,11 +42,11 @@ use crate::settings::Settings;
 #[derive(Debug)]
 pub struct FileSession {
     repository: Repository,
-    root_url: String,
+    root_url: UrlBuf,
     decoded_root_url: String,
     uuid: String,
-    /// The fspath of the session's URL.
-    fs_path: RefCell<String>,
+    /// The repository path of the session's URL.
+    fs_path: RefCell<FsPathBuf>,
     /// Whose name changes bear.
     user: OnceCell<Option<String>>,
     /// What transactions say that they were made with.
@@ -62,7 +62,7 @@ const BLOCK: usize = 16 << 10;
 /// Everything may be read.
 const ALL: &Everything = &Everything;
 
-fn open_failed(url: &str) -> SvnError {
+fn open_failed(url: &Url) -> SvnError {
     SvnError::new(
         ErrorCode::RA_LOCAL_REPOS_OPEN_FAILED,
         format!("Unable to open repository '{url}'"),
@@ -74,9 +74,9 @@ impl FileSession {
     ///
     /// # Errors
     /// E180001 when there is no repository, or it cannot be opened.
-    pub fn open(url: &str, settings: &Settings) -> SvnResult<Self> {
+    pub fn open(url: &Url, settings: &Settings) -> SvnResult<Self> {
         let illegal = |message: String| SvnError::new(ErrorCode::RA_ILLEGAL_URL, message);
-        let parts = Parts::of(url).ok_or_else(|| {
+        let parts = url.parts().ok_or_else(|| {
             illegal(format!("Local URL '{url}' does not contain 'file://' prefix"))
         })?;
         if !matches!(parts.host, "" | "localhost") {
@@ -84,8 +84,9 @@ impl FileSession {
         }
         let bad = || illegal(format!("Local URL '{url}' is not UTF-8"));
         let path = uri::decode_utf8(parts.path).ok_or_else(bad)?;
-        let path = paths::canonical_fspath(&path).into_owned();
-        let root = Repository::find_root(Path::new(&path)).ok_or_else(|| open_failed(url))?;
+        let path = FsPathBuf::canonicalize(&path);
+        let root =
+            Repository::find_root(Path::new(path.as_str())).ok_or_else(|| open_failed(url))?;
         let caches = settings.caches.get(&settings.config)?;
         let mut options = settings.open_options.clone();
         options.largest_block.get_or_insert(BLOCK);
@@ -95,10 +96,10 @@ impl FileSession {
         let root = root.to_string_lossy();
         let below = paths::skip_ancestor(&root, &path)
             .ok_or_else(|| SvnError::internal("the root that was found is not above the path"))?;
-        let fs_path = paths::canonical_fspath(below).into_owned();
+        let fs_path = FsPathBuf::canonicalize(below);
         let mut root_url = url;
-        for _ in paths::components(paths::to_relpath(&fs_path)) {
-            root_url = uri::split(root_url).map_or(root_url, |(parent, _)| parent);
+        for _ in fs_path.names() {
+            root_url = root_url.parent_and_name().map_or(root_url, |(parent, _)| parent);
         }
         let agent = format!("SVN/{COMPATIBLE_VERSION} (sapwood) ra_local");
         Ok(Self {
@@ -130,9 +131,13 @@ impl FileSession {
         Hooks::new(&self.repository, None)
     }
 
-    /// The fspath of a path below the session's URL.
-    fn at(&self, path: &str) -> String {
-        paths::join(&self.fs_path.borrow(), path)
+    /// The repository path of a path below the session's URL.
+    fn at(&self, path: &RelPath) -> FsPathBuf {
+        self.fs_path.borrow().join(path)
+    }
+
+    fn all_at(&self, paths: &[&RelPath]) -> Vec<FsPathBuf> {
+        paths.iter().map(|path| self.at(path)).collect()
     }
 
     fn revision(&self, revision: Option<Revnum>) -> SvnResult<Revnum> {
@@ -144,11 +149,11 @@ impl FileSession {
 }
 
 impl Session for FileSession {
-    fn url(&self) -> String {
-        uri::join(&self.root_url, paths::to_relpath(&self.fs_path.borrow()))
+    fn url(&self) -> UrlBuf {
+        self.root_url.join(self.fs_path.borrow().to_relpath())
     }
 
-    fn root_url(&self) -> String {
+    fn root_url(&self) -> UrlBuf {
         self.root_url.clone()
     }
 
@@ -164,8 +169,8 @@ impl Session for FileSession {
         0
     }
 
-    fn reparent(&self, url: &str) -> SvnResult<()> {
-        let below = uri::skip_ancestor(&self.root_url, url).ok_or_else(|| {
+    fn reparent(&self, url: &Url) -> SvnResult<()> {
+        let below = url.below(&self.root_url).ok_or_else(|| {
             SvnError::new(
                 ErrorCode::RA_ILLEGAL_URL,
                 format!(
@@ -174,7 +179,7 @@ impl Session for FileSession {
                 ),
             )
         })?;
-        *self.fs_path.borrow_mut() = paths::canonical_fspath(&below).into_owned();
+        *self.fs_path.borrow_mut() = below.to_fspath();
         Ok(())
     }
 
@@ -202,18 +207,18 @@ impl Session for FileSession {
         change_revision_prop(&self.repository, &self.hooks(), &request, ALL)
     }
 
-    fn check_path(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
+    fn check_path(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
         let root = self.fs().revision_root(self.revision(revision)?)?;
         Ok(root.kind(&self.at(path))?)
     }
 
-    fn stat(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
+    fn stat(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
         self.dirent_of(path, revision)
     }
 
     fn get_file(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         contents: Option<&mut dyn Write>,
         want_props: bool,
@@ -223,7 +228,7 @@ impl Session for FileSession {
 
     fn get_dir(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         entries: Option<DirentFields>,
         want_props: bool,
@@ -234,30 +239,36 @@ impl Session for FileSession {
     fn list(
         &self,
         request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
     ) -> SvnResult<()> {
         self.list_below(request, receiver)
     }
 
-    fn inherited_props(&self, path: &str, revision: Option<Revnum>) -> SvnResult<InheritedProps> {
+    fn inherited_props(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+    ) -> SvnResult<InheritedProps> {
         let root = self.fs().revision_root(self.revision(revision)?)?;
         let found = sapwood_repos::inherited_props(&root, &self.at(path), None, ALL, &self.cancel)?;
-        Ok(found.into_iter().map(|(path, props)| (path, (*props).clone())).collect())
+        let found = found.into_iter();
+        found.map(|(path, props)| Ok((RelPathBuf::new(path)?, (*props).clone()))).collect()
     }
 
-    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(String, Mergeinfo)>> {
+    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>> {
         require_mergeinfo(self, true)?;
-        let wanted: Vec<String> = request.paths.iter().map(|path| self.at(path)).collect();
-        let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        let wanted = self.all_at(request.paths);
+        let wanted: Vec<&str> = wanted.iter().map(|path| path.as_str()).collect();
         let base = self.fs_path.borrow().clone();
         let mut catalog = Vec::new();
         sapwood_repos::mergeinfo_catalog(
             &self.repository,
-            &MergeinfoRequest { paths: &wanted, ..*request },
+            &request.of(&wanted),
             ALL,
             &self.cancel,
             &mut |path, info| {
-                let below = paths::skip_ancestor(&base, path).unwrap_or(path);
+                let path = FsPath::new(path)?;
+                let below = path.below(&base).unwrap_or_else(|| path.to_relpath());
                 catalog.push((below.to_owned(), info.clone()));
                 Ok(())
             },
@@ -271,9 +282,9 @@ impl Session for FileSession {
         receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
     ) -> SvnResult<()> {
         require_mergeinfo(self, request.include_merged_revisions)?;
-        let wanted: Vec<String> = request.paths.iter().map(|path| self.at(path)).collect();
-        let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
-        let request = LogRequest { paths: &wanted, ..*request };
+        let wanted = self.all_at(request.paths);
+        let wanted: Vec<&str> = wanted.iter().map(|path| path.as_str()).collect();
+        let request = request.of(&wanted);
         let merged = request.include_merged_revisions;
         let mut entries = Entries { merged, receiver };
         sapwood_repos::log_to(&self.repository, &request, ALL, &self.cancel, &mut entries)?;
@@ -282,17 +293,19 @@ impl Session for FileSession {
 
     fn locations(
         &self,
-        path: &str,
+        path: &RelPath,
         peg: Revnum,
         revisions: &[Revnum],
-    ) -> SvnResult<Vec<(Revnum, String)>> {
+    ) -> SvnResult<Vec<(Revnum, FsPathBuf)>> {
         let path = self.at(path);
-        Ok(sapwood_repos::locations(&self.repository, &path, peg, revisions, ALL, &self.cancel)?)
+        let found =
+            sapwood_repos::locations(&self.repository, &path, peg, revisions, ALL, &self.cancel)?;
+        found.into_iter().map(|(at, path)| Ok((at, FsPathBuf::new(path)?))).collect()
     }
 
     fn location_segments(
         &self,
-        path: &str,
+        path: &RelPath,
         peg: Option<Revnum>,
         start: Option<Revnum>,
         end: Option<Revnum>,
@@ -305,7 +318,7 @@ impl Session for FileSession {
         Ok(())
     }
 
-    fn deleted_rev(&self, path: &str, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>> {
+    fn deleted_rev(&self, path: &RelPath, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>> {
         Ok(sapwood_repos::deleted_rev(&self.repository, &self.at(path), peg, end, &self.cancel)?)
     }
 
@@ -316,22 +329,22 @@ impl Session for FileSession {
     ) -> SvnResult<()> {
         require_mergeinfo(self, request.include_merged_revisions)?;
         let path = self.at(request.path);
-        let request = FileRevsRequest { path: &path, ..*request };
+        let request = request.of(path.as_str());
         sapwood_repos::file_revs(&self.repository, &request, ALL, &self.cancel, receiver)?;
         Ok(())
     }
 
-    fn get_lock(&self, path: &str) -> SvnResult<Option<Lock>> {
+    fn get_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>> {
         Ok(self.fs().lock(&self.at(path))?)
     }
 
-    fn get_locks(&self, path: &str, depth: Depth) -> SvnResult<Vec<Lock>> {
+    fn get_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>> {
         Ok(self.fs().locks(&self.at(path), depth)?)
     }
 
     fn lock(
         &self,
-        paths: &[(String, Option<Revnum>)],
+        paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
         outcome: Told<'_, Lock>,
@@ -341,7 +354,7 @@ impl Session for FileSession {
 
     fn unlock(
         &self,
-        paths: &[(String, Option<String>)],
+        paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
         outcome: Told<'_, ()>,
     ) -> SvnResult<()> {

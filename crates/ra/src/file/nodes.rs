@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use sapwood_core::paths::{FsPath, RelPath};
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_fs::{Node, RevpropsSnapshot};
 use sapwood_repos::nodes::{Entries, EntryDetails, EntryProps};
@@ -13,7 +14,7 @@ use crate::session::{Dirent, DirentFields, FetchedDir, FetchedFile, ListRequest}
 impl FileSession {
     pub(super) fn dirent_of(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
     ) -> SvnResult<Option<Dirent>> {
         let root = self.fs().revision_root(self.revision(revision)?)?;
@@ -31,7 +32,7 @@ impl FileSession {
 
     pub(super) fn fetch_file(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         contents: Option<&mut dyn Write>,
         want_props: bool,
@@ -61,7 +62,7 @@ impl FileSession {
 
     pub(super) fn fetch_dir(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         entries: Option<DirentFields>,
         want_props: bool,
@@ -95,11 +96,11 @@ impl FileSession {
     pub(super) fn list_below(
         &self,
         request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
     ) -> SvnResult<()> {
         let root = self.fs().revision_root(self.revision(request.revision)?)?;
         let path = self.at(request.path);
-        let wanted = sapwood_repos::ListRequest { path: &path, ..*request };
+        let wanted = request.of(path.as_str());
         sapwood_repos::list(&root, &wanted, ALL, &self.cancel, &mut |entry: &ListEntry<'_>| {
             let dirent = match entry.dirent {
                 Some(dirent) => dirent.value()?,
@@ -112,7 +113,7 @@ impl FileSession {
                     last_author: None,
                 },
             };
-            receiver(entry.path, &dirent)
+            receiver(FsPath::new(entry.path)?, &dirent)
         })?;
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::Request;
-use sapwood_core::uri::Parts;
+use sapwood_core::paths::Url;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_delta::Version;
 use sapwood_wire_dav::failure;
@@ -111,9 +111,9 @@ fn connect_head(host: &str, port: u16, user: Option<String>) -> String {
 
 impl Client {
     /// A client of the server that `url` is on. Nothing is sent.
-    pub(super) fn new(url: &str, settings: &Settings) -> SvnResult<Self> {
-        let illegal = || SvnError::from(Error::IllegalUrl(url.to_owned()));
-        let parts = Parts::of(url).ok_or_else(illegal)?;
+    pub(super) fn new(url: &Url, settings: &Settings) -> SvnResult<Self> {
+        let illegal = || SvnError::from(Error::IllegalUrl(url.to_string()));
+        let parts = url.parts().ok_or_else(illegal)?;
         let secure = parts.scheme == "https";
         let port = parts.port.unwrap_or(if secure { 443 } else { 80 });
         let origin = Origin { host: parts.host.to_owned(), port };

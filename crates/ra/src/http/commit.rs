@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use sapwood_core::exact::Exact;
-use sapwood_core::path as paths;
+use sapwood_core::paths::{RelPath, RelPathBuf, Url};
 use sapwood_core::{ErrorCode, Md5, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_delta::{Editor, Handle, TextDelta, Version, write_svndiff};
 use sapwood_wire_dav::post::Post;
@@ -41,7 +41,7 @@ enum Route {
 /// An open directory or file.
 #[derive(Debug)]
 struct Node {
-    path: String,
+    path: RelPathBuf,
     parent: Option<usize>,
     added: bool,
     copied: bool,
@@ -57,12 +57,12 @@ struct Node {
 struct HttpCommit<'s> {
     session: &'s HttpSession,
     revprops: PropList,
-    lock_tokens: Vec<(String, String)>,
+    lock_tokens: Vec<(RelPathBuf, String)>,
     keep_locks: bool,
     /// `None` before the edit's root is opened.
     route: Option<Route>,
     nodes: Vec<Node>,
-    deleted: HashSet<String>,
+    deleted: HashSet<RelPathBuf>,
     info: Option<CommitInfo>,
     ended: bool,
 }
@@ -152,7 +152,7 @@ impl HttpCommit<'_> {
                     }
                 };
                 reply.finish()?;
-                let root = below(&root, &session.in_repository(""));
+                let root = below(&root, &session.in_repository(RelPath::ROOT));
                 Route::Txn { txn, root }
             }
             None => self.make_activity()?,
@@ -227,7 +227,7 @@ impl HttpCommit<'_> {
         let working = match parent {
             // What is new or copied is there already, below its parent.
             Some(parent) if added || self.within_added(parent) => {
-                below(&self.place(parent)?, paths::basename(&path))
+                below(&self.place(parent)?, path.name())
             }
             _ => {
                 let session = self.session;
@@ -260,15 +260,15 @@ impl HttpCommit<'_> {
     }
 
     /// Where a child of `parent` can be made or removed.
-    fn child_place(&mut self, parent: usize, path: &str) -> SvnResult<String> {
+    fn child_place(&mut self, parent: usize, path: &RelPath) -> SvnResult<String> {
         if let Route::Txn { root, .. } = self.route()? {
             return Ok(below(root, path));
         }
-        Ok(below(&self.place(parent)?, paths::basename(path)))
+        Ok(below(&self.place(parent)?, path.name()))
     }
 
     /// The value of an `If` header that shows the tokens of these paths.
-    fn shown<'t>(&self, tokens: impl Iterator<Item = &'t (String, String)>) -> Option<String> {
+    fn shown<'t>(&self, tokens: impl Iterator<Item = &'t (RelPathBuf, String)>) -> Option<String> {
         let mut header = String::new();
         for (path, token) in tokens {
             if !header.is_empty() {
@@ -282,10 +282,11 @@ impl HttpCommit<'_> {
 
     /// With the tokens of locks at a path and below it: of what lay below a deleted folder servers keep
     /// the locks.
-    fn with_tokens_below<'c>(&self, call: Call<'c>, path: &str) -> Call<'c> {
-        let below = self.lock_tokens.iter().filter(|(locked, _)| {
-            paths::is_ancestor(path, locked) && !self.deleted.contains(locked)
-        });
+    fn with_tokens_below<'c>(&self, call: Call<'c>, path: &RelPath) -> Call<'c> {
+        let below = self
+            .lock_tokens
+            .iter()
+            .filter(|(locked, _)| locked.is_at_or_below(path) && !self.deleted.contains(locked));
         match self.shown(below) {
             Some(header) if header.len() <= MAX_IF => call.with("if", header),
             _ => call,
@@ -293,7 +294,7 @@ impl HttpCommit<'_> {
     }
 
     /// With the token of the path's lock, unless what had it was deleted.
-    fn with_token<'c>(&self, call: Call<'c>, path: &str) -> Call<'c> {
+    fn with_token<'c>(&self, call: Call<'c>, path: &RelPath) -> Call<'c> {
         if self.deleted.contains(path) {
             return call;
         }
@@ -303,25 +304,25 @@ impl HttpCommit<'_> {
         }
     }
 
-    /// The relpath in the repository of a source of copies, which is a URL or an fspath.
+    /// The address of a source of copies, which is a URL or a repository path.
     fn source(&self, from: &str, revision: Revnum) -> SvnResult<String> {
         let path = if uri::is_url(from) {
-            let root = self.session.root_url();
-            uri::skip_ancestor(&root, from).ok_or_else(|| {
+            let url = Url::new(from).ok();
+            url.and_then(|url| url.below(&self.session.root_url())).ok_or_else(|| {
                 SvnError::new(
                     ErrorCode::FS_GENERAL,
                     format!("Source url '{from}' is from different repository"),
                 )
             })?
         } else {
-            from.trim_start_matches('/').to_owned()
+            RelPathBuf::canonicalize(from)
         };
         self.session.places.node(&self.session.client, &path, revision)
     }
 
     fn copy(
         &mut self,
-        path: &str,
+        path: &RelPath,
         parent: usize,
         (from, revision): (&str, Revnum),
         depth: &str,
@@ -390,19 +391,19 @@ impl HttpCommit<'_> {
     }
 
     /// Whether nothing can be at a new file's path: a parent is new, or was deleted.
-    fn is_free(&self, path: &str, parent: usize) -> bool {
+    fn is_free(&self, path: &RelPath, parent: usize) -> bool {
         let new_parent = self.nodes.get(parent).is_some_and(|node| node.added && !node.copied);
         let mut above = path;
-        while !above.is_empty() {
+        while !above.is_root() {
             if self.deleted.contains(above) {
                 return true;
             }
-            above = paths::dirname(above);
+            above = above.parent();
         }
         new_parent
     }
 
-    fn check_free(&self, path: &str) -> SvnResult<()> {
+    fn check_free(&self, path: &RelPath) -> SvnResult<()> {
         let target = self.session.public(path);
         match self.session.client.run(&Call::new("HEAD", &target), &[200]) {
             Ok(()) => Err(SvnError::new(
@@ -425,7 +426,7 @@ impl HttpCommit<'_> {
         let _ = self.session.client.run(&Call::new("DELETE", &target), &[200, 204, 404]);
     }
 
-    fn add(&mut self, path: &str, parent: Handle, copied: bool) -> SvnResult<Handle> {
+    fn add(&mut self, path: &RelPath, parent: Handle, copied: bool) -> SvnResult<Handle> {
         let parent = self.index(parent)?;
         Ok(self.push(Node {
             path: path.to_owned(),
@@ -439,7 +440,12 @@ impl HttpCommit<'_> {
         }))
     }
 
-    fn reopen(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
+    fn reopen(
+        &mut self,
+        path: &RelPath,
+        parent: Handle,
+        base: Option<Revnum>,
+    ) -> SvnResult<Handle> {
         let parent = self.index(parent)?;
         Ok(self.push(Node {
             path: path.to_owned(),
@@ -474,7 +480,7 @@ impl Editor for HttpCommit<'_> {
     fn open_root(&mut self, base: Option<Revnum>) -> SvnResult<Handle> {
         self.begin()?;
         Ok(self.push(Node {
-            path: String::new(),
+            path: RelPathBuf::default(),
             parent: None,
             added: false,
             copied: false,
@@ -491,12 +497,13 @@ impl Editor for HttpCommit<'_> {
         revision: Option<Revnum>,
         parent: Handle,
     ) -> SvnResult<()> {
+        let path = RelPath::new(path)?;
         let parent = self.index(parent)?;
         let place = self.child_place(parent, path)?;
-        let below_it: Vec<(String, String)> = self
+        let below_it: Vec<(RelPathBuf, String)> = self
             .lock_tokens
             .iter()
-            .filter(|(locked, _)| paths::is_ancestor(path, locked))
+            .filter(|(locked, _)| locked.is_at_or_below(path))
             .cloned()
             .collect();
         let mut call = Call::new("DELETE", &place);
@@ -533,6 +540,7 @@ impl Editor for HttpCommit<'_> {
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
+        let path = RelPath::new(path)?;
         let at = self.index(parent)?;
         match copy_from {
             Some(from) => self.copy(path, at, from, "infinity")?,
@@ -551,7 +559,7 @@ impl Editor for HttpCommit<'_> {
         parent: Handle,
         base: Option<Revnum>,
     ) -> SvnResult<Handle> {
-        self.reopen(path, parent, base)
+        self.reopen(RelPath::new(path)?, parent, base)
     }
 
     fn change_dir_prop(&mut self, dir: Handle, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
@@ -569,6 +577,7 @@ impl Editor for HttpCommit<'_> {
         parent: Handle,
         copy_from: Option<(&str, Revnum)>,
     ) -> SvnResult<Handle> {
+        let path = RelPath::new(path)?;
         let at = self.index(parent)?;
         match copy_from {
             Some(from) => self.copy(path, at, from, "0")?,
@@ -579,7 +588,7 @@ impl Editor for HttpCommit<'_> {
     }
 
     fn open_file(&mut self, path: &str, parent: Handle, base: Option<Revnum>) -> SvnResult<Handle> {
-        self.reopen(path, parent, base)
+        self.reopen(RelPath::new(path)?, parent, base)
     }
 
     fn apply_textdelta(
@@ -615,8 +624,8 @@ impl Editor for HttpCommit<'_> {
             Route::Txn { txn, .. } => txn.clone(),
             Route::Activity(activity) => activity.clone(),
         };
-        let target = self.session.public("");
-        let body = merge::Wanted { source, locks: self.lock_tokens.clone() }.write();
+        let target = self.session.public(RelPath::ROOT);
+        let body = merge::write(&source, &self.lock_tokens);
         let mut words = headers::options::NO_MERGE_RESPONSE.to_owned();
         if !self.keep_locks && !self.lock_tokens.is_empty() {
             words = format!("{words} {}", headers::options::RELEASE_LOCKS);

@@ -3,7 +3,8 @@
 use std::io::{Read, Seek as _, SeekFrom, Write as _};
 
 use sapwood_core::exact::Exact;
-use sapwood_core::{Depth, PropList, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf, Url};
+use sapwood_core::{Depth, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::{Editor, FullText, StoredDelta, TextDelta};
 use sapwood_wire_dav::headers;
 use sapwood_wire_dav::report::drive::{Fetch, replay, update};
@@ -125,10 +126,10 @@ pub(super) fn is_delta(media_type: &str) -> bool {
 }
 
 impl HttpSession {
-    /// The fspath of a URL of the repository.
-    fn fspath_of(&self, url: &str) -> SvnResult<String> {
+    /// The repository path of a URL.
+    fn fspath_of(&self, url: &Url) -> SvnResult<FsPathBuf> {
         let root = self.root_url();
-        uri::skip_ancestor(&root, url).map(|path| format!("/{path}")).ok_or_else(|| {
+        url.below(&root).map(|path| path.to_fspath()).ok_or_else(|| {
             SvnError::new(
                 sapwood_core::ErrorCode::RA_ILLEGAL_URL,
                 format!("URL '{url}' is not in the repository '{root}'"),
@@ -156,8 +157,8 @@ impl HttpSession {
         let send_all = self.places.bulk == Bulk::Allowed;
         let wanted = Wanted {
             revision: request.revision,
-            source: self.url(),
-            destination: destination.map(str::to_owned),
+            source: self.url().into_string(),
+            destination: destination.map(ToString::to_string),
             target: request.target.to_owned(),
             depth: request.depth,
             ignore_ancestry,
@@ -173,13 +174,13 @@ impl HttpSession {
         Ok(Box::new(HttpReport { session: self, editor, spool, text_deltas, is_update, piece }))
     }
 
-    fn replay_target(&self, revision: Revnum) -> SvnResult<(String, Option<String>)> {
+    fn replay_target(&self, revision: Revnum) -> SvnResult<(String, Option<RelPathBuf>)> {
         let by_revision = self.places.knows("replay-rev-resource");
         match &self.places.stubs {
             Some(stubs) if by_revision => {
-                Ok((format!("{}/{revision}", stubs.rev), Some(self.in_repository(""))))
+                Ok((format!("{}/{revision}", stubs.rev), Some(self.in_repository(RelPath::ROOT))))
             }
-            _ => Ok((self.public(""), None)),
+            _ => Ok((self.public(RelPath::ROOT), None)),
         }
     }
 
@@ -195,7 +196,7 @@ impl HttpSession {
             revision: include_path.is_none().then_some(revision),
             low_water_mark: request.low_water_mark,
             send_deltas: request.send_deltas,
-            include_path: include_path.filter(|path| !path.is_empty()),
+            include_path: include_path.filter(|path| !path.is_root()).map(RelPathBuf::into_string),
         };
         let call = Call::new("REPORT", &target)
             .with("accept-encoding", self.client.delta_packings())
@@ -261,14 +262,14 @@ impl HttpReport<'_> {
 impl Report for HttpReport<'_> {
     fn set_path(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Revnum,
         depth: Depth,
         start_empty: bool,
         lock_token: Option<&str>,
     ) -> SvnResult<()> {
         self.say(&Item::Entry {
-            path: path.to_owned(),
+            path: path.to_string(),
             link: None,
             revision,
             depth,
@@ -279,8 +280,8 @@ impl Report for HttpReport<'_> {
 
     fn link_path(
         &mut self,
-        path: &str,
-        url: &str,
+        path: &RelPath,
+        url: &Url,
         revision: Revnum,
         depth: Depth,
         start_empty: bool,
@@ -288,8 +289,8 @@ impl Report for HttpReport<'_> {
     ) -> SvnResult<()> {
         let link = self.session.fspath_of(url)?;
         self.say(&Item::Entry {
-            path: path.to_owned(),
-            link: Some(link),
+            path: path.to_string(),
+            link: Some(link.into_string()),
             revision,
             depth,
             start_empty,
@@ -297,8 +298,8 @@ impl Report for HttpReport<'_> {
         })
     }
 
-    fn delete_path(&mut self, path: &str) -> SvnResult<()> {
-        self.say(&Item::Missing(path.to_owned()))
+    fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {
+        self.say(&Item::Missing(path.to_string()))
     }
 
     fn finish(self: Box<Self>) -> SvnResult<()> {

@@ -1,6 +1,7 @@
 //! Locks of paths: a request for each.
 
 use sapwood_core::date::Timestamp;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_wire_dav::propfind::{Name, Wanted};
 use sapwood_wire_dav::report::{answer, ask};
@@ -17,7 +18,7 @@ use crate::session::{Session as _, Told};
 const LOCK_BODY: u64 = 1 << 20;
 
 /// What a status means for a lock or an unlock, beside what the server says of it.
-fn refused(reply: Reply, path: &str, target: &str) -> SvnError {
+fn refused(reply: Reply, path: &RelPath, target: &str) -> SvnError {
     let status = reply.status();
     let reason = reply.head.status.canonical_reason().unwrap_or("");
     let own = match status {
@@ -71,10 +72,10 @@ fn is_of_one_path(error: &SvnError) -> bool {
 
 impl HttpSession {
     /// The lock of a file that may be gone: of such a one no report tells.
-    pub(super) fn fetch_lock(&self, path: &str) -> SvnResult<Option<Lock>> {
-        let full = format!("/{}", self.in_repository(path));
+    pub(super) fn fetch_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>> {
+        let full = self.in_repository(path).to_fspath();
         let found = self.fetch_locks(path, Depth::Empty)?;
-        if let Some(lock) = found.into_iter().find(|lock| lock.path == full) {
+        if let Some(lock) = found.into_iter().find(|lock| full == *lock.path) {
             return Ok(Some(lock));
         }
         let wanted = Wanted::These(vec![Name::new(NS_DAV, "lockdiscovery")]);
@@ -99,7 +100,7 @@ impl HttpSession {
         let Some(token) = token else { return Ok(None) };
         let created = created.and_then(|date| Timestamp::parse(date.as_bytes()).ok());
         Ok(Some(Lock {
-            path: full,
+            path: full.into_string(),
             token: token.trimmed().to_owned(),
             owner: owner.unwrap_or_else(String::new),
             comment: active.child(NS_DAV, "owner").map(|owner| owner.text.clone()),
@@ -109,9 +110,9 @@ impl HttpSession {
         }))
     }
 
-    pub(super) fn fetch_locks(&self, path: &str, depth: Depth) -> SvnResult<Vec<Lock>> {
+    pub(super) fn fetch_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>> {
         let target = self.public(path);
-        let full = format!("/{}", self.in_repository(path));
+        let full = self.in_repository(path).to_fspath();
         let call = Call::new("REPORT", &target).xml(ask::locks(depth));
         let mut found = Vec::new();
         let told = self.client.children(&call, &[200], |child| {
@@ -148,7 +149,7 @@ impl HttpSession {
 
     pub(super) fn lock_many(
         &self,
-        paths: &[(String, Option<Revnum>)],
+        paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
         told: Told<'_, Lock>,
@@ -164,7 +165,7 @@ impl HttpSession {
 
     fn lock_one(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         comment: Option<&str>,
         steal: bool,
@@ -198,7 +199,7 @@ impl HttpSession {
         };
         let seconds = granted.timeout.and_then(|seconds| i64::try_from(seconds).ok());
         Ok(Lock {
-            path: format!("/{}", self.in_repository(path)),
+            path: self.in_repository(path).to_fspath().into_string(),
             token: granted.token,
             owner: owner.or_else(|| self.client.user()).unwrap_or_default(),
             comment: granted.comment,
@@ -211,7 +212,7 @@ impl HttpSession {
 
     pub(super) fn unlock_many(
         &self,
-        paths: &[(String, Option<String>)],
+        paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
         told: Told<'_, ()>,
     ) -> SvnResult<()> {
@@ -229,7 +230,7 @@ impl HttpSession {
         Ok(())
     }
 
-    fn unlock_one(&self, path: &str, token: Option<&str>, break_lock: bool) -> SvnResult<()> {
+    fn unlock_one(&self, path: &RelPath, token: Option<&str>, break_lock: bool) -> SvnResult<()> {
         let known = token.filter(|token| !token.is_empty()).map(str::to_owned);
         let token = match known {
             Some(token) => token,

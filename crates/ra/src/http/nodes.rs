@@ -5,6 +5,7 @@ use std::io::{Read as _, Write};
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Cut;
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_wire_dav::multistatus::Resource;
 use sapwood_wire_dav::propfind::{Name, Wanted};
@@ -58,7 +59,7 @@ fn dirent(resource: &Resource) -> SvnResult<Dirent> {
 
 impl HttpSession {
     /// Where to ask about a node: of the youngest revision at its own URL, which saves a question.
-    fn place(&self, path: &str, revision: Option<Revnum>) -> SvnResult<String> {
+    fn place(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<String> {
         match revision {
             None => Ok(self.public(path)),
             Some(_) => Ok(self.stable(path, revision)?.0),
@@ -68,7 +69,7 @@ impl HttpSession {
     /// What is known of a node; `None` when there is none.
     fn look(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         wanted: &Wanted,
     ) -> SvnResult<Option<Resource>> {
@@ -82,7 +83,7 @@ impl HttpSession {
 
     pub(super) fn kind_of(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
     ) -> SvnResult<Option<NodeKind>> {
         let wanted = wanted(DirentFields::default());
@@ -91,7 +92,7 @@ impl HttpSession {
 
     pub(super) fn dirent_of(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
     ) -> SvnResult<Option<Dirent>> {
         let found = self.look(path, revision, &wanted(DirentFields::ALL))?;
@@ -109,7 +110,7 @@ impl HttpSession {
 
     pub(super) fn fetch_file(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         contents: Option<&mut dyn Write>,
         want_props: bool,
@@ -146,7 +147,7 @@ impl HttpSession {
     fn copy_text(
         &self,
         target: &str,
-        path: &str,
+        path: &RelPath,
         expected: Option<Md5>,
         contents: &mut dyn Write,
     ) -> SvnResult<()> {
@@ -179,7 +180,7 @@ impl HttpSession {
 
     pub(super) fn fetch_dir(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         entries: Option<DirentFields>,
         want_props: bool,

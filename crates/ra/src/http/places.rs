@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use sapwood_core::exact::Cut;
 use sapwood_core::path as paths;
+use sapwood_core::paths::RelPath;
 use sapwood_core::uri;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_wire_dav::multistatus::Resource;
@@ -310,9 +311,14 @@ impl Places {
         self.checked_in(client, &self.vcc, None)
     }
 
-    /// The address of a node as of a revision: that never changes what it stands for. `path` is a
-    /// relpath in the repository.
-    pub(super) fn node(&self, client: &Client, path: &str, revision: Revnum) -> SvnResult<String> {
+    /// The address of a node as of a revision: that never changes what it stands for. `path` is
+    /// below the root of the repository.
+    pub(super) fn node(
+        &self,
+        client: &Client,
+        path: &RelPath,
+        revision: Revnum,
+    ) -> SvnResult<String> {
         let base = match &self.stubs {
             Some(stubs) => format!("{}/{revision}", stubs.rev_root),
             None => self.baseline(client, Some(revision))?.1,

@@ -2,7 +2,8 @@
 
 use sapwood_core::exact::Exact;
 use sapwood_core::mergeinfo::Mergeinfo;
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path as paths};
+use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf};
+use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_wire_dav::report::answer;
 use sapwood_wire_dav::report::drive::file_revs;
 use sapwood_wire_dav::report::request::{self, ListFields};
@@ -83,8 +84,8 @@ impl HttpSession {
             (Some(start), Some(end)) => Some(start.max(end)),
             _ => None,
         };
-        let owned = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
-        let (target, peg) = self.stable("", peg)?;
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let (target, peg) = self.stable(RelPath::ROOT, peg)?;
         let names = match request.revprops {
             RevpropSelection::All => None,
             RevpropSelection::Names(names) => Some(owned(names)),
@@ -98,7 +99,7 @@ impl HttpSession {
             merged: request.include_merged_revisions,
             encode_binary: true,
             revprops: names,
-            paths: owned(request.paths),
+            paths: request.paths.iter().map(ToString::to_string).collect(),
         };
         let call = Call::new("REPORT", &target)
             .with("accept-encoding", self.client.packings())
@@ -131,16 +132,16 @@ impl HttpSession {
     pub(super) fn list_below(
         &self,
         request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
     ) -> SvnResult<()> {
         if !self.places.knows("list") {
             return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, ""));
         }
-        let (target, revision) = self.stable("", request.revision)?;
+        let (target, revision) = self.stable(RelPath::ROOT, request.revision)?;
         let fields = request.fields;
         let patterns = request.patterns;
         let body = request::List {
-            path: request.path.to_owned(),
+            path: request.path.to_string(),
             revision: Some(revision),
             depth: request.depth,
             patterns: patterns.map(|p| p.iter().map(|pattern| (*pattern).to_owned()).collect()),
@@ -175,14 +176,14 @@ impl HttpSession {
 
     pub(super) fn fetch_inherited(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
     ) -> SvnResult<InheritedProps> {
         if !self.places.knows("inherited-props") {
             return Err(SvnError::new(ErrorCode::RA_NOT_IMPLEMENTED, ""));
         }
-        let (target, revision) = self.stable("", revision)?;
-        let body = request::InheritedProps { path: path.to_owned(), revision: Some(revision) };
+        let (target, revision) = self.stable(RelPath::ROOT, revision)?;
+        let body = request::InheritedProps { path: path.to_string(), revision: Some(revision) };
         let call = Call::new("REPORT", &target).xml(body.write());
         let mut found = InheritedProps::new();
         self.client.children(&call, &[200], |child| {
@@ -195,19 +196,19 @@ impl HttpSession {
     pub(super) fn fetch_mergeinfo(
         &self,
         request: &MergeinfoRequest<'_>,
-    ) -> SvnResult<Vec<(String, Mergeinfo)>> {
-        let (target, revision) = self.stable("", request.revision)?;
+    ) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>> {
+        let (target, revision) = self.stable(RelPath::ROOT, request.revision)?;
         let body = request::Mergeinfo {
             revision: Some(revision),
             inherit: Some(request.inherit.word().to_owned()),
-            paths: request.paths.iter().map(|path| (*path).to_owned()).collect(),
+            paths: request.paths.iter().map(ToString::to_string).collect(),
             descendants: request.include_descendants,
         };
         let call = Call::new("REPORT", &target).xml(body.write());
         let mut catalog = Vec::new();
         self.client.children(&call, &[200], |child| {
             if let Some((path, info)) = answer::mergeinfo(&child)? {
-                let path = path.trim_start_matches('/').to_owned();
+                let path = RelPathBuf::canonicalize(&path);
                 catalog.push((path, Mergeinfo::parse(info.as_bytes())?));
             }
             Ok(())
@@ -217,12 +218,13 @@ impl HttpSession {
 
     pub(super) fn fetch_locations(
         &self,
-        path: &str,
+        path: &RelPath,
         peg: Revnum,
         revisions: &[Revnum],
-    ) -> SvnResult<Vec<(Revnum, String)>> {
-        let (target, _) = self.stable("", Some(peg))?;
-        let body = request::Locations { path: path.to_owned(), peg, revisions: revisions.to_vec() };
+    ) -> SvnResult<Vec<(Revnum, FsPathBuf)>> {
+        let (target, _) = self.stable(RelPath::ROOT, Some(peg))?;
+        let body =
+            request::Locations { path: path.to_string(), peg, revisions: revisions.to_vec() };
         let call = Call::new("REPORT", &target).xml(body.write());
         let mut found = Vec::new();
         self.client.children(&call, &[200], |child| {
@@ -234,16 +236,18 @@ impl HttpSession {
 
     pub(super) fn stream_segments(
         &self,
-        path: &str,
+        path: &RelPath,
         (peg, start, end): (Option<Revnum>, Option<Revnum>, Option<Revnum>),
         receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
     ) -> SvnResult<()> {
-        let (target, _) = self.stable("", peg)?;
-        let body = request::LocationSegments { path: path.to_owned(), peg, start, end };
+        let (target, _) = self.stable(RelPath::ROOT, peg)?;
+        let body = request::LocationSegments { path: path.to_string(), peg, start, end };
         let call = Call::new("REPORT", &target).xml(body.write());
         self.client
             .children(&call, &[200], |child| match answer::segment(&child)? {
-                Some((path, start, end)) => receiver(&Segment { start, end, path }),
+                Some((path, start, end)) => {
+                    receiver(&Segment { start, end, path: path.map(RelPathBuf::into_string) })
+                }
                 None => Ok(()),
             })
             .map(drop)
@@ -251,12 +255,12 @@ impl HttpSession {
 
     pub(super) fn fetch_deleted_rev(
         &self,
-        path: &str,
+        path: &RelPath,
         peg: Revnum,
         end: Revnum,
     ) -> SvnResult<Option<Revnum>> {
-        let (target, _) = self.stable("", Some(peg))?;
-        let body = request::DeletedRev { path: path.to_owned(), peg, end };
+        let (target, _) = self.stable(RelPath::ROOT, Some(peg))?;
+        let body = request::DeletedRev { path: path.to_string(), peg, end };
         let call = Call::new("REPORT", &target).xml(body.write());
         match self.client.element(&call, &[200]) {
             Ok(root) => Ok(answer::one_revision(&root)?),
@@ -275,9 +279,9 @@ impl HttpSession {
             (Some(start), Some(end)) => Some(start.max(end)),
             _ => None,
         };
-        let (target, _) = self.stable("", peg)?;
+        let (target, _) = self.stable(RelPath::ROOT, peg)?;
         let body = request::FileRevs {
-            path: request.path.to_owned(),
+            path: request.path.to_string(),
             start: request.start,
             end: request.end,
             merged: request.include_merged_revisions,
@@ -288,11 +292,10 @@ impl HttpSession {
         let mut reply = self.client.expect(&call, &[200])?;
         let document = Document::open(&mut reply, LIMITS)?;
         let told = file_revs::drive(document, &mut |head, delta| {
-            if !paths::is_canonical_fspath(&head.path) {
-                return Err(malformed("The server told a path that is not canonical"));
-            }
+            let path = FsPath::new(&head.path)
+                .map_err(|_| malformed("The server told a path that is not canonical"))?;
             let rev = FileRev {
-                path: &head.path,
+                path,
                 revision: head.revision,
                 revprops: &head.revprops,
                 merged_revision: head.merged,

@@ -5,8 +5,8 @@ use std::io::Write;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
-use sapwood_core::uri::{self, Parts};
-use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnError, SvnResult, path as paths};
+use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{Depth, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::Editor;
 
 use super::client::Client;
@@ -28,16 +28,15 @@ pub struct HttpSession {
     pub(super) client: Client,
     pub(super) places: Places,
     place: RefCell<Place>,
-    root_url: String,
+    root_url: UrlBuf,
 }
 
 /// Where a session is.
 #[derive(Debug)]
 struct Place {
-    /// The canonical URL.
-    url: String,
-    /// The same below the root of the repository, decoded.
-    relpath: String,
+    url: UrlBuf,
+    /// The same below the root of the repository.
+    relpath: RelPathBuf,
 }
 
 impl HttpSession {
@@ -46,32 +45,32 @@ impl HttpSession {
     /// # Errors
     /// What connecting and logging in meet; E175003 for servers that are none of Subversion's;
     /// [`Error::Moved`].
-    pub fn open(url: &str, settings: &Settings) -> crate::Result<Self> {
+    pub fn open(url: &Url, settings: &Settings) -> crate::Result<Self> {
         let client = Client::new(url, settings)?;
-        let illegal = || Error::IllegalUrl(url.to_owned());
-        let path = Parts::of(url).ok_or_else(illegal)?.path;
+        let illegal = || Error::IllegalUrl(url.to_string());
+        let path = url.parts().ok_or_else(illegal)?.path;
         let places = Places::learn(&client, path.trim_end_matches('/'), client.options.bulk)?;
         let root_url = format!("{}{}", client.base, places.root);
-        let root_url = uri::canonicalize(&root_url).map_err(|_| illegal())?;
-        let relpath = uri::skip_ancestor(&root_url, url).ok_or_else(illegal)?;
+        let root_url = UrlBuf::canonicalize(&root_url).map_err(|_| illegal())?;
+        let relpath = url.below(&root_url).ok_or_else(illegal)?;
         let place = RefCell::new(Place { url: url.to_owned(), relpath });
         Ok(Self { client, places, place, root_url })
     }
 
-    /// The relpath in the repository of a path below the session's URL.
-    pub(super) fn in_repository(&self, path: &str) -> String {
-        paths::join(&self.place.borrow().relpath, path)
+    /// The place in the repository of a path below the session's URL.
+    pub(super) fn in_repository(&self, path: &RelPath) -> RelPathBuf {
+        self.place.borrow().relpath.join(path)
     }
 
     /// The percent-encoded path of the session's URL with a path below it.
-    pub(super) fn public(&self, path: &str) -> String {
+    pub(super) fn public(&self, path: &RelPath) -> String {
         below(&self.places.root, &self.in_repository(path))
     }
 
     /// The address of a node that never changes, and the revision that it is of.
     pub(super) fn stable(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
     ) -> SvnResult<(String, Revnum)> {
         let revision = match revision {
@@ -84,11 +83,11 @@ impl HttpSession {
 }
 
 impl Session for HttpSession {
-    fn url(&self) -> String {
+    fn url(&self) -> UrlBuf {
         self.place.borrow().url.clone()
     }
 
-    fn root_url(&self) -> String {
+    fn root_url(&self) -> UrlBuf {
         self.root_url.clone()
     }
 
@@ -117,8 +116,8 @@ impl Session for HttpSession {
         self.client.transferred()
     }
 
-    fn reparent(&self, url: &str) -> SvnResult<()> {
-        let Some(relpath) = uri::skip_ancestor(&self.root_url, url) else {
+    fn reparent(&self, url: &Url) -> SvnResult<()> {
+        let Some(relpath) = url.below(&self.root_url) else {
             return Err(SvnError::new(
                 sapwood_core::ErrorCode::RA_ILLEGAL_URL,
                 format!(
@@ -133,7 +132,7 @@ impl Session for HttpSession {
 
     fn latest_revnum(&self) -> SvnResult<Revnum> {
         // Of the session's own URL: a user that may not read the root may know this.
-        self.places.youngest(&self.client, &self.public(""))
+        self.places.youngest(&self.client, &self.public(RelPath::ROOT))
     }
 
     fn dated_revision(&self, time: Timestamp) -> SvnResult<Revnum> {
@@ -152,17 +151,17 @@ impl Session for HttpSession {
         self.set_revprop(change)
     }
 
-    fn check_path(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
+    fn check_path(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
         self.kind_of(path, revision)
     }
 
-    fn stat(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
+    fn stat(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
         self.dirent_of(path, revision)
     }
 
     fn get_file(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         contents: Option<&mut dyn Write>,
         want_props: bool,
@@ -172,7 +171,7 @@ impl Session for HttpSession {
 
     fn get_dir(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         entries: Option<DirentFields>,
         want_props: bool,
@@ -183,16 +182,20 @@ impl Session for HttpSession {
     fn list(
         &self,
         request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
     ) -> SvnResult<()> {
         self.list_below(request, receiver)
     }
 
-    fn inherited_props(&self, path: &str, revision: Option<Revnum>) -> SvnResult<InheritedProps> {
+    fn inherited_props(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+    ) -> SvnResult<InheritedProps> {
         self.fetch_inherited(path, revision)
     }
 
-    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(String, Mergeinfo)>> {
+    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>> {
         require_mergeinfo(self, true)?;
         self.fetch_mergeinfo(request)
     }
@@ -208,16 +211,16 @@ impl Session for HttpSession {
 
     fn locations(
         &self,
-        path: &str,
+        path: &RelPath,
         peg: Revnum,
         revisions: &[Revnum],
-    ) -> SvnResult<Vec<(Revnum, String)>> {
+    ) -> SvnResult<Vec<(Revnum, FsPathBuf)>> {
         self.fetch_locations(path, peg, revisions)
     }
 
     fn location_segments(
         &self,
-        path: &str,
+        path: &RelPath,
         peg: Option<Revnum>,
         start: Option<Revnum>,
         end: Option<Revnum>,
@@ -226,7 +229,7 @@ impl Session for HttpSession {
         self.stream_segments(path, (peg, start, end), receiver)
     }
 
-    fn deleted_rev(&self, path: &str, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>> {
+    fn deleted_rev(&self, path: &RelPath, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>> {
         self.fetch_deleted_rev(path, peg, end)
     }
 
@@ -239,17 +242,17 @@ impl Session for HttpSession {
         self.stream_file_revs(request, receiver)
     }
 
-    fn get_lock(&self, path: &str) -> SvnResult<Option<Lock>> {
+    fn get_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>> {
         self.fetch_lock(path)
     }
 
-    fn get_locks(&self, path: &str, depth: Depth) -> SvnResult<Vec<Lock>> {
+    fn get_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>> {
         self.fetch_locks(path, depth)
     }
 
     fn lock(
         &self,
-        paths: &[(String, Option<Revnum>)],
+        paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
         outcome: Told<'_, Lock>,
@@ -259,7 +262,7 @@ impl Session for HttpSession {
 
     fn unlock(
         &self,
-        paths: &[(String, Option<String>)],
+        paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
         outcome: Told<'_, ()>,
     ) -> SvnResult<()> {

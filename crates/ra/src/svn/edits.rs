@@ -2,6 +2,7 @@
 
 use std::cell::RefMut;
 
+use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::{Depth, PropList, Revnum, SvnResult};
 use sapwood_delta::Editor;
 use sapwood_wire_svn::data::read_props;
@@ -200,7 +201,7 @@ impl SvnReport<'_> {
 impl Report for SvnReport<'_> {
     fn set_path(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Revnum,
         depth: Depth,
         start_empty: bool,
@@ -214,8 +215,8 @@ impl Report for SvnReport<'_> {
 
     fn link_path(
         &mut self,
-        path: &str,
-        url: &str,
+        path: &RelPath,
+        url: &Url,
         revision: Revnum,
         depth: Depth,
         start_empty: bool,
@@ -228,7 +229,7 @@ impl Report for SvnReport<'_> {
         self.end_entry(revision, depth, start_empty, lock_token)
     }
 
-    fn delete_path(&mut self, path: &str) -> SvnResult<()> {
+    fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {
         let out = self.conn.out();
         out.raw(b"( delete-path ( ");
         out.text(path);

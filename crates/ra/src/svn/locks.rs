@@ -1,5 +1,6 @@
 //! Locks of paths.
 
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Lock, Revnum, SvnError, SvnResult, path as paths};
 use sapwood_wire_svn::failure::read_failure;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List};
@@ -45,7 +46,7 @@ fn finish(conn: &mut Connection, all: bool, missing: &'static str) -> SvnResult<
 }
 
 impl SvnSession {
-    pub(super) fn fetch_lock(&self, path: &str) -> SvnResult<Option<Lock>> {
+    pub(super) fn fetch_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>> {
         let path = self.at(path);
         let mut conn = self.conn()?;
         let out = conn.out();
@@ -56,7 +57,7 @@ impl SvnSession {
         conn.reply(|mut reply| reply.tuple()?.opt_list()?.map(read_lock).transpose())
     }
 
-    pub(super) fn fetch_locks(&self, path: &str, depth: Depth) -> SvnResult<Vec<Lock>> {
+    pub(super) fn fetch_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>> {
         let (full, path) = (self.fs_path(path)?, self.at(path));
         let mut conn = self.conn()?;
         let out = conn.out();
@@ -88,7 +89,7 @@ impl SvnSession {
 
     pub(super) fn lock_many(
         &self,
-        paths: &[(String, Option<Revnum>)],
+        paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
         told: Told<'_, Lock>,
@@ -127,7 +128,7 @@ impl SvnSession {
 
     pub(super) fn unlock_many(
         &self,
-        paths: &[(String, Option<String>)],
+        paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
         told: Told<'_, ()>,
     ) -> SvnResult<()> {

@@ -1,7 +1,7 @@
 //! Parts of replies that several requests have in common.
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::path as paths;
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Lock, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_wire_svn::data::{self, DirentFields};
 use sapwood_wire_svn::{Encode as _, List, Tuple};
@@ -20,8 +20,8 @@ pub(super) fn read_dirent(mut tuple: Tuple<'_>) -> SvnResult<Dirent> {
     Ok(Dirent { kind, size, has_props, created_rev, time, last_author })
 }
 
-/// Reads one entry of a listing: fspath, kind, and the fields that were asked for.
-pub(super) fn read_listed(mut tuple: Tuple<'_>) -> SvnResult<(String, Dirent)> {
+/// Reads one entry of a listing: its path, kind, and the fields that were asked for.
+pub(super) fn read_listed(mut tuple: Tuple<'_>) -> SvnResult<(FsPathBuf, Dirent)> {
     let path = tuple.fspath()?.into_owned();
     let kind = NodeKind::from_word(tuple.word()?.as_bytes());
     let mut dirent = Dirent {
@@ -53,7 +53,7 @@ pub(super) fn read_lock(list: List<'_>) -> SvnResult<Lock> {
     let lock = data::read_lock(list)?;
     let date = |text: &str| Timestamp::parse(text.as_bytes()).map(|time| time.0);
     Ok(Lock {
-        path: paths::canonical_fspath(lock.path).into_owned(),
+        path: FsPathBuf::canonicalize(lock.path).into_string(),
         token: lock.token.to_owned(),
         owner: lock.owner.to_owned(),
         comment: lock.comment.map(str::to_owned),

@@ -5,6 +5,7 @@ use std::io::Write;
 use sapwood_core::checksum::Md5Hasher;
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_wire_svn::data::{DirentFields, read_props};
 use sapwood_wire_svn::{Encode as _, Error as WireError};
@@ -86,7 +87,7 @@ impl SvnSession {
 
     pub(super) fn kind_of(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
     ) -> SvnResult<Option<NodeKind>> {
         let path = self.at(path);
@@ -103,7 +104,7 @@ impl SvnSession {
 
     pub(super) fn dirent_of(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
     ) -> SvnResult<Option<Dirent>> {
         let path = self.at(path);
@@ -122,7 +123,7 @@ impl SvnSession {
 
     pub(super) fn fetch_file(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         contents: Option<&mut dyn Write>,
         want_props: bool,
@@ -176,7 +177,7 @@ impl SvnSession {
 
     pub(super) fn fetch_dir(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         entries: Option<DirentFields>,
         want_props: bool,
@@ -202,7 +203,7 @@ impl SvnSession {
                         item.list().map_err(|_| WireError::Part("Dirlist element not a list"))?;
                     let mut entry = entry.tuple();
                     let name = entry.text()?;
-                    if name.contains('/') {
+                    if name.is_empty() || name.contains('/') {
                         return Err(SvnError::new(
                             ErrorCode::RA_SVN_MALFORMED_DATA,
                             format!("Invalid directory entry name '{name}'"),
@@ -217,7 +218,7 @@ impl SvnSession {
 
     pub(super) fn fetch_inherited(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
     ) -> SvnResult<InheritedProps> {
         if !self.knows("inherited-props") {
@@ -248,12 +249,13 @@ impl SvnSession {
     pub(super) fn fetch_mergeinfo(
         &self,
         request: &MergeinfoRequest<'_>,
-    ) -> SvnResult<Vec<(String, Mergeinfo)>> {
+    ) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>> {
+        let paths = self.all_at(request.paths);
         self.exchange(
             |out| {
                 out.raw(b"( get-mergeinfo ( ( ");
-                for path in request.paths {
-                    out.text(&self.at(path));
+                for path in &paths {
+                    out.text(path);
                 }
                 out.close();
                 out.bracketed_rev(request.revision);
@@ -278,7 +280,7 @@ impl SvnSession {
 
     pub(super) fn fetch_deleted_rev(
         &self,
-        path: &str,
+        path: &RelPath,
         peg: Revnum,
         end: Revnum,
     ) -> SvnResult<Option<Revnum>> {

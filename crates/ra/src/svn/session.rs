@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::mergeinfo::Mergeinfo;
-use sapwood_core::uri::{self, Parts};
+use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{
-    Depth, ErrorCode, Lock, NodeKind, PropList, Revnum, Segment, SvnError, SvnResult, path as paths,
+    Depth, ErrorCode, Lock, NodeKind, PropList, Revnum, Segment, SvnError, SvnResult,
 };
 use sapwood_delta::{Editor, Version};
 use sapwood_wire_svn::editor::WireOptions;
@@ -44,11 +44,11 @@ const CAPABILITIES: &str =
 #[derive(Debug)]
 struct Place {
     /// The session's URL.
-    client: String,
+    client: UrlBuf,
     /// The URL that the server knows: the same, or above it.
-    server: String,
-    /// The decoded relpath between them.
-    below: String,
+    server: UrlBuf,
+    /// What lies between them.
+    below: RelPathBuf,
 }
 
 /// A session over the svn protocol.
@@ -56,7 +56,7 @@ struct Place {
 pub struct SvnSession {
     conn: RefCell<Connection>,
     place: RefCell<Place>,
-    root_url: String,
+    root_url: UrlBuf,
     uuid: String,
     capabilities: Vec<String>,
     auth: Arc<Authenticator>,
@@ -100,9 +100,9 @@ impl SvnSession {
     ///
     /// # Errors
     /// What connecting and logging in meet; E210006 for servers of another age.
-    pub fn open(url: &str, settings: &Settings) -> SvnResult<Self> {
-        let illegal = || SvnError::from(Error::IllegalUrl(url.to_owned()));
-        let parts = Parts::of(url).ok_or_else(illegal)?;
+    pub fn open(url: &Url, settings: &Settings) -> SvnResult<Self> {
+        let illegal = || SvnError::from(Error::IllegalUrl(url.to_string()));
+        let parts = url.parts().ok_or_else(illegal)?;
         let transport = match parts.tunnel {
             None => Transport::connect(parts.host, parts.port.unwrap_or(DEFAULT_PORT))?,
             Some(name) => {
@@ -121,9 +121,9 @@ impl SvnSession {
     ///
     /// # Errors
     /// As [`SvnSession::open`].
-    pub fn over(transport: Transport, url: &str, settings: &Settings) -> SvnResult<Self> {
-        let illegal = || SvnError::from(Error::IllegalUrl(url.to_owned()));
-        let parts = Parts::of(url).ok_or_else(illegal)?;
+    pub fn over(transport: Transport, url: &Url, settings: &Settings) -> SvnResult<Self> {
+        let illegal = || SvnError::from(Error::IllegalUrl(url.to_string()));
+        let parts = url.parts().ok_or_else(illegal)?;
         let mut conn = Connection::new(transport);
         let realm_prefix = match parts.tunnel {
             None => format!("<svn://{}:{}>", parts.host, parts.port.unwrap_or(DEFAULT_PORT)),
@@ -177,7 +177,7 @@ impl SvnSession {
         })?;
         let root_url = match root_url {
             None => url.to_owned(),
-            Some(root) => uri::canonicalize(&root)
+            Some(root) => UrlBuf::canonicalize(&root)
                 .map_err(|e| SvnError::new(ErrorCode::BAD_URL, e.to_string()))?,
         };
         if root_url.len() > url.len() {
@@ -188,7 +188,7 @@ impl SvnSession {
             place: RefCell::new(Place {
                 client: url.to_owned(),
                 server: url.to_owned(),
-                below: String::new(),
+                below: RelPathBuf::default(),
             }),
             root_url,
             uuid,
@@ -275,27 +275,31 @@ impl SvnSession {
     }
 
     /// A path below the session's URL as the server has to be told.
-    pub(super) fn at(&self, path: &str) -> String {
-        let place = self.place.borrow();
-        if place.below.is_empty() { path.to_owned() } else { paths::join(&place.below, path) }
+    pub(super) fn at(&self, path: &RelPath) -> RelPathBuf {
+        self.place.borrow().below.join(path)
+    }
+
+    /// The same of several.
+    pub(super) fn all_at(&self, paths: &[&RelPath]) -> Vec<RelPathBuf> {
+        paths.iter().map(|path| self.at(path)).collect()
     }
 
     /// The inverse of [`SvnSession::at`], for paths that the server tells.
-    pub(super) fn client_path(&self, path: &str) -> String {
+    pub(super) fn client_path(&self, path: &str) -> RelPathBuf {
         let place = self.place.borrow();
-        let path = path.trim_start_matches('/');
-        paths::skip_ancestor(&place.below, path).unwrap_or(path).to_owned()
+        let path = RelPathBuf::canonicalize(path);
+        path.below(&place.below).map(RelPath::to_owned).unwrap_or(path)
     }
 
-    /// The session's place as an fspath.
+    /// The place of a path below the session's URL in the repository.
     ///
     /// # Errors
     /// E170000 when it is not in the repository as the server names that, or not UTF-8.
-    pub(super) fn fs_path(&self, path: &str) -> SvnResult<String> {
+    pub(super) fn fs_path(&self, path: &RelPath) -> SvnResult<FsPathBuf> {
         let place = self.place.borrow();
-        let below = uri::skip_ancestor(&self.root_url, &place.client)
-            .ok_or_else(|| Error::IllegalUrl(place.client.clone()))?;
-        Ok(paths::canonical_fspath(&paths::join(&below, path)).into_owned())
+        let below = place.client.below(&self.root_url);
+        let below = below.ok_or_else(|| Error::IllegalUrl(place.client.to_string()))?;
+        Ok(below.join(path).to_fspath())
     }
 
     /// Lets the server know where the session is, when it does not.
@@ -308,13 +312,13 @@ impl SvnSession {
             place.client.clone()
         };
         self.move_server(&url)?;
-        self.place.borrow_mut().below.clear();
+        self.place.borrow_mut().below = RelPathBuf::default();
         Ok(())
     }
 
-    fn move_server(&self, url: &str) -> SvnResult<()> {
+    fn move_server(&self, url: &Url) -> SvnResult<()> {
         self.exchange(|out| write_reparent(out, url), |_| Ok(()))?;
-        url.clone_into(&mut self.place.borrow_mut().server);
+        self.place.borrow_mut().server = url.to_owned();
         Ok(())
     }
 
@@ -340,18 +344,18 @@ pub(super) fn old_server(error: SvnError, otherwise: &str) -> SvnError {
     }
 }
 
-fn write_reparent(out: &mut Vec<u8>, url: &str) {
+fn write_reparent(out: &mut Vec<u8>, url: &Url) {
     out.raw(b"( reparent ( ");
     out.text(url);
     out.raw(b") ) ");
 }
 
 impl Session for SvnSession {
-    fn url(&self) -> String {
+    fn url(&self) -> UrlBuf {
         self.place.borrow().client.clone()
     }
 
-    fn root_url(&self) -> String {
+    fn root_url(&self) -> UrlBuf {
         self.root_url.clone()
     }
 
@@ -378,14 +382,14 @@ impl Session for SvnSession {
         self.conn.try_borrow().map_or(0, |conn| conn.transferred())
     }
 
-    fn reparent(&self, url: &str) -> SvnResult<()> {
+    fn reparent(&self, url: &Url) -> SvnResult<()> {
         let below = {
             let place = self.place.borrow();
-            uri::skip_ancestor(&place.server, url)
+            url.below(&place.server)
         };
         let below = match below {
             Some(below) => below,
-            None => match uri::skip_ancestor(&self.root_url, url) {
+            None => match url.below(&self.root_url) {
                 // The root serves for most later moves too.
                 Some(below) => {
                     self.move_server(&self.root_url)?;
@@ -393,12 +397,12 @@ impl Session for SvnSession {
                 }
                 None => {
                     self.move_server(url)?;
-                    String::new()
+                    RelPathBuf::default()
                 }
             },
         };
         let mut place = self.place.borrow_mut();
-        url.clone_into(&mut place.client);
+        place.client = url.to_owned();
         place.below = below;
         Ok(())
     }
@@ -423,17 +427,17 @@ impl Session for SvnSession {
         self.set_rev_prop(change)
     }
 
-    fn check_path(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
+    fn check_path(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
         self.kind_of(path, revision)
     }
 
-    fn stat(&self, path: &str, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
+    fn stat(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<Dirent>> {
         self.dirent_of(path, revision)
     }
 
     fn get_file(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         contents: Option<&mut dyn Write>,
         want_props: bool,
@@ -443,7 +447,7 @@ impl Session for SvnSession {
 
     fn get_dir(
         &self,
-        path: &str,
+        path: &RelPath,
         revision: Option<Revnum>,
         entries: Option<DirentFields>,
         want_props: bool,
@@ -454,16 +458,20 @@ impl Session for SvnSession {
     fn list(
         &self,
         request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
     ) -> SvnResult<()> {
         self.list_below(request, receiver)
     }
 
-    fn inherited_props(&self, path: &str, revision: Option<Revnum>) -> SvnResult<InheritedProps> {
+    fn inherited_props(
+        &self,
+        path: &RelPath,
+        revision: Option<Revnum>,
+    ) -> SvnResult<InheritedProps> {
         self.fetch_inherited(path, revision)
     }
 
-    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(String, Mergeinfo)>> {
+    fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>> {
         require_mergeinfo(self, true)?;
         self.fetch_mergeinfo(request)
     }
@@ -479,16 +487,16 @@ impl Session for SvnSession {
 
     fn locations(
         &self,
-        path: &str,
+        path: &RelPath,
         peg: Revnum,
         revisions: &[Revnum],
-    ) -> SvnResult<Vec<(Revnum, String)>> {
+    ) -> SvnResult<Vec<(Revnum, FsPathBuf)>> {
         self.fetch_locations(path, peg, revisions)
     }
 
     fn location_segments(
         &self,
-        path: &str,
+        path: &RelPath,
         peg: Option<Revnum>,
         start: Option<Revnum>,
         end: Option<Revnum>,
@@ -497,7 +505,7 @@ impl Session for SvnSession {
         self.stream_segments(path, (peg, start, end), receiver)
     }
 
-    fn deleted_rev(&self, path: &str, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>> {
+    fn deleted_rev(&self, path: &RelPath, peg: Revnum, end: Revnum) -> SvnResult<Option<Revnum>> {
         self.fetch_deleted_rev(path, peg, end)
     }
 
@@ -510,17 +518,17 @@ impl Session for SvnSession {
         self.stream_file_revs(request, receiver)
     }
 
-    fn get_lock(&self, path: &str) -> SvnResult<Option<Lock>> {
+    fn get_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>> {
         self.fetch_lock(path)
     }
 
-    fn get_locks(&self, path: &str, depth: Depth) -> SvnResult<Vec<Lock>> {
+    fn get_locks(&self, path: &RelPath, depth: Depth) -> SvnResult<Vec<Lock>> {
         self.fetch_locks(path, depth)
     }
 
     fn lock(
         &self,
-        paths: &[(String, Option<Revnum>)],
+        paths: &[(RelPathBuf, Option<Revnum>)],
         comment: Option<&str>,
         steal: bool,
         outcome: Told<'_, Lock>,
@@ -530,7 +538,7 @@ impl Session for SvnSession {
 
     fn unlock(
         &self,
-        paths: &[(String, Option<String>)],
+        paths: &[(RelPathBuf, Option<String>)],
         break_lock: bool,
         outcome: Told<'_, ()>,
     ) -> SvnResult<()> {

@@ -1,6 +1,7 @@
 //! Requests that are answered with a series of items, ended by the word `done`.
 
 use sapwood_core::exact::Exact;
+use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{
     ErrorCode, Revnum, RevpropSelection, Segment, SvnError, SvnResult, path as paths,
@@ -85,7 +86,7 @@ impl Wanted {
     }
 }
 
-fn write_log(out: &mut Vec<u8>, request: &LogRequest<'_>, paths: &[String]) {
+fn write_log(out: &mut Vec<u8>, request: &LogRequest<'_>, paths: &[RelPathBuf]) {
     out.raw(b"( log ( ( ");
     for path in paths {
         out.text(path);
@@ -159,7 +160,7 @@ impl SvnSession {
         if request.paths.is_empty() {
             self.settle()?;
         }
-        let paths: Vec<String> = request.paths.iter().map(|path| self.at(path)).collect();
+        let paths = self.all_at(request.paths);
         let wanted = Wanted::of(request.revprops);
         let mut conn = self.conn()?;
         write_log(conn.out(), request, &paths);
@@ -199,7 +200,7 @@ impl SvnSession {
     pub(super) fn list_below(
         &self,
         request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&str, &Dirent) -> SvnResult<()>,
+        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
     ) -> SvnResult<()> {
         if !self.knows("list") {
             return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, ""));
@@ -238,10 +239,10 @@ impl SvnSession {
 
     pub(super) fn fetch_locations(
         &self,
-        path: &str,
+        path: &RelPath,
         peg: Revnum,
         revisions: &[Revnum],
-    ) -> SvnResult<Vec<(Revnum, String)>> {
+    ) -> SvnResult<Vec<(Revnum, FsPathBuf)>> {
         let path = self.at(path);
         let mut conn = self.conn()?;
         let out = conn.out();
@@ -266,7 +267,7 @@ impl SvnSession {
 
     pub(super) fn stream_segments(
         &self,
-        path: &str,
+        path: &RelPath,
         (peg, start, end): (Option<Revnum>, Option<Revnum>, Option<Revnum>),
         receiver: &mut dyn FnMut(&Segment) -> SvnResult<()>,
     ) -> SvnResult<()> {
@@ -285,7 +286,11 @@ impl SvnSession {
             let more = next(&mut conn, "Location segment entry not a list", |mut tuple| {
                 let (start, end) = (tuple.rev()?, tuple.rev()?);
                 let mut path = tuple.tuple()?;
-                let path = if path.is_empty() { None } else { Some(path.relpath()?.into_owned()) };
+                let path = if path.is_empty() {
+                    None
+                } else {
+                    Some(path.relpath()?.into_owned().into_string())
+                };
                 if ceased.0.is_some() {
                     return Ok(());
                 }

@@ -176,7 +176,7 @@ impl WorkingCopy {
             None => None,
         };
         Ok(Location {
-            root: repos.as_ref().map_or(String::new(), |r| r.root.clone()),
+            root: repos.as_ref().map_or(String::new(), |r| r.root.to_string()),
             uuid: repos.map(|r| r.uuid),
             relpath: path::join(row.repos_path.as_deref().unwrap_or(""), rest),
             revision: row.revision,

@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, path, uri};
+use sapwood_core::paths::{RelPath, Url, UrlBuf};
+use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, path};
 
 use super::{Changes, Item};
 use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
@@ -17,7 +18,7 @@ use crate::status::{self, State, Status};
 use crate::view::{self, View, operation_root};
 
 /// Asks the repository what there is at a URL in a revision.
-pub type CheckKind<'a> = &'a dyn Fn(&str, Revnum) -> Result<Option<NodeKind>>;
+pub type CheckKind<'a> = &'a dyn Fn(&Url, Revnum) -> Result<Option<NodeKind>>;
 
 /// How to harvest.
 #[derive(Clone, Debug)]
@@ -46,7 +47,7 @@ pub struct Harvest {
     pub items: Vec<Item>,
     by_path: HashMap<PathBuf, usize>,
     /// URLs and the tokens of their locks.
-    pub tokens: BTreeMap<String, String>,
+    pub tokens: BTreeMap<UrlBuf, String>,
     /// Additions that have to be part of the commit because a child is: their paths, and the child's.
     danglers: BTreeMap<PathBuf, PathBuf>,
 }
@@ -184,7 +185,12 @@ impl Harvest {
             if item.changes.add
                 && let Some((from, revision)) = &item.copy_from
             {
-                self.absent_of_copy(&item, &uri::join(&item.root, from), *revision, check)?;
+                self.absent_of_copy(
+                    &item,
+                    &item.root.join(RelPath::trusted(from)),
+                    *revision,
+                    check,
+                )?;
             }
         }
         for (parent, child) in &self.danglers {
@@ -207,7 +213,7 @@ impl Harvest {
     fn absent_of_copy(
         &mut self,
         item: &Item,
-        from: &str,
+        from: &Url,
         revision: Revnum,
         check: CheckKind<'_>,
     ) -> Result<()> {
@@ -222,7 +228,9 @@ impl Harvest {
                     continue;
                 }
             }
-            let Some(kind) = check(&uri::join(from, &rest), revision)? else { continue };
+            let Some(kind) = check(&from.join(RelPath::trusted(&rest)), revision)? else {
+                continue;
+            };
             if let Some(known) = known.and_then(|known| self.items.get_mut(known)) {
                 known.changes.delete = true;
                 continue;
@@ -403,8 +411,8 @@ impl Walk<'_> {
         }
         let in_base = standing.revision.is_some();
         if matches && changes.delete && self.copy.is_none() && in_base {
-            for (relpath, token) in self.wc.db().lock_tokens_below(&status.relpath)? {
-                self.harvest.tokens.insert(relpath, token);
+            for (url, token) in self.wc.db().lock_tokens_below(&status.relpath)? {
+                self.harvest.tokens.insert(url, token);
             }
         }
         let is_start = status.relpath == self.root || !self.options.changelists.is_empty();
@@ -431,7 +439,9 @@ impl Walk<'_> {
             None => place,
         };
         if let Some(lock) = status.lock.as_ref().filter(|_| changes.lock_token) {
-            self.harvest.tokens.insert(uri::join(&root, &repos_relpath), lock.token.clone());
+            self.harvest
+                .tokens
+                .insert(root.join(RelPath::trusted(&repos_relpath)), lock.token.clone());
         }
         let revision = standing.revision.filter(|_| self.copy.is_none());
         self.harvest.add(Item {
@@ -470,7 +480,7 @@ impl Walk<'_> {
         {
             let root = self.wc.db().repository(id)?.root;
             let place = path::join(at, path::basename(&status.relpath));
-            changes.delete = check(&uri::join(&root, &place), revision)?.is_some();
+            changes.delete = check(&root.join(RelPath::trusted(&place)), revision)?.is_some();
         }
         if status.copied {
             return Ok(standing.origin.clone());
@@ -495,7 +505,7 @@ impl Walk<'_> {
             if let (Some(check), Some(at), Some(revision)) =
                 (self.check, &base.repos_path, base.revision)
             {
-                kind = check(&uri::join(&root, &path::join(at, child.name())), revision)?;
+                kind = check(&root.join(RelPath::trusted(at)).child(child.name()), revision)?;
                 if kind.is_none() {
                     continue;
                 }

@@ -13,6 +13,7 @@ mod outgoing;
 mod process;
 mod rows;
 
+use sapwood_core::paths::{RelPath, UrlBuf};
 use sapwood_core::{NodeKind, Revnum};
 
 pub use harvest::{CheckKind, CopyTo, Harvest, HarvestOptions};
@@ -70,8 +71,8 @@ pub struct Item {
     pub relpath: String,
     /// File or directory; `None` where it is not known, of deletions.
     pub kind: Option<NodeKind>,
-    /// URL of the repository's root, encoded.
-    pub root: String,
+    /// URL of the repository's root.
+    pub root: UrlBuf,
     /// Where the node is or will be in the repository.
     pub repos_relpath: String,
     /// The revision that the change is based on; `None` of additions and of what is below copies.
@@ -91,7 +92,7 @@ impl Item {
 
     /// Where it is or will be in the repository.
     #[must_use]
-    pub fn url(&self) -> String {
-        sapwood_core::uri::join(&self.root, &self.repos_relpath)
+    pub fn url(&self) -> UrlBuf {
+        self.root.join(RelPath::trusted(&self.repos_relpath))
     }
 }

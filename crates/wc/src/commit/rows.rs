@@ -1,7 +1,8 @@
 //! Statements of the commit that work on many rows at once.
 
 use rusqlite::params;
-use sapwood_core::{Revnum, path, uri};
+use sapwood_core::paths::{RelPath, UrlBuf};
+use sapwood_core::{Revnum, path};
 
 use crate::db::{Db, below, depth_of};
 use crate::error::{Error, Result};
@@ -29,7 +30,7 @@ impl Db {
     }
 
     /// URL and token of the locks on BASE nodes at and below a path.
-    pub(super) fn lock_tokens_below(&self, relpath: &str) -> Result<Vec<(String, String)>> {
+    pub(super) fn lock_tokens_below(&self, relpath: &str) -> Result<Vec<(UrlBuf, String)>> {
         let (above, end) = below(relpath);
         let rows: Vec<(i64, String, String)> = self.all(
             "SELECT n.repos_id, n.repos_path, l.lock_token FROM nodes n JOIN lock l ON \
@@ -40,7 +41,9 @@ impl Db {
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
         )?;
         rows.into_iter()
-            .map(|(id, at, token)| Ok((uri::join(&self.repository(id)?.root, &at), token)))
+            .map(|(id, at, token)| {
+                Ok((self.repository(id)?.root.join(RelPath::trusted(&at)), token))
+            })
             .collect()
     }
 

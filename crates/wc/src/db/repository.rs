@@ -1,6 +1,8 @@
 //! Rows of REPOSITORY: root URL and UUID of each repository that nodes come from.
 
 use rusqlite::params;
+use rusqlite::types::Type;
+use sapwood_core::paths::UrlBuf;
 
 use super::Db;
 use crate::error::{Error, Result};
@@ -10,8 +12,8 @@ use crate::error::{Error, Result};
 pub struct Repository {
     /// The row's number, by which NODES, LOCK and EXTERNALS refer to it.
     pub id: i64,
-    /// The root's URL, encoded.
-    pub root: String,
+    /// The root's URL.
+    pub root: UrlBuf,
     /// The UUID.
     pub uuid: String,
 }
@@ -53,5 +55,8 @@ impl Db {
 }
 
 fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Repository> {
-    Ok(Repository { id: row.get(0)?, root: row.get(1)?, uuid: row.get(2)? })
+    let text = row.get_ref(1)?.as_str()?;
+    let root = UrlBuf::canonicalize(text)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(1, Type::Text, error.into()))?;
+    Ok(Repository { id: row.get(0)?, root, uuid: row.get(2)? })
 }

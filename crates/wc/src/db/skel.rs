@@ -1,6 +1,7 @@
 //! Property lists and inherited properties as the skels of columns.
 
 use sapwood_core::PropList;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::skel::Skel;
 
 use crate::error::{Error, Result};
@@ -50,13 +51,13 @@ fn props_of(skel: &Skel<'_>) -> Result<PropList> {
     Ok(props)
 }
 
-/// Properties that a working copy's root inherits in its repository: pairs of relpath from the
+/// Properties that a working copy's root inherits in its repository: pairs of path below the
 /// repository's root and properties, the root's first.
-pub type InheritedProps = Vec<(String, PropList)>;
+pub type InheritedProps = Vec<(RelPathBuf, PropList)>;
 
 /// The skel of inherited properties.
 #[must_use]
-pub fn write_inherited(list: &[(String, PropList)]) -> Vec<u8> {
+pub fn write_inherited(list: &[(RelPathBuf, PropList)]) -> Vec<u8> {
     let members = list
         .iter()
         .flat_map(|(path, props)| [Skel::Atom(path.as_bytes()), props_skel(props)])
@@ -76,6 +77,7 @@ pub fn read_inherited(bytes: &[u8]) -> Result<InheritedProps> {
     for pair in skel.list().ok_or_else(malformed)?.chunks(2) {
         let [path, props] = pair else { return Err(malformed()) };
         let path = path.atom().and_then(|p| std::str::from_utf8(p).ok()).ok_or_else(malformed)?;
+        let path = RelPath::new(path).map_err(|_| malformed())?;
         out.push((path.to_owned(), props_of(props)?));
     }
     Ok(out)
@@ -92,7 +94,10 @@ mod tests {
         assert_eq!(read_props(&write_props(&props)).unwrap(), props);
         assert_eq!(write_props(&PropList::new()), b"()");
         assert!(read_props(b"(a)").is_err());
-        let inherited = vec![(String::new(), props.clone()), ("trunk".to_owned(), props)];
+        let inherited = vec![
+            (RelPathBuf::default(), props.clone()),
+            (RelPath::new("trunk").unwrap().to_owned(), props),
+        ];
         assert_eq!(read_inherited(&write_inherited(&inherited)).unwrap(), inherited);
     }
 }

@@ -8,6 +8,7 @@
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::{Cut, Exact};
+use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult, path, uri};
 
 /// A revision in an external.
@@ -279,22 +280,22 @@ fn without_escapes(word: &str) -> String {
 }
 
 impl External {
-    /// The absolute, canonical URL, given the URL of the repository's root and that of the
-    /// directory with the property (both canonical).
+    /// The absolute URL, given the URL of the repository's root and that of the
+    /// directory with the property.
     ///
     /// # Errors
     /// `E125002` for a relative URL in no known form, or one that leads up where it must not.
-    pub fn resolve(&self, root: &str, directory: &str) -> SvnResult<String> {
+    pub fn resolve(&self, root: &Url, directory: &Url) -> SvnResult<UrlBuf> {
         let url = self.url.as_str();
         if uri::is_url(url) {
-            return Ok(uri::canonicalize(url)?);
+            return Ok(UrlBuf::canonicalize(url)?);
         }
         if let Some(relative) = strip_relative(url) {
             let (base, relative) = match relative {
                 Relative::Root(rest) => (root, rest),
                 Relative::Directory(rest) => (directory, rest),
             };
-            return Ok(uri::canonicalize(&climb(base, relative))?);
+            return Ok(UrlBuf::canonicalize(&climb(base, relative))?);
         }
         if path::components(url).any(|c| c == "..") {
             return Err(bad_url(format!(
@@ -305,11 +306,11 @@ impl External {
             let Some((scheme, _)) = root.split_once("://") else {
                 return Err(bad_url(format!("URL '{root}' does not begin with a scheme")));
             };
-            return Ok(uri::canonicalize(&format!("{scheme}:{url}"))?);
+            return Ok(UrlBuf::canonicalize(&format!("{scheme}:{url}"))?);
         }
         if url.starts_with('/') {
             let (server, _) = split_server(directory);
-            return Ok(uri::canonicalize(&format!("{server}{url}"))?);
+            return Ok(UrlBuf::canonicalize(&format!("{server}{url}"))?);
         }
         Err(bad_url(format!("Unrecognized format for the relative external URL '{url}'")))
     }

@@ -59,7 +59,7 @@ impl WorkingCopy {
             .ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
         let repository = row.repos_id.map(|id| self.db().repository(id)).transpose()?;
         Ok(Location {
-            root: repository.as_ref().map_or(String::new(), |r| r.root.clone()),
+            root: repository.as_ref().map_or(String::new(), |r| r.root.to_string()),
             uuid: repository.map(|r| r.uuid),
             relpath: row.repos_path.unwrap_or_default(),
             revision: row.revision,

@@ -94,7 +94,10 @@ impl WorkingCopy {
                     for (above, props) in read_inherited(cached)?.into_iter().rev() {
                         let props = only(props, name);
                         if !props.is_empty() {
-                            found.push(Inherited { source: Source::Repository(above), props });
+                            found.push(Inherited {
+                                source: Source::Repository(above.into_string()),
+                                props,
+                            });
                         }
                     }
                     break;

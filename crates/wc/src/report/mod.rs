@@ -12,7 +12,8 @@ use std::ffi::OsStr;
 use std::fs;
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::{CancelToken, Depth, NodeKind, Revnum, path, uri};
+use sapwood_core::paths::{RelPath, UrlBuf};
+use sapwood_core::{CancelToken, Depth, NodeKind, Revnum, path};
 use sapwood_delta::report::Report;
 
 use crate::conflict::Conflict;
@@ -66,7 +67,7 @@ struct Crawler<'a> {
     report: &'a mut dyn Report,
     /// Tokens of locks by path in the repository.
     locks: HashMap<String, String>,
-    root: String,
+    root: UrlBuf,
     table: &'a Table,
     /// Directories that lack something; `None` when that is not known.
     incomplete: Option<&'a HashSet<Box<str>>>,
@@ -81,8 +82,8 @@ impl WorkingCopy {
         let base = self.db().base(how.target)?.filter(|base| base.presence.is_there());
         let Some(base) = base else {
             let depth = if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth };
-            report.set_path("", Revnum::ZERO, depth, false, None)?;
-            report.delete_path("")?;
+            report.set_path(RelPath::ROOT, Revnum::ZERO, depth, false, None)?;
+            report.delete_path(RelPath::ROOT)?;
             return Ok(());
         };
         let (Some(revision), Some(repos_id)) = (base.revision, base.repos_id) else {
@@ -135,7 +136,7 @@ impl WorkingCopy {
         if how.honor_depth_exclude && how.depth != Depth::Unknown && how.depth < depth {
             depth = how.depth;
         }
-        crawler.report.set_path("", revision, depth, start_empty, None)?;
+        crawler.report.set_path(RelPath::ROOT, revision, depth, start_empty, None)?;
         let repos_path = base.base_path()?.to_owned();
         if base.kind != Kind::Dir {
             return crawler.target_file(&base, &repos_path, revision);
@@ -183,8 +184,8 @@ impl Crawler<'_> {
         matches!(self.how.depth, Depth::Infinity | Depth::Unknown)
     }
 
-    fn url(&self, repos_path: &str) -> String {
-        uri::join(&self.root, repos_path)
+    fn url(&self, repos_path: &str) -> UrlBuf {
+        self.root.join(RelPath::trusted(repos_path))
     }
 
     fn lock_of(&self, repos_path: &str) -> Option<String> {
@@ -198,9 +199,22 @@ impl Crawler<'_> {
         let token = self.lock_of(repos_path);
         if switched {
             let url = self.url(repos_path);
-            self.report.link_path("", &url, revision, Depth::Infinity, false, token.as_deref())?;
+            self.report.link_path(
+                RelPath::ROOT,
+                &url,
+                revision,
+                Depth::Infinity,
+                false,
+                token.as_deref(),
+            )?;
         } else if token.is_some() {
-            self.report.set_path("", revision, Depth::Infinity, false, token.as_deref())?;
+            self.report.set_path(
+                RelPath::ROOT,
+                revision,
+                Depth::Infinity,
+                false,
+                token.as_deref(),
+            )?;
         }
         Ok(())
     }
@@ -235,12 +249,18 @@ impl Crawler<'_> {
         let below = path::rest_below(self.how.target, &node.relpath)?;
         match row.presence {
             Presence::Excluded if self.how.honor_depth_exclude => {
-                self.report.set_path(below, told.revision, Depth::Exclude, false, None)?;
+                self.report.set_path(
+                    RelPath::trusted(below),
+                    told.revision,
+                    Depth::Exclude,
+                    false,
+                    None,
+                )?;
                 return Ok(());
             }
             Presence::Excluded | Presence::ServerExcluded | Presence::NotPresent => {
                 if !told.everything {
-                    self.report.delete_path(below)?;
+                    self.report.delete_path(RelPath::trusted(below))?;
                 }
                 return Ok(());
             }
@@ -274,13 +294,26 @@ impl Crawler<'_> {
             let token = token.as_deref();
             if switched {
                 let url = self.url(repos_path);
-                self.report.link_path(below, &url, revision, Depth::Infinity, false, token)?;
+                self.report.link_path(
+                    RelPath::trusted(below),
+                    &url,
+                    revision,
+                    Depth::Infinity,
+                    false,
+                    token,
+                )?;
             } else if told.everything
                 || revision != told.revision
                 || token.is_some()
                 || told.depth == Depth::Empty
             {
-                self.report.set_path(below, revision, Depth::Infinity, false, token)?;
+                self.report.set_path(
+                    RelPath::trusted(below),
+                    revision,
+                    Depth::Infinity,
+                    false,
+                    token,
+                )?;
             }
             return Ok(());
         }
@@ -292,7 +325,14 @@ impl Crawler<'_> {
         let start_empty = row.presence == Presence::Incomplete;
         if switched {
             let url = self.url(repos_path);
-            self.report.link_path(below, &url, revision, said, start_empty, None)?;
+            self.report.link_path(
+                RelPath::trusted(below),
+                &url,
+                revision,
+                said,
+                start_empty,
+                None,
+            )?;
         } else if told.everything
             || revision != told.revision
             || start_empty
@@ -300,7 +340,7 @@ impl Crawler<'_> {
             || (told.depth == Depth::Immediates && depth != Depth::Empty)
             || (depth < Depth::Infinity && self.is_recursive())
         {
-            self.report.set_path(below, revision, said, start_empty, None)?;
+            self.report.set_path(RelPath::trusted(below), revision, said, start_empty, None)?;
         }
         if self.is_recursive() {
             self.dir(Told {

@@ -140,7 +140,7 @@ impl<'a> UpdateEditor<'a> {
             wc: wc.clone(),
             params,
             repos_id,
-            repos_root: repos.root,
+            repos_root: repos.root.into_string(),
             repos_uuid: repos.uuid,
             revision: None,
             root_opened: false,

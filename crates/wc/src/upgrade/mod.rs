@@ -33,6 +33,7 @@ mod xml;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sapwood_core::paths::UrlBuf;
 use sapwood_core::{CancelToken, ErrorCode, SvnError};
 
 use crate::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES};
@@ -62,7 +63,7 @@ pub enum Told {
 }
 
 /// Finds root and UUID of the repository that a URL is in.
-pub type AskRepository<'a> = dyn FnMut(&str) -> Result<(String, String)> + 'a;
+pub type AskRepository<'a> = dyn FnMut(&str) -> Result<(UrlBuf, String)> + 'a;
 
 /// The caller of an upgrade.
 pub struct Caller<'a> {

@@ -124,7 +124,7 @@ fn find_repository(
             }
             None => {
                 let (root, uuid) = ask(url)?;
-                (this.repos, this.uuid) = (Some(root), Some(uuid));
+                (this.repos, this.uuid) = (Some(root.into_string()), Some(uuid));
             }
         }
     }

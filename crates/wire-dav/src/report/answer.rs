@@ -2,7 +2,7 @@
 //! counterpart of [`super::log`] and [`super::reply`].
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::path::{canonical_relpath, is_canonical_fspath};
+use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::{NodeKind, PropList, Revnum, base64};
 
 use crate::error::{Error, Result};
@@ -28,20 +28,23 @@ fn number(element: &Element, name: &'static str) -> Result<Revnum> {
         .ok_or(Error::Reply(name))
 }
 
-fn fspath(path: &str) -> Result<String> {
-    if is_canonical_fspath(path) && !path.split('/').any(|part| matches!(part, "." | "..")) {
-        return Ok(path.to_owned());
+fn leads_down(path: &str) -> bool {
+    !path.split('/').any(|part| matches!(part, "." | ".."))
+}
+
+fn fspath(path: &str) -> Result<FsPathBuf> {
+    match FsPath::new(path) {
+        Ok(path) if leads_down(path) => Ok(path.to_owned()),
+        _ => Err(Error::ReplyPath(path.to_owned())),
     }
-    Err(Error::ReplyPath(path.to_owned()))
 }
 
 /// A canonical relpath that leads nowhere but down.
-fn relpath(path: &str) -> Result<String> {
-    if *canonical_relpath(path) == *path && !path.split('/').any(|part| matches!(part, "." | ".."))
-    {
-        return Ok(path.to_owned());
+fn relpath(path: &str) -> Result<RelPathBuf> {
+    match RelPath::new(path) {
+        Ok(path) if leads_down(path) => Ok(path.to_owned()),
+        _ => Err(Error::ReplyPath(path.to_owned())),
     }
-    Err(Error::ReplyPath(path.to_owned()))
 }
 
 /// The replies of `dated-rev-report` and `get-deleted-rev-report`: one revision, or none.
@@ -59,12 +62,12 @@ pub fn one_revision(root: &Element) -> Result<Option<Revnum>> {
 /// A changed path of a log entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The fspath.
-    pub path: String,
+    /// The path.
+    pub path: FsPathBuf,
     /// `A`, `D`, `M` or `R`.
     pub action: u8,
     /// Where it was copied from.
-    pub copy_from: Option<(String, Revnum)>,
+    pub copy_from: Option<(FsPathBuf, Revnum)>,
     /// File or directory, where that is told.
     pub kind: Option<NodeKind>,
     /// Whether the text changed.
@@ -140,7 +143,7 @@ fn change(element: &Element, action: u8) -> Result<Change> {
 ///
 /// # Errors
 /// What makes no sense.
-pub fn location(element: &Element) -> Result<Option<(Revnum, String)>> {
+pub fn location(element: &Element) -> Result<Option<(Revnum, FsPathBuf)>> {
     if !element.is(NS_SVN, "location") {
         return Ok(None);
     }
@@ -153,7 +156,7 @@ pub fn location(element: &Element) -> Result<Option<(Revnum, String)>> {
 ///
 /// # Errors
 /// What makes no sense.
-pub fn segment(element: &Element) -> Result<Option<(Option<String>, Revnum, Revnum)>> {
+pub fn segment(element: &Element) -> Result<Option<(Option<RelPathBuf>, Revnum, Revnum)>> {
     if !element.is(NS_SVN, "location-segment") {
         return Ok(None);
     }
@@ -180,11 +183,11 @@ pub fn mergeinfo(element: &Element) -> Result<Option<(String, String)>> {
 ///
 /// # Errors
 /// What makes no sense.
-pub fn inherited(element: &Element) -> Result<Option<(String, PropList)>> {
+pub fn inherited(element: &Element) -> Result<Option<(RelPathBuf, PropList)>> {
     if !element.is(NS_SVN, "iprop-item") {
         return Ok(None);
     }
-    let (mut path, mut name, mut props) = (String::new(), None, PropList::new());
+    let (mut path, mut name, mut props) = (RelPathBuf::default(), None, PropList::new());
     for child in &element.children {
         match child.name.as_str() {
             "iprop-path" => path = relpath(child.text.trim_start_matches('/'))?,
@@ -224,7 +227,7 @@ pub fn lock(element: &Element) -> Result<Option<Lock>> {
     if !element.is(NS_SVN, "lock") {
         return Ok(None);
     }
-    let mut lock = Lock::default();
+    let (mut lock, mut path) = (Lock::default(), None);
     let text = |element: &Element| {
         String::from_utf8(value(element)?).map_err(|_| Error::Reply("encoding"))
     };
@@ -233,7 +236,7 @@ pub fn lock(element: &Element) -> Result<Option<Lock>> {
     };
     for child in &element.children {
         match child.name.as_str() {
-            "path" => lock.path = fspath(&child.text)?,
+            "path" => path = Some(fspath(&child.text)?),
             "token" => child.trimmed().clone_into(&mut lock.token),
             "creationdate" => lock.created = date(child)?,
             "expirationdate" if !child.trimmed().is_empty() => lock.expires = Some(date(child)?),
@@ -242,7 +245,8 @@ pub fn lock(element: &Element) -> Result<Option<Lock>> {
             _ => {}
         }
     }
-    if lock.path.is_empty() || lock.token.is_empty() {
+    lock.path = path.ok_or(Error::Reply("lock"))?.into_string();
+    if lock.token.is_empty() {
         return Err(Error::Reply("lock"));
     }
     Ok(Some(lock))
@@ -251,8 +255,8 @@ pub fn lock(element: &Element) -> Result<Option<Lock>> {
 /// An entry of `list-report`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListItem {
-    /// The fspath.
-    pub path: String,
+    /// The path.
+    pub path: FsPathBuf,
     /// File or directory.
     pub kind: Option<NodeKind>,
     /// A file's length.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use sapwood_core::Revnum;
 use sapwood_core::exact::Exact;
-use sapwood_core::path::{canonical_fspath, canonical_relpath};
+use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf};
 
 use super::Token;
 use crate::error::{Error, Result};
@@ -257,13 +257,19 @@ impl<'a> Tuple<'a> {
     }
 
     /// A relative path, made canonical.
-    pub fn relpath(&mut self) -> Result<Cow<'a, str>> {
-        self.text().map(canonical_relpath)
+    pub fn relpath(&mut self) -> Result<Cow<'a, RelPath>> {
+        self.text().map(|text| match RelPath::new(text) {
+            Ok(path) => Cow::Borrowed(path),
+            Err(_) => Cow::Owned(RelPathBuf::canonicalize(text)),
+        })
     }
 
     /// An absolute path, made canonical.
-    pub fn fspath(&mut self) -> Result<Cow<'a, str>> {
-        self.text().map(canonical_fspath)
+    pub fn fspath(&mut self) -> Result<Cow<'a, FsPath>> {
+        self.text().map(|text| match FsPath::new(text) {
+            Ok(path) => Cow::Borrowed(path),
+            Err(_) => Cow::Owned(FsPathBuf::canonicalize(text)),
+        })
     }
 
     /// A list.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Md5, Revnum};
 
 use crate::decode::Tuple;
@@ -14,12 +15,12 @@ use crate::error::{Error, Result};
 pub enum EditCommand<'a> {
     TargetRev(Revnum),
     OpenRoot { base: Option<Revnum>, token: &'a [u8] },
-    DeleteEntry { path: Cow<'a, str>, revision: Option<Revnum>, parent: &'a [u8] },
+    DeleteEntry { path: Cow<'a, RelPath>, revision: Option<Revnum>, parent: &'a [u8] },
     AddDir(Add<'a>),
     OpenDir(Open<'a>),
     ChangeDirProp(ChangeProp<'a>),
     CloseDir { token: &'a [u8] },
-    AbsentDir { path: Cow<'a, str>, parent: &'a [u8] },
+    AbsentDir { path: Cow<'a, RelPath>, parent: &'a [u8] },
     AddFile(Add<'a>),
     OpenFile(Open<'a>),
     ApplyTextDelta { token: &'a [u8], base: Option<Md5> },
@@ -27,7 +28,7 @@ pub enum EditCommand<'a> {
     TextDeltaEnd { token: &'a [u8] },
     ChangeFileProp(ChangeProp<'a>),
     CloseFile { token: &'a [u8], text: Option<Md5> },
-    AbsentFile { path: Cow<'a, str>, parent: &'a [u8] },
+    AbsentFile { path: Cow<'a, RelPath>, parent: &'a [u8] },
     CloseEdit,
     AbortEdit,
     FinishReplay,
@@ -37,7 +38,7 @@ pub enum EditCommand<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Add<'a> {
     /// The relpath.
-    pub path: Cow<'a, str>,
+    pub path: Cow<'a, RelPath>,
     /// The directory it is in.
     pub parent: &'a [u8],
     /// Its own new token.
@@ -50,7 +51,7 @@ pub struct Add<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Open<'a> {
     /// The relpath.
-    pub path: Cow<'a, str>,
+    pub path: Cow<'a, RelPath>,
     /// The directory it is in.
     pub parent: &'a [u8],
     /// Its own new token.

@@ -1,6 +1,7 @@
 //! `--show-item`: one value.
 
 use sapwood_client::info::Info;
+use sapwood_core::paths::UrlBuf;
 use sapwood_core::{ErrorCode, NodeKind, SvnError, SvnResult};
 
 use super::print::{Printer, compatible_with, relative_url, yes_or_no};
@@ -56,7 +57,7 @@ impl Item {
         is_url: bool,
     ) -> SvnResult<()> {
         let shown = match is_url {
-            true => info.url.clone().unwrap_or_default(),
+            true => info.url.clone().map_or_else(String::new, UrlBuf::into_string),
             false => printer.shown(path),
         };
         if self.printed {
@@ -70,9 +71,9 @@ impl Item {
                 (None, true) => "none".to_owned(),
                 (None, false) => "unknown".to_owned(),
             }),
-            "url" => info.url.clone(),
+            "url" => info.url.clone().map(UrlBuf::into_string),
             "relative-url" => relative_url(info),
-            "repos-root-url" => info.root_url.clone(),
+            "repos-root-url" => info.root_url.clone().map(UrlBuf::into_string),
             "repos-uuid" => info.uuid.clone(),
             "repos-size" => match (info.kind, info.size) {
                 (Some(NodeKind::File), Some(size)) => Some(printer.size(size)),

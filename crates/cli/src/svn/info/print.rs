@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use sapwood_client::info::{Info, WorkingInfo};
+use sapwood_core::paths::UrlBuf;
 use sapwood_core::{Depth, NodeKind, SvnResult, path, uri};
 use sapwood_wc::db::{FORMAT, Settings};
 
@@ -22,7 +23,7 @@ pub(super) struct Printer {
 
 /// `^/` and what leads from the root to the node.
 pub(super) fn relative_url(info: &Info) -> Option<String> {
-    let below = uri::skip_ancestor(info.root_url.as_deref()?, info.url.as_deref()?)?;
+    let below = info.url.as_ref()?.below(info.root_url.as_ref()?)?;
     Some(format!("^/{}", uri::encode(&below)))
 }
 
@@ -64,9 +65,9 @@ impl Printer {
             line("Working Copy Format", Some(settings.format.to_string()));
             line("Working Copy Store Pristine", Some(yes_or_no(settings.store_pristine)));
         }
-        line("URL", info.url.clone());
+        line("URL", info.url.clone().map(UrlBuf::into_string));
         line("Relative URL", relative_url(info));
-        line("Repository Root", info.root_url.clone());
+        line("Repository Root", info.root_url.clone().map(UrlBuf::into_string));
         line("Repository UUID", info.uuid.clone());
         line("Revision", info.revision.map(|r| r.to_string()));
         let kind = match info.kind {
@@ -90,7 +91,11 @@ impl Printer {
             line("Text Last Updated", working.text_time.filter(|at| at.0 != 0).map(human));
             line("Checksum", working.checksum.as_ref().map(ToString::to_string));
             if let Some(conflicts) = &working.conflicts {
-                self.conflict_lines(&mut text, conflicts, info.root_url.as_deref());
+                self.conflict_lines(
+                    &mut text,
+                    conflicts,
+                    info.root_url.as_ref().map(|url| url.as_str()),
+                );
             }
         }
         self.lock_lines(&mut text, info);
@@ -106,7 +111,7 @@ impl Printer {
         let depth = working.depth.filter(|d| !matches!(d, Depth::Infinity | Depth::Unknown));
         line("Depth", depth.map(|depth| depth.word().to_owned()));
         if let Some((url, revision)) = &working.copied_from {
-            line("Copied From URL", Some(url.clone()));
+            line("Copied From URL", Some(url.to_string()));
             line("Copied From Rev", Some(revision.to_string()));
         }
         line("Moved From", working.moved_from.as_deref().map(|path| self.shown(path)));
@@ -147,11 +152,15 @@ impl Printer {
         attributes.push(("revision", &revision));
         attributes.extend(size.as_deref().map(|size| ("size", size)));
         xml::open(&mut text, "entry", Tag::Normal, &attributes);
-        xml_out::optional_element(&mut text, "url", info.url.as_deref());
+        xml_out::optional_element(&mut text, "url", info.url.as_ref().map(|url| url.as_str()));
         xml_out::optional_element(&mut text, "relative-url", relative_url(info).as_deref());
         if info.root_url.is_some() || info.uuid.is_some() {
             xml::open(&mut text, "repository", Tag::Normal, &[]);
-            xml_out::optional_element(&mut text, "root", info.root_url.as_deref());
+            xml_out::optional_element(
+                &mut text,
+                "root",
+                info.root_url.as_ref().map(|url| url.as_str()),
+            );
             xml_out::optional_element(&mut text, "uuid", info.uuid.as_deref());
             xml::close(&mut text, "repository");
         }

@@ -1,6 +1,7 @@
 //! `svn info --x-viewspec`: how a working copy is put together, as a list of places or as commands.
 
-use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path, uri};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::report::Report;
 use sapwood_wc::report::Crawl;
 
@@ -19,8 +20,8 @@ enum Form {
 
 /// A node that was told.
 struct Told {
-    relpath: String,
-    url: String,
+    relpath: RelPathBuf,
+    url: UrlBuf,
     revision: Revnum,
     depth: Depth,
 }
@@ -30,22 +31,29 @@ struct Printer {
     out: Out,
     form: Form,
     target: String,
-    root: String,
-    url: String,
+    root: UrlBuf,
+    url: UrlBuf,
     /// The nodes above the present one.
     above: Vec<Told>,
 }
 
 /// What is printed of a node.
 struct Line<'a> {
-    relpath: &'a str,
-    url: &'a str,
+    relpath: &'a RelPath,
+    /// `None` of what is gone.
+    url: Option<&'a Url>,
     gone: bool,
     switched: bool,
     revision: Revnum,
     revision_differs: bool,
     depth: Depth,
     depth_differs: bool,
+}
+
+impl Line<'_> {
+    fn shown_url(&self) -> &str {
+        self.url.map_or("", Url::as_str)
+    }
 }
 
 /// Prints the layout of a working copy.
@@ -67,7 +75,7 @@ pub(super) fn print(invocation: &Invocation, targets: &[Arg], form: &str) -> Svn
         out: invocation.out.clone(),
         form: if form == "classic" { Form::Classic } else { Form::Commands },
         target,
-        url: uri::join(&root, &place),
+        url: root.join(RelPath::trusted(&place)),
         root,
         above: Vec::new(),
     };
@@ -82,16 +90,16 @@ pub(super) fn print(invocation: &Invocation, targets: &[Arg], form: &str) -> Svn
 }
 
 impl Printer {
-    fn leave(&mut self, relpath: &str) {
-        while self.above.last().is_some_and(|told| !path::is_ancestor(&told.relpath, relpath)) {
+    fn leave(&mut self, relpath: &RelPath) {
+        while self.above.last().is_some_and(|told| !relpath.is_at_or_below(&told.relpath)) {
             self.above.pop();
         }
     }
 
     fn told(
         &mut self,
-        relpath: &str,
-        url: Option<&str>,
+        relpath: &RelPath,
+        url: Option<&Url>,
         revision: Revnum,
         depth: Depth,
     ) -> SvnResult<()> {
@@ -100,21 +108,21 @@ impl Printer {
         let (own_url, expected, revision_differs) = match self.above.last() {
             None => (self.url.clone(), depth, false),
             Some(parent) => {
-                let below = path::skip_ancestor(&parent.relpath, relpath).unwrap_or(relpath);
+                let below = relpath.below(&parent.relpath).unwrap_or(relpath);
                 let deep = parent.depth == Depth::Infinity;
                 let expected = if deep { Depth::Infinity } else { Depth::Empty };
-                (uri::join(&parent.url, below), expected, parent.revision != revision)
+                (parent.url.join(below), expected, parent.revision != revision)
             }
         };
         let told = Told {
             relpath: relpath.to_owned(),
-            url: url.map_or(own_url, str::to_owned),
+            url: url.map_or(own_url, Url::to_owned),
             revision,
             depth,
         };
         let line = Line {
             relpath,
-            url: &told.url,
+            url: Some(&told.url),
             gone: false,
             switched: url.is_some(),
             revision,
@@ -151,7 +159,8 @@ impl Printer {
             String::new()
         };
         if first {
-            let head = format!("Format: 2\nUrl: {}\nRevision: {}\n\n", line.url, line.revision);
+            let head =
+                format!("Format: 2\nUrl: {}\nRevision: {}\n\n", line.shown_url(), line.revision);
             if line.depth == Depth::Empty {
                 return head;
             }
@@ -165,8 +174,9 @@ impl Printer {
         format!("{}{depth} {place}{revision}\n", line.relpath)
     }
 
-    fn relative(&self, url: &str) -> String {
-        format!("^/{}", uri::skip_ancestor(&self.root, url).unwrap_or_default())
+    fn relative(&self, url: Option<&Url>) -> String {
+        let below = url.and_then(|url| url.below(&self.root));
+        format!("^/{}", below.unwrap_or_else(RelPathBuf::default))
     }
 
     fn command(&self, line: &Line<'_>, first: bool) -> String {
@@ -178,7 +188,7 @@ impl Printer {
             if line.depth != Depth::Infinity {
                 depth = format!(" --depth={}", line.depth.word());
             }
-            ("svn checkout", format!(" {}@{}", line.url, line.revision))
+            ("svn checkout", format!(" {}@{}", line.shown_url(), line.revision))
         } else if line.gone {
             ("svn update", " -r0".to_owned())
         } else if line.switched {
@@ -198,7 +208,7 @@ impl Printer {
 impl Report for Printer {
     fn set_path(
         &mut self,
-        path: &str,
+        path: &RelPath,
         revision: Revnum,
         depth: Depth,
         _start_empty: bool,
@@ -209,8 +219,8 @@ impl Report for Printer {
 
     fn link_path(
         &mut self,
-        path: &str,
-        url: &str,
+        path: &RelPath,
+        url: &Url,
         revision: Revnum,
         depth: Depth,
         _start_empty: bool,
@@ -219,11 +229,11 @@ impl Report for Printer {
         self.told(path, Some(url), revision, depth)
     }
 
-    fn delete_path(&mut self, path: &str) -> SvnResult<()> {
+    fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {
         self.leave(path);
         let line = Line {
             relpath: path,
-            url: "",
+            url: None,
             gone: true,
             switched: false,
             revision: Revnum::ZERO,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use flate2::write::GzEncoder;
 use sapwood_core::CancelToken;
 use sapwood_core::config::{Case, Config};
+use sapwood_core::paths::Url;
 
 use super::*;
 use crate::auth::{AuthOptions, Authenticator};
@@ -100,7 +101,7 @@ fn server(each: usize, says: bool, at_once: usize) -> u16 {
 }
 
 fn client(port: u16) -> Client {
-    Client::new(&format!("http://127.0.0.1:{port}/"), &settings()).unwrap()
+    Client::new(Url::new(&format!("http://127.0.0.1:{port}")).unwrap(), &settings()).unwrap()
 }
 
 /// Asks for so many texts ahead as there is room for, and reads them.

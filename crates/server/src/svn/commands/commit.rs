@@ -89,7 +89,7 @@ fn lock_tokens(session: &mut Session<'_>, list: List<'_>) -> Result<Vec<(String,
             session.log_error(&error);
             return Err(Fail::Command(error));
         }
-        tokens.push((path.into_owned(), token.to_owned()));
+        tokens.push((path.into_owned().into_string(), token.to_owned()));
     }
     Ok(tokens)
 }
