@@ -289,7 +289,7 @@ impl SvnSession {
                 let path = if path.is_empty() {
                     None
                 } else {
-                    Some(path.relpath()?.into_owned().into_string())
+                    Some(path.relpath()?.into_owned())
                 };
                 if ceased.0.is_some() {
                     return Ok(());
