@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, path};
 use sapwood_repos::load::{LoadEvent, LoadOptions, UuidAction, load};
 
@@ -52,7 +53,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         },
         parent_dir: options
             .value(name::PARENT_DIR)?
-            .map(|dir| path::canonical_fspath(&dir).into_owned()),
+            .map(|dir| FsPathBuf::canonicalize(&dir)),
         bypass_validation: options.has(name::BYPASS_PROP_VALIDATION),
         ignore_dates: options.has(name::IGNORE_DATES),
         normalize_props: options.has(name::NORMALIZE_PROPS),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{SvnResult, path};
 use sapwood_fs::UnlockTarget;
 use sapwood_repos::{Repository, UnlockRequest, unlock_paths};
@@ -29,7 +30,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         return Err(usage_error(message));
     }
     let targets: Vec<String> =
-        args.iter().map(|arg| path::canonical_fspath(arg).into_owned()).collect();
+        args.iter().map(|arg| FsPathBuf::canonicalize(arg)).collect();
     let mut removed = remove(&repository, &targets);
     for target in &targets {
         // A path that is named again is not locked any more.

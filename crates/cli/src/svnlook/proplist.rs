@@ -1,5 +1,6 @@
 //! `svnlook proplist`.
 
+use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{SvnResult, path};
 use sapwood_repos::{Everything, inherited_props};
 
@@ -54,7 +55,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         let mut out = xml::HEADER.to_owned();
         xml::open(&mut out, "properties", xml::Tag::Normal, &[]);
         for (from, props) in &inherited {
-            let from = path::canonical_fspath(from);
+            let from = FsPathBuf::canonicalize(from);
             xml::open(&mut out, "target", xml::Tag::Normal, &[("path", &from)]);
             for (name, value) in props.iter() {
                 xml_property(&mut out, "inherited_property", name, value, names_only);
@@ -76,7 +77,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     }
     if let Some(path) = &path {
         for (from, props) in &inherited {
-            let from = path::canonical_fspath(from);
+            let from = FsPathBuf::canonicalize(from);
             invocation.out.text(&format!("Inherited properties on '{path}',\nfrom '{from}':\n"))?;
             print_sorted(invocation, props, names_only)?;
         }
