@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use sapwood_core::FsPath;
 use sapwood_core::exact::Exact;
 use sapwood_core::{NodeKind, SvnError, SvnResult, path};
 use sapwood_fs::{Caches, OpenOptions, Root};
@@ -62,7 +63,7 @@ fn directories(root: &Root) -> SvnResult<Vec<String>> {
     let mut at = 0;
     while let Some(dir) = found.get(at).filter(|_| found.len() < MOST).cloned() {
         at = at.plus(1);
-        let node = root.node(&dir).map_err(SvnError::from)?;
+        let node = root.node(FsPath::new(&dir)?).map_err(SvnError::from)?;
         let entries = node.entries().map_err(SvnError::from)?;
         let below = entries.iter().filter(|entry| entry.kind == NodeKind::Dir);
         found.extend(below.map(|entry| path::join(&dir, entry.name)));

@@ -155,7 +155,7 @@ fn ask(
             comment: lock.comment,
             date: lock.created,
         };
-        (lock.path, info)
+        (lock.path.into_string(), info)
     }));
     Ok(incoming)
 }
