@@ -1,6 +1,6 @@
 //! Values of `svn:externals`: targets stay below the directory, and URLs that can be resolved are canonical.
 
-use sapwood_core::uri;
+use sapwood_core::{Url, uri};
 use sapwood_wc::externals::parse::{duplicate_targets, parse};
 
 /// Runs one input.
@@ -15,7 +15,8 @@ pub fn run(data: &[u8]) {
         assert!(target.split('/').all(|name| !matches!(name, "" | "." | "..")), "{target}");
         for directory in ["http://host/repo/trunk/dir", "svn://host/repo", "file:///repo/a%20b"] {
             let root = directory.strip_suffix("/trunk/dir").unwrap_or(directory);
-            if let Ok(url) = external.resolve(root, directory) {
+            let (Ok(base), Ok(place)) = (Url::new(root), Url::new(directory)) else { continue };
+            if let Ok(url) = external.resolve(base, place) {
                 assert_eq!(
                     uri::canonicalize(&url).as_deref(),
                     Ok(url.as_str()),

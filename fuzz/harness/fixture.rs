@@ -109,7 +109,8 @@ impl Fixture {
         };
         verify(&self.open(), &options, &mut |notice| {
             match &notice {
-                VerifyNotice::Error(_, error) if any_date && error.code() == ErrorCode::BAD_DATE => {}
+                VerifyNotice::Error(_, error)
+                    if any_date && error.code() == ErrorCode::BAD_DATE => {}
                 VerifyNotice::Error(..) => panic!("not whole: {notice:?}"),
                 _ => {}
             }

@@ -5,6 +5,7 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use sapwood_core::config::{Case, Config};
+use sapwood_core::paths::{RelPath, Url};
 use sapwood_core::{CancelToken, Depth, PropList, Revnum, SvnResult};
 use sapwood_delta::{IgnoreAll, TextDelta};
 use sapwood_fs::OpenOptions;
@@ -58,12 +59,13 @@ fn settings() -> Settings {
 
 /// One request; its number is a byte of the input.
 fn ask(session: &SvnSession, request: u8) -> SvnResult<()> {
+    let path = RelPath::trusted("a");
     let (zero, three) = (Revnum(0), Revnum(3));
     match request % 16 {
         0 => session.latest_revnum().map(drop),
         1 => {
             let request = LogRequest {
-                paths: &["a"],
+                paths: &[path],
                 start: None,
                 end: Some(zero),
                 limit: 2,
@@ -74,25 +76,21 @@ fn ask(session: &SvnSession, request: u8) -> SvnResult<()> {
             };
             session.log(&request, &mut |_| Ok(()))
         }
-        2 => session.get_dir("a", None, Some(DirentFields::ALL), true).map(drop),
-        3 => session.get_file("a", None, Some(&mut std::io::sink()), true).map(drop),
-        4 => session.stat("a", None).map(drop),
+        2 => session.get_dir(path, None, Some(DirentFields::ALL), true).map(drop),
+        3 => session.get_file(path, None, Some(&mut std::io::sink()), true).map(drop),
+        4 => session.stat(path, None).map(drop),
         5 => {
             let kind = ReportKind::Update { send_copyfrom: false, ignore_ancestry: false };
             let request =
                 ReportRequest { revision: None, target: "", depth: Depth::Infinity, kind };
             let mut nothing = IgnoreAll;
             let mut report = session.report(&request, &mut nothing)?;
-            report.set_path("", three, Depth::Infinity, true, None)?;
+            report.set_path(RelPath::ROOT, three, Depth::Infinity, true, None)?;
             report.finish()
         }
         6 => {
-            let request = FileRevsRequest {
-                path: "a",
-                start: None,
-                end: None,
-                include_merged_revisions: false,
-            };
+            let request =
+                FileRevsRequest { path, start: None, end: None, include_merged_revisions: false };
             session.file_revs(&request, &mut Nothing)
         }
         7 => {
@@ -101,7 +99,7 @@ fn ask(session: &SvnSession, request: u8) -> SvnResult<()> {
         }
         8 => {
             let request = ListRequest {
-                path: "",
+                path: RelPath::ROOT,
                 revision: None,
                 patterns: None,
                 depth: Depth::Infinity,
@@ -111,15 +109,15 @@ fn ask(session: &SvnSession, request: u8) -> SvnResult<()> {
         }
         9 => {
             let request = MergeinfoRequest {
-                paths: &["a"],
+                paths: &[path],
                 revision: None,
                 inherit: Inherit::Explicit,
                 include_descendants: true,
             };
             session.mergeinfo(&request).map(drop)
         }
-        10 => session.get_locks("", Depth::Infinity).map(drop),
-        11 => session.lock(&[("a".to_owned(), None)], None, false, &mut |_, _| Ok(())),
+        10 => session.get_locks(RelPath::ROOT, Depth::Infinity).map(drop),
+        11 => session.lock(&[(path.to_owned(), None)], None, false, &mut |_, _| Ok(())),
         12 => {
             let revprops = PropList::new();
             let request =
@@ -129,9 +127,9 @@ fn ask(session: &SvnSession, request: u8) -> SvnResult<()> {
             editor.close_directory(root)?;
             editor.close_edit()
         }
-        13 => session.locations("a", three, &[zero]).map(drop),
-        14 => session.location_segments("a", None, None, None, &mut |_| Ok(())),
-        _ => session.inherited_props("a", None).map(drop),
+        13 => session.locations(path, three, &[zero]).map(drop),
+        14 => session.location_segments(path, None, None, None, &mut |_| Ok(())),
+        _ => session.inherited_props(path, None).map(drop),
     }
 }
 
@@ -140,10 +138,11 @@ pub fn run(data: &[u8]) {
     let Some((first, said)) = data.split_first() else { return };
     let transport = Transport::Recorded(Cursor::new(said.to_vec()));
     let url = if first & 0x80 == 0 { "svn://h/r" } else { "svn+ssh://h/r" };
-    let Ok(session) = SvnSession::over(transport, url, &settings()) else { return };
+    let Ok(session) = SvnSession::over(transport, Url::trusted(url), &settings()) else { return };
     // The same request again, and others after it: an error must not leave it stuck.
     for step in 0..4 {
         let _ = ask(&session, first.wrapping_add(step));
     }
-    let _ = (session.bytes_transferred(), session.reparent("svn://h/r/x"), session.url());
+    let _ =
+        (session.bytes_transferred(), session.reparent(Url::trusted("svn://h/r/x")), session.url());
 }

@@ -13,9 +13,7 @@ use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::props::names;
-use sapwood_core::{
-    Depth, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path,
-};
+use sapwood_core::{Depth, ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_delta::report::Report;
 use sapwood_delta::{Applier, Editor, Handle, TextDelta};
 use sapwood_ra::{ReportKind, ReportRequest, Session};

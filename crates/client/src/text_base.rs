@@ -4,9 +4,9 @@
 //! Every operation that may read the text base of a modified file runs within [`with_text_bases`]. Where
 //! all text bases are kept, that costs nothing.
 
+use sapwood_core::SvnResult;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, UrlBuf};
-use sapwood_core::SvnResult;
 use sapwood_wc::text_base::Missing;
 use sapwood_wc::{Error, WorkingCopy};
 

@@ -107,7 +107,7 @@ mod tests {
 
     fn parsed(words: &[&str], root: Option<&str>) -> SvnResult<Vec<Action>> {
         let words: Vec<String> = words.iter().map(|w| (*w).to_owned()).collect();
-        parse(&words, root)
+        parse(&words, root.map(|root| Url::new(root).unwrap()))
     }
 
     #[test]

@@ -31,7 +31,16 @@ impl Url {
     /// The URL of what is `below` this one.
     #[must_use]
     pub fn join(&self, below: &RelPath) -> UrlBuf {
-        UrlBuf::trusted(uri::join(self, below))
+        self.with(below)
+    }
+
+    /// A server may tell of a file called `.`, which no URL can name: such a name is left out.
+    fn with(&self, below: &str) -> UrlBuf {
+        let text = uri::join(self, below);
+        if below.split('/').any(|name| name == ".") {
+            return UrlBuf::canonicalize(&text).unwrap_or_else(|_| self.to_owned());
+        }
+        UrlBuf::trusted(text)
     }
 
     /// The URL of one entry of this directory. The name has no slash and is not empty.
@@ -39,7 +48,7 @@ impl Url {
     #[track_caller]
     pub fn child(&self, name: &str) -> UrlBuf {
         debug_assert!(!name.is_empty() && !name.contains('/'), "{name:?} is not one name");
-        UrlBuf::trusted(uri::join(self, name))
+        self.with(name)
     }
 
     /// What leads from `above` to this URL, not escaped; `None` when this is not at or below it, or

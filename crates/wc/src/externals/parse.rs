@@ -361,6 +361,10 @@ mod tests {
 
     use super::*;
 
+    fn at(text: &str) -> &Url {
+        Url::new(text).unwrap()
+    }
+
     fn parse_all(value: &str) -> SvnResult<Vec<External>> {
         parse(value, "dir", &|text| Timestamp::parse(text.as_bytes()).ok())
     }
@@ -448,11 +452,13 @@ mod tests {
             ("^/a b", "svn://h/r/a%20b"),
         ] {
             let external = External { url: url.to_owned(), ..one("^/a b") };
-            assert_eq!(external.resolve(root, directory).unwrap(), want, "{url}");
+            let found = external.resolve(at(root), at(directory)).unwrap();
+            assert_eq!(found, want, "{url}");
         }
         for url in ["//h/../x", "/a/../b", "x/y"] {
             let external = External { url: url.to_owned(), ..one("^/a b") };
-            assert_eq!(external.resolve(root, directory).unwrap_err().code(), ErrorCode::BAD_URL);
+            let error = external.resolve(at(root), at(directory)).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::BAD_URL);
         }
     }
 
@@ -462,7 +468,7 @@ mod tests {
         fn targets_stay_inside(text in "([-rd ^/.\"'\\\\@\n#{}0-9]|\\.\\./|http://|[a-z]){0,30}") {
             if let Ok(list) = parse_all(&text) {
                 for external in list {
-                    let _resolved = external.resolve("svn://h/r", "svn://h/r/t");
+                    let _resolved = external.resolve(at("svn://h/r"), at("svn://h/r/t"));
                     prop_assert!(!external.target.is_empty());
                     prop_assert!(!external.target.starts_with('/'));
                     prop_assert!(path::components(&external.target).all(|c| c != ".." && c != "."));

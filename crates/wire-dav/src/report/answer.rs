@@ -340,9 +340,9 @@ mod tests {
         assert_eq!((item.revision, item.has_children), (Some(Revnum(4)), true));
         assert!(item.subtractive_merge);
         let expected = Change {
-            path: "/a&b".to_owned(),
+            path: fspath("/a&b").unwrap(),
             action: b'R',
-            copy_from: Some(("/c d".to_owned(), Revnum(3))),
+            copy_from: Some((fspath("/c d").unwrap(), Revnum(3))),
             kind: Some(NodeKind::Dir),
             text_mod: false,
             prop_mod: true,
@@ -364,9 +364,9 @@ mod tests {
             reply::mergeinfo(out, "a", "/b:1-2");
         });
         let [a, b, c, d] = reply.children.as_slice() else { panic!("{reply:?}") };
-        assert_eq!(location(a).unwrap(), Some((Revnum(2), "/a b".to_owned())));
+        assert_eq!(location(a).unwrap(), Some((Revnum(2), fspath("/a b").unwrap())));
         let told = segment(b).unwrap().unwrap();
-        assert_eq!(told, (Some("a/b".to_owned()), Revnum(1), Revnum(2)));
+        assert_eq!(told, (Some(relpath("a/b").unwrap()), Revnum(1), Revnum(2)));
         assert_eq!(segment(c).unwrap().unwrap(), (None, Revnum(3), Revnum(4)));
         assert_eq!(mergeinfo(d).unwrap(), Some(("a".to_owned(), "/b:1-2".to_owned())));
         let mut out = Vec::new();
@@ -416,7 +416,7 @@ mod tests {
             reply::list_item(out, &item, fields);
         });
         let [a, b, c] = reply.children.as_slice() else { panic!("{reply:?}") };
-        assert_eq!(inherited(a).unwrap(), Some(("a/b".to_owned(), props)));
+        assert_eq!(inherited(a).unwrap(), Some((relpath("a/b").unwrap(), props)));
         let lock = lock(b).unwrap().unwrap();
         assert_eq!((lock.path.as_str(), lock.created), ("/f", time));
         assert_eq!(lock.comment.as_deref(), Some("wh\u{1}y"));
